@@ -1,0 +1,56 @@
+/**
+ * The catalogue of everything that can go wrong, as the caller sees it (C2). The texts are constant: no
+ * submitted value can reach an answer or a log through them.
+ */
+export const catalogue = {
+  validation: { status: 400, title: 'One or more validation errors occurred.' },
+  unauthorized: { status: 401, title: 'Unauthorized', detail: 'A valid API key is required.' },
+  forbidden: { status: 403, title: 'Forbidden', detail: 'The application may not do this.' },
+  notFound: { status: 404, title: 'Not Found', detail: 'There is nothing here that you may see.' },
+  methodNotAllowed: { status: 405, title: 'Method Not Allowed', detail: 'The Allow header names the methods.' },
+  idTaken: { status: 409, title: 'Conflict', detail: 'A token with this id exists.' },
+  writeContention: { status: 409, title: 'Conflict', detail: 'Other writes to this token kept winning; try again.' },
+  bodyTooLarge: { status: 413, title: 'Content Too Large', detail: 'The body is over the limit.' },
+  unsupportedMediaType: { status: 415, title: 'Unsupported Media Type' },
+  headersTooLarge: { status: 431, title: 'Request Header Fields Too Large', detail: 'The headers are over the limit.' },
+  badRequest: { status: 400, title: 'Bad Request', detail: 'The request is not valid HTTP.' },
+  requestTimeout: { status: 408, title: 'Request Timeout', detail: 'The request did not arrive in time.' },
+  internal: { status: 500, title: 'Internal Server Error', detail: 'The vault failed; the trace id finds the reason in its log.' },
+  unavailable: { status: 503, title: 'Service Unavailable', detail: 'Storage or the key service does not answer; nothing was done.' },
+} as const satisfies Record<string, { status: number; title: string; detail?: string }>
+
+export type ErrorCode = keyof typeof catalogue
+
+/** One message at one place of the caller's body; the place is a dotted path such as `[2].data.number`. */
+export type Issue = { path: string; message: string }
+
+export class VaultError extends Error {
+  readonly code: ErrorCode
+  readonly issues: readonly Issue[]
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: ErrorCode,
+    more: { detail?: string; issues?: readonly Issue[]; headers?: Record<string, string> } = {},
+  ) {
+    const entry: { detail?: string; title: string } = catalogue[code]
+    super(more.detail ?? entry.detail ?? entry.title)
+    this.name = 'VaultError'
+    this.code = code
+    this.issues = more.issues ?? []
+    this.headers = more.headers ?? {}
+  }
+}
+
+export const invalid = (...issues: Issue[]): VaultError => new VaultError('validation', { issues })
+
+/**
+ * A stored row that does not open: changed, moved or cut outside the vault. The message names the row for
+ * the operator's log; the caller sees a plain 500.
+ */
+export class TamperedError extends Error {
+  constructor(what: string) {
+    super(`${what} does not open: its stored row was changed, moved or truncated outside the vault`)
+    this.name = 'TamperedError'
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * JSON as the vault keeps it (C7): what a double cannot hold is an ExactNumber, the engine's own raw JSON
+ * value, which `JSON.stringify` writes back as it was sent.
+ */
+export type ExactNumber = { readonly rawJSON: string }
+export type JsonObject = { [key: string]: Json }
+export type Json = null | boolean | number | string | ExactNumber | Json[] | JsonObject
+
+// The standard library's types do not know source text access yet.
+type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
+type RawJson = {
+  rawJSON(text: string): ExactNumber
+  isRawJSON(value: unknown): value is ExactNumber
+  parse(text: string, reviver?: Reviver): unknown
+}
+const raw = JSON as unknown as RawJson
+
+export const isExactNumber = (value: unknown): value is ExactNumber => raw.isRawJSON(value)
+export const exactNumber = (text: string): ExactNumber => raw.rawJSON(text)
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
+
+/** Sets an own property whatever its name: plain assignment of "__proto__" would set the prototype. */
+export const setOwn = (target: JsonObject, key: string, value: Json): void => {
+  if (key === '__proto__')
+    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
+  else target[key] = value
+}
+
+/** Reads an own property; inherited names such as "constructor" are not data. */
+export const getOwn = (target: JsonObject, key: string): Json | undefined =>
+  Object.hasOwn(target, key) ? target[key] : undefined
+
+export type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object'
+
+export const jsonType = (value: Json): JsonType => {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  if (isExactNumber(value)) return 'number'
+  return typeof value as JsonType
+}
+
+/** Compact JSON text; exact numbers as they were sent, lone surrogates escaped. */
+export const stringify = (value: Json): string => JSON.stringify(value)
+
+/** Parses text that the vault itself wrote, or that `scan` found to need care. */
+export const parseExactly = (text: string): Json =>
+  raw.parse(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && !doubleHolds(source, value) ? exactNumber(source) : value,
+  ) as Json
+
+/** True when the double, written out again, is the number that was sent. */
+const doubleHolds = (source: string, double: number): boolean =>
+  Number.isFinite(double) && canonicalDecimal(source) === canonicalDecimal(String(double))
+
+/** One text per number: sign, digits without leading or trailing zeros, decimal exponent. */
+export const canonicalDecimal = (text: string): string => {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const digits = (whole + fraction).replace(/^0+/, '')
+  const kept = trimZeros(digits)
+  if (kept === '') return '0'
+  // An exponent of a million digits is legal JSON; arithmetic on it would cost seconds.
+  if (exponent.length > 18) return `${sign}${kept}e${exponent}`
+  const scale = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - kept.length)
+  return `${sign}${kept}e${scale}`
+}
+
+// Not /0+$/: on a long run of zeros inside a number that expression is quadratic.
+const trimZeros = (digits: string): string => {
+  let end = digits.length
+  while (end > 0 && digits.charCodeAt(end - 1) === 48) end--
+  return digits.slice(0, end)
+}

@@ -1,0 +1,56 @@
+/** Every limit of the interface, in one place (C8). Units come last in the names; characters are code points. */
+export const limits = {
+  bodyBytes: 1_048_576,
+  jsonDepth: 32,
+  tokensPerTokenize: 1_000,
+
+  idCharactersMin: 3,
+  idCharactersMax: 400,
+  typeCharactersMax: 50,
+  metadataKeys: 50,
+  metadataKeyCharactersMax: 64,
+  metadataValueCharactersMax: 1_024,
+  searchIndexes: 10,
+  maskBytes: 16_384,
+  containersPerToken: 10,
+  containerCharactersMax: 400,
+  containerLevels: 16,
+  nameCharactersMax: 200,
+  rulesPerApplication: 50,
+  liveKeysPerApplication: 10,
+
+  expressionCharactersMax: 400,
+  /** Work units (filter calls plus characters produced) that one rendering may spend: C20 "bounded in steps". */
+  expressionSteps: 100_000,
+  expressionOutputCharacters: 65_536,
+
+  pageSizeDefault: 20,
+  pageSizeMax: 100,
+  /** `id=` and `type=` filters of one list request. */
+  filterValuesMax: 100,
+
+  idempotencyKeyCharactersMax: 255,
+  idempotencyLifetimeMs: 24 * 3_600_000,
+  cvcLifetimeMs: 3_600_000,
+  /** C11, C17: what is due is purged within five minutes; a sweep each minute leaves room for a slow one. */
+  sweepIntervalMs: 60_000,
+  sweepDeadlineMs: 300_000,
+  sweepBatchRows: 200,
+
+  aliasAttempts: 10,
+  aliasRandomCharactersMin: 6,
+  /** AES-GCM with random nonces stays safe to 2^32 seals per key; a new version is made at half of that. */
+  dataKeySealsMax: 2 ** 31,
+
+  errorNameCharactersMax: 64,
+  errorsPerAnswer: 50,
+} as const
+
+const mustHold = (relation: boolean, text: string): void => {
+  if (!relation) throw new Error(`limits contradict each other: ${text}`)
+}
+mustHold(limits.sweepIntervalMs * 2 < limits.sweepDeadlineMs, 'two sweeps fit into the purge deadline')
+mustHold(limits.pageSizeDefault <= limits.pageSizeMax, 'the default page is a legal page')
+mustHold(limits.maskBytes < limits.bodyBytes, 'a mask fits into a body')
+mustHold(limits.expressionCharactersMax < limits.maskBytes, 'an expression fits into a mask')
+mustHold(limits.dataKeySealsMax < 2 ** 32, 'a data key is retired before its nonces run out')
