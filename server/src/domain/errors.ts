@@ -7,16 +7,36 @@ export const catalogue = {
   unauthorized: { status: 401, title: 'Unauthorized', detail: 'A valid API key is required.' },
   forbidden: { status: 403, title: 'Forbidden', detail: 'The application may not do this.' },
   notFound: { status: 404, title: 'Not Found', detail: 'There is nothing here that you may see.' },
-  methodNotAllowed: { status: 405, title: 'Method Not Allowed', detail: 'The Allow header names the methods.' },
+  methodNotAllowed: {
+    status: 405,
+    title: 'Method Not Allowed',
+    detail: 'The Allow header names the methods.',
+  },
   idTaken: { status: 409, title: 'Conflict', detail: 'A token with this id exists.' },
-  writeContention: { status: 409, title: 'Conflict', detail: 'Other writes to this token kept winning; try again.' },
+  writeContention: {
+    status: 409,
+    title: 'Conflict',
+    detail: 'Other writes to this token kept winning; try again.',
+  },
   bodyTooLarge: { status: 413, title: 'Content Too Large', detail: 'The body is over the limit.' },
   unsupportedMediaType: { status: 415, title: 'Unsupported Media Type' },
-  headersTooLarge: { status: 431, title: 'Request Header Fields Too Large', detail: 'The headers are over the limit.' },
+  headersTooLarge: {
+    status: 431,
+    title: 'Request Header Fields Too Large',
+    detail: 'The headers are over the limit.',
+  },
   badRequest: { status: 400, title: 'Bad Request', detail: 'The request is not valid HTTP.' },
   requestTimeout: { status: 408, title: 'Request Timeout', detail: 'The request did not arrive in time.' },
-  internal: { status: 500, title: 'Internal Server Error', detail: 'The vault failed; the trace id finds the reason in its log.' },
-  unavailable: { status: 503, title: 'Service Unavailable', detail: 'Storage or the key service does not answer; nothing was done.' },
+  internal: {
+    status: 500,
+    title: 'Internal Server Error',
+    detail: 'The vault failed; the trace id finds the reason in its log.',
+  },
+  unavailable: {
+    status: 503,
+    title: 'Service Unavailable',
+    detail: 'Storage or the key service does not answer; nothing was done.',
+  },
 } as const satisfies Record<string, { status: number; title: string; detail?: string }>
 
 export type ErrorCode = keyof typeof catalogue
@@ -44,13 +64,27 @@ export class VaultError extends Error {
 
 export const invalid = (...issues: Issue[]): VaultError => new VaultError('validation', { issues })
 
+/** Which stored row an error is about. */
+export type RowName = { readonly kind: string; readonly id: string; readonly tenantId?: string }
+
 /**
- * A stored row that does not open: changed, moved or cut outside the vault. The message names the row for
- * the operator's log; the caller sees a plain 500.
+ * A stored row that does not open: it was changed, moved or cut outside the vault. The error names the row;
+ * the caller sees a plain 500, and the log names it by `rowLogName`.
  */
 export class TamperedError extends Error {
-  constructor(what: string) {
-    super(`${what} does not open: its stored row was changed, moved or truncated outside the vault`)
+  readonly row: RowName
+
+  constructor(row: RowName) {
+    super(
+      `${row.kind} ${row.id} does not open: its stored row was changed, moved or truncated outside the vault`,
+    )
     this.name = 'TamperedError'
+    this.row = row
   }
 }
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** An id that a caller chose came from a body, so it stays out of the log (C2); the vault's own ids may be named. */
+export const rowLogName = ({ kind, id, tenantId }: RowName): string =>
+  `${kind} ${uuid.test(id) ? id : '(id chosen by a caller)'}${tenantId === undefined ? '' : ` of tenant ${tenantId}`}`

@@ -6,13 +6,8 @@ export type ExactNumber = { readonly rawJSON: string }
 export type JsonObject = { [key: string]: Json }
 export type Json = null | boolean | number | string | ExactNumber | Json[] | JsonObject
 
-// The standard library's types do not know source text access yet.
-type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
-type RawJson = {
-  rawJSON(text: string): ExactNumber
-  isRawJSON(value: unknown): value is ExactNumber
-  parse(text: string, reviver?: Reviver): unknown
-}
+// The standard library's types do not know raw JSON yet.
+type RawJson = { rawJSON(text: string): ExactNumber; isRawJSON(value: unknown): value is ExactNumber }
 const raw = JSON as unknown as RawJson
 
 export const isExactNumber = (value: unknown): value is ExactNumber => raw.isRawJSON(value)
@@ -44,15 +39,15 @@ export const jsonType = (value: Json): JsonType => {
 /** Compact JSON text; exact numbers as they were sent, lone surrogates escaped. */
 export const stringify = (value: Json): string => JSON.stringify(value)
 
-/** Parses text that the vault itself wrote, or that `scan` found to need care. */
-export const parseExactly = (text: string): Json =>
-  raw.parse(text, (_key, value, { source }) =>
-    typeof value === 'number' && source !== undefined && !doubleHolds(source, value) ? exactNumber(source) : value,
-  ) as Json
-
 /** True when the double, written out again, is the number that was sent. */
-const doubleHolds = (source: string, double: number): boolean =>
-  Number.isFinite(double) && canonicalDecimal(source) === canonicalDecimal(String(double))
+export const doubleHolds = (source: string, double: number): boolean =>
+  source === String(double) ||
+  isShortAndOrdinary(source, double) ||
+  (Number.isFinite(double) && canonicalDecimal(source) === canonicalDecimal(String(double)))
+
+/** Up to 15 digits survive the way through a double as long as it is neither huge nor tiny. */
+const isShortAndOrdinary = (source: string, double: number): boolean =>
+  source.length <= 15 && Math.abs(double) > 1e-290 && Math.abs(double) < 1e290
 
 /** One text per number: sign, digits without leading or trailing zeros, decimal exponent. */
 export const canonicalDecimal = (text: string): string => {
@@ -61,9 +56,10 @@ export const canonicalDecimal = (text: string): string => {
   const digits = (whole + fraction).replace(/^0+/, '')
   const kept = trimZeros(digits)
   if (kept === '') return '0'
+  const power = exponent.replace(/^([+-]?)0+(?=\d)/, '$1')
   // An exponent of a million digits is legal JSON; arithmetic on it would cost seconds.
-  if (exponent.length > 18) return `${sign}${kept}e${exponent}`
-  const scale = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - kept.length)
+  if (power.length > 18) return `${sign}${kept}e${power.replace('+', '')}`
+  const scale = BigInt(power) - BigInt(fraction.length) + BigInt(digits.length - kept.length)
   return `${sign}${kept}e${scale}`
 }
 

@@ -1,0 +1,113 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { Static, TSchema } from 'typebox'
+import { didYouMean } from '../domain/did-you-mean.ts'
+import type { Issue } from '../domain/errors.ts'
+import { getOwn, isExactNumber, isJsonObject, type Json } from '../domain/json.ts'
+import { limits } from '../domain/limits.ts'
+import { chosenKey, element, field } from '../domain/place.ts'
+import { exactNumberKeyword } from './schema.ts'
+
+/** The value in the shape of the schema, or undefined with the reasons in `issues`. */
+export type Check<T> = (value: Json, place: string, issues: Issue[]) => T | undefined
+
+const makeAjv = (allErrors: boolean): Ajv => {
+  const ajv = new Ajv({ allErrors, ownProperties: true, strict: false, validateFormats: false })
+  ajv.addKeyword({
+    keyword: exactNumberKeyword,
+    type: 'object',
+    validate: (_schema: unknown, value: unknown) => !isExactNumber(value),
+  })
+  return ajv
+}
+
+/**
+ * Two validators per schema: the first stops at the first fault, so a hostile body of a million faults costs
+ * one; only a small body is then asked for all of its faults.
+ */
+const thoroughBytesMax = 65_536
+
+export const compileCheck = <S extends TSchema>(schema: S): Check<Static<S>> => {
+  const quick = makeAjv(false).compile(schema)
+  let thorough: ValidateFunction | undefined
+  const known = Object.keys((schema as { properties?: Record<string, unknown> }).properties ?? {})
+  return (value, place, issues) => {
+    if (quick(value)) return value as Static<S>
+    let errors = quick.errors ?? []
+    if (JSON.stringify(value).length <= thoroughBytesMax) {
+      thorough ??= makeAjv(true).compile(schema)
+      thorough(value)
+      errors = thorough.errors ?? errors
+    }
+    for (const error of errors.slice(0, limits.errorsPerAnswer))
+      issues.push(toIssue(error, value, place, known))
+    return undefined
+  }
+}
+
+const toIssue = (error: ErrorObject, value: Json, root: string, known: readonly string[]): Issue => {
+  const { place, reached } = follow(error.instancePath, value, root, known)
+  switch (error.keyword) {
+    case 'required':
+      return { path: field(place, error.params.missingProperty), message: 'is required' }
+    case 'additionalProperties': {
+      const name: string = error.params.additionalProperty
+      const position = isJsonObject(reached) ? Object.keys(reached).indexOf(name) + 1 : 1
+      const suggestion = didYouMean(name, known)
+      return {
+        path: chosenKey(place, name, position),
+        message:
+          suggestion === undefined
+            ? 'is not a known field'
+            : `is not a known field; did you mean "${suggestion}"?`,
+      }
+    }
+    default:
+      return { path: place === '' ? '$' : place, message: message(error) }
+  }
+}
+
+/** Constant texts and limits only: a message never holds what was sent. */
+const message = ({ keyword, params }: ErrorObject): string => {
+  switch (keyword) {
+    case 'type':
+      return `must be ${[params.type].flat().map(article).join(' or ')}`
+    case exactNumberKeyword:
+      return 'must be an object'
+    case 'minLength':
+      return `must have at least ${params.limit} characters`
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`
+    case 'minItems':
+      return `must have at least ${params.limit} items`
+    case 'maxItems':
+      return `must have at most ${params.limit} items`
+    default:
+      return 'is not valid'
+  }
+}
+
+const article = (type: string): string =>
+  type === 'null' ? 'null' : `${type === 'array' || type === 'object' ? 'an' : 'a'} ${type}`
+
+/** From Ajv's JSON pointer to a place: names of the interface as they are, names of the caller cut. */
+const follow = (
+  pointer: string,
+  value: Json,
+  root: string,
+  known: readonly string[],
+): { place: string; reached: Json | undefined } => {
+  let place = root
+  let reached: Json | undefined = value
+  for (const [depth, segment] of pointer.split('/').slice(1).entries()) {
+    const name = segment.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (Array.isArray(reached)) {
+      place = element(place, Number(name))
+      reached = reached[Number(name)]
+    } else if (isJsonObject(reached)) {
+      const position = Object.keys(reached).indexOf(name) + 1
+      place = depth === 0 && known.includes(name) ? field(place, name) : chosenKey(place, name, position)
+      reached = getOwn(reached, name)
+    }
+  }
+  return { place, reached }
+}

@@ -1,0 +1,39 @@
+import type { Static, TSchema } from 'typebox'
+import type { Permission } from '../domain/permissions.ts'
+import { type Check, compileCheck } from './check.ts'
+
+/** A parameter of the query string, as the interface description shows it. */
+export type QueryParameter = {
+  readonly name: string
+  readonly schema: TSchema
+  readonly description: string
+  readonly repeatable?: boolean
+}
+
+type Declaration = {
+  /** Names the operation's file, its API test and the client's method. */
+  readonly id: string
+  readonly summary: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  /** `open`: needs no key (C36). */
+  readonly permission: Permission | 'open'
+  readonly query?: readonly QueryParameter[]
+  readonly bodyType?: 'application/json' | 'application/merge-patch+json'
+  readonly body?: TSchema
+  /** C5: in this body a null field is the same as none, but for the fields named here. */
+  readonly nullIsAbsentExcept?: readonly string[]
+  readonly reply?: TSchema
+  readonly status: 200 | 201 | 204
+}
+
+export type Endpoint<B = unknown> = Declaration & { readonly checkBody?: Check<B> }
+
+/** One declaration per endpoint; route, content type, permission, validation, types and OpenAPI come from it. */
+export const endpoint = <const D extends Declaration>(
+  declaration: D,
+): D & Endpoint<D['body'] extends TSchema ? Static<D['body']> : undefined> =>
+  ({
+    ...declaration,
+    ...(declaration.body && { checkBody: compileCheck(declaration.body) }),
+  }) as D & Endpoint<D['body'] extends TSchema ? Static<D['body']> : undefined>

@@ -1,0 +1,58 @@
+import { type TSchema, Type } from 'typebox'
+import type { Json } from '../domain/json.ts'
+
+/**
+ * The words in which bodies are described. Each is plain JSON Schema that OpenAPI can show; nullable ones say
+ * so in their `type`, which keeps an error about them to one sentence.
+ */
+export const text = (options: { min?: number; max?: number; description?: string } = {}) =>
+  Type.String(textOptions(options))
+
+export const nullableText = (options: { min?: number; max?: number } = {}) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], ...textOptions(options) })
+
+const textOptions = ({ min, max, description }: { min?: number; max?: number; description?: string }) => ({
+  ...(min !== undefined && { minLength: min }),
+  ...(max !== undefined && { maxLength: max }),
+  ...(description !== undefined && { description }),
+})
+
+export const flag = () => Type.Boolean()
+export const nullableFlag = () => Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })
+
+export const textList = (options: { items: TSchema; min?: number; max: number }) =>
+  Type.Unsafe<string[]>({ type: 'array', ...listOptions(options) })
+
+export const nullableTextList = (options: { items: TSchema; min?: number; max: number }) =>
+  Type.Unsafe<string[] | null>({ type: ['array', 'null'], ...listOptions(options) })
+
+const listOptions = ({ items, min, max }: { items: TSchema; min?: number; max: number }) => ({
+  items,
+  maxItems: max,
+  ...(min !== undefined && { minItems: min }),
+})
+
+/** `additionalProperties`, not a pattern: a pattern with `.` would let keys with a line break pass unchecked. */
+export const textMap = () =>
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    ...notANumber,
+  })
+
+export const nullableTextMap = () =>
+  Type.Unsafe<Record<string, string | null> | null>({
+    type: ['object', 'null'],
+    additionalProperties: { type: ['string', 'null'] },
+    ...notANumber,
+  })
+
+/** Numbers that doubles cannot hold travel as objects (C7); this keyword keeps them out of where an object is asked for. */
+export const exactNumberKeyword = 'x-not-a-number'
+const notANumber = { [exactNumberKeyword]: true }
+
+export const anyJson = (options: { description?: string } = {}) => Type.Unsafe<Json>({ ...options })
+
+/** C6: unknown fields are refused. */
+export const body = <P extends Record<string, TSchema>>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false, ...notANumber })

@@ -1,0 +1,54 @@
+import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto'
+import { fillRandom } from './random.ts'
+
+/**
+ * AES-256-GCM. A sealed value is: format (1 byte), key version (4), nonce (12), ciphertext, tag (16).
+ * The format and the key version are part of the authenticated data, so neither can be changed.
+ */
+const format = 1
+const nonceStart = 5
+const textStart = 17
+const tagBytes = 16
+export const sealOverheadBytes = textStart + tagBytes
+
+export const seal = (
+  key: KeyObject,
+  keyVersion: number,
+  plaintext: string | Uint8Array,
+  context: string,
+): Buffer => {
+  const header = Buffer.allocUnsafe(textStart)
+  header[0] = format
+  header.writeUInt32BE(keyVersion, 1)
+  const nonce = header.subarray(nonceStart, textStart)
+  fillRandom(nonce)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  cipher.setAAD(Buffer.from(`${format}|${keyVersion}|${context}`))
+  const text = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)
+  cipher.final()
+  return Buffer.concat([header, text, cipher.getAuthTag()])
+}
+
+/** The version of the key that sealed the value, or undefined where it cannot be a sealed value at all. */
+export const sealedKeyVersion = (sealed: Uint8Array): number | undefined => {
+  if (sealed.length < sealOverheadBytes || sealed[0] !== format) return undefined
+  return new DataView(sealed.buffer, sealed.byteOffset).getUint32(1)
+}
+
+/** The plaintext, or undefined where key, context or any bit of the value is not the one that sealed it. */
+export const open = (key: KeyObject, sealed: Uint8Array, context: string): Buffer | undefined => {
+  const keyVersion = sealedKeyVersion(sealed)
+  if (keyVersion === undefined) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(nonceStart, textStart), {
+    authTagLength: tagBytes,
+  })
+  decipher.setAAD(Buffer.from(`${format}|${keyVersion}|${context}`))
+  decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes))
+  const text = decipher.update(sealed.subarray(textStart, sealed.length - tagBytes))
+  try {
+    decipher.final()
+    return text
+  } catch {
+    return undefined
+  }
+}

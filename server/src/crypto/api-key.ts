@@ -1,0 +1,31 @@
+import { createHmac } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { ApplicationType } from '../domain/permissions.ts'
+import { base58 } from './base58.ts'
+import type { VaultKeys } from './keys.ts'
+import { randomBytes } from './random.ts'
+
+/** C30: `key_<kind>_<random><checksum>`; 26 bytes are 208 bits, and base 58 needs at most 36 characters for them. */
+const randomLength = 36
+const checksumLength = 6
+const wellFormed = new RegExp(
+  `^key_(?:public|private|management)_[1-9A-HJ-NP-Za-km-z]{${randomLength + checksumLength}}$`,
+)
+
+const checksum = (text: string): string => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(crc32(text))
+  return base58(bytes).padStart(checksumLength, '1')
+}
+
+export const newApiKey = (type: ApplicationType): string => {
+  const body = `key_${type}_${base58(randomBytes(26)).padStart(randomLength, '1')}`
+  return body + checksum(body)
+}
+
+/** A malformed key needs no look-up: its form is public knowledge. */
+export const isApiKey = (text: string): boolean =>
+  wellFormed.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
+
+export const hashApiKey = (keys: VaultKeys, text: string): Buffer =>
+  createHmac('sha256', keys.apiKeys).update(text).digest()

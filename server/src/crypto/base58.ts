@@ -1,0 +1,29 @@
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+
+/** Base58 as Bitcoin writes it: no 0, O, I, l. Leading zero bytes become leading `1`s. */
+export const base58 = (bytes: Uint8Array): string => {
+  // Five bytes' worth of base 58 digits at a time stay inside a safe integer: 58^5 * 2^16 < 2^53.
+  const base = 58 ** 5
+  const limbs: number[] = []
+  let zeros = 0
+  while (zeros < bytes.length && bytes[zeros] === 0) zeros++
+  for (let i = zeros; i < bytes.length; i++) {
+    let carry = bytes[i] ?? 0
+    for (let j = 0; j < limbs.length; j++) {
+      carry += (limbs[j] ?? 0) * 256
+      limbs[j] = carry % base
+      carry = Math.floor(carry / base)
+    }
+    if (carry > 0) limbs.push(carry)
+  }
+  let text = ''
+  for (let j = 0; j < limbs.length; j++) {
+    let limb = limbs[j] ?? 0
+    const last = j === limbs.length - 1
+    for (let k = 0; k < 5 && (!last || limb > 0); k++) {
+      text = alphabet.charAt(limb % 58) + text
+      limb = Math.floor(limb / 58)
+    }
+  }
+  return '1'.repeat(zeros) + text
+}

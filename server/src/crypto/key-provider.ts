@@ -1,0 +1,20 @@
+/**
+ * Wraps and unwraps the vault's keys under a master key that the vault itself never stores beside its data.
+ * `context` says what the key is for; a wrapped key opens only under the context that it was wrapped for.
+ * Every provider passes the same suite: test/crypto/key-provider-contract.ts.
+ */
+export type KeyProvider = {
+  readonly name: string
+  wrap(key: Uint8Array, context: string): Promise<Buffer>
+  /** Throws KeyProviderError when the wrapped key is not this provider's, was changed, or has another context. */
+  unwrap(wrapped: Uint8Array, context: string): Promise<Buffer>
+  /** Resolves when the provider can wrap and unwrap, throws KeyProviderError when it cannot. */
+  health(): Promise<void>
+}
+
+export class KeyProviderError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'KeyProviderError'
+  }
+}

@@ -1,0 +1,90 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import type { KeyProvider } from './key-provider.ts'
+import { randomBytes } from './random.ts'
+
+/** A key as storage keeps it: readable only through the key provider. */
+export type WrappedKey = { readonly purpose: string; readonly version: number; readonly wrapped: Uint8Array }
+
+/** Keys of the vault itself: what API keys are hashed with, and what seals the rows that grant access. */
+export type VaultKeys = { readonly apiKeys: KeyObject; readonly grants: KeyObject }
+
+/** Keys of one tenant, unwrapped. They live in memory only. */
+export type TenantKeys = {
+  readonly tenantId: string
+  /** Seals rows. New rows take the current version, old rows open with theirs. */
+  readonly data: ReadonlyMap<number, KeyObject>
+  readonly currentDataVersion: number
+  /** Hashes what must be found. */
+  readonly index: KeyObject
+  /** Never rotated: a fingerprint is for ever (C14). */
+  readonly fingerprint: KeyObject
+}
+
+const vaultPurposes = ['api-keys', 'grants'] as const
+const tenantPurposes = ['data', 'index', 'fingerprint'] as const
+
+const context = (owner: string, purpose: string, version: number): string =>
+  `strongroom/${owner}/${purpose}/${version}`
+
+export const newWrappedKey = async (
+  provider: KeyProvider,
+  owner: string,
+  purpose: string,
+  version: number,
+): Promise<WrappedKey> => {
+  const key = randomBytes(32)
+  const wrapped = await provider.wrap(key, context(owner, purpose, version))
+  key.fill(0)
+  return { purpose, version, wrapped }
+}
+
+export const newVaultKeys = (provider: KeyProvider): Promise<WrappedKey[]> =>
+  Promise.all(vaultPurposes.map(purpose => newWrappedKey(provider, 'vault', purpose, 1)))
+
+export const newTenantKeys = (provider: KeyProvider, tenantId: string): Promise<WrappedKey[]> =>
+  Promise.all(tenantPurposes.map(purpose => newWrappedKey(provider, tenantId, purpose, 1)))
+
+type UnwrappedKey = { purpose: string; version: number; key: KeyObject }
+
+const unwrapAll = (
+  provider: KeyProvider,
+  owner: string,
+  keys: readonly WrappedKey[],
+): Promise<UnwrappedKey[]> =>
+  Promise.all(
+    keys.map(async ({ purpose, version, wrapped }) => {
+      const bytes = await provider.unwrap(wrapped, context(owner, purpose, version))
+      const key = createSecretKey(bytes)
+      bytes.fill(0)
+      return { purpose, version, key }
+    }),
+  )
+
+const newest = (keys: readonly UnwrappedKey[], purpose: string): UnwrappedKey => {
+  const found = keys.filter(key => key.purpose === purpose).sort((a, b) => b.version - a.version)[0]
+  if (found === undefined) throw new Error(`storage holds no key for ${purpose}`)
+  return found
+}
+
+export const unwrapVaultKeys = async (
+  provider: KeyProvider,
+  wrapped: readonly WrappedKey[],
+): Promise<VaultKeys> => {
+  const keys = await unwrapAll(provider, 'vault', wrapped)
+  return { apiKeys: newest(keys, 'api-keys').key, grants: newest(keys, 'grants').key }
+}
+
+export const unwrapTenantKeys = async (
+  provider: KeyProvider,
+  tenantId: string,
+  wrapped: readonly WrappedKey[],
+): Promise<TenantKeys> => {
+  const keys = await unwrapAll(provider, tenantId, wrapped)
+  return {
+    tenantId,
+    data: new Map(keys.filter(key => key.purpose === 'data').map(({ version, key }) => [version, key])),
+    currentDataVersion: newest(keys, 'data').version,
+    index: newest(keys, 'index').key,
+    fingerprint: newest(keys, 'fingerprint').key,
+  }
+}

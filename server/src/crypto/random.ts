@@ -1,0 +1,31 @@
+import { randomFillSync, randomInt, randomUUIDv7 } from 'node:crypto'
+
+export const newUuid = (): string => randomUUIDv7()
+
+export const randomBelow = (below: number): number => randomInt(below)
+
+// One call of the generator per 4 KiB instead of one per nonce: a draw costs about 2 µs, a copy 0.1 µs.
+const poolBytes = 4096
+const pool = Buffer.allocUnsafeSlow(poolBytes)
+let used = poolBytes
+
+/** Writes fresh random bytes into `target`; drawn bytes are wiped from the pool. */
+export const fillRandom = (target: Uint8Array): void => {
+  if (target.length > poolBytes) {
+    randomFillSync(target)
+    return
+  }
+  if (used + target.length > poolBytes) {
+    randomFillSync(pool)
+    used = 0
+  }
+  target.set(pool.subarray(used, used + target.length))
+  pool.fill(0, used, used + target.length)
+  used += target.length
+}
+
+export const randomBytes = (length: number): Buffer => {
+  const bytes = Buffer.alloc(length)
+  fillRandom(bytes)
+  return bytes
+}

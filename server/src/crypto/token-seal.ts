@@ -1,0 +1,87 @@
+import { TamperedError } from '../domain/errors.ts'
+import { open, seal, sealedKeyVersion } from './aead.ts'
+import type { TenantKeys } from './keys.ts'
+
+/**
+ * The plain columns of a token's row. All of them are authenticated with each sealed part, so a row that
+ * was moved to another id or tenant, re-dated, re-typed or mixed with an older version does not open.
+ */
+export type TokenColumns = {
+  readonly id: string
+  readonly type: string
+  readonly version: number
+  readonly expiresAt: number | null
+  readonly createdBy: string
+  readonly createdAt: number
+  readonly modifiedBy: string | null
+  readonly modifiedAt: number | null
+}
+
+/**
+ * A transient field outlives changes of its token and carries its own deadline: it binds what of the token
+ * never changes.
+ */
+export type TransientColumns = { readonly field: string; readonly expiresAt: number }
+type TokenIdentity = Pick<TokenColumns, 'id' | 'type' | 'createdBy' | 'createdAt'>
+
+const tokenContext = (tenantId: string, row: TokenColumns): string =>
+  JSON.stringify([
+    'token',
+    tenantId,
+    row.id,
+    'record',
+    row.type,
+    row.version,
+    row.expiresAt,
+    row.createdBy,
+    row.createdAt,
+    row.modifiedBy,
+    row.modifiedAt,
+  ])
+
+const transientContext = (tenantId: string, token: TokenIdentity, row: TransientColumns): string =>
+  JSON.stringify([
+    'token',
+    tenantId,
+    token.id,
+    'transient',
+    token.type,
+    token.createdBy,
+    token.createdAt,
+    row.field,
+    row.expiresAt,
+  ])
+
+export const sealToken = (keys: TenantKeys, row: TokenColumns, record: string): Buffer =>
+  sealWith(keys, tokenContext(keys.tenantId, row), record)
+
+export const openToken = (keys: TenantKeys, row: TokenColumns & { sealed: Uint8Array }): Buffer =>
+  openWith(keys, tokenContext(keys.tenantId, row), row.sealed, row.id)
+
+export const sealTransient = (
+  keys: TenantKeys,
+  token: TokenIdentity,
+  row: TransientColumns,
+  value: string,
+): Buffer => sealWith(keys, transientContext(keys.tenantId, token, row), value)
+
+export const openTransient = (
+  keys: TenantKeys,
+  token: TokenIdentity,
+  row: TransientColumns & { sealed: Uint8Array },
+): Buffer => openWith(keys, transientContext(keys.tenantId, token, row), row.sealed, token.id)
+
+const sealWith = (keys: TenantKeys, context: string, plaintext: string): Buffer => {
+  const key = keys.data.get(keys.currentDataVersion)
+  if (key === undefined) throw new Error('the tenant has no data key')
+  return seal(key, keys.currentDataVersion, plaintext, context)
+}
+
+const openWith = (keys: TenantKeys, context: string, sealed: Uint8Array, tokenId: string): Buffer => {
+  const version = sealedKeyVersion(sealed)
+  const key = version === undefined ? undefined : keys.data.get(version)
+  const plaintext = key === undefined ? undefined : open(key, sealed, context)
+  if (plaintext === undefined)
+    throw new TamperedError({ kind: 'token', id: tokenId, tenantId: keys.tenantId })
+  return plaintext
+}

@@ -1,0 +1,17 @@
+import { canonicalDecimal, getOwn, isExactNumber, type Json } from './json.ts'
+
+/**
+ * One text per JSON value, the input of fingerprints (C14): RFC 8785, and two things that it leaves out.
+ * A number that doubles cannot hold is its exact decimal, which no double is written as. A lone surrogate
+ * is its escape where the RFC would have us fail: C7 keeps strings to the code unit.
+ */
+export const canonicalText = (value: Json): string => {
+  if (isExactNumber(value)) return canonicalDecimal(value.rawJSON)
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  // The default order of `sort` is that of UTF-16 code units, as the RFC asks.
+  const members = Object.keys(value)
+    .sort()
+    .map(key => `${JSON.stringify(key)}:${canonicalText(getOwn(value, key) ?? null)}`)
+  return `{${members.join(',')}}`
+}

@@ -1,0 +1,47 @@
+/**
+ * The known name that a misspelt one probably stands for (C6). Only known names come back, never what was
+ * sent. Up to two slips, in names of three letters one: two would make `cvc` of nearly anything.
+ */
+export const didYouMean = (name: string, known: readonly string[]): string | undefined => {
+  const sent = name.toLowerCase()
+  let best: string | undefined
+  let fewest = sent.length <= 3 ? 1 : 2
+  for (const candidate of known) {
+    // Also keeps the work small, however long a name was sent.
+    if (Math.abs(candidate.length - sent.length) > 2) continue
+    const slips = countSlips(sent, candidate.toLowerCase())
+    if (slips > fewest || (slips === fewest && best !== undefined)) continue
+    best = candidate
+    fewest = slips
+  }
+  return best
+}
+
+/** Damerau-Levenshtein (optimal string alignment): a letter added, left out, changed, or two swapped. */
+const countSlips = (a: string, b: string): number => {
+  let beforePrevious: number[] = []
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const changed = a[row - 1] === b[column - 1] ? 0 : 1
+      const swapped =
+        row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+          ? cell(beforePrevious, column - 2) + 1
+          : Number.POSITIVE_INFINITY
+      current.push(
+        Math.min(
+          cell(previous, column) + 1,
+          cell(current, column - 1) + 1,
+          cell(previous, column - 1) + changed,
+          swapped,
+        ),
+      )
+    }
+    beforePrevious = previous
+    previous = current
+  }
+  return cell(previous, b.length)
+}
+
+const cell = (row: readonly number[], column: number): number => row[column] ?? Number.POSITIVE_INFINITY

@@ -1,0 +1,32 @@
+import type { Issue } from './errors.ts'
+import { compileExpression, type Expression, ExpressionError, type Use } from './expressions/expression.ts'
+import type { TokenType } from './token-types/token-type.ts'
+
+/** Compiles an expression that a caller wrote; what is wrong with it becomes an issue at its place. */
+export const checkExpression = (
+  text: string,
+  use: Use,
+  type: TokenType,
+  place: string,
+  issues: Issue[],
+): Expression | undefined => {
+  try {
+    const expression = compileExpression(text, use)
+    if (namesTransientField(expression, type)) {
+      issues.push({
+        path: place,
+        message: 'names a field that is not kept and cannot be part of an expression',
+      })
+      return undefined
+    }
+    return expression
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    issues.push({ path: place, message: error.message })
+    return undefined
+  }
+}
+
+/** C11: transient fields do not exist for expressions. */
+const namesTransientField = ({ paths }: Expression, type: TokenType): boolean =>
+  paths.some(([root, name]) => root === 'data' && name !== undefined && Object.hasOwn(type.transient, name))

@@ -1,0 +1,79 @@
+import { type Json, type JsonType, jsonType } from '../json.ts'
+import { type CompiledFilter, compileFilterCall } from './filter-call.ts'
+import { type CompiledOperand, compileOperand } from './operand.ts'
+import { parseTemplate } from './parser.ts'
+import type { Run, Use } from './run.ts'
+import { staticPaths } from './static-paths.ts'
+import type { Output } from './syntax.ts'
+import { pay, textOf } from './values.ts'
+
+export type Typed = { readonly value: Json; readonly type: JsonType }
+
+export type Compiled = {
+  readonly paths: readonly (readonly string[])[]
+  readonly hasAlias: boolean
+  readonly isLiteral: boolean
+  readonly evaluate: (run: Run) => Typed
+}
+
+export const compile = (text: string, use: Use): Compiled => {
+  const template = parseTemplate(text)
+  const parts = template.map(part => (typeof part === 'string' ? part : compileOutput(part, use)))
+  const outputs = parts.filter(part => typeof part !== 'string')
+  return {
+    paths: outputs.flatMap(({ paths }) => paths),
+    hasAlias: outputs.some(({ hasAlias }) => hasAlias),
+    isLiteral: outputs.length === 0,
+    evaluate: evaluatorOf(parts),
+  }
+}
+
+type CompiledOutput = {
+  readonly evaluate: (run: Run) => Typed
+  readonly paths: readonly (readonly string[])[]
+  readonly hasAlias: boolean
+}
+
+/** Exactly one output keeps its JSON type, everything else is text (C20). */
+const evaluatorOf = (parts: readonly (string | CompiledOutput)[]): Compiled['evaluate'] => {
+  const [only] = parts
+  if (parts.length === 1 && only !== undefined && typeof only !== 'string')
+    return run => {
+      const typed = only.evaluate(run)
+      pay(typed.value, units => run.budget.chargeOutput(units))
+      return typed
+    }
+  return run => ({ value: joinParts(parts, run), type: 'string' })
+}
+
+const joinParts = (parts: readonly (string | CompiledOutput)[], run: Run): string => {
+  let text = ''
+  for (const part of parts) {
+    const more = typeof part === 'string' ? part : textOf(part.evaluate(run).value, run)
+    run.budget.chargeOutput(more.length)
+    text += more
+  }
+  return text
+}
+
+const compileOutput = (output: Output, use: Use): CompiledOutput => {
+  const source = compileOperand(output.source, use)
+  const filters = output.filters.map(call => compileFilterCall(call, use))
+  return {
+    paths: staticPaths(output, filters),
+    hasAlias: filters.some(({ isAlias }) => isAlias),
+    evaluate: run => evaluateOutput(source, filters, run),
+  }
+}
+
+const evaluateOutput = (source: CompiledOperand, filters: readonly CompiledFilter[], run: Run): Typed => {
+  let value = source(run)
+  let previous = value
+  for (const { apply } of filters) {
+    run.budget.charge(1)
+    previous = value
+    value = apply(value, run)
+  }
+  // C14: `8` and `"8"` both stringify to `8` and must not share a fingerprint.
+  return { value, type: jsonType(filters.at(-1)?.name === 'stringify' ? previous : value) }
+}

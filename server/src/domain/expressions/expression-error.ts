@@ -1,0 +1,27 @@
+import { chosenName } from '../place.ts'
+
+/**
+ * What is wrong with an expression, or with the value it met. The message is made of constant text and of
+ * names of the language: a data value never gets into it (C2). `position` is the 0-based UTF-16 offset in the
+ * expression's text; the message counts characters from 1.
+ */
+export class ExpressionError extends Error {
+  readonly problem: string
+  readonly position: number | undefined
+
+  constructor(problem: string, position?: number) {
+    super(position === undefined ? problem : `${problem} at character ${position + 1}`)
+    this.name = 'ExpressionError'
+    this.problem = problem
+    this.position = position
+  }
+}
+
+/** Names what the caller wrote, unless it looks as if a number had been pasted there (C2). */
+export const unknownName = (what: string, name: string, position: number): ExpressionError => {
+  const shown = chosenName(name, 0)
+  return new ExpressionError(
+    shown.startsWith('[') ? `unknown ${what}` : `unknown ${what} "${shown}"`,
+    position,
+  )
+}

@@ -1,0 +1,59 @@
+import type { Json, JsonType } from '../json.ts'
+import type { Budget } from './budget.ts'
+import { RecentlyUsed } from './cache.ts'
+import { compile } from './compile.ts'
+import { ExpressionError } from './expression-error.ts'
+import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
+
+/**
+ * The expression language (§2.1, C20–C22): `{{ path | filter: argument }}` in literal text. This file is its
+ * public face. The language is pure and bounded: no I/O, no clock, no loops, no regular expressions on what
+ * callers write, a budget for every rendering; its texts and the data they meet may both be hostile.
+ */
+export type { Budget, RandomBelow, Scope, Use }
+export { budgetFor, ExpressionError }
+
+export type Expression = {
+  readonly text: string
+  /**
+   * Every path that the text names, such as [['data', 'number']]; array indexes as strings. Complete: the
+   * language has no computed property names.
+   */
+  readonly paths: readonly (readonly string[])[]
+  /** It makes a new value each time it is rendered (C16). */
+  readonly hasAlias: boolean
+  /** It has no `{{ }}` and renders to its own text. */
+  readonly isLiteral: boolean
+  /**
+   * Throws ExpressionError. The result may share structure with the scope: do not change it. The leaves of one
+   * mask should share a budget, `budgetFor(scope)`: one each would let 800 of them show a large value 800 times.
+   */
+  render(scope: Scope, random?: RandomBelow, budget?: Budget): Json
+  /** With the JSON type that a fingerprint counts: of the value, or of what a closing `stringify` was given (C14). */
+  renderTyped(scope: Scope): { value: Json; type: JsonType }
+}
+
+const expressionsKeptPerUse = 2_000
+
+const caches: Readonly<Record<Use, RecentlyUsed<Expression>>> = {
+  mask: new RecentlyUsed(expressionsKeptPerUse),
+  fingerprint: new RecentlyUsed(expressionsKeptPerUse),
+  index: new RecentlyUsed(expressionsKeptPerUse),
+  id: new RecentlyUsed(expressionsKeptPerUse),
+}
+
+/** Throws ExpressionError, with the position, for everything that is wrong with the text itself. */
+export const compileExpression = (text: string, use: Use): Expression =>
+  caches[use].getOrMake(text, () => makeExpression(text, use))
+
+const makeExpression = (text: string, use: Use): Expression => {
+  const { paths, hasAlias, isLiteral, evaluate } = compile(text, use)
+  return {
+    text,
+    paths,
+    hasAlias,
+    isLiteral,
+    render: (scope, random, budget = budgetFor(scope)) => evaluate({ scope, use, random, budget }).value,
+    renderTyped: scope => evaluate({ scope, use, random: undefined, budget: budgetFor(scope) }),
+  }
+}

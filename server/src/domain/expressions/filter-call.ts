@@ -1,0 +1,82 @@
+import type { Json } from '../json.ts'
+import { ExpressionError, unknownName } from './expression-error.ts'
+import type { Filter, Parameter } from './filters/filter.ts'
+import { filters } from './filters/registry.ts'
+import { compileOperand } from './operand.ts'
+import type { Segment } from './path.ts'
+import { budgetFor, type Run, type Use } from './run.ts'
+import type { FilterCall, Operand } from './syntax.ts'
+
+export type CompiledFilter = {
+  readonly name: string
+  readonly apply: (input: Json, run: Run) => Json
+  readonly isAlias: boolean
+  /** Properties of the input that the call names, see `Filter.names`. */
+  readonly names: readonly Segment[]
+  readonly isSelection: boolean
+}
+
+export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter => {
+  const { name, position } = call
+  const filter = filters.get(name)
+  if (filter === undefined) throw unknownName('filter', name, position)
+  const { isAlias = false, isSelection = false } = filter
+  if (isAlias && use !== 'id') throw new ExpressionError(`${name} is only for ids`, position)
+  checkArity(call, filter)
+  const compiled = filter.parameters.map((parameter, index) => {
+    const operand = call.arguments[index]
+    if (operand === undefined) return () => parameter.fallback?.value
+    return located(name, operand.position, () => compileArgument(parameter, operand, use))
+  })
+  return {
+    name,
+    isAlias,
+    isSelection,
+    // Parameters that name properties are literal, so they need no data.
+    names: filter.names?.(...compiled.map(read => read(compileTimeRun(use)))) ?? [],
+    apply: (input, run) => {
+      const values = compiled.map(read => located(name, position, () => read(run)))
+      return located(name, position, () => filter.apply(input, run, ...values))
+    },
+  }
+}
+
+const checkArity = ({ name, position, arguments: given }: FilterCall, { parameters }: Filter): void => {
+  const required = parameters.filter(({ fallback }) => fallback === undefined)
+  if (given.length < required.length) throw new ExpressionError(`${name} needs more arguments`, position)
+  if (given.length > parameters.length) throw new ExpressionError(`${name} takes fewer arguments`, position)
+}
+
+/** What is written out is read now: a wrong argument must be found when the expression is written (C20). */
+const compileArgument = (
+  parameter: Parameter<unknown>,
+  operand: Operand,
+  use: Use,
+): ((run: Run) => unknown) => {
+  const { fallback, isLiteralOnly } = parameter
+  const readValue = (value: Json, run: Run): unknown =>
+    value === null && fallback !== undefined ? fallback.value : parameter.read(value, run)
+
+  if (operand.kind === 'literal') {
+    const value = readValue(operand.value, compileTimeRun(use))
+    return () => value
+  }
+  if (isLiteralOnly) throw new ExpressionError('quoted text is needed')
+  const source = compileOperand(operand, use)
+  return run => readValue(source(run), run)
+}
+
+const compileTimeRun = (use: Use): Run => {
+  const scope = { data: null }
+  return { scope, use, random: undefined, budget: budgetFor(scope) }
+}
+
+/** Runs the work, and says of what goes wrong in it which filter it was and where it stands. */
+const located = <T>(name: string, position: number, work: () => T): T => {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof ExpressionError) || error.position !== undefined) throw error
+    throw new ExpressionError(`${name}: ${error.problem}`, position)
+  }
+}

@@ -1,0 +1,84 @@
+import type { Json } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import { isDigit, isLower, isUpper } from '../characters.ts'
+import { ExpressionError } from '../expression-error.ts'
+import type { RandomBelow, Run } from '../run.ts'
+import { scalarText } from '../values.ts'
+import { binLength } from './card.ts'
+import { type AliasCharacter, breakLuhn } from './card-look-alike.ts'
+import { filter } from './filter.ts'
+import { count, flag } from './parameters.ts'
+
+const digits = '0123456789'
+const lower = 'abcdefghijklmnopqrstuvwxyz'
+const upper = lower.toUpperCase()
+const alphanumerics = digits + lower + upper
+
+/** The alphabet that a character is redrawn from; undefined keeps the character. */
+type Alphabet = (character: string) => string | undefined
+
+/**
+ * Same kind of character in the same place; ASCII punctuation and blanks stay as separators. Whatever is not
+ * ASCII becomes a lower-case letter: kept, a name in another script would stand in the id in the clear.
+ */
+const sameKind: Alphabet = character => {
+  if (isDigit(character)) return digits
+  if (isUpper(character)) return upper
+  return isLower(character) || character > '\x7f' ? lower : undefined
+}
+
+type Kept = { first: number; last: number; alphabet: Alphabet }
+
+/** Redraws all but the first and last characters; too few redrawn ones would let the value be guessed (C21). */
+const redraw = (text: string, { first, last, alphabet }: Kept, run: Run): string => {
+  const { random } = run
+  if (random === undefined) throw new ExpressionError('a source of randomness is needed')
+  const before = [...text]
+  run.budget.charge(before.length * 2)
+  const after = before.map((character, index): AliasCharacter => {
+    const isKept = index < first || index >= before.length - last
+    const letters = isKept ? undefined : alphabet(character)
+    return letters === undefined
+      ? { character, isRandom: false }
+      : { character: draw(letters, random), isRandom: true }
+  })
+  if (after.filter(({ isRandom }) => isRandom).length < limits.aliasRandomCharactersMin)
+    throw new ExpressionError(`at least ${limits.aliasRandomCharactersMin} characters must stay random`)
+  return breakLuhn(after, random)
+    .map(({ character }) => character)
+    .join('')
+}
+
+const draw = (letters: string, random: RandomBelow): string => letters[random(letters.length)] ?? ''
+
+// Null has no characters to draw: an alias of it would be the same for every token.
+const aliasText = (input: Json, run: Run): string => (input === null ? '' : scalarText(input, run))
+
+const cardDigits = (input: Json, run: Run): string => {
+  const number = aliasText(input, run)
+  if (number.length < 12 || number.length > 19 || ![...number].every(isDigit))
+    throw new ExpressionError('a card number of 12 to 19 digits is needed')
+  return number
+}
+
+export const aliasFilters = {
+  alias_card: filter([flag, flag], {
+    isAlias: true,
+    apply: (input, run, bin, last4) => {
+      const number = cardDigits(input, run)
+      const first = bin ? binLength(number.length) : 0
+      return redraw(number, { first, last: last4 ? 4 : 0, alphabet: () => digits }, run)
+    },
+  }),
+  alias_preserve_format: filter([count, count], {
+    isAlias: true,
+    apply: (input, run, first, last) =>
+      redraw(aliasText(input, run), { first, last, alphabet: sameKind }, run),
+  }),
+  /** As many characters as the value has, letters and digits in all places; separators go too. */
+  alias_preserve_length: filter([count, count], {
+    isAlias: true,
+    apply: (input, run, first, last) =>
+      redraw(aliasText(input, run), { first, last, alphabet: () => alphanumerics }, run),
+  }),
+}

@@ -1,0 +1,122 @@
+import { canonicalText } from '../../canonical-json.ts'
+import { countCharacters } from '../../characters.ts'
+import type { Json } from '../../json.ts'
+import { offsetAfterFirst, offsetOfLast } from '../characters.ts'
+import { ExpressionError } from '../expression-error.ts'
+import { readPath, type Segment } from '../path.ts'
+import type { Run } from '../run.ts'
+import { listOf, pay, textOf } from '../values.ts'
+import { filter, type Parameter } from './filter.ts'
+import { anything, integer, optional, text } from './parameters.ts'
+
+/** `a.b`, as Liquid's `map` and `sort` take it. Written out, so that an expression's paths are all known. */
+const property: Parameter<readonly Segment[]> = {
+  isLiteralOnly: true,
+  read: value => {
+    if (typeof value !== 'string' || value === '') throw new ExpressionError('a property name is needed')
+    return value.split('.')
+  },
+}
+
+const join = (input: Json, separator: string, run: Run): string => {
+  const pieces = listOf(input, run).map(element => textOf(element, run))
+  let length = Math.max(0, pieces.length - 1) * separator.length
+  for (const piece of pieces) length += piece.length
+  run.budget.charge(length)
+  return pieces.join(separator)
+}
+
+/** One element, or one character of text; '' from anything else, as in Liquid. */
+const end = (index: 0 | -1, cutText: (input: string) => string) =>
+  filter([], {
+    apply: input => {
+      if (Array.isArray(input)) return input.at(index) ?? null
+      return typeof input === 'string' ? cutText(input) : ''
+    },
+  })
+
+const slice = (input: Json, start: number, length: number, run: Run): Json => {
+  if (input === null) return []
+  const whole = Array.isArray(input) ? listOf(input, run) : textOf(input, run)
+  const size = typeof whole === 'string' ? countCharacters(whole) : whole.length
+  const first = start < 0 ? size + start : start
+  const isNowhere = first < 0 || length < 0
+  if (typeof whole !== 'string') return isNowhere ? [] : whole.slice(first, first + length)
+  if (isNowhere) return ''
+  const rest = whole.slice(offsetAfterFirst(whole, first))
+  return rest.slice(0, offsetAfterFirst(rest, length))
+}
+
+/** Numbers among numbers and text among text, nulls at the end; Liquid compares the rest as JavaScript would. */
+const compare = (left: Json, right: Json, run: Run): number => {
+  run.budget.charge(1)
+  if (left === null || right === null) return Number(left === null) - Number(right === null)
+  if (typeof left === 'string' && typeof right === 'string') {
+    run.budget.charge(Math.min(left.length, right.length))
+    return left < right ? -1 : Number(left > right)
+  }
+  if (typeof left === 'number' && typeof right === 'number') return left - right
+  throw new ExpressionError('a list of only numbers or only text is needed')
+}
+
+/** The elements, each with what it has at the end of the path. */
+const keyed = (input: Json, path: readonly Segment[], run: Run): { element: Json; key: Json }[] => {
+  const list = listOf(input, run)
+  run.budget.charge(list.length * (path.length + 1))
+  return list.map(element => ({ element, key: readPath(element, path) }))
+}
+
+const sort = (input: Json, path: readonly Segment[], run: Run): Json[] =>
+  keyed(input, path, run)
+    .sort((left, right) => compare(left.key, right.key, run))
+    .map(({ element }) => element)
+
+/** By value: two equal objects are one. */
+const uniq = (input: Json, run: Run): Json[] => {
+  const byText = new Map<string, Json>()
+  for (const element of listOf(input, run)) {
+    pay(element, units => run.budget.charge(units))
+    const key = canonicalText(element)
+    if (!byText.has(key)) byText.set(key, element)
+  }
+  return [...byText.values()]
+}
+
+export const arrayFilters = {
+  join: filter([optional(text, ' ')], { apply: (input, run, separator) => join(input, separator, run) }),
+  first: end(0, input => input.slice(0, offsetAfterFirst(input, 1))),
+  last: end(-1, input => input.slice(offsetOfLast(input, 1))),
+  /** Characters of text, elements of an array, 0 for anything else. */
+  size: filter([], {
+    apply: (input, run) => {
+      if (Array.isArray(input)) return input.length
+      return typeof input === 'string' ? countCharacters(textOf(input, run)) : 0
+    },
+  }),
+  slice: filter([integer, optional(integer, 1)], {
+    apply: (input, run, start, length) => slice(input, start, length, run),
+  }),
+  map: filter([property], {
+    apply: (input, run, path) => keyed(input, path, run).map(({ key }) => key),
+    names: path => path,
+    isSelection: true,
+  }),
+  sort: filter([optional(property, [])], {
+    apply: (input, run, path) => sort(input, path, run),
+    names: path => path,
+  }),
+  uniq: filter([], { apply: (input, run) => uniq(input, run) }),
+  /** An array, or the characters of text, the other way round. */
+  reverse: filter([], {
+    apply: (input, run) =>
+      typeof input === 'string'
+        ? [...textOf(input, run)].reverse().join('')
+        : listOf(input, run).toReversed(),
+  }),
+  concat: filter([anything], {
+    apply: (input, run, more) => [...listOf(input, run), ...listOf(more, run)],
+  }),
+  compact: filter([], {
+    apply: (input, run) => listOf(input, run).filter(element => element !== null),
+  }),
+}

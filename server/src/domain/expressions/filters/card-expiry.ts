@@ -1,0 +1,65 @@
+import { getOwn, isJsonObject, type Json, type JsonObject } from '../../json.ts'
+import { isLower, isUpper } from '../characters.ts'
+import { parseDecimal } from '../decimal.ts'
+import { ExpressionError } from '../expression-error.ts'
+import type { Run } from '../run.ts'
+import { textOf } from '../values.ts'
+import type { Parameter } from './filter.ts'
+
+type Expiry = { month: number; year: number }
+type Piece = (expiry: Expiry) => string
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0')
+
+/** By their upper-case spelling; `MM/yy` is as good as `MM/YY`, an expiry has no minutes. */
+const fields = new Map<string, Piece>([
+  ['M', ({ month }) => String(month)],
+  ['MM', ({ month }) => twoDigits(month)],
+  ['YY', ({ year }) => twoDigits(year % 100)],
+  ['YYYY', ({ year }) => String(year).padStart(4, '0')],
+])
+
+/** M, MM, YY and YYYY are replaced, other letters refused, all else is copied. */
+export const expiryFormat: Parameter<readonly Piece[]> = {
+  read: (value, run) => runsOf(textOf(value, run)).map(pieceOf),
+}
+
+const pieceOf = (run: string): Piece => {
+  const field = fields.get(run.toUpperCase())
+  if (field !== undefined) return field
+  if ([...run].some(character => isLower(character) || isUpper(character)))
+    throw new ExpressionError('a format of M, MM, YY and YYYY is needed')
+  return () => run
+}
+
+/** The text cut into runs of the same letter: `MM/YYYY` is `MM`, `/`, `YYYY`. */
+const runsOf = (text: string): string[] => {
+  const runs: string[] = []
+  let previous = ''
+  for (const character of text) {
+    if (character === previous) runs.push((runs.pop() ?? '') + character)
+    else runs.push(character)
+    previous = character
+  }
+  return runs
+}
+
+export const formatExpiry = (card: Json, format: readonly Piece[], run: Run): Json => {
+  if (!isJsonObject(card)) throw new ExpressionError('the data of a card is needed')
+  const month = partOf(card, 'expiration_month', { least: 1, most: 12 }, run)
+  const year = partOf(card, 'expiration_year', { least: 0, most: 9999 }, run)
+  if (month === undefined || year === undefined) return null
+  run.budget.charge(format.length)
+  return format.map(piece => piece({ month, year })).join('')
+}
+
+type Range = { least: number; most: number }
+
+const partOf = (card: JsonObject, name: string, { least, most }: Range, run: Run): number | undefined => {
+  const value = getOwn(card, name) ?? null
+  if (value === null) return undefined
+  const part = typeof value === 'string' ? parseDecimal(textOf(value, run)) : value
+  if (typeof part !== 'number' || !Number.isInteger(part) || part < least || part > most)
+    throw new ExpressionError('a month and a year in digits are needed')
+  return part
+}

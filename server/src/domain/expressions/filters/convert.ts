@@ -1,0 +1,49 @@
+import { isExactNumber, type Json } from '../../json.ts'
+import { parseDecimal } from '../decimal.ts'
+import { ExpressionError } from '../expression-error.ts'
+import { readPath } from '../path.ts'
+import type { Run } from '../run.ts'
+import { textOf } from '../values.ts'
+import { filter } from './filter.ts'
+import { jsonPath } from './json-path.ts'
+import { anything } from './parameters.ts'
+
+/** Null stays null in all of these: what is missing must not turn into a value. */
+const toText = filter([], {
+  apply: (input, run): Json => (input === null ? null : textOf(input, run)),
+})
+
+const toNumber = (value: Json, run: Run): Json => {
+  if (value === null || typeof value === 'number' || isExactNumber(value)) return value
+  if (typeof value === 'boolean') return Number(value)
+  const parsed = typeof value === 'string' ? parseDecimal(textOf(value, run).trim()) : undefined
+  if (parsed === undefined) throw new ExpressionError('text that holds a number is needed')
+  return parsed
+}
+
+const toBoolean = (value: Json, run: Run): boolean => {
+  const word = typeof value === 'string' ? textOf(value, run).trim().toLowerCase() : value
+  if (word === true || word === 'true' || word === 1) return true
+  if (word === false || word === 'false' || word === 0) return false
+  throw new ExpressionError('true or false is needed')
+}
+
+const isEmpty = (value: Json): boolean =>
+  value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0)
+
+export const convertFilters = {
+  /** Text stays text, all else becomes compact JSON. The fingerprint counts the type of the input (C14). */
+  stringify: toText,
+  to_string: toText,
+  /** Keeps every digit: a number that a double cannot hold comes out exact. */
+  to_number: filter([], { apply: (input, run) => toNumber(input, run) }),
+  to_boolean: filter([], { apply: (input, run): Json => (input === null ? null : toBoolean(input, run)) }),
+  /** Stands in for null, false, '' and []. */
+  default: filter([anything], { apply: (input, _run, instead) => (isEmpty(input) ? instead : input) }),
+  /** What stands at one JSONPath, or null. The input is data, not JSON text: text has nothing inside. */
+  json: filter([jsonPath], {
+    apply: (input, _run, path) => readPath(input, path),
+    names: path => path,
+    isSelection: true,
+  }),
+}

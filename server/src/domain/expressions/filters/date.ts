@@ -1,0 +1,42 @@
+import type { Json } from '../../json.ts'
+import { parseDecimal } from '../decimal.ts'
+import { ExpressionError } from '../expression-error.ts'
+import { parseIsoDate } from '../iso-date.ts'
+import type { Run } from '../run.ts'
+import { type Format, parseFormat } from '../strftime.ts'
+import { textOf } from '../values.ts'
+import { filter, type Parameter } from './filter.ts'
+
+const format: Parameter<Format> = { read: (value, run) => parseFormat(textOf(value, run)) }
+
+// The last instant that a Date can hold; beyond it every field is NaN.
+const instantMax = 8_640_000_000_000_000
+
+/**
+ * ISO 8601 text, or seconds since 1970 as a number or in digits. Liquid hands back whatever it cannot read;
+ * here that is an error, because a mask that meant to show a year would show the whole value.
+ */
+const instantOf = (input: Json, run: Run): number => {
+  const seconds = typeof input === 'string' ? parseDecimal(textOf(input, run)) : input
+  const instant = typeof seconds === 'number' ? seconds * 1_000 : undefined
+  const found = instant ?? (typeof input === 'string' ? parseIsoDate(input) : undefined)
+  if (found === undefined || !(Math.abs(found) <= instantMax))
+    throw new ExpressionError('a date is needed, as ISO 8601 text or in seconds since 1970')
+  return found
+}
+
+export const dateFilters = {
+  date: filter([format], {
+    apply: (input, run, pieces) => {
+      if (input === null) return null
+      const instant = new Date(instantOf(input, run))
+      let text = ''
+      for (const piece of pieces) {
+        const more = piece(instant)
+        run.budget.charge(more.length)
+        text += more
+      }
+      return text
+    },
+  }),
+}

@@ -1,0 +1,38 @@
+import { countCharacters } from '../../characters.ts'
+import { offsetAfterFirst, offsetOfLast } from '../characters.ts'
+import type { Run } from '../run.ts'
+
+export type Hiding = {
+  /** How many characters stay visible at the start and at the end; separators count. */
+  readonly first: number
+  readonly last: number
+  /** The character that stands for a hidden one. */
+  readonly fill: string
+  /** Characters that stay visible wherever they are. */
+  readonly preserve: string
+  /** Whether a value of which nothing would be hidden is hidden whole instead. */
+  readonly hidesShortValues: boolean
+}
+
+/**
+ * The text with its middle hidden, at its own length. Where that would hide not one character, the mask is too
+ * short for the value, and showing the value would be the opposite of what was asked for: then all of it is
+ * hidden, but for preserved characters (C22).
+ */
+export const hide = (text: string, { first, last, ...hiding }: Hiding, run: Run): string => {
+  const { fill, hidesShortValues } = hiding
+  const preserve = new Set(hiding.preserve)
+  const start = offsetAfterFirst(text, first)
+  const end = Math.max(start, offsetOfLast(text, last))
+  const middle = text.slice(start, end)
+  run.budget.charge(text.length * (1 + fill.length))
+
+  const cover = (part: string): string =>
+    preserve.size === 0
+      ? fill.repeat(countCharacters(part))
+      : [...part].map(character => (preserve.has(character) ? character : fill)).join('')
+
+  const isHiding = [...new Set(middle)].some(character => !preserve.has(character))
+  if (!isHiding && hidesShortValues) return cover(text)
+  return text.slice(0, start) + cover(middle) + text.slice(end)
+}

@@ -1,0 +1,103 @@
+import { countCharacters } from '../../characters.ts'
+import type { Json } from '../../json.ts'
+import { offsetAfterFirst } from '../characters.ts'
+import type { Run } from '../run.ts'
+import { findAll, piecesBetween } from '../search.ts'
+import { scalarText, textOf } from '../values.ts'
+import { filter } from './filter.ts'
+import { character, count, optional, text } from './parameters.ts'
+
+/** Text in, text of about the same length out; null is '' as in Liquid. */
+const rewrite = (change: (input: string) => string) =>
+  filter([], {
+    apply: (input, run) => {
+      const before = textOf(input, run)
+      run.budget.charge(before.length)
+      return change(before)
+    },
+  })
+
+const concatenate = (left: string, right: string, run: Run): string => {
+  run.budget.charge(left.length + right.length)
+  return left + right
+}
+
+/** The first letter up, all others down. */
+const capitalize = (input: string): string => {
+  const rest = offsetAfterFirst(input, 1)
+  return input.slice(0, rest).toUpperCase() + input.slice(rest).toLowerCase()
+}
+
+/** Pieces of the text; an empty separator cuts between all characters. */
+const cut = (input: string, separator: string, run: Run): string[] => {
+  if (separator !== '') return piecesBetween(input, findAll(input, separator, run), separator.length)
+  run.budget.charge(input.length)
+  return [...input]
+}
+
+const replaceAll = (input: Json, pattern: string, replacement: string, run: Run): string => {
+  const before = textOf(input, run)
+  const pieces = cut(before, pattern, run)
+  run.budget.charge(before.length + (pieces.length - 1) * replacement.length)
+  return pieces.join(replacement)
+}
+
+const replaceFirst = (input: Json, pattern: string, replacement: string, run: Run): string => {
+  const before = textOf(input, run)
+  const [offset] = pattern === '' ? [0] : findAll(before, pattern, run, 1)
+  if (offset === undefined) return before
+  run.budget.charge(before.length + replacement.length)
+  return before.slice(0, offset) + replacement + before.slice(offset + pattern.length)
+}
+
+/** What must be added on one side; null has nothing to pad and stays null, so that a mask drops it. */
+const pad = (add: (input: string, padding: string) => string) =>
+  filter([count, optional(character, ' ')], {
+    apply: (input, run, width, fill) => {
+      if (input === null) return null
+      const before = scalarText(input, run)
+      const missing = Math.max(0, width - countCharacters(before))
+      run.budget.charge(before.length + missing * fill.length)
+      return add(before, fill.repeat(missing))
+    },
+  })
+
+export const textFilters = {
+  append: filter([text], { apply: (input, run, end) => concatenate(textOf(input, run), end, run) }),
+  prepend: filter([text], { apply: (input, run, start) => concatenate(start, textOf(input, run), run) }),
+  capitalize: rewrite(capitalize),
+  upcase: rewrite(input => input.toUpperCase()),
+  downcase: rewrite(input => input.toLowerCase()),
+  strip: rewrite(input => input.trim()),
+  lstrip: rewrite(input => input.trimStart()),
+  rstrip: rewrite(input => input.trimEnd()),
+  pad_left: pad((input, padding) => padding + input),
+  pad_right: pad((input, padding) => input + padding),
+
+  split: filter([text], {
+    apply: (input, run, separator) => {
+      const pieces = cut(textOf(input, run), separator, run)
+      // As in Ruby: "a,b,," has two pieces.
+      while (pieces.at(-1) === '') pieces.pop()
+      return pieces
+    },
+  }),
+  replace: filter([text, text], {
+    apply: (input, run, pattern, replacement) => replaceAll(input, pattern, replacement, run),
+  }),
+  replace_first: filter([text, text], {
+    apply: (input, run, pattern, replacement) => replaceFirst(input, pattern, replacement, run),
+  }),
+  remove: filter([text], { apply: (input, run, pattern) => replaceAll(input, pattern, '', run) }),
+  remove_first: filter([text], { apply: (input, run, pattern) => replaceFirst(input, pattern, '', run) }),
+
+  /** Shortens to `length` characters, the ellipsis among them; a value that fits stays what it is. */
+  truncate: filter([optional(count, 50), optional(text, '...')], {
+    apply: (input, run, length, ellipsis) => {
+      const before = textOf(input, run)
+      if (countCharacters(before) <= length) return input
+      const kept = offsetAfterFirst(before, Math.max(0, length - countCharacters(ellipsis)))
+      return concatenate(before.slice(0, kept), ellipsis, run)
+    },
+  }),
+}

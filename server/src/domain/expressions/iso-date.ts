@@ -1,0 +1,87 @@
+import { isDigit } from './characters.ts'
+
+/**
+ * `2030-01-31`, or that and a time `T17:05`, `T17:05:09`, `T17:05:09.123`, with or without an offset `Z`,
+ * `+02:00` or `+0200`; a blank may stand for the T. Without an offset it is UTC. Days that no calendar has are
+ * undefined, and so is any other text: `now` too, since the core does not know the time.
+ */
+export const parseIsoDate = (text: string): number | undefined => {
+  const reader = new Reader(text)
+  const year = reader.digits(4)
+  const month = reader.after('-').digits(2)
+  const day = reader.after('-').digits(2)
+  const midnight = Date.UTC(year, month - 1, day)
+  const back = new Date(midnight)
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999: those fail here too.
+  const isDay =
+    back.getUTCFullYear() === year && back.getUTCMonth() === month - 1 && back.getUTCDate() === day
+  const time = reader.isAtEnd ? 0 : readTime(reader)
+  return isDay && reader.isAtEnd && !reader.failed ? midnight + time : undefined
+}
+
+/** Milliseconds from midnight UTC, from `T` to the end. */
+const readTime = (reader: Reader): number => {
+  if (!reader.take(' ')) reader.after('T')
+  const hours = reader.atMost(23)
+  const minutes = reader.after(':').atMost(59)
+  const seconds = reader.take(':') ? reader.atMost(59) : 0
+  const milliseconds = reader.take('.') ? reader.fraction() : 0
+  return (hours * 60 + minutes - readOffset(reader)) * 60_000 + seconds * 1_000 + milliseconds
+}
+
+/** Minutes east of UTC. */
+const readOffset = (reader: Reader): number => {
+  if (reader.isAtEnd || reader.take('Z')) return 0
+  const sign = reader.take('-') ? -1 : 1
+  if (sign === 1) reader.after('+')
+  const hours = reader.atMost(23)
+  reader.take(':')
+  return sign * (hours * 60 + reader.atMost(59))
+}
+
+/** Notes a failure and reads on: a date is short, and the caller looks once, at the end. */
+class Reader {
+  readonly #text: string
+  #position = 0
+  failed = false
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get isAtEnd(): boolean {
+    return this.#position >= this.#text.length
+  }
+
+  take(character: string): boolean {
+    const isNext = this.#text[this.#position] === character
+    if (isNext) this.#position++
+    return isNext
+  }
+
+  after(character: string): this {
+    if (!this.take(character)) this.failed = true
+    return this
+  }
+
+  digits(count: number): number {
+    const word = this.#text.slice(this.#position, this.#position + count)
+    if (word.length < count || ![...word].every(isDigit)) this.failed = true
+    this.#position += count
+    return Number(word)
+  }
+
+  atMost(most: number): number {
+    const value = this.digits(2)
+    if (value > most) this.failed = true
+    return value
+  }
+
+  /** Milliseconds; what is finer than that is cut. */
+  fraction(): number {
+    const start = this.#position
+    while (isDigit(this.#text[this.#position] ?? '')) this.#position++
+    if (this.#position === start) this.failed = true
+    return Number(this.#text.slice(start, Math.min(this.#position, start + 3)).padEnd(3, '0'))
+  }
+}

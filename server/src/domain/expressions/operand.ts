@@ -1,0 +1,20 @@
+import type { Json } from '../json.ts'
+import { unknownName } from './expression-error.ts'
+import { readPath } from './path.ts'
+import type { Run, Scope, Use } from './run.ts'
+import type { Operand } from './syntax.ts'
+
+export type CompiledOperand = (run: Run) => Json
+
+const variables = new Map<string, { read: (scope: Scope) => Json; isIn: (use: Use) => boolean }>([
+  ['data', { read: ({ data }) => data, isIn: () => true }],
+  ['metadata', { read: ({ metadata }) => metadata ?? {}, isIn: use => use === 'fingerprint' }],
+])
+
+export const compileOperand = (operand: Operand, use: Use): CompiledOperand => {
+  if (operand.kind === 'literal') return () => operand.value
+  const { root, segments, position } = operand
+  const variable = variables.get(root)
+  if (!variable?.isIn(use)) throw unknownName('variable', root, position)
+  return ({ scope }) => readPath(variable.read(scope), segments)
+}

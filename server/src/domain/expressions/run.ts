@@ -1,0 +1,22 @@
+import { type Json, stringify } from '../json.ts'
+import { Budget } from './budget.ts'
+
+/** What an expression is for. Masks hide short values whole, fingerprints see metadata, ids may use aliases. */
+export type Use = 'mask' | 'fingerprint' | 'index' | 'id'
+
+export type Scope = { data: Json; metadata?: Readonly<Record<string, string>> }
+
+/** Uniform integer in [0, below). Only alias filters call it. */
+export type RandomBelow = (below: number) => number
+
+/** One rendering: what it reads, what it is for, and what it may still spend. */
+export type Run = {
+  readonly scope: Scope
+  readonly use: Use
+  readonly budget: Budget
+  readonly random: RandomBelow | undefined
+}
+
+/** What one rendering may spend on this scope; several renderings may share it. */
+export const budgetFor = ({ data, metadata }: Scope): Budget =>
+  new Budget(() => stringify(data).length + stringify(metadata ?? null).length)

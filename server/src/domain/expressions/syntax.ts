@@ -1,0 +1,21 @@
+import type { Json } from '../json.ts'
+import type { Segment } from './path.ts'
+
+/** What the parser makes of an expression's text. Positions are UTF-16 offsets. */
+export type Literal = { readonly kind: 'literal'; readonly value: Json; readonly position: number }
+export type Path = {
+  readonly kind: 'path'
+  readonly root: string
+  readonly segments: readonly Segment[]
+  readonly position: number
+}
+export type Operand = Literal | Path
+export type FilterCall = {
+  readonly name: string
+  readonly arguments: readonly Operand[]
+  readonly position: number
+}
+export type Output = { readonly source: Operand; readonly filters: readonly FilterCall[] }
+
+/** Literal text and outputs, in order; no literal text is empty. */
+export type Template = readonly (string | Output)[]

@@ -1,0 +1,58 @@
+import { canonicalText } from '../canonical-json.ts'
+import { type ExactNumber, getOwn, isExactNumber, isJsonObject, type Json, stringify } from '../json.ts'
+import { limits } from '../limits.ts'
+import { ExpressionError } from './expression-error.ts'
+import type { Run } from './run.ts'
+
+// Filters wrap a value in an array once at most; data itself ends at `jsonDepth`.
+const depthMax = limits.jsonDepth + 2
+
+/**
+ * A value as text, paid for. Objects and arrays are compact JSON: Liquid would run the elements of an array
+ * together, and ["1","23"] must not fingerprint like ["12","3"]. For fingerprints the JSON is canonical, since
+ * key order and the spelling of a number are not part of a value (C7, C14).
+ */
+export const textOf = (value: Json, run: Run): string => {
+  pay(value, units => run.budget.charge(units))
+  if (value === null) return ''
+  if (typeof value === 'string') return value
+  return stringify(value)
+}
+
+/** The text of a value that has characters a user would count: text or a number. */
+export const scalarText = (value: Json, run: Run): string => {
+  if (typeof value !== 'string' && typeof value !== 'number' && !isExactNumber(value))
+    throw new ExpressionError('text or a number is needed')
+  return textOf(value, run)
+}
+
+/** A list for the array filters, as Liquid makes one: null is empty, any other value stands for itself. */
+export const listOf = (value: Json, run: Run): readonly Json[] => {
+  const list = Array.isArray(value) ? value : value === null ? [] : [value]
+  run.budget.charge(list.length)
+  return list
+}
+
+/**
+ * Pays what the value's JSON has in characters (escapes count as the one character they stand for). It pays
+ * while it walks: an array may hold one large value many times, and the walk must end where the budget does.
+ */
+export const pay = (value: Json, charge: (units: number) => void, depth = 0): void => {
+  if (depth > depthMax) throw new ExpressionError('the value is too deep')
+  if (Array.isArray(value)) {
+    charge(1 + Math.max(1, value.length))
+    for (const element of value) pay(element, charge, depth + 1)
+  } else if (isJsonObject(value)) {
+    const keys = Object.keys(value)
+    charge(1 + Math.max(1, keys.length))
+    for (const key of keys) {
+      charge(key.length + 3)
+      pay(getOwn(value, key) ?? null, charge, depth + 1)
+    }
+  } else charge(scalarSize(value))
+}
+
+const scalarSize = (value: string | number | boolean | null | ExactNumber): number => {
+  if (typeof value === 'string') return value.length + 2
+  return isExactNumber(value) ? value.rawJSON.length : String(value).length
+}

@@ -1,0 +1,31 @@
+import { rowLogName, TamperedError } from './errors.ts'
+
+/** The few words that the wire and the clockwork need of a logger. */
+export type Log = {
+  error(fields: Record<string, unknown>, message: string): void
+  info(fields: Record<string, unknown>, message: string): void
+  debug(fields: Record<string, unknown>, message: string): void
+}
+
+/**
+ * An error for the log: where it happened, never what it says. Messages of the runtime quote their input
+ * ("Unexpected token … in JSON"), and the input is what this vault exists to keep (C2).
+ */
+export const describeError = (error: unknown): Record<string, unknown> => ({
+  error: error instanceof Error ? error.name : typeof error,
+  ...(errorCode(error) !== '' && { code: errorCode(error) }),
+  ...(error instanceof TamperedError && { row: rowLogName(error.row) }),
+  ...(error instanceof Error && {
+    stack: (error.stack ?? '')
+      .split('\n')
+      .filter(line => line.trimStart().startsWith('at '))
+      .slice(0, 12)
+      .map(line => line.trim()),
+    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
+  }),
+})
+
+export const errorCode = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : ''

@@ -1,0 +1,58 @@
+import type { Issue } from './errors.ts'
+import { checkExpression } from './expression-check.ts'
+import { compileExpression, type Expression, ExpressionError } from './expressions/expression.ts'
+import { isExactNumber, isJsonObject, type Json, type JsonObject, setOwn, stringify } from './json.ts'
+import { limits } from './limits.ts'
+import { chosenKey, element } from './place.ts'
+import type { TokenType } from './token-types/token-type.ts'
+
+/** A mask is any JSON; its strings are expressions (C20). Issues name the leaf and the position in it. */
+export const checkMask = (template: Json, type: TokenType, place: string, issues: Issue[]): void => {
+  if (Buffer.byteLength(stringify(template)) > limits.maskBytes) {
+    issues.push({ path: place, message: `must have at most ${limits.maskBytes} bytes` })
+    return
+  }
+  checkLeaves(template, type, place, issues)
+}
+
+const checkLeaves = (template: Json, type: TokenType, place: string, issues: Issue[]): void => {
+  if (typeof template === 'string') checkExpression(template, 'mask', type, place, issues)
+  else if (Array.isArray(template))
+    template.forEach((item, index) => {
+      checkLeaves(item, type, element(place, index), issues)
+    })
+  else if (isJsonObject(template))
+    Object.entries(template).forEach(([key, value], index) => {
+      checkLeaves(value, type, chosenKey(place, key, index + 1), issues)
+    })
+}
+
+/**
+ * The masked data, or undefined where nothing is left to show: leaves that render null are dropped.
+ * Throws ExpressionError where a leaf cannot be rendered for this data.
+ */
+export const renderMask = (template: Json, data: Json): Json | undefined => {
+  if (typeof template === 'string') return maskExpression(template).render({ data }) ?? undefined
+  if (template === null) return undefined
+  if (Array.isArray(template))
+    return template.map(item => renderMask(item, data)).filter(item => item !== undefined)
+  if (typeof template !== 'object' || isExactNumber(template)) return template
+  const masked: JsonObject = {}
+  for (const [key, item] of Object.entries(template)) {
+    const value = renderMask(item, data)
+    if (value !== undefined) setOwn(masked, key, value)
+  }
+  return masked
+}
+
+const maskExpression = (text: string): Expression => compileExpression(text, 'mask')
+
+/** For data that the mask was not checked against: what cannot be rendered is not shown. */
+export const renderMaskOrNothing = (template: Json, data: Json): Json | undefined => {
+  try {
+    return renderMask(template, data)
+  } catch (error) {
+    if (error instanceof ExpressionError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,25 @@
+import { countCharacters } from './characters.ts'
+import type { Issue } from './errors.ts'
+import type { JsonObject } from './json.ts'
+import { limits } from './limits.ts'
+import { chosenKey } from './place.ts'
+
+/** The limits of C8 on a token's metadata; keys are in the clear, so they show where the issue is. */
+export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue[]): void => {
+  const entries = Object.entries(metadata)
+  if (entries.length > limits.metadataKeys) {
+    issues.push({ path: place, message: `must have at most ${limits.metadataKeys} keys` })
+    return
+  }
+  for (const [index, [key, value]] of entries.entries()) {
+    const path = chosenKey(place, key, index + 1)
+    if (key === '' || countCharacters(key) > limits.metadataKeyCharactersMax)
+      issues.push({ path, message: `must have a key of 1 to ${limits.metadataKeyCharactersMax} characters` })
+    if (typeof value !== 'string') issues.push({ path, message: 'must be a string' })
+    else if (countCharacters(value) > limits.metadataValueCharactersMax)
+      issues.push({ path, message: `must have at most ${limits.metadataValueCharactersMax} characters` })
+  }
+}
+
+/** What metadata filters compare (§4.3, C24): values match whatever their letter case and composition. */
+export const normaliseMetadataValue = (value: string): string => value.normalize('NFC').toLowerCase()

@@ -1,0 +1,105 @@
+import { doubleHolds, exactNumber, type Json, type JsonObject, setOwn } from './json.ts'
+
+/**
+ * JSON in which numbers that doubles cannot hold stay as they were sent (C7). `JSON.parse` with a reviver
+ * would do, at 400 ms for a hostile megabyte; this takes 30. Throws SyntaxError where `JSON.parse` does.
+ */
+export const parseExactly = (text: string): Json => {
+  // The engine's parser decides what is JSON; the reader below may then trust every character it meets.
+  JSON.parse(text)
+  return new Reader(text).value()
+}
+
+class Reader {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Recurses once per level; `parseJson` has refused deep bodies before. */
+  value(): Json {
+    switch (this.#peek()) {
+      case '{':
+        return this.#object()
+      case '[':
+        return this.#array()
+      case '"':
+        return this.#string()
+      case 't':
+        return this.#word('true', true)
+      case 'f':
+        return this.#word('false', false)
+      case 'n':
+        return this.#word('null', null)
+      default:
+        return this.#number()
+    }
+  }
+
+  #object(): JsonObject {
+    const object: JsonObject = {}
+    this.#at++
+    while (this.#peek() !== '}') {
+      const key = this.#string()
+      this.#skip(':')
+      setOwn(object, key, this.value())
+      this.#skip(',')
+    }
+    this.#at++
+    return object
+  }
+
+  #array(): Json[] {
+    const array: Json[] = []
+    this.#at++
+    while (this.#peek() !== ']') {
+      array.push(this.value())
+      this.#skip(',')
+    }
+    this.#at++
+    return array
+  }
+
+  #string(): string {
+    const start = this.#at
+    let end = this.#text.indexOf('"', start + 1)
+    while (this.#isEscaped(end)) end = this.#text.indexOf('"', end + 1)
+    this.#at = end + 1
+    const raw = this.#text.slice(start, end + 1)
+    return raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)
+  }
+
+  #isEscaped(quote: number): boolean {
+    let backslashes = 0
+    while (this.#text[quote - 1 - backslashes] === '\\') backslashes++
+    return backslashes % 2 === 1
+  }
+
+  #word<T>(word: string, value: T): T {
+    this.#at += word.length
+    return value
+  }
+
+  #number(): Json {
+    const start = this.#at
+    while (this.#at < this.#text.length && !',]} \t\n\r'.includes(this.#text.charAt(this.#at))) this.#at++
+    const source = this.#text.slice(start, this.#at)
+    const double = Number(source)
+    return doubleHolds(source, double) ? double : exactNumber(source)
+  }
+
+  /** The next character that is not white space. */
+  #peek(): string {
+    while (' \t\n\r'.includes(this.#text.charAt(this.#at))) this.#at++
+    return this.#text.charAt(this.#at)
+  }
+
+  #skip(separator: string): void {
+    if (this.#peek() === separator) {
+      this.#at++
+      this.#peek()
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { covers } from './containers.ts'
+import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
+import { normaliseMetadataValue } from './metadata.ts'
+import type { Token } from './token.ts'
+
+/** What a list is narrowed to (C24): different parameters are AND, the values of one are OR. */
+export type TokenFilter = {
+  readonly ids?: readonly string[]
+  readonly types?: readonly string[]
+  readonly container?: string
+  readonly fingerprint?: string
+  readonly metadata: ReadonlyMap<string, string>
+}
+
+/** The filter as groups of terms, the most telling first; ids are not terms. */
+export const filterTerms = (filter: TokenFilter): Term[][] => [
+  ...(filter.fingerprint === undefined ? [] : [[fingerprintTerm(filter.fingerprint)]]),
+  ...[...filter.metadata].map(([key, value]) => [metadataTerm(key, value)]),
+  ...(filter.container === undefined ? [] : [[containerTerm(filter.container)]]),
+  ...(filter.types === undefined ? [] : [filter.types.map(typeTerm)]),
+]
+
+/** An index only proposes; the opened token decides. */
+export const matchesFilter = (token: Token, filter: TokenFilter): boolean => {
+  const { ids, types, container, fingerprint, metadata } = filter
+  if (ids !== undefined && !ids.includes(token.id)) return false
+  if (types !== undefined && !types.includes(token.type.name)) return false
+  if (container !== undefined && !token.containers.some(own => covers(container, own))) return false
+  if (fingerprint !== undefined && token.fingerprint !== fingerprint) return false
+  for (const [key, value] of metadata) {
+    const own =
+      token.metadata !== undefined && Object.hasOwn(token.metadata, key) ? token.metadata[key] : undefined
+    if (own === undefined || normaliseMetadataValue(own) !== normaliseMetadataValue(value)) return false
+  }
+  return true
+}

@@ -1,0 +1,16 @@
+import { countCharacters } from './characters.ts'
+import { limits } from './limits.ts'
+
+/** What would need care in a path, a query or a log line: C8's list, control characters, lone surrogates. */
+const forbidden = /[#/\\+?[\]|&=%<>{}^\p{Cc}\p{Cs}\u2028\u2029]/u
+
+const rule =
+  `must have ${limits.idCharactersMin} to ${limits.idCharactersMax} characters, ` +
+  'and none of # / \\ + ? [ ] | & = % < > { } ^ or control characters'
+
+/** What is wrong with a token's id (C8), or undefined. Three characters at least, so `.` and `..` never pass. */
+export const checkTokenId = (id: string): string | undefined => {
+  const characters = countCharacters(id)
+  const fits = characters >= limits.idCharactersMin && characters <= limits.idCharactersMax
+  return fits && !forbidden.test(id) ? undefined : rule
+}

@@ -1,0 +1,128 @@
+import { parseContainers } from './containers.ts'
+import type { Issue } from './errors.ts'
+import type { Instant } from './instant.ts'
+import { isJsonObject, type Json, type JsonObject, stringify } from './json.ts'
+import { limits } from './limits.ts'
+import { mergePatch } from './merge-patch.ts'
+import { Secret } from './secret.ts'
+import { type Metadata, maskInForce, type Token, wholeData } from './token.ts'
+import { checkTexts, type RenderedPart, readExpiry } from './token-definition.ts'
+import { token as untyped } from './token-types/token.ts'
+import { splitTransients } from './transients.ts'
+
+/** The body of an update (§4.5) once its shape is known to be right; null clears or restores the default (C18). */
+export type TokenPatch = {
+  readonly data?: Json
+  readonly mask?: Json
+  readonly metadata?: Readonly<Record<string, string | null>> | null
+  readonly containers?: readonly string[] | null
+  readonly search_indexes?: readonly string[] | null
+  readonly fingerprint_expression?: string | null
+  readonly deduplicate_token?: boolean | null
+  readonly expires_at?: string | null
+}
+
+/** What can be said about a patch before its token is read. */
+export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): void => {
+  if (patch.data === null) issues.push({ path: 'data', message: 'must not be null' })
+  const { metadata: _merged, ...texts } = patch
+  checkTexts(texts, untyped, '', issues)
+  if (patch.containers) parseContainers(patch.containers, 'containers', issues)
+  if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
+}
+
+/** The parts that a patch gives something new to render. A blind part is left to whoever sets it next (C13). */
+export const touchedParts = (patch: TokenPatch, { blind }: Token): RenderedPart[] => {
+  const touched: RenderedPart[] = []
+  const dataMoved = patch.data !== undefined
+  if (patch.mask !== undefined || (dataMoved && blind.mask !== true)) touched.push('mask')
+  if (patch.search_indexes !== undefined || dataMoved) touched.push('search_indexes')
+  if (
+    patch.fingerprint_expression !== undefined ||
+    ((dataMoved || patch.metadata !== undefined) && blind.fingerprint !== true)
+  )
+    touched.push('fingerprint_expression')
+  return touched
+}
+
+/** The token as the patch leaves it; faults of the merged whole become issues. Says nothing about who may do it. */
+export const patchToken = (token: Token, patch: TokenPatch, now: Instant, issues: Issue[]): Token => {
+  const { type } = token
+  const mask = patchedMask(token, patch)
+  const metadata = patchedMetadata(token, patch)
+  checkTexts(
+    {
+      ...(patch.mask !== undefined && mask.from === 'caller' && { mask: mask.template }),
+      ...(patch.metadata && metadata && { metadata }),
+      ...(patch.search_indexes && { search_indexes: patch.search_indexes }),
+      ...(patch.fingerprint_expression && { fingerprint_expression: patch.fingerprint_expression }),
+    },
+    type,
+    '',
+    issues,
+  )
+  const patched = {
+    ...token,
+    ...patchedData(token, patch, now, issues),
+    mask,
+    containers: patchedContainers(token, patch, issues),
+    metadata,
+    searchIndexes: patch.search_indexes === null ? [] : (patch.search_indexes ?? token.searchIndexes),
+    fingerprintExpression: replaced(patch.fingerprint_expression, token.fingerprintExpression),
+    deduplicate: replaced(patch.deduplicate_token, token.deduplicate),
+    expiry:
+      typeof patch.expires_at === 'string'
+        ? readExpiry(patch.expires_at, 'expires_at', now, issues)
+        : replaced(patch.expires_at, token.expiry),
+  }
+  return withoutUndefined(patched)
+}
+
+/** Replace semantics: absent keeps, null goes back to the default. */
+const replaced = <T>(change: T | null | undefined, current: T | undefined): T | undefined =>
+  change === undefined ? current : (change ?? undefined)
+
+const patchedMask = (token: Token, patch: TokenPatch): Token['mask'] => {
+  if (patch.mask === undefined) return token.mask
+  if (patch.mask === null) return { from: 'nobody' }
+  return { from: 'caller', template: mergePatch(maskInForce(token), patch.mask) }
+}
+
+const patchedMetadata = (token: Token, patch: TokenPatch): Metadata | undefined => {
+  if (patch.metadata === undefined) return token.metadata
+  if (patch.metadata === null) return undefined
+  // The shape of the patch allows strings and null only, and merging removes the nulls.
+  return mergePatch(token.metadata, patch.metadata) as Metadata
+}
+
+const patchedContainers = (token: Token, patch: TokenPatch, issues: Issue[]): readonly string[] => {
+  if (patch.containers === undefined) return token.containers
+  if (patch.containers === null) return [token.type.container]
+  return parseContainers(patch.containers, 'containers', issues)
+}
+
+const patchedData = (
+  token: Token,
+  patch: TokenPatch,
+  now: Instant,
+  issues: Issue[],
+): Pick<Token, 'data' | 'transients'> => {
+  if (patch.data === undefined) return token
+  const merged = mergePatch(wholeData(token, now), patch.data)
+  if (Buffer.byteLength(stringify(merged)) > limits.bodyBytes) {
+    issues.push({ path: 'data', message: `must have at most ${limits.bodyBytes} bytes after the change` })
+    return token
+  }
+  const parsed = token.type.parse(merged, 'data', issues)
+  if (parsed === undefined) return token
+  const isSent = (name: string): boolean => isJsonObject(patch.data) && Object.hasOwn(patch.data, name)
+  const kept = token.transients.filter(transient => !isSent(transient.field))
+  const { data, transients } = splitTransients(parsed, token.type, now, kept)
+  return { data: new Secret(data), transients }
+}
+
+// `exactOptionalPropertyTypes`: an absent value is an absent property, also after a patch removed it.
+const withoutUndefined = (token: { [K in keyof Token]: Token[K] | undefined }): Token =>
+  Object.fromEntries(
+    Object.entries(token).filter(([, value]) => value !== undefined),
+  ) as JsonObject as unknown as Token

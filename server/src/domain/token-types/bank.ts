@@ -1,0 +1,24 @@
+import { accountNumberText } from './account-number.ts'
+import { fields, textField } from './fields.ts'
+import { routingNumberText } from './routing-number.ts'
+import { type TokenType, wholeData } from './token-type.ts'
+
+/** §2.2, C10. The routing number names the bank, not the customer: the mask shows it, an id may hold it. */
+export const bank: TokenType = {
+  name: 'bank',
+  container: '/bank/high/',
+  parse: fields({
+    routing_number: { required: true, parse: routingNumberText },
+    account_number: { required: true, parse: accountNumberText({ digitsMin: 1, digitsMax: 17 }) },
+  }),
+  mask: {
+    routing_number: '{{ data.routing_number }}',
+    account_number: '{{ data.account_number | reveal_last: 4 }}',
+  },
+  fingerprint: wholeData,
+  transient: {},
+  numbers: data => {
+    const number = textField(data, 'account_number')
+    return number === undefined ? [] : [number]
+  },
+}

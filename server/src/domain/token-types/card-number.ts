@@ -1,0 +1,17 @@
+import { cardNumberText, spellings } from './pan.ts'
+import { type TokenType, wholeData } from './token-type.ts'
+
+export const cardNumber: TokenType = {
+  name: 'card_number',
+  container: '/pci/high/',
+  parse: cardNumberText({ digitsMin: 13, digitsMax: 19 }),
+  mask: '{{ data | reveal_last: 4 }}',
+  fingerprint: wholeData,
+  transient: {},
+  numbers: data => (typeof data === 'string' ? spellings(data) : []),
+  cardNumber: {
+    read: data => (typeof data === 'string' ? data : ''),
+    replace: (_data, number) => number,
+    example: number => number,
+  },
+}

@@ -1,0 +1,57 @@
+import { isJsonObject } from '../json.ts'
+import { limits } from '../limits.ts'
+import { isDigits } from './digits.ts'
+import { fields, textField } from './fields.ts'
+import { integer } from './integer.ts'
+import { cardNumberText, spellings } from './pan.ts'
+import { text } from './text.ts'
+import type { TokenType } from './token-type.ts'
+
+const month = integer({
+  min: 1,
+  max: 12,
+  digitsMin: 1,
+  digitsMax: 2,
+  message: 'must be a month from 1 to 12',
+})
+
+const year = integer({
+  min: 1000,
+  max: 9999,
+  digitsMin: 4,
+  digitsMax: 4,
+  message: 'must be a year of four digits',
+})
+
+const cvc = text({
+  message: 'must be a string of three or four digits',
+  accepts: digits => isDigits(digits, 3, 4),
+})
+
+/** §2.2, C10. Dates in the past are allowed: a vault also keeps cards that are no longer charged. */
+export const card: TokenType = {
+  name: 'card',
+  container: '/pci/high/',
+  parse: fields({
+    number: { required: true, parse: cardNumberText({ digitsMin: 12, digitsMax: 19 }) },
+    expiration_month: { required: false, parse: month },
+    expiration_year: { required: false, parse: year },
+    cvc: { required: false, parse: cvc },
+  }),
+  mask: {
+    number: '{{ data.number | reveal_last: 4 }}',
+    expiration_month: '{{ data.expiration_month }}',
+    expiration_year: '{{ data.expiration_year }}',
+  },
+  fingerprint: '{{ data.number }}',
+  transient: { cvc: { lifetimeMs: limits.cvcLifetimeMs } },
+  numbers: data => {
+    const number = textField(data, 'number')
+    return number === undefined ? [] : spellings(number)
+  },
+  cardNumber: {
+    read: data => textField(data, 'number') ?? '',
+    replace: (data, number) => (isJsonObject(data) ? { ...data, number } : { number }),
+    example: number => ({ number, expiration_month: 12, expiration_year: 2030 }),
+  },
+}

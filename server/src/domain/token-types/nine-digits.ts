@@ -1,0 +1,25 @@
+import { text } from './text.ts'
+import type { TokenType } from './token-type.ts'
+
+/**
+ * What the two nine-digit numbers of US authorities share (C9). They are kept as sent, with or without
+ * dashes, so fingerprint and search look past the dashes; `groups` are those of the official spelling.
+ */
+export const nineDigits = (
+  groups: RegExp,
+): Pick<TokenType, 'parse' | 'mask' | 'fingerprint' | 'searchIndexes' | 'transient' | 'numbers'> => ({
+  parse: text({
+    message: 'must be a string of nine digits, with - between them or not',
+    accepts: number => /^[0-9](?:-?[0-9]){8}$/.test(number),
+  }),
+  mask: "{{ data | reveal: 0, 4, 'X', '-' }}",
+  fingerprint: "{{ data | remove: '-' }}",
+  searchIndexes: ['{{ data }}', "{{ data | remove: '-' }}", '{{ data | last4 }}'],
+  transient: {},
+  numbers: data => {
+    if (typeof data !== 'string') return []
+    const digits = data.replaceAll('-', '')
+    const official = groups.exec(digits)?.slice(1).join('-') ?? digits
+    return [...new Set([data, digits, official])]
+  },
+})

@@ -1,0 +1,8 @@
+import { nineDigits } from './nine-digits.ts'
+import type { TokenType } from './token-type.ts'
+
+export const socialSecurityNumber: TokenType = {
+  name: 'social_security_number',
+  container: '/pii/high/',
+  ...nineDigits(/^(.{3})(.{2})(.{4})$/),
+}

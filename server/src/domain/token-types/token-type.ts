@@ -1,0 +1,39 @@
+import type { Issue } from '../errors.ts'
+import type { Json } from '../json.ts'
+
+/**
+ * Validates and normalises; pushes issues at places under `place` and then returns undefined. Never puts a
+ * value in a message.
+ */
+export type Parse = (data: Json, place: string, issues: Issue[]) => Json | undefined
+
+/** What the vault knows about a type of token (C9). Shared code reads this and never asks for the name. */
+export type TokenType = {
+  readonly name: string
+  /** Where its tokens live unless the caller names containers. */
+  readonly container: string
+  readonly parse: Parse
+  /** The default mask; strings in it are expressions. */
+  readonly mask?: Json
+  /** The default fingerprint expression. */
+  readonly fingerprint: string
+  readonly searchIndexes?: readonly string[]
+  /** Fields of `data` that live for a while only, each kept apart from the rest (C11). */
+  readonly transient: Readonly<Record<string, { readonly lifetimeMs: number }>>
+  /** The texts that must not appear inside a token's id (C16): the number itself, in each spelling. */
+  readonly numbers: (data: Json) => readonly string[]
+  /** C13 bounds what a mask may render of this number; only card types have it. */
+  readonly cardNumber?: CardNumber
+}
+
+/** Where data holds a card number, so that a mask can be tried on others. */
+export type CardNumber = {
+  readonly read: (data: Json) => string
+  /** The same data around another number. */
+  readonly replace: (data: Json, number: string) => Json
+  /** Data around this number with every field that an expression can name. */
+  readonly example: (number: string) => Json
+}
+
+/** C9: the fingerprint expression of a type that has no other. */
+export const wholeData = '{{ data | stringify }}'

@@ -1,0 +1,15 @@
+import { type TokenType, wholeData } from './token-type.ts'
+
+/** Anything but null. */
+export const token: TokenType = {
+  name: 'token',
+  container: '/general/high/',
+  parse: (data, place, issues) => {
+    if (data !== null) return data
+    issues.push({ path: place, message: 'must not be null' })
+    return undefined
+  },
+  fingerprint: wholeData,
+  transient: {},
+  numbers: () => [],
+}

@@ -1,0 +1,67 @@
+import type { Transform } from './application.ts'
+import { formatExpiry } from './expiry.ts'
+import { formatInstant, type Instant } from './instant.ts'
+import type { Json, JsonObject } from './json.ts'
+import { renderMaskOrNothing } from './mask.ts'
+import {
+  fingerprintExpressionInForce,
+  maskInForce,
+  searchIndexesInForce,
+  type Token,
+  wholeData,
+} from './token.ts'
+
+/** A token as an answer shows it (C12). Absent values are left out (C5). */
+export const viewToken = (token: Token, transform: Transform, now: Instant): JsonObject => {
+  const masked = transform === 'redact' ? undefined : maskedData(token)
+  return withoutAbsent({
+    id: token.id,
+    type: token.type.name,
+    tenant_id: token.tenantId,
+    data: transform === 'reveal' ? wholeData(token, now) : masked,
+    mask:
+      token.mask.from === 'caller' ? token.mask.template : token.mask.from === 'type' ? masked : undefined,
+    metadata: token.metadata,
+    fingerprint: transform === 'redact' ? undefined : token.fingerprint,
+    fingerprint_expression: fingerprintExpressionInForce(token),
+    search_indexes: presentList(searchIndexesInForce(token)),
+    containers: [...token.containers],
+    expires_at: token.expiry && formatExpiry(token.expiry),
+    created_by: token.createdBy,
+    created_at: formatInstant(token.createdAt),
+    modified_by: token.modifiedBy,
+    modified_at: token.modifiedAt === undefined ? undefined : formatInstant(token.modifiedAt),
+  })
+}
+
+/** C15: what a deduplication hit shows to a caller that may not read the token. */
+export const viewUnreadable = (token: Token): JsonObject =>
+  withoutAbsent({
+    id: token.id,
+    type: token.type.name,
+    tenant_id: token.tenantId,
+    fingerprint: token.fingerprint,
+    containers: [...token.containers],
+    created_by: token.createdBy,
+    created_at: formatInstant(token.createdAt),
+  })
+
+const maskedData = (token: Token): Json | undefined => {
+  const template = maskInForce(token)
+  if (template === undefined || token.blind.maskWithheld === true) return undefined
+  return renderMaskOrNothing(template, token.data.expose('masking'))
+}
+
+const presentList = (list: readonly string[]): string[] | undefined =>
+  list.length === 0 ? undefined : [...list]
+
+const withoutAbsent = (
+  fields: Record<string, Json | Readonly<Record<string, string>> | undefined>,
+): JsonObject => {
+  const present: JsonObject = {}
+  for (const name in fields) {
+    const value = fields[name]
+    if (value !== undefined) present[name] = value
+  }
+  return present
+}

@@ -1,0 +1,33 @@
+import type { Instant } from './instant.ts'
+import { isJsonObject, type Json, type JsonObject, setOwn } from './json.ts'
+import { Secret } from './secret.ts'
+import type { Transient } from './token.ts'
+import type { TokenType } from './token-types/token-type.ts'
+
+/**
+ * Takes the transient fields out of `data` (C11). A field that was there before keeps its deadline; one
+ * that this write brings starts its own.
+ */
+export const splitTransients = (
+  data: Json,
+  type: TokenType,
+  now: Instant,
+  kept: readonly Transient[] = [],
+): { data: Json; transients: Transient[] } => {
+  if (!isJsonObject(data)) return { data, transients: [] }
+  const transients: Transient[] = []
+  const rest: JsonObject = {}
+  for (const [field, value] of Object.entries(data)) {
+    const rule = Object.hasOwn(type.transient, field) ? type.transient[field] : undefined
+    if (rule === undefined) setOwn(rest, field, value)
+    else
+      transients.push(
+        kept.find(transient => transient.field === field) ?? {
+          field,
+          value: new Secret(value),
+          expiresAt: now + rule.lifetimeMs,
+        },
+      )
+  }
+  return { data: rest, transients }
+}

@@ -1,0 +1,58 @@
+import { KeyProviderError } from '../crypto/key-provider.ts'
+import { catalogue, type ErrorCode, type Issue, VaultError } from '../domain/errors.ts'
+import { errorCode } from '../domain/log.ts'
+import { StoreUnavailableError } from '../store/port.ts'
+
+/** An error as the wire shows it (C2): RFC 9457. */
+export type Problem = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export const problemType = 'application/problem+json; charset=utf-8'
+
+export const problem = (error: VaultError, trace: string): Problem => {
+  const { status, title } = catalogue[error.code]
+  return {
+    status,
+    headers: error.headers,
+    body: JSON.stringify({
+      type: 'about:blank',
+      title,
+      status,
+      detail: error.message,
+      trace_id: trace,
+      ...(error.code === 'validation' && { errors: errorMap(error.issues) }),
+    }),
+  }
+}
+
+const errorMap = (issues: readonly Issue[]): Record<string, string[]> => {
+  const messages = new Map<string, string[]>()
+  for (const { path, message } of issues) {
+    const place = path === '' ? '$' : path
+    messages.set(place, [...(messages.get(place) ?? []), message])
+  }
+  return Object.fromEntries(messages)
+}
+
+/** What Fastify itself refuses, in our words. */
+const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'bodyTooLarge',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'badRequest',
+  FST_ERR_BAD_URL: 'badRequest',
+  FST_ERR_MAX_PARAM_LENGTH: 'notFound',
+  ECONNRESET: 'badRequest',
+  HPE_HEADER_OVERFLOW: 'headersTooLarge',
+  ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
+}
+
+/** Any thrown thing as an entry of the catalogue; what is not foreseen is our bug and says nothing but 500. */
+export const asVaultError = (error: unknown): VaultError => {
+  if (error instanceof VaultError) return error
+  if (error instanceof StoreUnavailableError || error instanceof KeyProviderError)
+    return new VaultError('unavailable', { headers: { 'retry-after': '1' } })
+  const code = frameworkErrors[errorCode(error)]
+  return new VaultError(code ?? 'internal')
+}

@@ -1,0 +1,113 @@
+import type { Socket } from 'node:net'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Endpoint } from '../contract/endpoint.ts'
+import { type EndpointId, endpoints } from '../contract/endpoints.ts'
+import { limits } from '../domain/limits.ts'
+import { describeError, type Log } from '../domain/log.ts'
+import { type Answer, handlers } from './handlers.ts'
+import { admit, answer, type PipelineOptions } from './pipeline.ts'
+import { asVaultError, problem, problemType } from './problem.ts'
+import { traceId } from './trace-id.ts'
+
+/** The HTTP service, ready to listen. */
+export const buildServer = (options: PipelineOptions & { readonly log: Log }): FastifyInstance => {
+  const { log, headerPrefix } = options
+  const app = fastify({
+    bodyLimit: limits.bodyBytes,
+    // A code point takes up to twelve characters when percent-encoded.
+    routerOptions: { maxParamLength: limits.idCharactersMax * 12, querystringParser: () => ({}) },
+    requestTimeout: 60_000,
+    exposeHeadRoutes: true,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => fail(error, request, reply),
+    clientErrorHandler: (error, socket) => refuseRaw(error, socket, headerPrefix),
+  })
+
+  const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const known = asVaultError(error)
+    // The router refuses some requests before any hook has run.
+    request.traceId ??= traceId(request.headers[`${headerPrefix}-trace-id`])
+    const { status, headers, body } = problem(known, request.traceId)
+    if (status >= 500)
+      log.error(
+        { trace_id: request.traceId, route: request.routeOptions?.url, status, ...describeError(error) },
+        'request failed',
+      )
+    return reply
+      .code(status)
+      .headers({ [`${headerPrefix}-trace-id`]: request.traceId, 'cache-control': 'no-store', ...headers })
+      .type(problemType)
+      .send(body)
+  }
+
+  app.decorateRequest('traceId')
+  app.decorateRequest('caller')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.setErrorHandler((error, request, reply) => fail(error, request, reply))
+  app.addHook('onRequest', admit(options, allowedMethods))
+  app.addHook('onResponse', (request, reply, done) => {
+    // The route's pattern, never the URL: an id or a filter may be anything (C2).
+    log.debug(
+      {
+        trace_id: request.traceId,
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'answered',
+    )
+    done()
+  })
+  // Never reached with a body: `admit` refuses what has no endpoint.
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send())
+
+  for (const id of Object.keys(endpoints) as EndpointId[]) {
+    const declared: Endpoint = endpoints[id]
+    app.route({
+      method: declared.method,
+      url: declared.path,
+      config: { endpoint: declared },
+      handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>),
+    })
+  }
+  return app
+}
+
+const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({
+  method,
+  matches: new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`),
+}))
+
+/** The methods that a path knows, for 405 and its Allow header. */
+const allowedMethods = (path: string): string[] => {
+  const methods = patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method)
+  return methods.includes('GET') ? [...methods, 'HEAD'] : methods
+}
+
+/** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */
+const refuseRaw = (error: Error & { code?: string }, socket: Socket, headerPrefix: string): void => {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const known = asVaultError(error)
+  const trace = traceId(undefined)
+  const { status, body } = problem(known.code === 'internal' ? badRequest() : known, trace)
+  const reason = JSON.parse(body).title as string
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${reason}`,
+      `Content-Type: ${problemType}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `${headerPrefix.toUpperCase()}-TRACE-ID: ${trace}`,
+      'Cache-Control: no-store',
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}
+
+const badRequest = () => asVaultError({ code: 'FST_ERR_BAD_URL' })

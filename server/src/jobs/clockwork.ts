@@ -1,0 +1,49 @@
+import { describeError, type Log } from '../domain/log.ts'
+
+export type Job = { readonly name: string; readonly run: () => Promise<Record<string, unknown>> }
+
+export type Clockwork = {
+  /** Runs every job once, one after the other; a job that fails does not keep the next from running. */
+  runAll(): Promise<void>
+  /** Runs all jobs now, which catches up after any pause, and then at each interval. */
+  start(): void
+  /** Waits for a run that is under way. */
+  stop(): Promise<void>
+}
+
+export const clockwork = (jobs: readonly Job[], options: { intervalMs: number; log: Log }): Clockwork => {
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+
+  const runOnce = async (): Promise<void> => {
+    for (const job of jobs) {
+      try {
+        const done = await job.run()
+        options.log.debug({ job: job.name, ...done }, 'job done')
+      } catch (error) {
+        options.log.error({ job: job.name, ...describeError(error) }, 'job failed')
+      }
+    }
+  }
+
+  const runAll = (): Promise<void> => {
+    // A slow run is not overtaken by the next one.
+    running ??= runOnce().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  return {
+    runAll,
+    start: () => {
+      void runAll()
+      timer = setInterval(() => void runAll(), options.intervalMs)
+      timer.unref()
+    },
+    stop: async () => {
+      clearInterval(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import { hashApiKey, newApiKey } from '../crypto/api-key.ts'
+import { newTenantKeys } from '../crypto/keys.ts'
+import { newUuid } from '../crypto/random.ts'
+import type { Application, Tenant } from '../domain/application.ts'
+import { sealApiKey, sealApplication, sealTenant } from './grants.ts'
+import type { Vault } from './vault.ts'
+
+/** An application as it is asked for, with the name that its key is returned under. */
+export type ApplicationWish<Name extends string> = Omit<Application, 'id' | 'tenantId'> & {
+  readonly key: Name
+}
+
+/**
+ * Makes a tenant with its keys, applications and their API keys, whole or not at all. `beforeCommit` gets
+ * the key texts, which exist nowhere else: what it saves is saved before the keys start to work.
+ */
+export const createTenant = async <Name extends string>(
+  vault: Vault,
+  wish: { name: string; applications: readonly ApplicationWish<Name>[] },
+  beforeCommit: (made: { tenantId: string; keys: Record<Name, string> }) => void,
+): Promise<void> => {
+  const { store, vaultKeys, keyProvider, clock } = vault
+  const now = clock()
+  const ownerId = newUuid()
+  const tenant: Tenant = {
+    id: newUuid(),
+    ownerId,
+    name: wish.name,
+    settings: { fingerprintTokens: true, deduplicateTokens: false },
+    createdBy: ownerId,
+    createdAt: now,
+  }
+  const made = wish.applications.map(({ key: name, ...rest }) => {
+    const application: Application = { ...rest, id: newUuid(), tenantId: tenant.id }
+    const keyText = newApiKey(application.type)
+    const key = { id: newUuid(), applicationId: application.id, hash: hashApiKey(vaultKeys, keyText) }
+    return { name, application, key, keyText }
+  })
+  const keys = await newTenantKeys(keyProvider, tenant.id)
+  beforeCommit({
+    tenantId: tenant.id,
+    keys: Object.fromEntries(made.map(({ name, keyText }) => [name, keyText])) as Record<Name, string>,
+  })
+  await store.createTenant({
+    id: tenant.id,
+    sealed: sealTenant(vaultKeys, tenant),
+    keys,
+    applications: made.map(({ application }) => ({
+      id: application.id,
+      sealed: sealApplication(vaultKeys, application),
+    })),
+    apiKeys: made.map(({ key }) => ({
+      ...key,
+      sealed: sealApiKey(vaultKeys, key, tenant.id, { createdAt: now }),
+    })),
+  })
+}

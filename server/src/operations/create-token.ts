@@ -1,0 +1,26 @@
+import type { CreateToken } from '../contract/token-schemas.ts'
+import { type Issue, invalid } from '../domain/errors.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { readDefinition } from '../domain/token-definition.ts'
+import { type CreatedToken, createTokens } from './create-tokens.ts'
+import type { Caller, Vault } from './vault.ts'
+import { viewMatch, viewWritten } from './view-write.ts'
+
+/** §4.2 */
+export const createToken = async (vault: Vault, caller: Caller, body: CreateToken): Promise<JsonObject> => {
+  const issues: Issue[] = []
+  const definition = readDefinition(body, '', vault.clock(), issues)
+  if (definition === undefined) throw invalid(...issues)
+  const [created] = await createTokens(vault, caller, [definition])
+  if (created === undefined) throw new Error('a create made nothing')
+  return viewCreated(vault, caller, created)
+}
+
+export const viewCreated = (
+  vault: Vault,
+  caller: Caller,
+  { token, deduplicated }: CreatedToken,
+): JsonObject => ({
+  ...(deduplicated ? viewMatch : viewWritten)(vault, caller, 'token:create', token),
+  _extras: { deduplicated },
+})

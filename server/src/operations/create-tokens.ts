@@ -1,0 +1,125 @@
+import { newUuid, randomBelow } from '../crypto/random.ts'
+import { invalid, VaultError } from '../domain/errors.ts'
+import { ExpressionError } from '../domain/expressions/expression.ts'
+import type { Json } from '../domain/json.ts'
+import { limits } from '../domain/limits.ts'
+import { field } from '../domain/place.ts'
+import type { Token } from '../domain/token.ts'
+import type { TokenDefinition } from '../domain/token-definition.ts'
+import { checkTokenId } from '../domain/token-id.ts'
+import { requireDestinations } from './access-checks.ts'
+import { findMatch } from './find-match.ts'
+import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
+import { matchHash, TokenWrites } from './token-writes.ts'
+import type { Caller, Vault } from './vault.ts'
+
+export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
+
+/** Bounds the rounds in which equal creates chase each other; each round lost means that another one won. */
+const attemptsMax = 64
+
+/** Creates tokens, all of them or none: the heart of createToken and tokenize. */
+export const createTokens = async (
+  vault: Vault,
+  caller: Caller,
+  definitions: readonly TokenDefinition[],
+): Promise<CreatedToken[]> => {
+  const ids = definitions.map(chooseId)
+  for (const definition of definitions) requireDestinations(caller, 'token:create', definition.containers)
+  let aliasesLeft = limits.aliasAttempts
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const writes = new TokenWrites(caller)
+    const created = await draft(vault, caller, definitions, ids, writes)
+    if (created.every(({ deduplicated }) => deduplicated)) return created
+    const outcome = await vault.store.commit(writes.set)
+    if (outcome.committed) return created
+    if (outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
+    if (outcome.conflict === 'tokenExists') {
+      aliasesLeft--
+      await replaceTakenIds(vault, caller, definitions, ids, aliasesLeft > 0)
+    }
+  }
+  throw new VaultError('writeContention')
+}
+
+/** Decides for each definition whether it is a new token or one that exists, and collects what is to be written. */
+const draft = async (
+  vault: Vault,
+  caller: Caller,
+  definitions: readonly TokenDefinition[],
+  ids: readonly string[],
+  writes: TokenWrites,
+): Promise<CreatedToken[]> => {
+  const now = vault.clock()
+  const created: CreatedToken[] = []
+  const inThisRequest = new Map<string, Token>()
+  for (const [index, { id: _id, place: _place, ...definition }] of definitions.entries()) {
+    const fingerprint = fingerprintFor(caller, definition)
+    const token: Token = {
+      ...definition,
+      id: ids[index] ?? newUuid(),
+      tenantId: caller.tenant.id,
+      version: 1,
+      createdBy: caller.application.id,
+      createdAt: now,
+      ...(fingerprint !== undefined && { fingerprint }),
+    }
+    const match = isDeduplicated(caller, definition.deduplicate) ? matchHash(caller, token) : undefined
+    if (match !== undefined) {
+      const name = match.toString('base64')
+      const existing = inThisRequest.get(name) ?? (await findMatch(vault, caller, match, token))
+      if (existing !== undefined) {
+        created.push({ token: existing, deduplicated: true })
+        continue
+      }
+      inThisRequest.set(name, token)
+      writes.claimMatch(match, token, await vault.store.matchHolder(caller.tenantNumber, match))
+    }
+    writes.insert(token)
+    created.push({ token, deduplicated: false })
+  }
+  return created
+}
+
+/** C16: the vault's own id, the literal one, or what the expression renders. */
+const chooseId = ({ id, type, data, place }: TokenDefinition): string => {
+  if (id === undefined) return newUuid()
+  const path = field(place, 'id')
+  const exposed = data.expose('rendering an id, and keeping the number out of it')
+  let chosen: string
+  try {
+    chosen = idText(id.render({ data: exposed }, randomBelow))
+  } catch (error) {
+    if (error instanceof ExpressionError) throw invalid({ path, message: error.message })
+    throw error
+  }
+  const message = checkTokenId(chosen)
+  if (message !== undefined) throw invalid({ path, message })
+  if (type.numbers(exposed).some(number => chosen.includes(number)))
+    throw invalid({ path, message: 'must not contain the number itself' })
+  return chosen
+}
+
+const idText = (value: Json): string =>
+  typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)
+
+/** Aliases that met a taken id are drawn again, and at last replaced; any other taken id is the caller's conflict. */
+const replaceTakenIds = async (
+  vault: Vault,
+  caller: Caller,
+  definitions: readonly TokenDefinition[],
+  ids: string[],
+  drawAgain: boolean,
+): Promise<void> => {
+  let replaced = false
+  for (const [index, definition] of definitions.entries()) {
+    const id = ids[index] ?? ''
+    if (definition.id?.hasAlias !== true) continue
+    const isTaken =
+      ids.indexOf(id) !== index || (await vault.store.getToken(caller.tenantNumber, id)) !== undefined
+    if (!isTaken) continue
+    ids[index] = drawAgain ? chooseId(definition) : newUuid()
+    replaced = true
+  }
+  if (!replaced) throw new VaultError('idTaken')
+}

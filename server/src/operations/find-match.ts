@@ -1,0 +1,23 @@
+import { fingerprintExpressionInForce, isBlind, isExpired, type Token } from '../domain/token.ts'
+import { openTokens } from './load-token.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** The oldest living token that stands for the same value (C15). The index proposes, the opened row decides. */
+export const findMatch = async (
+  vault: Vault,
+  caller: Caller,
+  match: Uint8Array,
+  token: Token,
+): Promise<Token | undefined> => {
+  const row = await vault.store.oldestWithTerm(caller.tenantNumber, match, vault.clock())
+  if (row === undefined || row.id === token.id) return undefined
+  const [found] = await openTokens(vault, caller, [row])
+  return found !== undefined && isSame(found, token) && !isExpired(found, vault.clock()) ? found : undefined
+}
+
+const isSame = (a: Token, b: Token): boolean =>
+  !isBlind(a) &&
+  a.fingerprint === b.fingerprint &&
+  fingerprintExpressionInForce(a) === fingerprintExpressionInForce(b) &&
+  a.containers.length === b.containers.length &&
+  a.containers.every(container => b.containers.includes(container))

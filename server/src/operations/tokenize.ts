@@ -1,0 +1,42 @@
+import { compileCheck } from '../contract/check.ts'
+import { dropNulls } from '../contract/null-fields.ts'
+import { CreateToken } from '../contract/token-schemas.ts'
+import { type Issue, invalid } from '../domain/errors.ts'
+import type { Json } from '../domain/json.ts'
+import { limits } from '../domain/limits.ts'
+import { readDefinition, type TokenDefinition } from '../domain/token-definition.ts'
+import { type Tokenizable, walkPayload } from '../domain/tokenize-walk.ts'
+import { viewCreated } from './create-token.ts'
+import { createTokens } from './create-tokens.ts'
+import type { Caller, Vault } from './vault.ts'
+
+const checkDefinition = compileCheck(CreateToken)
+
+/** §4.1, C23: all or nothing. */
+export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Promise<Json> => {
+  const { found, rebuild } = walkPayload(payload)
+  const now = vault.clock()
+  const issues: Issue[] = []
+  const definitions: TokenDefinition[] = []
+  for (const item of found) {
+    const definition = toDefinition(item, now, issues)
+    if (definition !== undefined) definitions.push(definition)
+    if (issues.length >= limits.errorsPerAnswer) break
+  }
+  if (issues.length > 0) throw invalid(...issues)
+  if (definitions.length === 0) return rebuild([])
+
+  const created = await createTokens(vault, caller, definitions)
+  return rebuild(
+    created.map((result, index) =>
+      found[index]?.kind === 'definition' ? viewCreated(vault, caller, result) : result.token.id,
+    ),
+  )
+}
+
+const toDefinition = (item: Tokenizable, now: number, issues: Issue[]): TokenDefinition | undefined => {
+  if (item.kind === 'value')
+    return readDefinition({ type: 'token', data: item.data }, item.place, now, issues)
+  const body = checkDefinition(dropNulls(item.body, ['data']), item.place, issues)
+  return body && readDefinition(body, item.place, now, issues)
+}

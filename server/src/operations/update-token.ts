@@ -1,0 +1,127 @@
+import { disclosesCard, disclosesProbe } from '../domain/card-disclosure.ts'
+import { parseContainers } from '../domain/containers.ts'
+import { type Issue, invalid, VaultError } from '../domain/errors.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { Blindness, Token } from '../domain/token.ts'
+import { checkRenderings, tooMuchOfACard } from '../domain/token-definition.ts'
+import { checkPatch, patchToken, type TokenPatch, touchedParts } from '../domain/token-patch.ts'
+import {
+  readTransform,
+  requireCovered,
+  requireDestinations,
+  requireGuardedFields,
+  requireNoBetterLook,
+  requirePublicFields,
+} from './access-checks.ts'
+import { findMatch } from './find-match.ts'
+import { loadToken } from './load-token.ts'
+import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
+import { matchHash, TokenWrites } from './token-writes.ts'
+import type { Caller, Vault } from './vault.ts'
+import { viewMatch, viewWritten } from './view-write.ts'
+
+/** With a hundred writers on one token the last one needs about as many rounds. */
+const attemptsMax = 256
+
+/** §4.5: read, compute, write if nobody else did; so no two patches lose each other's fields (C18). */
+export const updateToken = async (
+  vault: Vault,
+  caller: Caller,
+  id: string,
+  patch: TokenPatch,
+): Promise<JsonObject> => {
+  const issues: Issue[] = []
+  checkPatch(patch, vault.clock(), issues)
+  if (issues.length > 0) throw invalid(...issues)
+  requirePublicFields(caller, patch)
+  if (patch.containers)
+    requireDestinations(caller, 'token:update', parseContainers(patch.containers, 'containers', issues))
+
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const before = await loadToken(vault, caller, id)
+    if (before === undefined) throw new VaultError('notFound')
+    requireCovered(caller, 'token:update', before)
+    requireGuardedFields(caller, before, patch)
+    const after = patched(vault, caller, before, patch)
+    if (patch.containers !== undefined) {
+      requireDestinations(caller, 'token:update', after.containers)
+      requireNoBetterLook(caller, before, after)
+    }
+
+    const writes = new TokenWrites(caller)
+    const match = await matchToMake(vault, caller, before, after, patch, writes)
+    if (match !== undefined)
+      return { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
+    writes.update(before, after)
+    const outcome = await vault.store.commit(writes.set)
+    if (outcome.committed) return viewWritten(vault, caller, 'token:update', after)
+    if (outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
+  }
+  throw new VaultError('writeContention')
+}
+
+/** The token after the patch, with its fingerprint and its blindness; throws where the whole would not be valid. */
+const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch): Token => {
+  const now = vault.clock()
+  const issues: Issue[] = []
+  const knowsData = readTransform(caller, before.containers) === 'reveal'
+  const merged = patchToken(before, patch, now, issues)
+  if (issues.length === 0) {
+    if (knowsData) checkRenderings(merged, '', issues, touchedParts(patch, before))
+    else if (patch.mask && merged.mask.from === 'caller' && disclosesProbe(merged.mask.template, before.type))
+      issues.push({ path: 'mask', message: tooMuchOfACard })
+  }
+  if (issues.length > 0) throw invalid(...issues)
+
+  const { fingerprint: _before, ...rest } = merged
+  const fingerprint = fingerprintFor(caller, merged)
+  return {
+    ...rest,
+    ...(fingerprint !== undefined && { fingerprint }),
+    blind: blindness(merged, patch, knowsData),
+    version: before.version + 1,
+    modifiedBy: caller.application.id,
+    modifiedAt: now,
+  }
+}
+
+/**
+ * C13: a mask or fingerprint expression set by a caller who cannot read the token is blind until someone
+ * with reveal sets it. Such a caller gets no error that depends on the data, so a mask that would show too
+ * much of the card is kept but renders nothing.
+ */
+const blindness = (merged: Token, patch: TokenPatch, knowsData: boolean): Blindness => {
+  const { mask, fingerprint } = merged.blind
+  const maskIsBlind = patch.mask === undefined ? mask === true : !knowsData
+  const fingerprintIsBlind = patch.fingerprint_expression === undefined ? fingerprint === true : !knowsData
+  const withheld =
+    merged.mask.from === 'caller' &&
+    (maskIsBlind || !knowsData) &&
+    disclosesCard(merged.mask.template, merged.type, merged.data.expose('judging a mask'))
+  return {
+    ...(maskIsBlind && { mask: true }),
+    ...(withheld && { maskWithheld: true }),
+    ...(fingerprintIsBlind && { fingerprint: true }),
+  }
+}
+
+/** C15: the other token that the patch would make this one equal to; else claims the new match where deduplication asks. */
+const matchToMake = async (
+  vault: Vault,
+  caller: Caller,
+  before: Token,
+  after: Token,
+  patch: TokenPatch,
+  writes: TokenWrites,
+): Promise<Token | undefined> => {
+  if (!isDeduplicated(caller, after.deduplicate)) return undefined
+  const match = matchHash(caller, after)
+  if (match === undefined) return undefined
+  const isNew = matchHash(caller, before)?.equals(match) !== true
+  if (!isNew && patch.deduplicate_token === undefined) return undefined
+  const other = await findMatch(vault, caller, match, after)
+  if (other !== undefined) return other
+  const holder = await vault.store.matchHolder(caller.tenantNumber, match)
+  if (holder !== after.id) writes.claimMatch(match, after, holder)
+  return undefined
+}

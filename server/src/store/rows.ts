@@ -1,0 +1,70 @@
+/**
+ * Rows as storage sees them: ids, types, times and counters in the clear, everything else sealed or hashed.
+ * `tenant` is a small number that stands for the tenant's id inside storage, so that no index repeats a UUID.
+ */
+export type TokenRow = {
+  readonly tenant: number
+  readonly id: string
+  readonly type: string
+  /** Grows by one with each change; a change names the version that it was computed from. */
+  readonly version: number
+  readonly createdAt: number
+  readonly createdBy: string
+  readonly modifiedAt: number | null
+  readonly modifiedBy: string | null
+  readonly expiresAt: number | null
+  /** When the last of the token's transient fields is due; null where it has none. */
+  readonly transientUntil: number | null
+  readonly sealed: Uint8Array
+}
+
+export type TransientRow = {
+  readonly tenant: number
+  readonly tokenId: string
+  readonly field: string
+  readonly expiresAt: number
+  readonly sealed: Uint8Array
+}
+
+/** One entry of the index: this token has this term. Carries what lists need, so that they read the index alone. */
+export type TermRow = {
+  readonly tenant: number
+  readonly term: Uint8Array
+  readonly createdAt: number
+  readonly tokenId: string
+  readonly expiresAt: number | null
+}
+
+export type TenantRow = { readonly tenant: number; readonly id: string; readonly sealed: Uint8Array }
+
+export type ApplicationRow = {
+  readonly tenant: number
+  readonly id: string
+  readonly sealed: Uint8Array
+}
+
+export type ApiKeyRow = {
+  readonly tenant: number
+  readonly id: string
+  readonly applicationId: string
+  readonly hash: Uint8Array
+  readonly sealed: Uint8Array
+}
+
+/** A tenant as it is born: whole, or not at all. */
+export type NewTenant = {
+  readonly id: string
+  readonly sealed: Uint8Array
+  readonly keys: readonly KeyRow[]
+  readonly applications: readonly Omit<ApplicationRow, 'tenant'>[]
+  readonly apiKeys: readonly Omit<ApiKeyRow, 'tenant'>[]
+}
+
+export type KeyRow = { readonly purpose: string; readonly version: number; readonly wrapped: Uint8Array }
+
+export type Counter = {
+  readonly name: string
+  readonly value: number
+  /** The latest moment at which the counter rose, where its writers tell it. */
+  readonly at: number | null
+}

@@ -1,0 +1,83 @@
+import type { SQLOutputValue } from 'node:sqlite'
+import type {
+  ApiKeyRow,
+  ApplicationRow,
+  Counter,
+  KeyRow,
+  TenantRow,
+  TokenRow,
+  TransientRow,
+} from '../rows.ts'
+
+/**
+ * From columns to rows. The database is untrusted: a column of another type than the schema's is read as
+ * something that cannot open, never as a crash.
+ */
+type Columns = Record<string, SQLOutputValue>
+
+const integer = (value: SQLOutputValue | undefined): number =>
+  typeof value === 'number' ? value : Number.NaN
+const optionalInteger = (value: SQLOutputValue | undefined): number | null =>
+  value === null || value === undefined ? null : integer(value)
+const text = (value: SQLOutputValue | undefined): string => (typeof value === 'string' ? value : '')
+const optionalText = (value: SQLOutputValue | undefined): string | null =>
+  value === null || value === undefined ? null : text(value)
+const bytes = (value: SQLOutputValue | undefined): Uint8Array =>
+  value instanceof Uint8Array ? value : new Uint8Array(0)
+
+export const tokenColumns =
+  'k.tenant, k.token_id, k.type, k.version, k.created_at, k.created_by, k.modified_at, k.modified_by, k.expires_at, k.transient_until, k.sealed'
+
+export const tokenRow = (row: Columns): TokenRow => ({
+  tenant: integer(row.tenant),
+  id: text(row.token_id),
+  type: text(row.type),
+  version: integer(row.version),
+  createdAt: integer(row.created_at),
+  createdBy: text(row.created_by),
+  modifiedAt: optionalInteger(row.modified_at),
+  modifiedBy: optionalText(row.modified_by),
+  expiresAt: optionalInteger(row.expires_at),
+  transientUntil: optionalInteger(row.transient_until),
+  sealed: bytes(row.sealed),
+})
+
+export const transientRow = (row: Columns): TransientRow => ({
+  tenant: integer(row.tenant),
+  tokenId: text(row.token_id),
+  field: text(row.field),
+  expiresAt: integer(row.expires_at),
+  sealed: bytes(row.sealed),
+})
+
+export const tenantRow = (row: Columns): TenantRow => ({
+  tenant: integer(row.tenant),
+  id: text(row.tenant_id),
+  sealed: bytes(row.sealed),
+})
+
+export const applicationRow = (row: Columns): ApplicationRow => ({
+  tenant: integer(row.tenant),
+  id: text(row.application_id),
+  sealed: bytes(row.sealed),
+})
+
+export const apiKeyRow = (row: Columns): ApiKeyRow => ({
+  tenant: integer(row.tenant),
+  id: text(row.key_id),
+  applicationId: text(row.application_id),
+  hash: bytes(row.hash),
+  sealed: bytes(row.sealed),
+})
+
+export const keyRow = (row: Columns): KeyRow => ({
+  purpose: text(row.purpose),
+  version: integer(row.version),
+  wrapped: bytes(row.wrapped),
+})
+
+export const counter = (row: Columns): Counter => ({
+  name: text(row.name),
+  value: integer(row.value),
+  at: optionalInteger(row.at),
+})

@@ -1,0 +1,32 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { vault } from './migrations/0001-vault.ts'
+import type { Migration } from './migrations/migration.ts'
+
+/** In order, without gaps; a migration that has been released is never edited. */
+export const migrations: readonly Migration[] = [vault]
+
+/** Brings the schema up to date, each step in its own transaction; refuses storage that a newer release wrote. */
+export const migrate = (database: DatabaseSync): void => {
+  const current = schemaNumber(database)
+  const newest = migrations.at(-1)?.number ?? 0
+  if (current > newest)
+    throw new Error(`storage has schema ${current}, this release knows ${newest}: install the newer release`)
+  for (const migration of migrations) {
+    if (migration.number <= current) continue
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      // Another process may have migrated while this one waited for the lock.
+      if (schemaNumber(database) < migration.number) {
+        database.exec(migration.sql)
+        database.exec(`PRAGMA user_version = ${migration.number}`)
+      }
+      database.exec('COMMIT')
+    } catch (error) {
+      database.exec('ROLLBACK')
+      throw error
+    }
+  }
+}
+
+const schemaNumber = (database: DatabaseSync): number =>
+  Number(database.prepare('PRAGMA user_version').get()?.user_version ?? 0)

@@ -1,0 +1,101 @@
+import type { Migration } from './migration.ts'
+
+/**
+ * Every key starts with the tenant. `terms` and `matches` are clustered on their keys; `tokens` and
+ * `transients` are heaps with an index: their rows are long and arrive in order.
+ *
+ * The heap matters for `transients`: rows are appended and deleted but never moved by a page split, so
+ * overwriting freed bytes (secure_delete) leaves no older copy of a cvc behind.
+ */
+export const vault: Migration = {
+  number: 1,
+  name: 'vault',
+  sql: `
+    CREATE TABLE vault_keys (
+      purpose TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      wrapped BLOB NOT NULL,
+      PRIMARY KEY (purpose, version)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE tenants (
+      tenant INTEGER PRIMARY KEY AUTOINCREMENT,
+      tenant_id TEXT NOT NULL UNIQUE,
+      sealed BLOB NOT NULL
+    );
+
+    CREATE TABLE tenant_keys (
+      tenant INTEGER NOT NULL,
+      purpose TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      wrapped BLOB NOT NULL,
+      PRIMARY KEY (tenant, purpose, version)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE applications (
+      tenant INTEGER NOT NULL,
+      application_id TEXT NOT NULL,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, application_id)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE api_keys (
+      hash BLOB NOT NULL PRIMARY KEY,
+      tenant INTEGER NOT NULL,
+      key_id TEXT NOT NULL,
+      application_id TEXT NOT NULL,
+      sealed BLOB NOT NULL
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX api_keys_by_tenant ON api_keys (tenant, application_id, key_id);
+
+    CREATE TABLE tokens (
+      tenant INTEGER NOT NULL,
+      token_id TEXT NOT NULL,
+      type TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      created_by TEXT NOT NULL,
+      modified_at INTEGER,
+      modified_by TEXT,
+      expires_at INTEGER,
+      transient_until INTEGER,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, token_id)
+    );
+    CREATE INDEX tokens_by_expiry ON tokens (expires_at, tenant, type) WHERE expires_at IS NOT NULL;
+
+    CREATE TABLE terms (
+      tenant INTEGER NOT NULL,
+      term BLOB NOT NULL,
+      created_at INTEGER NOT NULL,
+      token_id TEXT NOT NULL,
+      expires_at INTEGER,
+      PRIMARY KEY (tenant, term, created_at DESC, token_id)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE matches (
+      tenant INTEGER NOT NULL,
+      match BLOB NOT NULL,
+      token_id TEXT NOT NULL,
+      PRIMARY KEY (tenant, match)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE transients (
+      tenant INTEGER NOT NULL,
+      token_id TEXT NOT NULL,
+      field TEXT NOT NULL,
+      expires_at INTEGER NOT NULL,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, token_id, field)
+    );
+    CREATE INDEX transients_by_expiry ON transients (expires_at);
+
+    CREATE TABLE counters (
+      tenant INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      value INTEGER NOT NULL,
+      at INTEGER,
+      PRIMARY KEY (tenant, name)
+    ) WITHOUT ROWID;
+  `,
+}

@@ -1,0 +1,1 @@
+export type Migration = { readonly number: number; readonly name: string; readonly sql: string }

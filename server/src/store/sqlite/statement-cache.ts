@@ -1,0 +1,18 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+const statementsMax = 200
+
+/** Prepared statements for SQL whose shape depends on the request; the least recently used one goes first. */
+export const statementCache = (database: DatabaseSync): ((sql: string) => StatementSync) => {
+  const statements = new Map<string, StatementSync>()
+  return sql => {
+    const statement = statements.get(sql) ?? database.prepare(sql)
+    statements.delete(sql)
+    statements.set(sql, statement)
+    if (statements.size > statementsMax) {
+      const oldest = statements.keys().next().value
+      if (oldest !== undefined) statements.delete(oldest)
+    }
+    return statement
+  }
+}

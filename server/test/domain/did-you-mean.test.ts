@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { didYouMean } from '../../src/domain/did-you-mean.ts'
+
+const known = [
+  'number',
+  'expiration_month',
+  'expiration_year',
+  'cvc',
+  'fingerprint_expression',
+  'metadata',
+  'data',
+]
+
+const near: [sent: string, meant: string][] = [
+  ['cvv', 'cvc'],
+  ['cvv2', 'cvc'],
+  ['CVC', 'cvc'],
+  ['ccv', 'cvc'],
+  ['nubmer', 'number'],
+  ['Number', 'number'],
+  ['numbr', 'number'],
+  ['expirationMonth', 'expiration_month'],
+  ['expiration-year', 'expiration_year'],
+  ['fingerprint_expresion', 'fingerprint_expression'],
+  ['meta_data', 'metadata'],
+  ['date', 'data'],
+]
+for (const [sent, meant] of near)
+  test(`C6 ${sent} probably means ${meant}`, () => assert.equal(didYouMean(sent, known), meant))
+
+for (const sent of ['', 'x', 'abc', 'pan', 'exp_month', 'holder', '__proto__', 'number'.repeat(100_000)])
+  test(`C6 ${sent.slice(0, 20)} is near to nothing`, () => assert.equal(didYouMean(sent, known), undefined))
+
+test('C6 the nearest one wins, then the first', () => {
+  assert.equal(didYouMean('expiration_yeah', known), 'expiration_year')
+  assert.equal(didYouMean('maks', ['make', 'mask']), 'make')
+  assert.equal(didYouMean('mskk', ['mask', 'make']), 'mask')
+})

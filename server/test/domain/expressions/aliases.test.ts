@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { compileExpression, type RandomBelow } from '../../../src/domain/expressions/expression.ts'
+import type { Json } from '../../../src/domain/json.ts'
+import { passesLuhn } from '../../../src/domain/token-types/luhn.ts'
+import { render } from './table.ts'
+
+const fromSeed = (draws: readonly number[]): RandomBelow => {
+  let drawn = 0
+  return below => (draws[drawn++ % draws.length] ?? 0) % below
+}
+const alias = (filter: string, data: Json, random: RandomBelow): Json =>
+  render(`{{ data | ${filter} }}`, data, 'id', random)
+
+const draws = fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 40 })
+const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
+  fc.array(fc.constantFrom(...'0123456789'), { minLength, maxLength }).map(list => list.join(''))
+
+test('C21 alias_card keeps the length, what it is told to keep, and never passes Luhn', () => {
+  fc.assert(
+    fc.property(digits(12, 19), fc.boolean(), draws, (number, last4, seed) => {
+      const made = alias(`alias_card: false, ${last4}`, number, fromSeed(seed))
+      assert(typeof made === 'string')
+      assert.match(made, /^[0-9]+$/)
+      assert.equal(made.length, number.length)
+      assert(!passesLuhn(made))
+      if (last4) assert.equal(made.slice(-4), number.slice(-4))
+    }),
+  )
+})
+
+test('C21 alias_preserve_format keeps kinds and separators, and never looks like a card', () => {
+  const text = fc.string({
+    unit: fc.constantFrom(...'0123456789-- aZé😀\ud800'),
+    minLength: 12,
+    maxLength: 24,
+  })
+  fc.assert(
+    fc.property(text, draws, (value, seed) => {
+      let made: Json
+      try {
+        made = alias('alias_preserve_format: 1, 1', value, fromSeed(seed))
+      } catch (error) {
+        assert.match(String(error), /must stay random/)
+        return
+      }
+      assert(typeof made === 'string')
+      const [before, after] = [[...value], [...made]]
+      assert.equal(after.length, before.length)
+      after.slice(1, -1).forEach((character, index) => {
+        const original = before[index + 1] ?? ''
+        if (/[0-9]/.test(original)) assert.match(character, /[0-9]/)
+        else if (/[A-Z]/.test(original)) assert.match(character, /[A-Z]/)
+        else if (/[- ]/.test(original)) assert.equal(character, original)
+        else assert.match(character, /[a-z]/)
+      })
+      for (const run of made.split(/[^0-9 -]/)) {
+        const bare = run.replace(/[ -]/g, '')
+        assert(bare.length < 12 || bare.length > 19 || !passesLuhn(bare))
+      }
+    }),
+  )
+})
+
+test('C21 a card in another spelling gets an alias that fails Luhn whatever is drawn', () => {
+  for (let draw = 0; draw < 10; draw++) {
+    const made = alias('alias_preserve_format: 0, 4', '4242-4242-4242-4242', () => draw)
+    assert.match(String(made), /^\d{4}-\d{4}-\d{4}-4242$/)
+    assert(!passesLuhn(String(made).replaceAll('-', '')))
+  }
+})
+
+test('C21 alias_preserve_length keeps only the length and the ends', () => {
+  const made = alias('alias_preserve_length: 2, 1', 'ab-cd-éf-gh', fromSeed([1, 2, 3, 61]))
+  assert.match(String(made), /^ab[0-9A-Za-z]{8}h$/)
+})
+
+const refused: readonly (readonly [filter: string, data: Json, message: RegExp])[] = [
+  ['alias_card: true, true', '4242424242424242', /at least 6 characters must stay random/],
+  ['alias_card: true, true', '378282246310005', /at least 6 characters must stay random/],
+  ['alias_card: false, false', '42424242424', /12 to 19 digits/],
+  ['alias_card: false, false', '4242 4242 4242 4242', /12 to 19 digits/],
+  ['alias_card: false, false', null, /12 to 19 digits/],
+  ['alias_card: false, false', {}, /text or a number/],
+  ['alias_preserve_format: 0, 0', '12-34-5', /at least 6 characters/],
+  ['alias_preserve_format: 3, 3', '12345678901', /at least 6 characters/],
+  ['alias_preserve_format: 0, 0', null, /at least 6 characters/],
+  ['alias_preserve_length: 999, 0', '12345678', /at least 6 characters/],
+  ['alias_preserve_length: 0, 0', [], /text or a number/],
+  ['alias_preserve_length: 16, 0', '4242424242424242,abcdefgh', /must not hold a card number/],
+]
+for (const [filter, data, message] of refused)
+  test(`C21 refused: ${filter} of ${JSON.stringify(data)}`, () => {
+    // A high draw makes letters, so that nothing random joins the digits that are kept.
+    assert.throws(() => alias(filter, data, below => below - 1), message)
+  })
+
+test('C21 19 digits leave room for BIN and last four', () => {
+  const made = alias('alias_card: "true", "true"', '4242424242424242424', () => 7)
+  assert.match(String(made), /^42424242\d{7}2424$/)
+})
+
+test('C16 without a source of randomness an alias fails instead of repeating itself', () => {
+  const expression = compileExpression('{{ data | alias_preserve_length: 0, 0 }}', 'id')
+  assert.throws(() => expression.render({ data: 'abcdefgh' }), /a source of randomness is needed/)
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { stepsPerInputCharacter } from '../../../src/domain/expressions/budget.ts'
+import { RecentlyUsed } from '../../../src/domain/expressions/cache.ts'
+import { budgetFor, compileExpression, ExpressionError } from '../../../src/domain/expressions/expression.ts'
+import { type Json, stringify } from '../../../src/domain/json.ts'
+import { limits } from '../../../src/domain/limits.ts'
+
+const large = 'a'.repeat(1_000_000)
+const manyNumbers: Json = Array.from({ length: 250_000 }, (_, index) => index % 10)
+const repeat = (filter: string, times: number): string => `{{ data ${filter.repeat(times)} }}`
+
+/** Renders and gives back what it cost; no bound may be passed by a single step. */
+const costOf = (text: string, data: Json): { value: Json | undefined; steps: number; allowed: number } => {
+  const budget = budgetFor({ data })
+  const allowed = limits.expressionSteps + (stringify(data).length + 4) * stepsPerInputCharacter
+  let value: Json | undefined
+  try {
+    value = compileExpression(text, 'index').render({ data }, undefined, budget)
+  } catch (error) {
+    assert(error instanceof ExpressionError, String(error))
+    assert.match(error.message, /too much work/)
+  }
+  assert(budget.stepsSpent <= allowed)
+  return { value, steps: budget.stepsSpent, allowed }
+}
+
+const bombs: readonly (readonly [text: string, data: Json])[] = [
+  ['{{ data | pad_left: 1000000000 }}', 'x'],
+  ["{{ data | pad_right: 9007199254740991, '😀' }}", 'x'],
+  ["{{ data | replace: '', data }}", large],
+  ["{{ data | replace: 'a', data }}", large],
+  ["{{ data | split: '' | join: data }}", large],
+  ["{{ data | replace: 'a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' }}", large],
+  [repeat("|replace:'a','aaaaaaaaaaaaaaaaaaaa'", 9), 'a'],
+  [repeat("|replace:'','aaaaaaaaaaaaaaaaaaaaaa'", 9), 'ab'],
+  [repeat('|append:data', 30), large],
+  [repeat('|prepend:data', 25), large],
+  [repeat('|concat:data', 30), manyNumbers],
+  [`${repeat('|concat:data', 30).slice(0, -3)}| stringify }}`, { text: large }],
+  [repeat('|concat:data', 30), { text: large }],
+  [`${repeat('|concat:data', 30).slice(0, -3)}| sort }}`, large],
+  [`${repeat('|concat:data', 30).slice(0, -3)}| uniq }}`, [large]],
+  ['{{ data }}'.repeat(40), large],
+  ['{{data|size}}'.repeat(30), large],
+  ['{{data|floor}}'.repeat(28), '1'.padStart(1_000_000, '0')],
+  [repeat('|upcase', 50), large],
+  [repeat('|escape', 50), '&'.repeat(100_000)],
+  [repeat('|url_encode', 30), '%'.repeat(100_000)],
+  ["{{ data | split: '' | sort }}", large],
+  ['{{ data.text | date: data.format }}', { text: '2024-01-01', format: '%A%A%A%A'.repeat(125_000) }],
+  [`{{ data | split: '' | map: '${'a.'.repeat(150)}a' }}`, large],
+]
+for (const [text, data] of bombs)
+  test(`C20 too much work: ${text.slice(0, 60)}`, () => {
+    const { value } = costOf(text, data)
+    assert.equal(value, undefined)
+  })
+
+const hostileSearch = { text: 'a'.repeat(400_000), pattern: `b${'a'.repeat(200_000)}` }
+const affordable: readonly (readonly [text: string, data: Json])[] = [
+  ['{{ data }}', large],
+  ['{{ data }}', manyNumbers],
+  ['{{ data }}!', manyNumbers],
+  ['{{ data | stringify }}', manyNumbers],
+  ['{{ data | stringify }}', { a: large, b: [[], [[1]], {}] }],
+  ['{{ data | last4 }}', large],
+  ['{{ data | reveal_last: 4 }}', large],
+  ["{{ data | reveal: 2, 2, 'X', '-' }}", large],
+  ['{{ data | card_bin }}', large],
+  ['{{ data | card_mask: true, true }}', '4'.repeat(1_000_000)],
+  ["{{ data | remove: '-' | upcase | strip | last4 }}", large],
+  ["{{ data | split: '' | size }}", large],
+  ['{{ data | reverse }}', manyNumbers],
+  ['{{ data | sort }}', manyNumbers],
+  // As `indexOf` searches, these would compare up to 8 × 10¹⁰ characters.
+  ['{{ data.text | replace: data.pattern, "" | size }}', hostileSearch],
+  ['{{ data.text | split: data.pattern | size }}', hostileSearch],
+]
+for (const [text, data] of affordable)
+  test(`C20 a value of the largest size still renders: ${text}`, () => {
+    const { value } = costOf(text, data)
+    assert.notEqual(value, undefined)
+  })
+
+test('C20 the cost is that of the value, the same each time', () => {
+  const text = "{{ data | append: 'x' | upcase }}"
+  assert.equal(costOf(text, 'abc').steps, costOf(text, 'xyz').steps)
+  assert(costOf(text, 'a'.repeat(1_000)).steps < 10_000)
+})
+
+test('C20 leaves that share a budget cannot show a large value over and over', () => {
+  const scope = { data: large }
+  const budget = budgetFor(scope)
+  const leaf = compileExpression('{{ data }}', 'mask')
+  assert.equal(leaf.render(scope, undefined, budget), large)
+  assert.throws(() => leaf.render(scope, undefined, budget), /too much work/)
+})
+
+test('C20 nesting beyond any legal body is refused, not recursed into', () => {
+  let deep: Json = 1
+  for (let level = 0; level < 5_000; level++) deep = [deep]
+  assert.throws(() => compileExpression('{{ data | stringify }}', 'mask').render({ data: deep }), /too deep/)
+})
+
+test('C20 the cache of compiled expressions is bounded and keeps what is used', () => {
+  const cache = new RecentlyUsed<number>(2)
+  const made: string[] = []
+  const use = (key: string): number => cache.getOrMake(key, () => made.push(key))
+  for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) use(key)
+  assert.deepEqual(made, ['a', 'b', 'c', 'b'])
+  assert.equal(cache.size, 2)
+})

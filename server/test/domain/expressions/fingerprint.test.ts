@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { compileExpression } from '../../../src/domain/expressions/expression.ts'
+import { exactNumber, type Json, type JsonType } from '../../../src/domain/json.ts'
+
+const typed: readonly (readonly [text: string, data: Json, value: Json, type: JsonType])[] = [
+  ['{{ data }}', 8, 8, 'number'],
+  ['{{ data }}', '8', '8', 'string'],
+  ['{{ data | stringify }}', 8, '8', 'number'],
+  ['{{ data | stringify }}', '8', '8', 'string'],
+  ['{{ data | stringify }}', true, 'true', 'boolean'],
+  ['{{ data | stringify }}', [1], '[1]', 'array'],
+  ['{{ data | stringify }}', { a: 1 }, '{"a":1}', 'object'],
+  ['{{ data.missing | stringify }}', { a: 1 }, null, 'null'],
+  ['{{ data | to_string }}', 8, '8', 'string'],
+  ['{{ data | stringify | upcase }}', 8, '8', 'string'],
+  ['{{ data | plus: 1 | stringify }}', 8, '9', 'number'],
+  [' {{ data | stringify }}', 8, ' 8', 'string'],
+  ['{{ data | stringify }}{{ data }}', 8, '88', 'string'],
+  ['literal', 8, 'literal', 'string'],
+]
+for (const [text, data, value, type] of typed)
+  test(`C14 ${text} of ${JSON.stringify(data)} counts as ${type}`, () => {
+    assert.deepEqual(compileExpression(text, 'fingerprint').renderTyped({ data }), { value, type })
+  })
+
+test('C7 key order and the spelling of a number make no difference to a fingerprint', () => {
+  const render = (data: Json): Json =>
+    compileExpression('{{ data | stringify }}', 'fingerprint').render({ data })
+  assert.equal(render({ b: { d: 1, c: 2 }, a: 3 }), '{"a":3,"b":{"c":2,"d":1}}')
+  assert.equal(render(exactNumber('1e400')), render(exactNumber('10E+399')))
+  assert.equal(render([exactNumber('12345678901234567890')]), render([exactNumber('12345678901234567890.0')]))
+  assert.notEqual(render(exactNumber('12345678901234567890')), render(exactNumber('12345678901234567891')))
+})
+
+test('C22 outside fingerprints stringify keeps the order that was sent', () => {
+  const text = '{{ data | stringify }}'
+  assert.equal(compileExpression(text, 'mask').render({ data: { b: 1, a: 2 } }), '{"b":1,"a":2}')
+})

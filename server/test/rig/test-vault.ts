@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import type { Rule } from '../../src/domain/application.ts'
+import type { ApplicationType, Permission } from '../../src/domain/permissions.ts'
+import { createTenant } from '../../src/operations/create-tenant.ts'
+import { buildService, type Service } from '../../src/service.ts'
+import type { Store } from '../../src/store/port.ts'
+import { type Engine, engines } from './engines.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+/** An application as a test asks for it: flat permissions, or rules. */
+export type TestApplication = {
+  readonly type?: ApplicationType
+  readonly permissions?: readonly Permission[]
+  readonly rules?: readonly Rule[]
+}
+
+/** The three applications of `strongroom dev` (C34). */
+export const devApplications = {
+  general: { permissions: ['token:create', 'token:update'] },
+  private: {
+    rules: [
+      {
+        priority: 1,
+        container: '/',
+        transform: 'reveal',
+        permissions: ['token:read', 'token:delete', 'token:search'],
+      },
+    ],
+  },
+} as const satisfies Record<string, TestApplication>
+
+export type TestReply = {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON; undefined where it is empty. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find
+  readonly body: any
+}
+
+export type Send = {
+  readonly key?: string
+  readonly body?: unknown
+  /** Sent as it is, instead of `body`. */
+  readonly raw?: string | Uint8Array
+  readonly type?: string
+  readonly headers?: Record<string, string>
+}
+
+/** A real vault on a real store behind a real socket, with a clock that the test moves. */
+export class TestVault {
+  readonly folder: { path: string; remove: () => void }
+  readonly engine: Engine
+  readonly log: string[] = []
+  now: number
+  store!: Store
+  service!: Service
+  baseUrl = ''
+
+  private constructor(engine: Engine, now: number) {
+    this.engine = engine
+    this.now = now
+    this.folder = temporaryFolder()
+  }
+
+  static async start(options: { engine?: Engine; now?: number } = {}): Promise<TestVault> {
+    const engine = options.engine ?? engines[0]
+    assert.ok(engine)
+    const vault = new TestVault(engine, options.now ?? Date.parse('2026-03-01T12:00:00Z'))
+    createMasterKeyFile(join(vault.folder.path, 'master.key'))
+    await vault.#open()
+    return vault
+  }
+
+  async #open(): Promise<void> {
+    this.store = await this.engine.open(this.folder.path)
+    const note = (level: string) => (fields: Record<string, unknown>, message: string) => {
+      this.log.push(JSON.stringify({ level, message, ...fields }))
+    }
+    this.service = await buildService({
+      store: this.store,
+      keyProvider: fileKeyProvider(join(this.folder.path, 'master.key')),
+      clock: () => this.now,
+      log: { error: note('error'), info: note('info'), debug: note('debug') },
+      headerPrefix: 'svc',
+    })
+    const { port } = await this.service.listen({ host: '127.0.0.1', port: 0 })
+    this.baseUrl = `http://127.0.0.1:${port}`
+  }
+
+  /** Stops the service and starts it again on the same folder. */
+  async restart(): Promise<void> {
+    await this.service.close()
+    await this.#open()
+  }
+
+  async stop(): Promise<void> {
+    await this.service.close()
+    this.folder.remove()
+  }
+
+  /** A new tenant with these applications; returns one API key per name. */
+  async tenant<Name extends string>(
+    applications: Record<Name, TestApplication>,
+  ): Promise<{ tenantId: string; keys: Record<Name, string> }> {
+    let made: { tenantId: string; keys: Record<Name, string> } | undefined
+    await createTenant(
+      this.service.vault,
+      {
+        name: 'Test',
+        applications: Object.entries<TestApplication>(applications).map(([key, application]) => ({
+          key: key as Name,
+          name: key,
+          type: application.type ?? 'private',
+          permissions: application.permissions ?? [],
+          rules: application.rules ?? [],
+        })),
+      },
+      result => {
+        made = result
+      },
+    )
+    assert.ok(made)
+    return made
+  }
+
+  async send(method: string, path: string, { key, body, raw, type, headers }: Send = {}): Promise<TestReply> {
+    const hasBody = body !== undefined || raw !== undefined
+    const reply = await fetch(this.baseUrl + path, {
+      method,
+      headers: {
+        ...(key !== undefined && { 'svc-api-key': key }),
+        ...(hasBody && {
+          'content-type': type ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'),
+        }),
+        ...headers,
+      },
+      ...(hasBody && { body: raw ?? JSON.stringify(body) }),
+    })
+    const text = await reply.text()
+    return {
+      status: reply.status,
+      headers: reply.headers,
+      text,
+      body:
+        text === '' || !reply.headers.get('content-type')?.includes('json') ? undefined : JSON.parse(text),
+    }
+  }
+
+  get(path: string, key: string): Promise<TestReply> {
+    return this.send('GET', path, { key })
+  }
+  post(path: string, key: string, body: unknown): Promise<TestReply> {
+    return this.send('POST', path, { key, body })
+  }
+  patch(path: string, key: string, body: unknown): Promise<TestReply> {
+    return this.send('PATCH', path, { key, body })
+  }
+  delete(path: string, key: string): Promise<TestReply> {
+    return this.send('DELETE', path, { key })
+  }
+}
+
+/** Fails where any of the texts is in any of the places: plain, hex, base64 or JSON-escaped. */
+export const assertAbsent = (places: Record<string, string | Uint8Array>, texts: readonly string[]): void => {
+  for (const [place, content] of Object.entries(places)) {
+    const bytes = Buffer.from(content)
+    for (const text of texts)
+      for (const form of [
+        text,
+        Buffer.from(text).toString('hex'),
+        Buffer.from(text).toString('base64').replace(/=+$/, ''),
+        JSON.stringify(text).slice(1, -1),
+      ])
+        assert.ok(!bytes.includes(form), `${place} holds a submitted value`)
+  }
+}
