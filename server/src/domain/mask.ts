@@ -1,6 +1,7 @@
 import type { Issue } from './errors.ts'
 import { checkExpression } from './expression-check.ts'
-import { compileExpression, type Expression, ExpressionError } from './expressions/expression.ts'
+import type { Budget } from './expressions/budget.ts'
+import { budgetFor, compileExpression, ExpressionError, type Scope } from './expressions/expression.ts'
 import { isExactNumber, isJsonObject, type Json, type JsonObject, setOwn, stringify } from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey, element } from './place.ts'
@@ -29,23 +30,26 @@ const checkLeaves = (template: Json, type: TokenType, place: string, issues: Iss
 
 /**
  * The masked data, or undefined where nothing is left to show: leaves that render null are dropped.
- * Throws ExpressionError where a leaf cannot be rendered for this data.
+ * Throws ExpressionError where a leaf cannot be rendered for this data. All leaves share one budget: a mask
+ * of a thousand leaves may not do a thousand times the work of one.
  */
-export const renderMask = (template: Json, data: Json): Json | undefined => {
-  if (typeof template === 'string') return maskExpression(template).render({ data }) ?? undefined
+export const renderMask = (template: Json, data: Json): Json | undefined =>
+  renderNode(template, { data }, budgetFor({ data }))
+
+const renderNode = (template: Json, scope: Scope, budget: Budget): Json | undefined => {
+  if (typeof template === 'string')
+    return compileExpression(template, 'mask').render(scope, undefined, budget) ?? undefined
   if (template === null) return undefined
   if (Array.isArray(template))
-    return template.map(item => renderMask(item, data)).filter(item => item !== undefined)
+    return template.map(item => renderNode(item, scope, budget)).filter(item => item !== undefined)
   if (typeof template !== 'object' || isExactNumber(template)) return template
   const masked: JsonObject = {}
   for (const [key, item] of Object.entries(template)) {
-    const value = renderMask(item, data)
+    const value = renderNode(item, scope, budget)
     if (value !== undefined) setOwn(masked, key, value)
   }
   return masked
 }
-
-const maskExpression = (text: string): Expression => compileExpression(text, 'mask')
 
 /** For data that the mask was not checked against: what cannot be rendered is not shown. */
 export const renderMaskOrNothing = (template: Json, data: Json): Json | undefined => {

@@ -16,7 +16,7 @@ export const textOf = (value: Json, run: Run): string => {
   pay(value, units => run.budget.charge(units))
   if (value === null) return ''
   if (typeof value === 'string') return value
-  return stringify(value)
+  return run.use === 'fingerprint' ? canonicalText(value) : stringify(value)
 }
 
 /** The text of a value that has characters a user would count: text or a number. */

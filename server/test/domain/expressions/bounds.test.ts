@@ -39,7 +39,7 @@ const bombs: readonly (readonly [text: string, data: Json])[] = [
   [repeat('|concat:data', 30), manyNumbers],
   [`${repeat('|concat:data', 30).slice(0, -3)}| stringify }}`, { text: large }],
   [repeat('|concat:data', 30), { text: large }],
-  [`${repeat('|concat:data', 30).slice(0, -3)}| sort }}`, large],
+  [`${repeat('|concat:data', 30).slice(0, -3)}| sort | size }}`, large],
   [`${repeat('|concat:data', 30).slice(0, -3)}| uniq }}`, [large]],
   ['{{ data }}'.repeat(40), large],
   ['{{data|size}}'.repeat(30), large],
@@ -49,7 +49,7 @@ const bombs: readonly (readonly [text: string, data: Json])[] = [
   [repeat('|url_encode', 30), '%'.repeat(100_000)],
   ["{{ data | split: '' | sort }}", large],
   ['{{ data.text | date: data.format }}', { text: '2024-01-01', format: '%A%A%A%A'.repeat(125_000) }],
-  [`{{ data | split: '' | map: '${'a.'.repeat(150)}a' }}`, large],
+  [`{{ data | split: '' | map: '${'a.'.repeat(150)}a' | size }}`, large],
 ]
 for (const [text, data] of bombs)
   test(`C20 too much work: ${text.slice(0, 60)}`, () => {
@@ -81,6 +81,28 @@ for (const [text, data] of affordable)
   test(`C20 a value of the largest size still renders: ${text}`, () => {
     const { value } = costOf(text, data)
     assert.notEqual(value, undefined)
+  })
+
+const growing: readonly (readonly [text: string, data: Json])[] = [
+  ['{{ data | append: data }}', 'a'.repeat(1_000)],
+  ['{{ data | prepend: data }}', 'a'.repeat(1_000)],
+  ["{{ data | replace: 'a', 'bcd' }}", 'a'.repeat(1_000)],
+  ["{{ data | replace_first: 'a', data }}", 'a'.repeat(1_000)],
+  ["{{ data | replace: '', '--' }}", 'a'.repeat(1_000)],
+  ['{{ data | pad_left: 5000 }}', 'a'],
+  ['{{ data | escape }}', '&'.repeat(1_000)],
+  ['{{ data | url_encode }}', '€'.repeat(1_000)],
+  ['{{ data | url_decode }}', 'a'.repeat(1_000)],
+  ["{{ data | reveal_last: 4, '😀' }}", 'a'.repeat(1_000)],
+  ["{{ data | join: '--' }}", ['a'.repeat(1_000), 'a']],
+  ['{{ data | truncate: 900, data }}', 'a'.repeat(1_000)],
+  ['{{ 0 | date: data }}', '%A'.repeat(1_000)],
+]
+for (const [text, data] of growing)
+  test(`C20 what is read and what is produced is paid for: ${text}`, () => {
+    const { value, steps } = costOf(text, data)
+    assert(typeof value === 'string')
+    assert(steps >= stringify(data).length - 8 + value.length)
   })
 
 test('C20 the cost is that of the value, the same each time', () => {

@@ -237,6 +237,7 @@ table('C21 date, always in UTC', 'index', [
   ["date: '%F'", '1704067200', '2024-01-01'],
   ["date: '%F'", -1, '1969-12-31'],
   ["date: '%Y'", -99999999999, '-1199'],
+  ["date: '%Y|%-Y|%_Y'", -62311939200, '-005|-5|  -5'],
   ["date: '%Y'", null, null],
   ["date: ''", 0, ''],
   ["date: '%Y'", '2023-02-29', fails('date: a date is needed')],
