@@ -31,6 +31,8 @@ export type Store = {
   matchHolder(tenant: number, match: Uint8Array): Promise<string | undefined>
   /** Tokens that have expired but are not purged yet, by type; they are still in the counters. */
   countExpired(tenant: number, now: number): Promise<ReadonlyMap<string, number>>
+  /** When the newest token of all tenants was created, as far as kept counters tell. */
+  newestTokenAt(): Promise<number | undefined>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>
 
   /** Those that expired longest ago first. */

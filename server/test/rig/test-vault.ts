@@ -93,7 +93,13 @@ export class TestVault {
       keyProvider: fileKeyProvider(join(this.folder.path, 'master.key')),
       clock: () => this.now,
       log: { error: note('error'), info: note('info'), debug: note('debug') },
-      settings: { headerPrefix: 'svc', idempotencyStrict: false, rateLimit: undefined, ...this.settings },
+      settings: {
+        headerPrefix: 'svc',
+        idempotencyStrict: false,
+        corsOrigins: [],
+        rateLimit: undefined,
+        ...this.settings,
+      },
     })
     const { port } = await this.service.listen({ host: '127.0.0.1', port: 0 })
     this.baseUrl = `http://127.0.0.1:${port}`

@@ -123,6 +123,12 @@ export const openSqlite = ({ path }: { path: string }): Store => {
           ),
       ),
 
+    newestTokenAt: () =>
+      read(() => {
+        const at = prepared('SELECT max(at) AS at FROM counters').get()?.at
+        return typeof at === 'number' ? at : undefined
+      }),
+
     readCounters: (tenant, names) =>
       read(() =>
         prepared(`SELECT * FROM counters WHERE tenant = ? AND name IN (${names.map(() => '?').join(',')})`)
