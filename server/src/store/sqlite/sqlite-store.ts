@@ -19,6 +19,8 @@ export const openSqlite = ({ path }: { path: string }): Store => {
     PRAGMA secure_delete = ON;
     PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -65536;
+    PRAGMA wal_autocheckpoint = 8000;
+    PRAGMA mmap_size = 268435456;
   `)
   migrate(database)
 
@@ -101,21 +103,25 @@ export const openSqlite = ({ path }: { path: string }): Store => {
         return Number(prepared(`SELECT count(*) AS n FROM (${sql})`).get(...values)?.n)
       }),
 
-    oldestWithTerm: (tenant, term, now) =>
+    oldestMatch: (tenant, { term, tag }, now) =>
       read(() => {
         const [oldest] = tokenStatement(
           `SELECT ${columns.tokenColumns}
            FROM (SELECT token_id FROM terms
-                 WHERE tenant = ? AND term = ? AND (expires_at IS NULL OR expires_at > ?)
+                 WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
                  ORDER BY created_at, token_id LIMIT 1) oldest
            CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = oldest.token_id`,
-        ).all(tenant, term, now, tenant)
+        ).all(tenant, term, tag, now, tenant)
         return oldest
       }),
 
-    matchHolder: (tenant, match) =>
+    matchHolder: (tenant, { term, tag }) =>
       read(() => {
-        const row = prepared('SELECT token_id FROM matches WHERE tenant = ? AND match = ?').get(tenant, match)
+        const row = prepared('SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?').get(
+          tenant,
+          term,
+          tag,
+        )
         return row === undefined ? undefined : String(row.token_id)
       }),
 
