@@ -25,6 +25,9 @@ export const matchTag = (token: Token): string | undefined =>
     ? undefined
     : JSON.stringify([fingerprintExpressionInForce(token), [...token.containers].sort()])
 
+/** Covers every token, so it is no term: a list of everything is the list of every type. */
+const root = '/'
+
 /** Every term of the token but its fingerprint's, which carries a tag; without repetition. */
 export const indexTerms = (token: Token): Term[] => {
   const terms = new Map<string, Term>()
@@ -32,7 +35,7 @@ export const indexTerms = (token: Token): Term[] => {
     if (term !== undefined) terms.set(`${term.field}\0${term.value}`, term)
   }
   for (const container of token.containers)
-    for (const ancestor of ancestors(container)) add(containerTerm(ancestor))
+    for (const ancestor of ancestors(container)) if (ancestor !== root) add(containerTerm(ancestor))
   add(typeTerm(token.type.name))
   for (const [key, value] of Object.entries(token.metadata ?? {})) add(metadataTerm(key, value))
   for (const value of searchValues(token)) add(dataTerm(value))

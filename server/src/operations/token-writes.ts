@@ -3,7 +3,7 @@ import type { TenantKeys } from '../crypto/keys.ts'
 import { ancestors } from '../domain/containers.ts'
 import { containerTerm, indexTerms, matchTag, type Term } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
-import type { TermRow } from '../store/rows.ts'
+import type { IndexedToken, IndexTerm } from '../store/rows.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../store/write-set.ts'
 import {
   activeCounter,
@@ -57,7 +57,7 @@ export class TokenWrites {
   insert(token: Token): void {
     const { tenantNumber, keys } = this.#writer
     this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
-    this.#effects.push({ kind: 'addTerms', rows: this.#termRows(token) })
+    this.#effects.push({ kind: 'addTerms', of: indexed(token), terms: this.#terms(token) })
     this.#putTransients(token, [])
     this.#count(token, 1)
     this.#counters.push({ name: typeCounter(token.type.name), by: 1, at: token.createdAt })
@@ -83,7 +83,7 @@ export class TokenWrites {
 
   remove(token: Token): void {
     this.#guarded.push({ kind: 'deleteToken', id: token.id, ifVersion: token.version })
-    this.#effects.push({ kind: 'removeTerms', rows: this.#termRows(token) })
+    this.#effects.push({ kind: 'removeTerms', of: indexed(token), terms: this.#terms(token) })
     this.#release(token)
     this.#count(token, -1)
     this.#counters.push({ name: typeCounter(token.type.name), by: -1 })
@@ -95,14 +95,14 @@ export class TokenWrites {
   }
 
   #moveTerms(before: Token, after: Token): void {
-    const old = this.#termRows(before)
-    const next = this.#termRows(after)
+    const old = this.#terms(before)
+    const next = this.#terms(after)
     // Each entry carries the expiry, so a new expiry writes all of them again.
     const expiryMoved = before.expiry?.at !== after.expiry?.at
     const added = expiryMoved ? next : without(next, old, taggedName)
     const removed = without(old, next, termName)
-    if (removed.length > 0) this.#effects.push({ kind: 'removeTerms', rows: removed })
-    if (added.length > 0) this.#effects.push({ kind: 'addTerms', rows: added })
+    if (removed.length > 0) this.#effects.push({ kind: 'removeTerms', of: indexed(before), terms: removed })
+    if (added.length > 0) this.#effects.push({ kind: 'addTerms', of: indexed(after), terms: added })
     if (!sameMatch(matchOf(this.#writer, before), matchOf(this.#writer, after))) this.#release(before)
   }
 
@@ -111,22 +111,14 @@ export class TokenWrites {
     if (match !== undefined) this.#effects.push({ kind: 'releaseMatch', match, tokenId: token.id })
   }
 
-  #termRows(token: Token): TermRow[] {
-    const { tenantNumber: tenant, keys } = this.#writer
-    const row = (term: Uint8Array, tag: Uint8Array | null): TermRow => ({
-      tenant,
-      term,
-      tag,
-      createdAt: token.createdAt,
-      tokenId: token.id,
-      expiresAt: token.expiry?.at ?? null,
-    })
-    const rows = indexTerms(token).map(term => row(hashTerm(this.#writer, term), null))
-    if (token.fingerprint !== undefined) {
-      const { term, tag } = fingerprintHash(keys, token.fingerprint, matchTag(token))
-      rows.push(row(term, tag))
-    }
-    return rows
+  #terms(token: Token): IndexTerm[] {
+    const terms: IndexTerm[] = indexTerms(token).map(term => ({
+      term: hashTerm(this.#writer, term),
+      tag: null,
+    }))
+    if (token.fingerprint !== undefined)
+      terms.push(fingerprintHash(this.#writer.keys, token.fingerprint, matchTag(token)))
+    return terms
   }
 
   #putTransients(token: Token, before: readonly Token['transients'][number][]): void {
@@ -156,15 +148,21 @@ export class TokenWrites {
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item, index) => item === b[index])
 
+const indexed = ({ id, createdAt, expiry }: Token): IndexedToken => ({
+  tokenId: id,
+  createdAt,
+  expiresAt: expiry?.at ?? null,
+})
+
 const without = (
-  rows: readonly TermRow[],
-  others: readonly TermRow[],
-  nameOf: (row: TermRow) => string,
-): TermRow[] => {
+  terms: readonly IndexTerm[],
+  others: readonly IndexTerm[],
+  nameOf: (term: IndexTerm) => string,
+): IndexTerm[] => {
   const known = new Set(others.map(nameOf))
-  return rows.filter(row => !known.has(nameOf(row)))
+  return terms.filter(term => !known.has(nameOf(term)))
 }
 
-const termName = ({ term }: TermRow): string => Buffer.from(term).toString('base64')
-const taggedName = (row: TermRow): string =>
-  `${termName(row)}:${row.tag === null ? '' : Buffer.from(row.tag).toString('base64')}`
+const termName = ({ term }: IndexTerm): string => Buffer.from(term).toString('base64')
+const taggedName = (entry: IndexTerm): string =>
+  `${termName(entry)}:${entry.tag === null ? '' : Buffer.from(entry.tag).toString('base64')}`

@@ -1,4 +1,4 @@
-import type { ApiKeyRow, KeyRow, ResultRow, TermRow, TokenRow, TransientRow } from './rows.ts'
+import type { ApiKeyRow, IndexedToken, IndexTerm, KeyRow, ResultRow, TokenRow, TransientRow } from './rows.ts'
 
 /**
  * What one operation wants to change. A write set is applied whole or not at all, and only while every
@@ -34,8 +34,8 @@ export type GuardedChange =
 /** What follows when every condition held. */
 export type Effect =
   | { readonly kind: 'releaseMatch'; readonly match: Match; readonly tokenId: string }
-  | { readonly kind: 'addTerms'; readonly rows: readonly TermRow[] }
-  | { readonly kind: 'removeTerms'; readonly rows: readonly TermRow[] }
+  | { readonly kind: 'addTerms'; readonly of: IndexedToken; readonly terms: readonly IndexTerm[] }
+  | { readonly kind: 'removeTerms'; readonly of: IndexedToken; readonly terms: readonly IndexTerm[] }
   | { readonly kind: 'putTransient'; readonly row: TransientRow }
   | { readonly kind: 'dropTransient'; readonly tokenId: string; readonly field: string }
   /** Marks tokens as active in the month and raises its counter by those that were not. */

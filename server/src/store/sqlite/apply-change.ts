@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { KeyRow, TermRow, TokenRow } from '../rows.ts'
+import type { KeyRow, TokenRow } from '../rows.ts'
 import type { Conflict, Effect, GuardedChange } from '../write-set.ts'
 import { counterMover } from './counter-mover.ts'
 import { type EffectAppliers, grantEffects } from './grant-effects.ts'
@@ -91,7 +91,6 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       row.sealed,
     ] as const
   const keyValues = (tenant: number, row: KeyRow) => [tenant, row.purpose, row.version, row.wrapped] as const
-  const termKey = (row: TermRow) => [row.tenant, row.term, row.createdAt, row.tokenId] as const
 
   const guards: Guards = {
     insertToken: (_tenant, { row }) => when(insertToken.run(...tokenValues(row)), 'tokenExists'),
@@ -136,11 +135,11 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     releaseMatch: (tenant, { match, tokenId }) => {
       releaseMatch.run(tenant, match.term, match.tag, tokenId)
     },
-    addTerms: (_tenant, { rows }) => {
-      for (const row of rows) addTerm.run(...termKey(row), row.expiresAt, row.tag)
+    addTerms: (tenant, { of: { tokenId, createdAt, expiresAt }, terms }) => {
+      for (const { term, tag } of terms) addTerm.run(tenant, term, createdAt, tokenId, expiresAt, tag)
     },
-    removeTerms: (_tenant, { rows }) => {
-      for (const row of rows) removeTerm.run(...termKey(row))
+    removeTerms: (tenant, { of: { tokenId, createdAt }, terms }) => {
+      for (const { term } of terms) removeTerm.run(tenant, term, createdAt, tokenId)
     },
     putTransient: (tenant, { row }) => {
       // Deleted and appended, not updated in place: a longer value would move within the heap (see 0001-vault).
