@@ -113,7 +113,8 @@ export const answer =
 const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
   if (endpoint.checkBody === undefined) return undefined
   let body: Json = parseJson(bytes instanceof Uint8Array ? bytes : new Uint8Array(0))
-  if (endpoint.nullIsAbsentExcept !== undefined) body = dropNulls(body, endpoint.nullIsAbsentExcept)
+  if (endpoint.body !== undefined && endpoint.nullIsAbsentExcept !== undefined)
+    body = dropNulls(body, endpoint.body, endpoint.nullIsAbsentExcept)
   const issues: Issue[] = []
   const checked = endpoint.checkBody(body, '', issues)
   if (issues.length > 0) throw invalid(...issues)

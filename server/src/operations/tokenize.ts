@@ -37,6 +37,6 @@ export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Pro
 const toDefinition = (item: Tokenizable, now: number, issues: Issue[]): TokenDefinition | undefined => {
   if (item.kind === 'value')
     return readDefinition({ type: 'token', data: item.data }, item.place, now, issues)
-  const body = checkDefinition(dropNulls(item.body, ['data']), item.place, issues)
+  const body = checkDefinition(dropNulls(item.body, CreateToken, ['data']), item.place, issues)
   return body && readDefinition(body, item.place, now, issues)
 }
