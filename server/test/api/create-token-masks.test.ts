@@ -82,7 +82,7 @@ const masks: readonly { name: string; type?: string; data: unknown; mask: unknow
     shown: { bin: '42424242', expires: '03/31' },
   },
   {
-    name: 'C11.7 C12.2 the data as a whole has no cvc',
+    name: 'C11.1 only a card has fields that go: elsewhere a cvc is data like any other',
     type: 'token',
     data: { number: 'n', cvc: '123' },
     mask: '{{ data }}',
