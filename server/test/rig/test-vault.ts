@@ -133,6 +133,13 @@ export class TestVault {
     return made
   }
 
+  /** The number that stands for the tenant inside storage. */
+  async tenantNumber(tenantId: string): Promise<number> {
+    const row = (await this.store.listTenants()).find(({ id }) => id === tenantId)
+    assert.ok(row)
+    return row.tenant
+  }
+
   async send(method: string, path: string, { key, body, raw, type, headers }: Send = {}): Promise<TestReply> {
     const hasBody = body !== undefined || raw !== undefined
     const reply = await fetch(this.baseUrl + path, {
