@@ -59,22 +59,27 @@ export type Send = {
 export class TestVault {
   readonly folder: { path: string; remove: () => void }
   readonly engine: Engine
+  readonly headerPrefix: string
   readonly log: string[] = []
   now: number
   store!: Store
   service!: Service
   baseUrl = ''
 
-  private constructor(engine: Engine, now: number) {
+  private constructor(engine: Engine, now: number, headerPrefix: string) {
     this.engine = engine
     this.now = now
+    this.headerPrefix = headerPrefix
     this.folder = temporaryFolder()
   }
 
-  static async start(options: { engine?: Engine; now?: number } = {}): Promise<TestVault> {
+  static async start(
+    options: { engine?: Engine; now?: number; headerPrefix?: string } = {},
+  ): Promise<TestVault> {
     const engine = options.engine ?? engines[0]
     assert.ok(engine)
-    const vault = new TestVault(engine, options.now ?? Date.parse('2026-03-01T12:00:00Z'))
+    const now = options.now ?? Date.parse('2026-03-01T12:00:00Z')
+    const vault = new TestVault(engine, now, options.headerPrefix ?? 'svc')
     createMasterKeyFile(join(vault.folder.path, 'master.key'))
     await vault.#open()
     return vault
@@ -90,7 +95,7 @@ export class TestVault {
       keyProvider: fileKeyProvider(join(this.folder.path, 'master.key')),
       clock: () => this.now,
       log: { error: note('error'), info: note('info'), debug: note('debug') },
-      headerPrefix: 'svc',
+      headerPrefix: this.headerPrefix,
     })
     const { port } = await this.service.listen({ host: '127.0.0.1', port: 0 })
     this.baseUrl = `http://127.0.0.1:${port}`
