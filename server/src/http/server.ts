@@ -1,24 +1,30 @@
 import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
-import { type Answer, handlers } from './handlers.ts'
+import { type Answer, answerHeaders, handlers } from './handlers.ts'
 import { admit, answer, type PipelineOptions } from './pipeline.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
 
 /** The HTTP service, ready to listen. */
-export const buildServer = (options: PipelineOptions & { readonly log: Log }): FastifyInstance => {
-  const { log, headerPrefix } = options
-  const app = fastify({
+export const buildServer = (
+  options: PipelineOptions & { readonly log: Log; readonly tls?: TlsOptions },
+): FastifyInstance => {
+  const { log, headerPrefix, tls } = options
+  const app: FastifyInstance = fastify({
+    ...(tls && { https: tls }),
     bodyLimit: limits.bodyBytes,
     // A code point takes up to twelve characters when percent-encoded.
     routerOptions: { maxParamLength: limits.idCharactersMax * 12, querystringParser: () => ({}) },
     requestTimeout: 60_000,
     exposeHeadRoutes: true,
+    // On shutdown: what is in flight is answered, also on connections that are kept alive.
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     frameworkErrors: (error, request, reply) => fail(error, request, reply),
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, headerPrefix),
   })
@@ -69,7 +75,7 @@ export const buildServer = (options: PipelineOptions & { readonly log: Log }): F
       method: declared.method,
       url: declared.path,
       config: { endpoint: declared },
-      handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>),
+      handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>, answerHeaders[id]),
     })
   }
   return app

@@ -472,7 +472,7 @@ onEveryEngine('the wire', vault => {
 for (const engine of engines) {
   let vault: TestVault
   before(async () => {
-    vault = await TestVault.start({ engine, headerPrefix: 'acme' })
+    vault = await TestVault.start({ engine, settings: { headerPrefix: 'acme' } })
   })
   after(() => vault.stop())
 

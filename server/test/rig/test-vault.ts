@@ -6,7 +6,7 @@ import type { ApplicationType, Permission } from '../../src/domain/permissions.t
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { openTenant, sealTenant } from '../../src/operations/grants.ts'
 import type { Vault } from '../../src/operations/vault.ts'
-import { buildService, type Service } from '../../src/service.ts'
+import { buildService, type Service, type ServiceSettings } from '../../src/service.ts'
 import type { Store } from '../../src/store/port.ts'
 import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
 import { type Engine, engines } from './engines.ts'
@@ -59,27 +59,27 @@ export type Send = {
 export class TestVault {
   readonly folder: { path: string; remove: () => void }
   readonly engine: Engine
-  readonly headerPrefix: string
+  readonly settings: Partial<ServiceSettings>
   readonly log: string[] = []
   now: number
   store!: Store
   service!: Service
   baseUrl = ''
 
-  private constructor(engine: Engine, now: number, headerPrefix: string) {
+  private constructor(engine: Engine, now: number, settings: Partial<ServiceSettings>) {
     this.engine = engine
     this.now = now
-    this.headerPrefix = headerPrefix
+    this.settings = settings
     this.folder = temporaryFolder()
   }
 
   static async start(
-    options: { engine?: Engine; now?: number; headerPrefix?: string } = {},
+    options: { engine?: Engine; now?: number; settings?: Partial<ServiceSettings> } = {},
   ): Promise<TestVault> {
     const engine = options.engine ?? engines[0]
     assert.ok(engine)
     const now = options.now ?? Date.parse('2026-03-01T12:00:00Z')
-    const vault = new TestVault(engine, now, options.headerPrefix ?? 'svc')
+    const vault = new TestVault(engine, now, options.settings ?? {})
     createMasterKeyFile(join(vault.folder.path, 'master.key'))
     await vault.#open()
     return vault
@@ -95,7 +95,13 @@ export class TestVault {
       keyProvider: fileKeyProvider(join(this.folder.path, 'master.key')),
       clock: () => this.now,
       log: { error: note('error'), info: note('info'), debug: note('debug') },
-      headerPrefix: this.headerPrefix,
+      settings: {
+        headerPrefix: 'svc',
+        idempotencyStrict: false,
+        corsOrigins: [],
+        rateLimit: undefined,
+        ...this.settings,
+      },
     })
     const { port } = await this.service.listen({ host: '127.0.0.1', port: 0 })
     this.baseUrl = `http://127.0.0.1:${port}`
@@ -189,7 +195,7 @@ const bornWith = (vault: Vault, settings: Partial<TenantSettings>): Vault => ({
   store: {
     ...vault.store,
     createTenant: wish => {
-      const row = { tenant: 0, ...wish }
+      const row = { tenant: 0, revision: 1, ...wish }
       const tenant = openTenant(vault.vaultKeys, row)
       const sealed = sealTenant(vault.vaultKeys, {
         ...tenant,
