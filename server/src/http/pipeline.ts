@@ -68,6 +68,10 @@ export const admit = (
   return (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     request.traceId = traceId(request.headers[traceHeader])
     reply.header(traceHeader, request.traceId).header('cache-control', 'no-store')
+    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+      done(new VaultError('badRequest'))
+      return
+    }
     if (request.routeOptions.config.endpoint?.permission === 'open') {
       done()
       return
