@@ -3,7 +3,8 @@ import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
 
 /**
  * Sends bytes that no HTTP client would and reads `answers` answers, or as many as come before the server
- * closes. `more` is asked for the rest of a long body each time the socket has room for it.
+ * closes. `more` is asked for the rest of a long body each time the socket has room for it, to its end: most
+ * clients look at the answer only after they have sent everything.
  */
 export const sendRaw = (
   baseUrl: string,
@@ -14,6 +15,7 @@ export const sendRaw = (
     const { hostname, port } = new URL(baseUrl)
     const socket = connect(Number(port), hostname)
     let received = Buffer.alloc(0)
+    let isSent = more === undefined
     const finish = (): void => {
       socket.destroy()
       try {
@@ -31,10 +33,15 @@ export const sendRaw = (
           socket.once('drain', pump)
           return
         }
+      isSent = true
+      settle()
+    }
+    const settle = (): void => {
+      if (isSent && parseReplies(received).length >= answers) finish()
     }
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk])
-      if (parseReplies(received).length >= answers) finish()
+      settle()
     })
     socket.on('end', finish)
     // The server may close while we still write; what it said before is what counts.
