@@ -1,7 +1,13 @@
 import type { Issue } from './errors.ts'
 import { checkExpression } from './expression-check.ts'
 import type { Budget } from './expressions/budget.ts'
-import { budgetFor, compileExpression, ExpressionError, type Scope } from './expressions/expression.ts'
+import {
+  type Allowance,
+  budgetFor,
+  compileExpression,
+  ExpressionError,
+  type Scope,
+} from './expressions/expression.ts'
 import { isExactNumber, isJsonObject, type Json, type JsonObject, setOwn, stringify } from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey, element } from './place.ts'
@@ -33,8 +39,8 @@ const checkLeaves = (template: Json, type: TokenType, place: string, issues: Iss
  * Throws ExpressionError where a leaf cannot be rendered for this data. All leaves share one budget: a mask
  * of a thousand leaves may not do a thousand times the work of one.
  */
-export const renderMask = (template: Json, data: Json): Json | undefined =>
-  compileMask(template)({ data }, budgetFor({ data }))
+export const renderMask = (template: Json, data: Json, allowance?: Allowance): Json | undefined =>
+  compileMask(template)({ data }, budgetFor({ data }, allowance))
 
 type Render = (scope: Scope, budget: Budget) => Json | undefined
 
@@ -74,9 +80,9 @@ const compileObject = (template: JsonObject): Render => {
 }
 
 /** For data that the mask was not checked against: what cannot be rendered is not shown. */
-export const renderMaskOrNothing = (template: Json, data: Json): Json | undefined => {
+export const renderMaskOrNothing = (template: Json, data: Json, allowance?: Allowance): Json | undefined => {
   try {
-    return renderMask(template, data)
+    return renderMask(template, data, allowance)
   } catch (error) {
     if (error instanceof ExpressionError) return undefined
     throw error

@@ -68,6 +68,10 @@ export const admit = (
   return (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     request.traceId = traceId(request.headers[traceHeader])
     reply.header(traceHeader, request.traceId).header('cache-control', 'no-store')
+    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+      done(new VaultError('badRequest'))
+      return
+    }
     if (request.routeOptions.config.endpoint?.permission === 'open') {
       done()
       return
@@ -166,7 +170,8 @@ const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
   const hasBytes = bytes instanceof Uint8Array && bytes.length > 0
   if (!hasBytes && endpoint.bodyIsOptional === true) return {}
   let body: Json = parseJson(hasBytes ? bytes : new Uint8Array(0))
-  if (endpoint.nullIsAbsentExcept !== undefined) body = dropNulls(body, endpoint.nullIsAbsentExcept)
+  if (endpoint.body !== undefined && endpoint.nullIsAbsentExcept !== undefined)
+    body = dropNulls(body, endpoint.body, endpoint.nullIsAbsentExcept)
   const issues: Issue[] = []
   const checked = endpoint.checkBody(body, '', issues)
   if (issues.length > 0) throw invalid(...issues)

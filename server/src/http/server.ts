@@ -16,7 +16,8 @@ export const buildServer = (
 ): FastifyInstance => {
   const { log, headerPrefix, tls } = options
   const app: FastifyInstance = fastify({
-    ...(tls && { https: tls }),
+    // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
+    ...(tls ? { https: { ...tls, requireHostHeader: false } } : { http: { requireHostHeader: false } }),
     bodyLimit: limits.bodyBytes,
     // A code point takes up to twelve characters when percent-encoded.
     routerOptions: { maxParamLength: limits.idCharactersMax * 12, querystringParser: () => ({}) },
@@ -53,6 +54,8 @@ export const buildServer = (
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
   app.addHook('onRequest', admit(options, allowedMethods))
   if (log.isDebug) logAnswers(app, log)
+  // Likewise an expectation other than 100-continue: without a listener Node answers a bare 417.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   // Never reached with a body: `admit` refuses what has no endpoint.
   app.setNotFoundHandler((_request, reply) => reply.code(404).send())
 

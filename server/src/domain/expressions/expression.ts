@@ -1,5 +1,5 @@
 import type { Json, JsonType } from '../json.ts'
-import type { Budget } from './budget.ts'
+import { Allowance, type Budget } from './budget.ts'
 import { Memo } from './cache.ts'
 import { compile } from './compile.ts'
 import { ExpressionError } from './expression-error.ts'
@@ -11,7 +11,7 @@ import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
  * callers write, a budget for every rendering; its texts and the data they meet may both be hostile.
  */
 export type { Budget, RandomBelow, Scope, Use }
-export { budgetFor, ExpressionError }
+export { Allowance, budgetFor, ExpressionError }
 
 export type Expression = {
   readonly text: string
@@ -30,7 +30,7 @@ export type Expression = {
    */
   render(scope: Scope, random?: RandomBelow, budget?: Budget): Json
   /** With the JSON type that a fingerprint counts: of the value, or of what a closing `stringify` was given (C14). */
-  renderTyped(scope: Scope): { value: Json; type: JsonType }
+  renderTyped(scope: Scope, budget?: Budget): { value: Json; type: JsonType }
 }
 
 const expressionsKeptPerUse = 2_000
@@ -54,6 +54,6 @@ const makeExpression = (text: string, use: Use): Expression => {
     hasAlias,
     isLiteral,
     render: (scope, random, budget = budgetFor(scope)) => evaluate({ scope, use, random, budget }).value,
-    renderTyped: scope => evaluate({ scope, use, random: undefined, budget: budgetFor(scope) }),
+    renderTyped: (scope, budget = budgetFor(scope)) => evaluate({ scope, use, random: undefined, budget }),
   }
 }
