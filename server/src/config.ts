@@ -8,6 +8,8 @@ export type Config = {
   readonly logLevel: LogLevel
   /** The first word of our own headers: `svc` gives SVC-API-KEY, SVC-TRACE-ID (C4). */
   readonly headerPrefix: string
+  readonly idempotencyStrict: boolean
+  readonly rateLimit: { readonly perSecond: number; readonly burst: number } | undefined
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -21,6 +23,8 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   port: readPort(environment.STRONGROOM_PORT || '8080'),
   logLevel: readLogLevel(environment.STRONGROOM_LOG_LEVEL || 'info'),
   headerPrefix: readHeaderPrefix(environment.STRONGROOM_HEADER_PREFIX || 'SVC'),
+  idempotencyStrict: false,
+  rateLimit: undefined,
 })
 
 const readPort = (text: string): number => {

@@ -3,20 +3,35 @@ import type { KeyProvider } from './crypto/key-provider.ts'
 import type { Instant } from './domain/instant.ts'
 import { limits } from './domain/limits.ts'
 import type { Log } from './domain/log.ts'
+import { idempotency } from './http/idempotency.ts'
+import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
 import { type Clockwork, clockwork } from './jobs/clockwork.ts'
-import { upkeep } from './jobs/upkeep.ts'
+import { frequentUpkeep, upkeep } from './jobs/upkeep.ts'
+import { noteKeyUse } from './operations/note-key-use.ts'
 import { openVault } from './operations/open-vault.ts'
 import type { Vault } from './operations/vault.ts'
 import type { Store } from './store/port.ts'
 
 export type Service = {
   readonly vault: Vault
+  /** The jobs of each minute; tests run them by hand. */
   readonly clockwork: Clockwork
+  /** Starts all jobs; what a pause left undone is caught up at once. */
+  startClockwork(): void
   /** Resolves with the address once requests are answered. */
   listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
   /** Answers what is in flight, then lets go of storage. */
   close(): Promise<void>
+}
+
+/** How the service behaves, whatever it stands on. */
+export type ServiceSettings = {
+  readonly headerPrefix: string
+  /** Answers 422 when an idempotency key comes back with another body (C33). */
+  readonly idempotencyStrict: boolean
+  /** Per API key; undefined: off. */
+  readonly rateLimit: { readonly perSecond: number; readonly burst: number } | undefined
 }
 
 /** Everything constructed once, from its parts. */
@@ -25,14 +40,27 @@ export const buildService = async (parts: {
   keyProvider: KeyProvider
   clock: () => Instant
   log: Log
-  headerPrefix: string
+  settings: ServiceSettings
 }): Promise<Service> => {
+  const { log, clock, settings } = parts
+  const { headerPrefix } = settings
   const vault = await openVault(parts)
-  const work = clockwork(upkeep(vault, parts.log), { intervalMs: limits.sweepIntervalMs, log: parts.log })
-  const app = buildServer({ vault, log: parts.log, headerPrefix: parts.headerPrefix })
+  const work = clockwork(upkeep(vault, log), { intervalMs: limits.sweepIntervalMs, log })
+  const frequent = clockwork(frequentUpkeep(vault), { intervalMs: limits.activityFlushIntervalMs, log })
+  const app = buildServer({
+    vault,
+    log,
+    headerPrefix,
+    idempotency: idempotency(vault, { headerPrefix, strict: settings.idempotencyStrict }),
+    rateLimit: rateLimit(settings.rateLimit, clock),
+  })
   return {
     vault,
     clockwork: work,
+    startClockwork: () => {
+      work.start()
+      frequent.start()
+    },
     listen: async ({ host, port }) => {
       await app.listen({ host, port })
       const address = app.server.address() as AddressInfo
@@ -40,7 +68,9 @@ export const buildService = async (parts: {
     },
     close: async () => {
       await app.close()
-      await work.stop()
+      await Promise.all([work.stop(), frequent.stop()])
+      await vault.activity.flush()
+      await noteKeyUse(vault)
       await parts.store.close()
     },
   }

@@ -71,12 +71,12 @@ export const dev = async (config: Config): Promise<void> => {
   const keyProvider = fileKeyProvider(masterKeyPath)
   const store = openSqlite({ path: databasePath })
   const log = pino({ level: config.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
-  const service = await buildService({ store, keyProvider, log, headerPrefix, clock: Date.now })
+  const service = await buildService({ store, keyProvider, log, clock: Date.now, settings: config })
 
   const keysPath = join(dataFolder, 'dev-keys.json')
   const isNew = (await store.listTenants()).length === 0
   if (isNew) await createDevTenant(service.vault, keysPath)
-  service.clockwork.start()
+  service.startClockwork()
   const { port } = await service.listen({ host, port: config.port })
   const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   if (existsSync(keysPath)) {

@@ -11,7 +11,13 @@ import { exactNumberKeyword } from './schema.ts'
 export type Check<T> = (value: Json, place: string, issues: Issue[]) => T | undefined
 
 const makeAjv = (allErrors: boolean): Ajv => {
-  const ajv = new Ajv({ allErrors, ownProperties: true, strict: false, validateFormats: false })
+  const ajv = new Ajv({
+    allErrors,
+    verbose: true,
+    ownProperties: true,
+    strict: false,
+    validateFormats: false,
+  })
   ajv.addKeyword({
     keyword: exactNumberKeyword,
     type: 'object',
@@ -27,10 +33,10 @@ const makeAjv = (allErrors: boolean): Ajv => {
 const thoroughBytesMax = 65_536
 
 export const compileCheck = <S extends TSchema>(schema: S): Check<Static<S>> => {
-  const quick = makeAjv(false).compile(schema)
+  let quick: ValidateFunction | undefined
   let thorough: ValidateFunction | undefined
-  const known = Object.keys((schema as { properties?: Record<string, unknown> }).properties ?? {})
   return (value, place, issues) => {
+    quick ??= makeAjv(false).compile(schema)
     if (quick(value)) return value as Static<S>
     let errors = quick.errors ?? []
     if (JSON.stringify(value).length <= thoroughBytesMax) {
@@ -38,21 +44,20 @@ export const compileCheck = <S extends TSchema>(schema: S): Check<Static<S>> => 
       thorough(value)
       errors = thorough.errors ?? errors
     }
-    for (const error of errors.slice(0, limits.errorsPerAnswer))
-      issues.push(toIssue(error, value, place, known))
+    for (const error of errors.slice(0, limits.errorsPerAnswer)) issues.push(toIssue(error, value, place))
     return undefined
   }
 }
 
-const toIssue = (error: ErrorObject, value: Json, root: string, known: readonly string[]): Issue => {
-  const { place, reached } = follow(error.instancePath, value, root, known)
+const toIssue = (error: ErrorObject, value: Json, root: string): Issue => {
+  const { place, reached } = follow(error.instancePath, value, root)
   switch (error.keyword) {
     case 'required':
       return { path: field(place, error.params.missingProperty), message: 'is required' }
     case 'additionalProperties': {
       const name: string = error.params.additionalProperty
       const position = isJsonObject(reached) ? Object.keys(reached).indexOf(name) + 1 : 1
-      const suggestion = didYouMean(name, known)
+      const suggestion = didYouMean(name, Object.keys(error.parentSchema?.properties ?? {}))
       return {
         path: chosenKey(place, name, position),
         message:
@@ -77,6 +82,12 @@ const message = ({ keyword, params }: ErrorObject): string => {
       return `must have at least ${params.limit} characters`
     case 'maxLength':
       return `must have at most ${params.limit} characters`
+    case 'enum':
+      return `must be one of ${[...new Set(params.allowedValues.map(String))].join(', ')}`
+    case 'minimum':
+      return `must be at least ${params.limit}`
+    case 'maximum':
+      return `must be at most ${params.limit}`
     case 'minItems':
       return `must have at least ${params.limit} items`
     case 'maxItems':
@@ -87,25 +98,19 @@ const message = ({ keyword, params }: ErrorObject): string => {
 }
 
 const article = (type: string): string =>
-  type === 'null' ? 'null' : `${type === 'array' || type === 'object' ? 'an' : 'a'} ${type}`
+  type === 'null' ? 'null' : `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`
 
-/** From Ajv's JSON pointer to a place: names of the interface as they are, names of the caller cut. */
-const follow = (
-  pointer: string,
-  value: Json,
-  root: string,
-  known: readonly string[],
-): { place: string; reached: Json | undefined } => {
+/** From Ajv's JSON pointer to a place. */
+const follow = (pointer: string, value: Json, root: string): { place: string; reached: Json | undefined } => {
   let place = root
   let reached: Json | undefined = value
-  for (const [depth, segment] of pointer.split('/').slice(1).entries()) {
+  for (const segment of pointer.split('/').slice(1)) {
     const name = segment.replaceAll('~1', '/').replaceAll('~0', '~')
     if (Array.isArray(reached)) {
       place = element(place, Number(name))
       reached = reached[Number(name)]
     } else if (isJsonObject(reached)) {
-      const position = Object.keys(reached).indexOf(name) + 1
-      place = depth === 0 && known.includes(name) ? field(place, name) : chosenKey(place, name, position)
+      place = chosenKey(place, name, Object.keys(reached).indexOf(name) + 1)
       reached = getOwn(reached, name)
     }
   }

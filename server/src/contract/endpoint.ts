@@ -16,11 +16,15 @@ type Declaration = {
   readonly summary: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
-  /** `open`: needs no key (C36). */
-  readonly permission: Permission | 'open'
+  /** `open`: needs no key (C36). `any key`: needs a key, whatever it may do. */
+  readonly permission: Permission | 'open' | 'any key'
+  /** C33: changes something, so a retry with the same key must not change it twice. */
+  readonly idempotent?: true
   readonly query?: readonly QueryParameter[]
   readonly bodyType?: 'application/json' | 'application/merge-patch+json'
   readonly body?: TSchema
+  /** No body at all stands for `{}`. */
+  readonly bodyIsOptional?: true
   /** C5: in this body a null field is the same as none, but for the fields named here. */
   readonly nullIsAbsentExcept?: readonly string[]
   readonly reply?: TSchema

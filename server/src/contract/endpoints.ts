@@ -1,8 +1,29 @@
 import { Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
-import { endpoint } from './endpoint.ts'
+import {
+  ApiKey,
+  Application,
+  ApplicationPage,
+  CreateApiKey,
+  CreateApplication,
+  ExplainAccess,
+  Explanation,
+  PermissionEntry,
+  UpdateApplication,
+} from './application-schemas.ts'
+import { endpoint, type QueryParameter } from './endpoint.ts'
 import { anyJson } from './schema.ts'
+import { Tenant, UpdateTenant, UsageReport } from './tenant-schemas.ts'
 import { CreateToken, Token, TokenPage, UpdateToken } from './token-schemas.ts'
+
+const pageParameters: readonly QueryParameter[] = [
+  { name: 'page', schema: Type.Integer({ minimum: 1, default: 1 }), description: 'Which page, from 1.' },
+  {
+    name: 'size',
+    schema: Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }),
+    description: 'Entries per page.',
+  },
+]
 
 /** Everything that the vault answers to. */
 export const endpoints = {
@@ -12,6 +33,7 @@ export const endpoints = {
     method: 'POST',
     path: '/tokenize',
     permission: 'token:create',
+    idempotent: true,
     bodyType: 'application/json',
     body: anyJson({ description: 'Strings, numbers, booleans and token definitions become tokens.' }),
     reply: anyJson({ description: 'The same structure with ids and token objects in place of the values.' }),
@@ -24,6 +46,7 @@ export const endpoints = {
     method: 'POST',
     path: '/tokens',
     permission: 'token:create',
+    idempotent: true,
     bodyType: 'application/json',
     body: CreateToken,
     nullIsAbsentExcept: ['data'],
@@ -52,12 +75,7 @@ export const endpoints = {
         schema: Type.String(),
         description: 'Metadata keys and values as one JSON object.',
       },
-      { name: 'page', schema: Type.Integer({ minimum: 1, default: 1 }), description: 'Which page, from 1.' },
-      {
-        name: 'size',
-        schema: Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }),
-        description: 'Tokens per page.',
-      },
+      ...pageParameters,
     ],
     reply: TokenPage,
     status: 200,
@@ -79,6 +97,7 @@ export const endpoints = {
     method: 'PATCH',
     path: '/tokens/:id',
     permission: 'token:update',
+    idempotent: true,
     bodyType: 'application/merge-patch+json',
     body: UpdateToken,
     reply: Token,
@@ -92,6 +111,174 @@ export const endpoints = {
     path: '/tokens/:id',
     permission: 'token:delete',
     status: 204,
+  }),
+
+  getTenant: endpoint({
+    id: 'getTenant',
+    summary: "Read the key's tenant",
+    method: 'GET',
+    path: '/tenants/self',
+    permission: 'tenant:read',
+    reply: Tenant,
+    status: 200,
+  }),
+
+  updateTenant: endpoint({
+    id: 'updateTenant',
+    summary: "Change the tenant's name and settings",
+    method: 'PUT',
+    path: '/tenants/self',
+    permission: 'tenant:update',
+    idempotent: true,
+    bodyType: 'application/json',
+    body: UpdateTenant,
+    nullIsAbsentExcept: [],
+    reply: Tenant,
+    status: 200,
+  }),
+
+  deleteTenant: endpoint({
+    id: 'deleteTenant',
+    summary: 'Delete the tenant with everything in it and destroy its keys',
+    method: 'DELETE',
+    path: '/tenants/self',
+    permission: 'tenant:delete',
+    status: 204,
+  }),
+
+  getUsage: endpoint({
+    id: 'getUsage',
+    summary: 'How many tokens there are and how many were active this month',
+    method: 'GET',
+    path: '/tenants/self/reports/usage',
+    permission: 'report:read',
+    reply: UsageReport,
+    status: 200,
+  }),
+
+  listApplications: endpoint({
+    id: 'listApplications',
+    summary: 'List applications, newest first',
+    method: 'GET',
+    path: '/applications',
+    permission: 'application:read',
+    query: pageParameters,
+    reply: ApplicationPage,
+    status: 200,
+  }),
+
+  createApplication: endpoint({
+    id: 'createApplication',
+    summary: 'Create an application and its first key',
+    method: 'POST',
+    path: '/applications',
+    permission: 'application:create',
+    idempotent: true,
+    bodyType: 'application/json',
+    body: CreateApplication,
+    nullIsAbsentExcept: [],
+    reply: Application,
+    status: 201,
+  }),
+
+  getOwnApplication: endpoint({
+    id: 'getOwnApplication',
+    summary: 'Read the application that the key belongs to',
+    method: 'GET',
+    path: '/applications/key',
+    permission: 'any key',
+    reply: Application,
+    status: 200,
+  }),
+
+  getApplication: endpoint({
+    id: 'getApplication',
+    summary: 'Read an application',
+    method: 'GET',
+    path: '/applications/:id',
+    permission: 'application:read',
+    reply: Application,
+    status: 200,
+  }),
+
+  updateApplication: endpoint({
+    id: 'updateApplication',
+    summary: "Change an application's name, permissions or rules",
+    method: 'PUT',
+    path: '/applications/:id',
+    permission: 'application:update',
+    idempotent: true,
+    bodyType: 'application/json',
+    body: UpdateApplication,
+    nullIsAbsentExcept: [],
+    reply: Application,
+    status: 200,
+  }),
+
+  deleteApplication: endpoint({
+    id: 'deleteApplication',
+    summary: 'Delete an application; its keys stop working at once',
+    method: 'DELETE',
+    path: '/applications/:id',
+    permission: 'application:delete',
+    status: 204,
+  }),
+
+  listApiKeys: endpoint({
+    id: 'listApiKeys',
+    summary: "List an application's keys, without their texts",
+    method: 'GET',
+    path: '/applications/:id/keys',
+    permission: 'application:read',
+    reply: Type.Array(ApiKey),
+    status: 200,
+  }),
+
+  createApiKey: endpoint({
+    id: 'createApiKey',
+    summary: 'Create a further key; its text is shown once',
+    method: 'POST',
+    path: '/applications/:id/keys',
+    permission: 'application:update',
+    idempotent: true,
+    bodyType: 'application/json',
+    bodyIsOptional: true,
+    body: CreateApiKey,
+    nullIsAbsentExcept: [],
+    reply: ApiKey,
+    status: 201,
+  }),
+
+  deleteApiKey: endpoint({
+    id: 'deleteApiKey',
+    summary: 'Revoke a key at once',
+    method: 'DELETE',
+    path: '/applications/:id/keys/:keyId',
+    permission: 'application:update',
+    status: 204,
+  }),
+
+  explainAccess: endpoint({
+    id: 'explainAccess',
+    summary: 'Which rule decides for each container, and what the application would see',
+    method: 'POST',
+    path: '/applications/:id/explain',
+    permission: 'application:read',
+    bodyType: 'application/json',
+    body: ExplainAccess,
+    nullIsAbsentExcept: [],
+    reply: Explanation,
+    status: 200,
+  }),
+
+  listPermissions: endpoint({
+    id: 'listPermissions',
+    summary: 'Every permission and the types of application that may hold it',
+    method: 'GET',
+    path: '/permissions',
+    permission: 'any key',
+    reply: Type.Array(PermissionEntry),
+    status: 200,
   }),
 
   health: endpoint({

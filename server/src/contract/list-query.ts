@@ -1,16 +1,21 @@
 import { parseRuleContainer } from '../domain/containers.ts'
-import { didYouMean } from '../domain/did-you-mean.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
-import { chosenName } from '../domain/place.ts'
 import type { TokenFilter } from '../domain/token-filter.ts'
 import { tokenType } from '../domain/token-types/registry.ts'
+import {
+  type Page,
+  pageParameters,
+  type QueryPair,
+  readPage,
+  singleValue,
+  unknownParameter,
+} from './page-query.ts'
 
-export type QueryPair = { readonly name: string; readonly value: string }
-export type ListQuery = { readonly filter: TokenFilter; readonly page: number; readonly size: number }
+export type ListQuery = Page & { readonly filter: TokenFilter }
 
-const parameters = ['id', 'type', 'container', 'fingerprint', 'metadata', 'page', 'size']
+const parameters = ['id', 'type', 'container', 'fingerprint', 'metadata', ...pageParameters]
 const metadataPrefix = 'metadata.'
 
 /** The query of `GET /tokens` (§4.3, C24). An unknown or repeated parameter is refused (C6). */
@@ -18,11 +23,7 @@ export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
   const issues: Issue[] = []
   const valuesOf = (name: string): string[] =>
     pairs.filter(pair => pair.name === name).map(pair => pair.value)
-  const single = (name: string): string | undefined => {
-    const values = valuesOf(name)
-    if (values.length > 1) issues.push({ path: name, message: 'must not be repeated' })
-    return values[0]
-  }
+  const single = (name: string): string | undefined => singleValue(pairs, name, issues)
 
   checkNames(pairs, issues)
   const ids = valuesOf('id')
@@ -40,12 +41,10 @@ export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
     containerText === undefined ? undefined : parseRuleContainer(containerText, 'container', issues)
   const fingerprint = single('fingerprint')
   const metadata = readMetadata(pairs, single('metadata'), issues)
-  const page = readInteger(single('page'), 'page', 1, 1, 1_000_000_000, issues)
-  const size = readInteger(single('size'), 'size', limits.pageSizeDefault, 1, limits.pageSizeMax, issues)
+  const page = readPage(pairs, issues)
   if (issues.length > 0) throw invalid(...issues)
   return {
-    page,
-    size,
+    ...page,
     filter: {
       metadata,
       ...(ids.length > 0 && { ids: [...new Set(ids)] }),
@@ -60,11 +59,7 @@ const checkNames = (pairs: readonly QueryPair[], issues: Issue[]): void => {
   pairs.forEach(({ name }, index) => {
     if (parameters.includes(name)) return
     if (name.startsWith(metadataPrefix) && name.length > metadataPrefix.length) return
-    const suggestion = didYouMean(name, parameters)
-    issues.push({
-      path: chosenName(name, index + 1),
-      message: `is not a known query parameter${suggestion === undefined ? '' : `; did you mean "${suggestion}"?`}`,
-    })
+    issues.push(unknownParameter(name, index, parameters))
   })
 }
 
@@ -101,19 +96,4 @@ const parseObject = (text: string): [string, string][] | undefined => {
   return entries.every((entry): entry is [string, string] => typeof entry[1] === 'string')
     ? entries
     : undefined
-}
-
-const readInteger = (
-  text: string | undefined,
-  name: string,
-  fallback: number,
-  min: number,
-  max: number,
-  issues: Issue[],
-): number => {
-  if (text === undefined) return fallback
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= min && value <= max) return value
-  issues.push({ path: name, message: `must be a whole number from ${min} to ${max}` })
-  return fallback
 }

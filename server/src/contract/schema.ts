@@ -17,6 +17,10 @@ const textOptions = ({ min, max, description }: { min?: number; max?: number; de
   ...(description !== undefined && { description }),
 })
 
+/** One of a few words. */
+export const choice = <const V extends readonly string[]>(values: V) =>
+  Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
+
 export const flag = () => Type.Boolean()
 export const nullableFlag = () => Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })
 

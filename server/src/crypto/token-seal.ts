@@ -1,5 +1,5 @@
 import { TamperedError } from '../domain/errors.ts'
-import { open, seal, sealedKeyVersion } from './aead.ts'
+import { openWith, sealWith } from './data-seal.ts'
 import type { TenantKeys } from './keys.ts'
 
 /**
@@ -56,7 +56,7 @@ export const sealToken = (keys: TenantKeys, row: TokenColumns, record: string): 
   sealWith(keys, tokenContext(keys.tenantId, row), record)
 
 export const openToken = (keys: TenantKeys, row: TokenColumns & { sealed: Uint8Array }): Buffer =>
-  openWith(keys, tokenContext(keys.tenantId, row), row.sealed, row.id)
+  opened(openWith(keys, tokenContext(keys.tenantId, row), row.sealed), row.id, keys.tenantId)
 
 export const sealTransient = (
   keys: TenantKeys,
@@ -69,19 +69,10 @@ export const openTransient = (
   keys: TenantKeys,
   token: TokenIdentity,
   row: TransientColumns & { sealed: Uint8Array },
-): Buffer => openWith(keys, transientContext(keys.tenantId, token, row), row.sealed, token.id)
+): Buffer =>
+  opened(openWith(keys, transientContext(keys.tenantId, token, row), row.sealed), token.id, keys.tenantId)
 
-const sealWith = (keys: TenantKeys, context: string, plaintext: string): Buffer => {
-  const key = keys.data.get(keys.currentDataVersion)
-  if (key === undefined) throw new Error('the tenant has no data key')
-  return seal(key, keys.currentDataVersion, plaintext, context)
-}
-
-const openWith = (keys: TenantKeys, context: string, sealed: Uint8Array, tokenId: string): Buffer => {
-  const version = sealedKeyVersion(sealed)
-  const key = version === undefined ? undefined : keys.data.get(version)
-  const plaintext = key === undefined ? undefined : open(key, sealed, context)
-  if (plaintext === undefined)
-    throw new TamperedError({ kind: 'token', id: tokenId, tenantId: keys.tenantId })
+const opened = (plaintext: Buffer | undefined, tokenId: string, tenantId: string): Buffer => {
+  if (plaintext === undefined) throw new TamperedError({ kind: 'token', id: tokenId, tenantId })
   return plaintext
 }

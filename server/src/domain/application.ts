@@ -1,3 +1,5 @@
+import type { Expiry } from './expiry.ts'
+import type { Instant } from './instant.ts'
 import type { ApplicationType, Permission } from './permissions.ts'
 
 /** How much of a token's data a caller sees, from most to least. */
@@ -20,6 +22,21 @@ export type Application = {
   readonly type: ApplicationType
   readonly permissions: readonly Permission[]
   readonly rules: readonly Rule[]
+} & Authorship
+
+/** Who made a thing and who changed it last. */
+export type Authorship = {
+  readonly createdBy: string
+  readonly createdAt: Instant
+  readonly modifiedBy?: string
+  readonly modifiedAt?: Instant
+}
+
+/** What an API key stands for; its text is shown once and kept nowhere (C29). */
+export type ApiKeyGrant = {
+  readonly createdBy: string
+  readonly createdAt: Instant
+  readonly expiry?: Expiry
 }
 
 export type TenantSettings = {
@@ -32,6 +49,6 @@ export type Tenant = {
   readonly ownerId: string
   readonly name: string
   readonly settings: TenantSettings
-  readonly createdBy: string
-  readonly createdAt: number
-}
+  /** What the operator's plan includes (C32). */
+  readonly includedMonthlyActiveTokens: number
+} & Authorship

@@ -18,6 +18,22 @@ export const catalogue = {
     title: 'Conflict',
     detail: 'Other writes to this token kept winning; try again.',
   },
+  requestInFlight: {
+    status: 409,
+    title: 'Conflict',
+    detail: 'A request with this idempotency key is still being processed.',
+  },
+  lastManagementKey: {
+    status: 409,
+    title: 'Conflict',
+    detail: 'This is the last management key of the tenant; create another one first.',
+  },
+  idempotencyMismatch: {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'This idempotency key was used with another body.',
+  },
+  tooManyRequests: { status: 429, title: 'Too Many Requests', detail: 'The key is over its rate limit.' },
   bodyTooLarge: { status: 413, title: 'Content Too Large', detail: 'The body is over the limit.' },
   unsupportedMediaType: { status: 415, title: 'Unsupported Media Type' },
   headersTooLarge: {

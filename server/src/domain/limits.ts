@@ -36,6 +36,8 @@ export const limits = {
   sweepIntervalMs: 60_000,
   sweepDeadlineMs: 300_000,
   sweepBatchRows: 200,
+  /** C32: read activity may lose its last second in a crash. */
+  activityFlushIntervalMs: 1_000,
 
   aliasAttempts: 10,
   aliasRandomCharactersMin: 6,

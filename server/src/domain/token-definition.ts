@@ -34,7 +34,15 @@ export type TokenFields = {
 /** What a token will be, before it has an id, a fingerprint and an author. */
 export type TokenDefinition = Omit<
   Token,
-  'id' | 'tenantId' | 'version' | 'fingerprint' | 'createdBy' | 'createdAt' | 'modifiedBy' | 'modifiedAt'
+  | 'id'
+  | 'tenantId'
+  | 'version'
+  | 'fingerprint'
+  | 'activeMonth'
+  | 'createdBy'
+  | 'createdAt'
+  | 'modifiedBy'
+  | 'modifiedAt'
 > & {
   /** Undefined: the vault chooses. */
   readonly id?: Expression

@@ -35,6 +35,8 @@ export type Token = {
   readonly deduplicate?: boolean
   readonly expiry?: Expiry
   readonly blind: Blindness
+  /** The month in which the token was last created or read (C32), as 202611. */
+  readonly activeMonth: number
   readonly createdBy: string
   readonly createdAt: Instant
   readonly modifiedBy?: string

@@ -1,12 +1,27 @@
 import type { EndpointId, endpoints } from '../contract/endpoints.ts'
-import { type QueryPair, readListQuery } from '../contract/list-query.ts'
+import { readListQuery } from '../contract/list-query.ts'
+import { type QueryPair, readPageQuery } from '../contract/page-query.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { checkReady } from '../operations/check-ready.ts'
+import { createApiKey } from '../operations/create-api-key.ts'
+import { createApplication } from '../operations/create-application.ts'
 import { createToken } from '../operations/create-token.ts'
+import { deleteApiKey } from '../operations/delete-api-key.ts'
+import { deleteApplication } from '../operations/delete-application.ts'
+import { deleteTenant } from '../operations/delete-tenant.ts'
 import { deleteToken } from '../operations/delete-token.ts'
+import { explainAccess } from '../operations/explain-access.ts'
+import { getApplication } from '../operations/get-application.ts'
+import { getTenant } from '../operations/get-tenant.ts'
 import { getToken } from '../operations/get-token.ts'
+import { getUsage } from '../operations/get-usage.ts'
+import { listApiKeys } from '../operations/list-api-keys.ts'
+import { listApplications } from '../operations/list-applications.ts'
+import { listPermissions } from '../operations/list-permissions.ts'
 import { listTokens } from '../operations/list-tokens.ts'
 import { tokenize } from '../operations/tokenize.ts'
+import { updateApplication } from '../operations/update-application.ts'
+import { updateTenant } from '../operations/update-tenant.ts'
 import { updateToken } from '../operations/update-token.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
 import { docsPage, openApiText } from './documentation.ts'
@@ -14,7 +29,8 @@ import { docsPage, openApiText } from './documentation.ts'
 /** What an operation is told: who calls, and what the declaration says is in the request. */
 export type Call<K extends EndpointId> = {
   readonly vault: Vault
-  readonly id: string
+  /** Path parameters, decoded. */
+  readonly params: { readonly id: string; readonly keyId: string }
   readonly query: readonly QueryPair[]
   readonly caller: (typeof endpoints)[K]['permission'] extends 'open' ? undefined : Caller
   readonly body: (typeof endpoints)[K] extends { checkBody?: (...input: never[]) => infer B }
@@ -22,41 +38,68 @@ export type Call<K extends EndpointId> = {
     : undefined
 }
 
-export type Answer = {
-  readonly body?: Json
-  /** Text that is ready to be sent, with its type. */
-  readonly text?: { readonly type: string; readonly content: string }
-  readonly headers?: Readonly<Record<string, string>>
+/** What is sent back: JSON, or text that is ready with its type; undefined for an answer without a body. */
+export type Answer = Json | ReadyText | undefined
+
+export class ReadyText {
+  readonly type: string
+  readonly content: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(type: string, content: string, headers: Record<string, string> = {}) {
+    this.type = type
+    this.content = content
+    this.headers = headers
+  }
 }
 
 export type Handlers = { readonly [K in EndpointId]: (call: Call<K>) => Promise<Answer> }
 
-/** Which operation answers which endpoint. */
-export const handlers: Handlers = {
-  tokenize: async ({ vault, caller, body }) => ({ body: await tokenize(vault, caller, body) }),
-  createToken: async ({ vault, caller, body }) => {
-    const token = await createToken(vault, caller, body)
-    return { body: token, headers: { location: tokenLocation(token) } }
-  },
-  listTokens: async ({ vault, caller, query }) => ({
-    body: await listTokens(vault, caller, readListQuery(query)),
-  }),
-  getToken: async ({ vault, caller, id }) => ({ body: await getToken(vault, caller, id) }),
-  updateToken: async ({ vault, caller, id, body }) => ({ body: await updateToken(vault, caller, id, body) }),
-  deleteToken: async ({ vault, caller, id }) => {
-    await deleteToken(vault, caller, id)
-    return {}
-  },
-  health: async () => ({ body: { status: 'up' } }),
-  ready: async ({ vault }) => {
-    await checkReady(vault)
-    return { body: { status: 'ready' } }
-  },
-  openapi: async () => ({ text: { type: 'application/json; charset=utf-8', content: openApiText() } }),
-  docs: async () => ({
-    text: { type: 'text/html; charset=utf-8', content: docsPage() },
-    headers: { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" },
-  }),
+const nothing = async (done: Promise<void>): Promise<undefined> => {
+  await done
+  return undefined
 }
 
-const tokenLocation = (token: JsonObject): string => `/tokens/${encodeURIComponent(String(token.id))}`
+/** Which operation answers which endpoint. */
+export const handlers: Handlers = {
+  tokenize: ({ vault, caller, body }) => tokenize(vault, caller, body),
+  createToken: ({ vault, caller, body }) => createToken(vault, caller, body),
+  listTokens: async ({ vault, caller, query }) => listTokens(vault, caller, readListQuery(query)),
+  getToken: ({ vault, caller, params }) => getToken(vault, caller, params.id),
+  updateToken: ({ vault, caller, params, body }) => updateToken(vault, caller, params.id, body),
+  deleteToken: ({ vault, caller, params }) => nothing(deleteToken(vault, caller, params.id)),
+
+  getTenant: ({ vault, caller }) => getTenant(vault, caller),
+  updateTenant: ({ vault, caller, body }) => updateTenant(vault, caller, body),
+  deleteTenant: ({ vault, caller }) => nothing(deleteTenant(vault, caller)),
+  getUsage: ({ vault, caller }) => getUsage(vault, caller),
+
+  listApplications: async ({ vault, caller, query }) => listApplications(vault, caller, readPageQuery(query)),
+  createApplication: async ({ vault, caller, body }) => createApplication(vault, caller, body),
+  getOwnApplication: ({ vault, caller }) => getApplication(vault, caller, caller.application.id),
+  getApplication: ({ vault, caller, params }) => getApplication(vault, caller, params.id),
+  updateApplication: ({ vault, caller, params, body }) => updateApplication(vault, caller, params.id, body),
+  deleteApplication: ({ vault, caller, params }) => nothing(deleteApplication(vault, caller, params.id)),
+  listApiKeys: ({ vault, caller, params }) => listApiKeys(vault, caller, params.id),
+  createApiKey: async ({ vault, caller, params, body }) => createApiKey(vault, caller, params.id, body),
+  deleteApiKey: ({ vault, caller, params }) => nothing(deleteApiKey(vault, caller, params.id, params.keyId)),
+  explainAccess: ({ vault, caller, params, body }) => explainAccess(vault, caller, params.id, body),
+  listPermissions: async () => listPermissions(),
+
+  health: async () => ({ status: 'up' }),
+  ready: async ({ vault }) => {
+    await checkReady(vault)
+    return { status: 'ready' }
+  },
+  openapi: async () => new ReadyText('application/json; charset=utf-8', openApiText()),
+  docs: async () =>
+    new ReadyText('text/html; charset=utf-8', docsPage(), {
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+    }),
+}
+
+/** Headers that follow from the answer, so that a replay has them too (C1). */
+export const answerHeaders: { readonly [K in EndpointId]?: (body: JsonObject) => Record<string, string> } = {
+  createToken: body => ({ location: `/tokens/${encodeURIComponent(String(body.id))}` }),
+  createApplication: body => ({ location: `/applications/${body.id}` }),
+}

@@ -3,22 +3,24 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { dropNulls } from '../contract/null-fields.ts'
 import { holds } from '../domain/access.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
-import type { Json } from '../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import { parseJson } from '../domain/parse-json.ts'
 import { chosenName } from '../domain/place.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
-import type { Answer } from './handlers.ts'
+import { type Answer, ReadyText } from './handlers.ts'
+import { type Idempotency, readIdempotencyKey } from './idempotency.ts'
 import { readQuery } from './query.ts'
+import type { RateLimit } from './rate-limit.ts'
 import { traceId } from './trace-id.ts'
 
 /**
  * The life of a request, in the order of C3:
  *
- *   admit:   trace id → 401 → 404/405 of the route → 403 permission as such → 415, 413
+ *   admit:   trace id → 401 → 404/405 of the route → 429 → 403 permission as such → 415, 413
  *   (the body is read)
- *   answer:  JSON → 400 → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409
+ *   answer:  idempotent replay or claim → JSON → 400 → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409
  *            → commit → answer
  */
 declare module 'fastify' {
@@ -31,11 +33,19 @@ declare module 'fastify' {
   }
 }
 
-export type PipelineOptions = { readonly vault: Vault; readonly headerPrefix: string }
+export type PipelineOptions = {
+  readonly vault: Vault
+  readonly headerPrefix: string
+  readonly idempotency: Idempotency
+  readonly rateLimit: RateLimit
+}
 type Done = (error?: Error) => void
 
 /** Everything that can be said before the body is read. `allowed` names the methods of a path. */
-export const admit = ({ vault, headerPrefix }: PipelineOptions, allowed: (path: string) => string[]) => {
+export const admit = (
+  { vault, headerPrefix, rateLimit }: PipelineOptions,
+  allowed: (path: string) => string[],
+) => {
   const traceHeader = `${headerPrefix}-trace-id`
   const keyHeader = `${headerPrefix}-api-key`
   const challenge = `ApiKey header="${keyHeader.toUpperCase()}"`
@@ -44,10 +54,11 @@ export const admit = ({ vault, headerPrefix }: PipelineOptions, allowed: (path: 
     if (caller === undefined)
       throw new VaultError('unauthorized', { headers: { 'www-authenticate': challenge } })
     request.caller = caller
+    vault.keyUses.note(caller.apiKey.hash, vault.clock())
     const { endpoint } = request.routeOptions.config
     if (endpoint === undefined) throw noSuchRoute(allowed(pathOf(request)))
-    if (endpoint.permission !== 'open' && !holds(caller.application, endpoint.permission))
-      throw new VaultError('forbidden')
+    rateLimit(caller)
+    if (!isPermitted(caller, endpoint)) throw new VaultError('forbidden')
     requireBodyForm(request, endpoint)
   }
 
@@ -75,6 +86,9 @@ export const admit = ({ vault, headerPrefix }: PipelineOptions, allowed: (path: 
   }
 }
 
+const isPermitted = ({ application }: Caller, { permission }: Endpoint): boolean =>
+  permission === 'open' || permission === 'any key' || holds(application, permission)
+
 const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0] ?? ''
 
 const noSuchRoute = (methods: readonly string[]): VaultError =>
@@ -82,9 +96,11 @@ const noSuchRoute = (methods: readonly string[]): VaultError =>
     ? new VaultError('notFound')
     : new VaultError('methodNotAllowed', { headers: { allow: methods.join(', ') } })
 
-const requireBodyForm = (request: FastifyRequest, { bodyType }: Endpoint): void => {
+const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: Endpoint): void => {
   if (bodyType === undefined) return
   const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
+  const isEmpty = length === undefined ? request.headers['transfer-encoding'] === undefined : length === '0'
+  if (bodyIsOptional === true && isEmpty) return
   if (type?.split(';', 1)[0]?.trim().toLowerCase() !== bodyType)
     throw new VaultError('unsupportedMediaType', { detail: `The Content-Type must be ${bodyType}.` })
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
@@ -95,24 +111,57 @@ const requireBodyForm = (request: FastifyRequest, { bodyType }: Endpoint): void 
 }
 
 /** From the bytes of the body to the answer; errors go to the one mapper. */
-export const answer =
-  ({ vault }: PipelineOptions, endpoint: Endpoint, handle: (call: never) => Promise<Answer>) =>
-  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+export const answer = (
+  { vault, idempotency }: PipelineOptions,
+  endpoint: Endpoint,
+  handle: (call: never) => Promise<Answer>,
+  headersOf: (body: JsonObject) => Record<string, string> = () => ({}),
+) => {
+  const run = (request: FastifyRequest, caller: Caller | undefined): Promise<Answer> => {
     const query = readQuery(request.url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
-    const { id = '' } = request.params as { id?: string }
-    const call = { vault, caller: request.caller, id, query, body: readBody(endpoint, request.body) }
-    const { body, text, headers } = await handle(call as never)
-    reply.code(endpoint.status)
-    if (headers !== undefined) reply.headers(headers)
-    if (text !== undefined) return reply.type(text.type).send(text.content)
-    if (body === undefined) return reply.send()
-    return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+    const body = readBody(endpoint, request.body)
+    return handle({ vault, caller, params: request.params, query, body } as never)
   }
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { caller } = request
+    const keyText = request.headers[idempotency.header]
+    if (endpoint.idempotent === undefined || caller === undefined || keyText === undefined)
+      return send(reply, endpoint, await run(request, caller), headersOf)
+    const { replayed, answer } = await idempotency.once(
+      caller,
+      {
+        method: request.method,
+        path: pathOf(request),
+        key: readIdempotencyKey(keyText),
+        body: request.body as Uint8Array | undefined,
+      },
+      keeping => run(request, keeping),
+    )
+    if (replayed) reply.header('idempotent-replayed', 'true')
+    return send(reply, endpoint, answer, headersOf)
+  }
+}
+
+const send = (
+  reply: FastifyReply,
+  endpoint: Endpoint,
+  answer: Answer,
+  headersOf: (body: JsonObject) => Record<string, string>,
+): FastifyReply => {
+  reply.code(endpoint.status)
+  if (answer === undefined || endpoint.status === 204) return reply.send()
+  if (answer instanceof ReadyText) return reply.headers(answer.headers).type(answer.type).send(answer.content)
+  if (isJsonObject(answer)) reply.headers(headersOf(answer))
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
+}
 
 const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
   if (endpoint.checkBody === undefined) return undefined
-  let body: Json = parseJson(bytes instanceof Uint8Array ? bytes : new Uint8Array(0))
+  const hasBytes = bytes instanceof Uint8Array && bytes.length > 0
+  if (!hasBytes && endpoint.bodyIsOptional === true) return {}
+  let body: Json = parseJson(hasBytes ? bytes : new Uint8Array(0))
   if (endpoint.nullIsAbsentExcept !== undefined) body = dropNulls(body, endpoint.nullIsAbsentExcept)
   const issues: Issue[] = []
   const checked = endpoint.checkBody(body, '', issues)

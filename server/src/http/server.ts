@@ -4,7 +4,7 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
-import { type Answer, handlers } from './handlers.ts'
+import { type Answer, answerHeaders, handlers } from './handlers.ts'
 import { admit, answer, type PipelineOptions } from './pipeline.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
@@ -69,7 +69,7 @@ export const buildServer = (options: PipelineOptions & { readonly log: Log }): F
       method: declared.method,
       url: declared.path,
       config: { endpoint: declared },
-      handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>),
+      handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>, answerHeaders[id]),
     })
   }
   return app

@@ -1,11 +1,14 @@
 import { describeError, type Log } from '../domain/log.ts'
+import { noteKeyUse } from '../operations/note-key-use.ts'
+import { purgeDeadTenants } from '../operations/purge-dead-tenants.ts'
 import { rotateDataKeys } from '../operations/rotate-data-keys.ts'
 import { sweepExpired } from '../operations/sweep-expired.ts'
+import { sweepResults } from '../operations/sweep-results.ts'
 import { sweepTransients } from '../operations/sweep-transients.ts'
 import type { Vault } from '../operations/vault.ts'
 import type { Job } from './clockwork.ts'
 
-/** What the vault does by itself. */
+/** What the vault does by itself, each minute. */
 export const upkeep = (vault: Vault, log: Log): Job[] => [
   {
     name: 'sweep-expired',
@@ -16,5 +19,13 @@ export const upkeep = (vault: Vault, log: Log): Job[] => [
     },
   },
   { name: 'sweep-transients', run: async () => ({ purged: await sweepTransients(vault) }) },
+  { name: 'sweep-results', run: async () => ({ purged: await sweepResults(vault) }) },
+  { name: 'purge-dead-tenants', run: async () => ({ purged: await purgeDeadTenants(vault) }) },
+  { name: 'note-key-use', run: async () => ({ noted: await noteKeyUse(vault) }) },
   { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },
+]
+
+/** What must not wait for a minute: C32 allows read activity to lag by a second. */
+export const frequentUpkeep = (vault: Vault): Job[] => [
+  { name: 'flush-activity', run: async () => ({ marked: await vault.activity.flush() }) },
 ]

@@ -1,12 +1,15 @@
-import { hashApiKey, newApiKey } from '../crypto/api-key.ts'
 import { newTenantKeys } from '../crypto/keys.ts'
 import { newUuid } from '../crypto/random.ts'
 import type { Application, Tenant } from '../domain/application.ts'
-import { sealApiKey, sealApplication, sealTenant } from './grants.ts'
+import { sealApplication, sealTenant } from './grants.ts'
+import { makeApiKey } from './new-api-key.ts'
 import type { Vault } from './vault.ts'
 
 /** An application as it is asked for, with the name that its key is returned under. */
-export type ApplicationWish<Name extends string> = Omit<Application, 'id' | 'tenantId'> & {
+export type ApplicationWish<Name extends string> = Omit<
+  Application,
+  'id' | 'tenantId' | 'createdBy' | 'createdAt'
+> & {
   readonly key: Name
 }
 
@@ -27,19 +30,25 @@ export const createTenant = async <Name extends string>(
     ownerId,
     name: wish.name,
     settings: { fingerprintTokens: true, deduplicateTokens: false },
+    includedMonthlyActiveTokens: 0,
     createdBy: ownerId,
     createdAt: now,
   }
   const made = wish.applications.map(({ key: name, ...rest }) => {
-    const application: Application = { ...rest, id: newUuid(), tenantId: tenant.id }
-    const keyText = newApiKey(application.type)
-    const key = { id: newUuid(), applicationId: application.id, hash: hashApiKey(vaultKeys, keyText) }
-    return { name, application, key, keyText }
+    const application: Application = {
+      ...rest,
+      id: newUuid(),
+      tenantId: tenant.id,
+      createdBy: ownerId,
+      createdAt: now,
+    }
+    const key = makeApiKey(vaultKeys, application, { createdBy: ownerId, createdAt: now })
+    return { name, application, key }
   })
   const keys = await newTenantKeys(keyProvider, tenant.id)
   beforeCommit({
     tenantId: tenant.id,
-    keys: Object.fromEntries(made.map(({ name, keyText }) => [name, keyText])) as Record<Name, string>,
+    keys: Object.fromEntries(made.map(({ name, key }) => [name, key.text])) as Record<Name, string>,
   })
   await store.createTenant({
     id: tenant.id,
@@ -49,9 +58,6 @@ export const createTenant = async <Name extends string>(
       id: application.id,
       sealed: sealApplication(vaultKeys, application),
     })),
-    apiKeys: made.map(({ key }) => ({
-      ...key,
-      sealed: sealApiKey(vaultKeys, key, tenant.id, { createdAt: now }),
-    })),
+    apiKeys: made.map(({ key }) => key.row),
   })
 }

@@ -3,6 +3,7 @@ import { invalid, VaultError } from '../domain/errors.ts'
 import { ExpressionError } from '../domain/expressions/expression.ts'
 import type { Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
+import { monthOf } from '../domain/month.ts'
 import { field } from '../domain/place.ts'
 import type { Token } from '../domain/token.ts'
 import type { TokenDefinition } from '../domain/token-definition.ts'
@@ -18,22 +19,21 @@ export type CreatedToken = { readonly token: Token; readonly deduplicated: boole
 /** Bounds the rounds in which equal creates chase each other; each round lost means that another one won. */
 const attemptsMax = 64
 
-/** Creates tokens, all of them or none: the heart of createToken and tokenize. */
-export const createTokens = async (
+/** Creates tokens, all of them or none: the heart of createToken and tokenize, which say what the answer is. */
+export const createTokens = async <A extends Json>(
   vault: Vault,
   caller: Caller,
   definitions: readonly TokenDefinition[],
-): Promise<CreatedToken[]> => {
+  answerFor: (created: readonly CreatedToken[]) => A,
+): Promise<A> => {
   const ids = definitions.map(chooseId)
   for (const definition of definitions) requireDestinations(caller, 'token:create', definition.containers)
   let aliasesLeft = limits.aliasAttempts
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const writes = new TokenWrites(caller)
-    const created = await draft(vault, caller, definitions, ids, writes)
-    if (created.every(({ deduplicated }) => deduplicated)) return created
-    const outcome = await vault.store.commit(writes.set)
-    if (outcome.committed) return created
-    if (outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
+    const answer = answerFor(await draft(vault, caller, definitions, ids, writes))
+    const outcome = await caller.commit(writes.set, answer)
+    if (outcome.committed) return answer
     if (outcome.conflict === 'tokenExists') {
       aliasesLeft--
       await replaceTakenIds(vault, caller, definitions, ids, aliasesLeft > 0)
@@ -60,6 +60,7 @@ const draft = async (
       id: ids[index] ?? newUuid(),
       tenantId: caller.tenant.id,
       version: 1,
+      activeMonth: monthOf(now),
       createdBy: caller.application.id,
       createdAt: now,
       ...(fingerprint !== undefined && { fingerprint }),

@@ -14,9 +14,8 @@ export const deleteToken = async (vault: Vault, caller: Caller, id: string): Pro
     requireCovered(caller, 'token:delete', token)
     const writes = new TokenWrites(caller)
     writes.remove(token)
-    const outcome = await vault.store.commit(writes.set)
+    const outcome = await caller.commit(writes.set, null)
     if (outcome.committed) return
-    if (outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
   }
   throw new VaultError('writeContention')
 }

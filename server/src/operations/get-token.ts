@@ -10,5 +10,7 @@ export const getToken = async (vault: Vault, caller: Caller, id: string): Promis
   const token = await loadToken(vault, caller, id)
   const transform = token && readTransform(caller, token.containers)
   if (token === undefined || transform === undefined) throw new VaultError('notFound')
-  return viewToken(token, transform, vault.clock())
+  const now = vault.clock()
+  vault.activity.note(caller.tenantNumber, [token], now)
+  return viewToken(token, transform, now)
 }

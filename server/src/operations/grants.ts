@@ -1,6 +1,6 @@
 import { openGrant, sealGrant } from '../crypto/grant-seal.ts'
 import type { VaultKeys } from '../crypto/keys.ts'
-import type { Application, Tenant } from '../domain/application.ts'
+import type { ApiKeyGrant, Application, Tenant } from '../domain/application.ts'
 import type { Json } from '../domain/json.ts'
 import type { ApiKeyRow, ApplicationRow, TenantRow } from '../store/rows.ts'
 
@@ -17,22 +17,23 @@ export const sealApplication = (keys: VaultKeys, application: Application): Buff
 export const openApplication = (keys: VaultKeys, row: ApplicationRow, tenantId: string): Application =>
   openGrant<Application>(keys, 'application', [row.id, tenantId], row.sealed)
 
-/** An API key binds its hash, so the row of one key cannot lend its rights to another. */
-type ApiKeyGrant = { readonly createdAt: number }
+type ApiKeyIdentity = Pick<ApiKeyRow, 'id' | 'applicationId' | 'hash' | 'expiresAt'>
 
-const apiKeyIdentity = (row: Omit<ApiKeyRow, 'tenant' | 'sealed'>, tenantId: string) => [
+/** An API key binds its hash, so the row of one key cannot lend its rights to another. */
+const apiKeyIdentity = (row: ApiKeyIdentity, tenantId: string) => [
   row.id,
   tenantId,
   row.applicationId,
   Buffer.from(row.hash).toString('hex'),
+  row.expiresAt,
 ]
 
 export const sealApiKey = (
   keys: VaultKeys,
-  row: Omit<ApiKeyRow, 'tenant' | 'sealed'>,
+  row: ApiKeyIdentity,
   tenantId: string,
   grant: ApiKeyGrant,
-): Buffer => sealGrant(keys, 'api-key', apiKeyIdentity(row, tenantId), grant)
+): Buffer => sealGrant(keys, 'api-key', apiKeyIdentity(row, tenantId), grant as unknown as Json)
 
 export const openApiKey = (keys: VaultKeys, row: ApiKeyRow, tenantId: string): ApiKeyGrant =>
   openGrant<ApiKeyGrant>(keys, 'api-key', apiKeyIdentity(row, tenantId), row.sealed)

@@ -2,13 +2,15 @@ import type { ListQuery } from '../contract/list-query.ts'
 import { grantedRoots } from '../domain/access.ts'
 import { containerTerm } from '../domain/index-terms.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { Token } from '../domain/token.ts'
 import { filterTerms, matchesFilter, type TokenFilter } from '../domain/token-filter.ts'
 import { tokenTypes } from '../domain/token-types/registry.ts'
 import { viewToken } from '../domain/token-view.ts'
 import type { TokenQuery } from '../store/port.ts'
 import { readTransform } from './access-checks.ts'
+import { containerCounter, severalContainersCounter, typeCounter } from './counters.ts'
 import { openTokens } from './load-token.ts'
-import { containerCounter, hashTerm, severalContainersCounter, typeCounter } from './token-writes.ts'
+import { hashTerm } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.3, C24: newest first, only what the caller may read, with an exact count of it. */
@@ -25,10 +27,14 @@ export const listTokens = async (
     countTokens(vault, caller, filter, roots, query),
   ])
   const data: Json[] = []
+  const shown: Token[] = []
   for (const token of await openTokens(vault, caller, rows)) {
     const transform = readTransform(caller, token.containers)
-    if (transform !== undefined && matchesFilter(token, filter)) data.push(viewToken(token, transform, now))
+    if (transform === undefined || !matchesFilter(token, filter)) continue
+    shown.push(token)
+    data.push(viewToken(token, transform, now))
   }
+  vault.activity.note(caller.tenantNumber, shown, now)
   return {
     pagination: {
       total_items: total,

@@ -1,6 +1,6 @@
 import { newWrappedKey } from '../crypto/keys.ts'
 import { limits } from '../domain/limits.ts'
-import { sealsCounter } from './token-writes.ts'
+import { sealsCounter } from './counters.ts'
 import type { Vault } from './vault.ts'
 
 /** Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs. */

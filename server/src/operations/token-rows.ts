@@ -38,6 +38,7 @@ export const toTokenRow = (token: Token, tenantNumber: number, keys: TenantKeys)
     modifiedBy: token.modifiedBy ?? null,
     expiresAt: token.expiry?.at ?? null,
     transientUntil: latestDeadline(token.transients),
+    activeMonth: token.activeMonth,
   }
   return { ...columns, sealed: sealToken(keys, columns, JSON.stringify(toRecord(token))) }
 }
@@ -81,6 +82,7 @@ export const toToken = (row: TokenRow, transients: readonly TransientRow[], keys
           : { from: 'caller', template: record.m },
     containers: record.c ?? [type.container],
     blind: record.b ?? {},
+    activeMonth: row.activeMonth,
     createdBy: row.createdBy,
     createdAt: row.createdAt,
   }

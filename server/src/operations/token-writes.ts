@@ -1,30 +1,30 @@
 import { indexHash } from '../crypto/index-hash.ts'
+import type { TenantKeys } from '../crypto/keys.ts'
 import { ancestors } from '../domain/containers.ts'
 import { containerTerm, indexTerms, matchTerm, type Term } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
 import type { TermRow } from '../store/rows.ts'
 import type { CounterMove, Effect, GuardedChange, WriteSet } from '../store/write-set.ts'
+import {
+  activeCounter,
+  containerCounter,
+  sealsCounter,
+  severalContainersCounter,
+  typeCounter,
+} from './counters.ts'
 import { toTokenRow, toTransientRow } from './token-rows.ts'
-import type { Caller } from './vault.ts'
 
-/** Names of the kept counters; they move with the writes, and lists and reports read them. */
-export const typeCounter = (type: string): string => `type:${type}`
-export const containerCounter = (term: Uint8Array): string => `container:${Buffer.from(term).toString('hex')}`
-/** Tokens that lie in several containers: while there are none, the counts of two containers may be added. */
-export const severalContainersCounter = 'several-containers'
-export const sealsCounter = (keyVersion: number): string => `seals:${keyVersion}`
-
-export const hashTerm = (caller: Pick<Caller, 'keys'>, { field, value }: Term): Buffer =>
-  indexHash(caller.keys, field, value)
+export const hashTerm = ({ keys }: Pick<Writer, 'keys'>, { field, value }: Term): Buffer =>
+  indexHash(keys, field, value)
 
 /** What deduplication meets on; undefined for a token that takes no part in it. */
-export const matchHash = (caller: Pick<Caller, 'keys'>, token: Token): Buffer | undefined => {
+export const matchHash = (writer: Pick<Writer, 'keys'>, token: Token): Buffer | undefined => {
   const term = matchTerm(token)
-  return term && hashTerm(caller, term)
+  return term && hashTerm(writer, term)
 }
 
 /** Who writes: an operation for its caller, or the sweeper on behalf of a tenant. */
-export type Writer = Pick<Caller, 'tenantNumber' | 'keys'>
+export type Writer = { readonly tenantNumber: number; readonly keys: TenantKeys }
 
 /** Collects the changes of one operation into one write set; the index and the counters follow from the tokens. */
 export class TokenWrites {
@@ -53,6 +53,7 @@ export class TokenWrites {
     this.#putTransients(token, [])
     this.#count(token, 1)
     this.#counters.push({ name: typeCounter(token.type.name), by: 1, at: token.createdAt })
+    this.#counters.push({ name: activeCounter(token.activeMonth), by: 1 })
     this.#countSeals(1)
   }
 

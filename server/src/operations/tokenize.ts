@@ -24,12 +24,11 @@ export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Pro
     if (issues.length >= limits.errorsPerAnswer) break
   }
   if (issues.length > 0) throw invalid(...issues)
-  if (definitions.length === 0) return rebuild([])
-
-  const created = await createTokens(vault, caller, definitions)
-  return rebuild(
-    created.map((result, index) =>
-      found[index]?.kind === 'definition' ? viewCreated(vault, caller, result) : result.token.id,
+  return createTokens(vault, caller, definitions, created =>
+    rebuild(
+      created.map((result, index) =>
+        found[index]?.kind === 'definition' ? viewCreated(vault, caller, result) : result.token.id,
+      ),
     ),
   )
 }

@@ -50,12 +50,13 @@ export const updateToken = async (
 
     const writes = new TokenWrites(caller)
     const match = await matchToMake(vault, caller, before, after, patch, writes)
-    if (match !== undefined)
-      return { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
-    writes.update(before, after)
-    const outcome = await vault.store.commit(writes.set)
-    if (outcome.committed) return viewWritten(vault, caller, 'token:update', after)
-    if (outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
+    if (match === undefined) writes.update(before, after)
+    const answer =
+      match === undefined
+        ? viewWritten(vault, caller, 'token:update', after)
+        : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
+    const outcome = await caller.commit(writes.set, answer)
+    if (outcome.committed) return answer
   }
   throw new VaultError('writeContention')
 }

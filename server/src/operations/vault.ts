@@ -2,7 +2,13 @@ import type { KeyProvider } from '../crypto/key-provider.ts'
 import type { TenantKeys, VaultKeys } from '../crypto/keys.ts'
 import type { Application, Tenant } from '../domain/application.ts'
 import type { Instant } from '../domain/instant.ts'
+import type { Json } from '../domain/json.ts'
 import type { Store } from '../store/port.ts'
+import type { Outcome, WriteSet } from '../store/write-set.ts'
+import type { ActivityQueue } from './activity-queue.ts'
+import type { CallerCache } from './caller-cache.ts'
+import type { KeyUses } from './key-uses.ts'
+import type { TenantKeyring } from './tenant-keyring.ts'
 
 /** What every operation works with; built once, at the edge. */
 export type Vault = {
@@ -10,28 +16,24 @@ export type Vault = {
   readonly keyProvider: KeyProvider
   readonly vaultKeys: VaultKeys
   readonly tenantKeys: TenantKeyring
-  readonly callers: CallerCache
+  readonly callers: CallerCache<Caller>
+  /** Reads that are still to be counted as monthly activity. */
+  readonly activity: ActivityQueue
+  readonly keyUses: KeyUses
   readonly clock: () => Instant
 }
 
-/** Who calls, and the keys of the tenant that the call acts on. */
+/** Who calls, and what the call acts with. */
 export type Caller = {
   /** The tenant's number inside storage. */
   readonly tenantNumber: number
   readonly tenant: Tenant
   readonly application: Application
   readonly keys: TenantKeys
-}
-
-export type TenantKeyring = {
-  of(tenantNumber: number, tenantId: string): Promise<TenantKeys>
-  forget(tenantNumber: number): void
-  /** The tenants whose keys are in memory: those that this process has worked for. */
-  loaded(): { tenantNumber: number; tenantId: string }[]
-}
-
-export type CallerCache = {
-  get(keyHash: string): Caller | undefined
-  set(keyHash: string, caller: Caller): void
-  clear(): void
+  readonly apiKey: { readonly hash: Uint8Array; readonly expiresAt: Instant | null }
+  /**
+   * Makes the writes durable together with the answer that they lead to; for a request with an idempotency
+   * key both are one transaction. Throws where the tenant is gone or the key was used meanwhile.
+   */
+  readonly commit: (set: WriteSet, answer: Json) => Promise<Outcome>
 }

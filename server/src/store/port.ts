@@ -4,6 +4,7 @@ import type {
   Counter,
   KeyRow,
   NewTenant,
+  ResultRow,
   TenantRow,
   TokenRow,
   TransientRow,
@@ -39,13 +40,27 @@ export type Store = {
   /** Leaves no byte of what was deleted in the engine's files, as far as the engine owns them. */
   shred(): Promise<void>
 
+  /** The kept answer for an idempotency key, if it is not over at `now`. */
+  getResult(tenant: number, hash: Uint8Array, now: number): Promise<ResultRow | undefined>
+  /** Deletes up to `limit` kept answers that are over and says how many. */
+  purgeResults(now: number, limit: number): Promise<number>
+  /** Deletes up to about `limit` rows of tenants that were deleted and says how many; 0 when none is left. */
+  purgeDeadTenants(limit: number): Promise<number>
+
   /** Stores the tenant whole and gives it its number. */
   createTenant(tenant: NewTenant): Promise<number>
   getTenant(tenant: number): Promise<TenantRow | undefined>
   listTenants(): Promise<TenantRow[]>
   tenantKeys(tenant: number): Promise<KeyRow[]>
   getApplication(tenant: number, id: string): Promise<ApplicationRow | undefined>
-  findApiKey(hash: Uint8Array): Promise<ApiKeyRow | undefined>
+  listApplications(tenant: number): Promise<ApplicationRow[]>
+  listApiKeys(tenant: number): Promise<ApiKeyRow[]>
+  /** Remembers when keys were last used; later moments win. */
+  noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): Promise<void>
+  /** Grows when grants may have changed, here or in another process; asked before each use of a cached one. */
+  grantsEpoch(): number
+  /** Living keys only. */
+  findApiKey(hash: Uint8Array, now: number): Promise<ApiKeyRow | undefined>
 
   vaultKeys(): Promise<KeyRow[]>
   /** Stores the vault's own keys unless there are some, and returns those that are stored now. */

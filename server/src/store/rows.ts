@@ -15,6 +15,8 @@ export type TokenRow = {
   readonly expiresAt: number | null
   /** When the last of the token's transient fields is due; null where it has none. */
   readonly transientUntil: number | null
+  /** The month in which the token was last created or read, as 202611; not part of what is sealed. */
+  readonly activeMonth: number
   readonly sealed: Uint8Array
 }
 
@@ -35,7 +37,13 @@ export type TermRow = {
   readonly expiresAt: number | null
 }
 
-export type TenantRow = { readonly tenant: number; readonly id: string; readonly sealed: Uint8Array }
+export type TenantRow = {
+  readonly tenant: number
+  readonly id: string
+  /** Grows with each change of the tenant, its applications or their keys, which so never miss each other. */
+  readonly revision: number
+  readonly sealed: Uint8Array
+}
 
 export type ApplicationRow = {
   readonly tenant: number
@@ -48,6 +56,18 @@ export type ApiKeyRow = {
   readonly id: string
   readonly applicationId: string
   readonly hash: Uint8Array
+  /** Also sealed; as a column it lets an expired key cost what an unknown one costs (C30). */
+  readonly expiresAt: number | null
+  /** Kept lazily and not sealed: a hint for people, never a reason to grant. */
+  readonly lastUsedAt: number | null
+  readonly sealed: Uint8Array
+}
+
+/** The kept answer to a request with an idempotency key. */
+export type ResultRow = {
+  readonly tenant: number
+  readonly hash: Uint8Array
+  readonly expiresAt: number
   readonly sealed: Uint8Array
 }
 
@@ -57,7 +77,7 @@ export type NewTenant = {
   readonly sealed: Uint8Array
   readonly keys: readonly KeyRow[]
   readonly applications: readonly Omit<ApplicationRow, 'tenant'>[]
-  readonly apiKeys: readonly Omit<ApiKeyRow, 'tenant'>[]
+  readonly apiKeys: readonly Omit<ApiKeyRow, 'tenant' | 'lastUsedAt'>[]
 }
 
 export type KeyRow = { readonly purpose: string; readonly version: number; readonly wrapped: Uint8Array }

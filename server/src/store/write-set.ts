@@ -1,4 +1,4 @@
-import type { KeyRow, TermRow, TokenRow, TransientRow } from './rows.ts'
+import type { ApiKeyRow, KeyRow, ResultRow, TermRow, TokenRow, TransientRow } from './rows.ts'
 
 /**
  * What one operation wants to change. A write set is applied whole or not at all, and only while every
@@ -23,6 +23,10 @@ export type GuardedChange =
       readonly insteadOf: string | null
     }
   | { readonly kind: 'insertTenantKey'; readonly row: KeyRow }
+  /** Stands before every change of grants: it fails when another such change came between. */
+  | { readonly kind: 'reviseTenant'; readonly ifRevision: number }
+  /** Keeps the answer for an idempotency key that has none, or whose old one is over at `now`. */
+  | { readonly kind: 'keepResult'; readonly row: ResultRow; readonly now: number }
 
 /** What follows when every condition held. */
 export type Effect =
@@ -31,11 +35,32 @@ export type Effect =
   | { readonly kind: 'removeTerms'; readonly rows: readonly TermRow[] }
   | { readonly kind: 'putTransient'; readonly row: TransientRow }
   | { readonly kind: 'dropTransient'; readonly tokenId: string; readonly field: string }
+  /** Marks tokens as active in the month and raises its counter by those that were not. */
+  | {
+      readonly kind: 'markActive'
+      readonly ids: readonly string[]
+      readonly month: number
+      readonly counter: string
+    }
+  | { readonly kind: 'putTenant'; readonly sealed: Uint8Array }
+  /** The tenant is gone at once, with its keys; its tokens go later (`purgeDeadTenants`). */
+  | { readonly kind: 'deleteTenant' }
+  | { readonly kind: 'putApplication'; readonly id: string; readonly sealed: Uint8Array }
+  | { readonly kind: 'deleteApplication'; readonly id: string }
+  | { readonly kind: 'putApiKey'; readonly row: Omit<ApiKeyRow, 'tenant' | 'lastUsedAt'> }
+  | { readonly kind: 'deleteApiKey'; readonly applicationId: string; readonly id: string }
 
 export type CounterMove = { readonly name: string; readonly by: number; readonly at?: number }
 
 /** Why a set was dropped; nothing of it was written. */
-export type Conflict = 'tokenExists' | 'tokenChanged' | 'matchTaken' | 'tenantGone' | 'keyExists'
+export type Conflict =
+  | 'tokenExists'
+  | 'tokenChanged'
+  | 'matchTaken'
+  | 'tenantGone'
+  | 'tenantRevised'
+  | 'keyExists'
+  | 'resultKept'
 
 export type Outcome =
   | { readonly committed: true }

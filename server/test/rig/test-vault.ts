@@ -4,7 +4,7 @@ import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-
 import type { Rule } from '../../src/domain/application.ts'
 import type { ApplicationType, Permission } from '../../src/domain/permissions.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
-import { buildService, type Service } from '../../src/service.ts'
+import { buildService, type Service, type ServiceSettings } from '../../src/service.ts'
 import type { Store } from '../../src/store/port.ts'
 import { type Engine, engines } from './engines.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -59,16 +59,25 @@ export class TestVault {
   service!: Service
   baseUrl = ''
 
-  private constructor(engine: Engine, now: number) {
+  readonly settings: Partial<ServiceSettings>
+
+  private constructor(engine: Engine, now: number, settings: Partial<ServiceSettings>) {
+    this.settings = settings
     this.engine = engine
     this.now = now
     this.folder = temporaryFolder()
   }
 
-  static async start(options: { engine?: Engine; now?: number } = {}): Promise<TestVault> {
+  static async start(
+    options: { engine?: Engine; now?: number; settings?: Partial<ServiceSettings> } = {},
+  ): Promise<TestVault> {
     const engine = options.engine ?? engines[0]
     assert.ok(engine)
-    const vault = new TestVault(engine, options.now ?? Date.parse('2026-03-01T12:00:00Z'))
+    const vault = new TestVault(
+      engine,
+      options.now ?? Date.parse('2026-03-01T12:00:00Z'),
+      options.settings ?? {},
+    )
     createMasterKeyFile(join(vault.folder.path, 'master.key'))
     await vault.#open()
     return vault
@@ -84,7 +93,7 @@ export class TestVault {
       keyProvider: fileKeyProvider(join(this.folder.path, 'master.key')),
       clock: () => this.now,
       log: { error: note('error'), info: note('info'), debug: note('debug') },
-      headerPrefix: 'svc',
+      settings: { headerPrefix: 'svc', idempotencyStrict: false, rateLimit: undefined, ...this.settings },
     })
     const { port } = await this.service.listen({ host: '127.0.0.1', port: 0 })
     this.baseUrl = `http://127.0.0.1:${port}`

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { KeyRow, TermRow, TokenRow } from '../rows.ts'
-import type { Conflict, CounterMove, Effect, GuardedChange } from '../write-set.ts'
+import type { Conflict, Effect, GuardedChange } from '../write-set.ts'
+import { counterMover } from './counter-mover.ts'
+import { type EffectAppliers, grantEffects } from './grant-effects.ts'
 
 type ChangeOf<C extends { kind: string }, K extends C['kind']> = Extract<C, { kind: K }>
 
@@ -11,7 +13,7 @@ type Guards = {
     change: ChangeOf<GuardedChange, K>,
   ) => Conflict | undefined
 }
-type Effects = { readonly [K in Effect['kind']]: (tenant: number, effect: ChangeOf<Effect, K>) => void }
+type Effects = EffectAppliers<Effect['kind']>
 
 export type ApplyChanges = {
   guarded(tenant: number, change: GuardedChange): Conflict | undefined
@@ -22,7 +24,7 @@ export type ApplyChanges = {
 export const changeApplier = (database: DatabaseSync): ApplyChanges => {
   const insertToken = database.prepare(
     `INSERT INTO tokens (tenant, token_id, type, version, created_at, created_by, modified_at, modified_by,
-       expires_at, transient_until, sealed) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+       expires_at, transient_until, active_month, sealed) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
   )
   const updateToken = database.prepare(
     `UPDATE tokens SET version = ?, modified_at = ?, modified_by = ?, expires_at = ?, transient_until = ?, sealed = ?
@@ -53,6 +55,20 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
   const insertTenantKey = database.prepare(
     'INSERT INTO tenant_keys (tenant, purpose, version, wrapped) VALUES (?,?,?,?) ON CONFLICT DO NOTHING',
   )
+  const reviseTenant = database.prepare(
+    'UPDATE tenants SET revision = revision + 1 WHERE tenant = ? AND revision = ?',
+  )
+  const advanceEpoch = database.prepare('UPDATE grants_epoch SET epoch = epoch + 1')
+  const keepResult = database.prepare(
+    `INSERT INTO results (tenant, hash, expires_at, sealed) VALUES (?,?,?,?)
+     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, sealed = excluded.sealed
+       WHERE expires_at <= ?`,
+  )
+  const markActive = database.prepare(
+    'UPDATE tokens SET active_month = ? WHERE tenant = ? AND token_id = ? AND active_month < ?',
+  )
+  const moveCounter = counterMover(database)
+  const grants = grantEffects(database)
 
   const when = (changed: { changes: number | bigint }, conflict: Conflict): Conflict | undefined =>
     changed.changes === 0 ? conflict : undefined
@@ -69,6 +85,7 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       row.modifiedBy,
       row.expiresAt,
       row.transientUntil,
+      row.activeMonth,
       row.sealed,
     ] as const
   const keyValues = (tenant: number, row: KeyRow) => [tenant, row.purpose, row.version, row.wrapped] as const
@@ -104,6 +121,13 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
         'matchTaken',
       ),
     insertTenantKey: (tenant, { row }) => when(insertTenantKey.run(...keyValues(tenant, row)), 'keyExists'),
+    reviseTenant: (tenant, { ifRevision }) => {
+      const conflict = when(reviseTenant.run(tenant, ifRevision), 'tenantRevised')
+      if (conflict === undefined) advanceEpoch.run()
+      return conflict
+    },
+    keepResult: (tenant, { row, now }) =>
+      when(keepResult.run(tenant, row.hash, row.expiresAt, row.sealed, now), 'resultKept'),
   }
 
   const effects: Effects = {
@@ -124,6 +148,12 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     dropTransient: (tenant, { tokenId, field }) => {
       dropTransient.run(tenant, tokenId, field)
     },
+    markActive: (tenant, { ids, month, counter }) => {
+      let changed = 0
+      for (const id of ids) changed += Number(markActive.run(month, tenant, id, month).changes)
+      if (changed > 0) moveCounter(tenant, { name: counter, by: changed })
+    },
+    ...grants,
   }
 
   // The tables are complete by their types; only the pairing of a kind with its change is lost in the look-up.
@@ -135,15 +165,5 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       ),
     effect: (tenant, effect) =>
       (effects[effect.kind] as (tenant: number, effect: Effect) => void)(tenant, effect),
-  }
-}
-
-export const counterMover = (database: DatabaseSync): ((tenant: number, move: CounterMove) => void) => {
-  const move = database.prepare(
-    `INSERT INTO counters (tenant, name, value, at) VALUES (?,?,?,?)
-     ON CONFLICT DO UPDATE SET value = value + excluded.value, at = coalesce(max(at, excluded.at), excluded.at, at)`,
-  )
-  return (tenant, { name, by, at }) => {
-    move.run(tenant, name, by, at ?? null)
   }
 }

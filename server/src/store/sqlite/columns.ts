@@ -4,6 +4,7 @@ import type {
   ApplicationRow,
   Counter,
   KeyRow,
+  ResultRow,
   TenantRow,
   TokenRow,
   TransientRow,
@@ -26,7 +27,7 @@ const bytes = (value: SQLOutputValue | undefined): Uint8Array =>
   value instanceof Uint8Array ? value : new Uint8Array(0)
 
 export const tokenColumns =
-  'k.tenant, k.token_id, k.type, k.version, k.created_at, k.created_by, k.modified_at, k.modified_by, k.expires_at, k.transient_until, k.sealed'
+  'k.tenant, k.token_id, k.type, k.version, k.created_at, k.created_by, k.modified_at, k.modified_by, k.expires_at, k.transient_until, k.active_month, k.sealed'
 
 export const tokenRow = (row: Columns): TokenRow => ({
   tenant: integer(row.tenant),
@@ -39,6 +40,7 @@ export const tokenRow = (row: Columns): TokenRow => ({
   modifiedBy: optionalText(row.modified_by),
   expiresAt: optionalInteger(row.expires_at),
   transientUntil: optionalInteger(row.transient_until),
+  activeMonth: integer(row.active_month),
   sealed: bytes(row.sealed),
 })
 
@@ -53,6 +55,7 @@ export const transientRow = (row: Columns): TransientRow => ({
 export const tenantRow = (row: Columns): TenantRow => ({
   tenant: integer(row.tenant),
   id: text(row.tenant_id),
+  revision: integer(row.revision),
   sealed: bytes(row.sealed),
 })
 
@@ -67,6 +70,15 @@ export const apiKeyRow = (row: Columns): ApiKeyRow => ({
   id: text(row.key_id),
   applicationId: text(row.application_id),
   hash: bytes(row.hash),
+  expiresAt: optionalInteger(row.expires_at),
+  lastUsedAt: optionalInteger(row.last_used_at),
+  sealed: bytes(row.sealed),
+})
+
+export const resultRow = (row: Columns): ResultRow => ({
+  tenant: integer(row.tenant),
+  hash: bytes(row.hash),
+  expiresAt: integer(row.expires_at),
   sealed: bytes(row.sealed),
 })
 

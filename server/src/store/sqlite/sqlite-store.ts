@@ -1,7 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
 import { type Store, StoreUnavailableError } from '../port.ts'
 import * as columns from './columns.ts'
+import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
+import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { statementCache } from './statement-cache.ts'
 import { indexQuery } from './token-query.ts'
 import { SqliteWriter } from './writer.ts'
@@ -24,7 +26,9 @@ export const openSqlite = ({ path }: { path: string }): Store => {
   const getToken = database.prepare(
     `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`,
   )
-  const findApiKey = database.prepare('SELECT * FROM api_keys WHERE hash = ?')
+  const findApiKey = database.prepare(
+    'SELECT * FROM api_keys WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)',
+  )
 
   /** Reads answer at once here; what fails is told as unavailable storage, not as a driver's error. */
   const read = async <T>(query: () => T): Promise<T> => {
@@ -145,6 +149,28 @@ export const openSqlite = ({ path }: { path: string }): Store => {
         ),
       ),
 
+    getResult: (tenant, hash, now) =>
+      read(() => {
+        const row = prepared('SELECT * FROM results WHERE tenant = ? AND hash = ? AND expires_at > ?').get(
+          tenant,
+          hash,
+          now,
+        )
+        return row && columns.resultRow(row)
+      }),
+
+    purgeResults: (now, limit) =>
+      transaction(() =>
+        Number(
+          prepared(
+            `DELETE FROM results WHERE rowid IN
+               (SELECT rowid FROM results WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+          ).run(now, limit).changes,
+        ),
+      ),
+
+    purgeDeadTenants: limit => transaction(() => purgeDeadTenants(prepared, limit)),
+
     shred: () =>
       read(() => {
         // Deleted bytes are zero in the newest page images; truncating the log removes the older images.
@@ -153,7 +179,7 @@ export const openSqlite = ({ path }: { path: string }): Store => {
 
     createTenant: ({ id, sealed, keys, applications, apiKeys }) =>
       transaction(() => {
-        const insertTenant = prepared('INSERT INTO tenants (tenant_id, sealed) VALUES (?,?)')
+        const insertTenant = prepared('INSERT INTO tenants (tenant_id, revision, sealed) VALUES (?,1,?)')
         const insertKey = prepared(
           'INSERT INTO tenant_keys (tenant, purpose, version, wrapped) VALUES (?,?,?,?)',
         )
@@ -161,12 +187,13 @@ export const openSqlite = ({ path }: { path: string }): Store => {
           'INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)',
         )
         const insertApiKey = prepared(
-          'INSERT INTO api_keys (hash, tenant, key_id, application_id, sealed) VALUES (?,?,?,?,?)',
+          'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,?,?)',
         )
         const tenant = Number(insertTenant.run(id, sealed).lastInsertRowid)
         for (const row of keys) insertKey.run(tenant, row.purpose, row.version, row.wrapped)
         for (const row of applications) insertApplication.run(tenant, row.id, row.sealed)
-        for (const row of apiKeys) insertApiKey.run(row.hash, tenant, row.id, row.applicationId, row.sealed)
+        for (const row of apiKeys)
+          insertApiKey.run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
         return tenant
       }),
 
@@ -195,9 +222,27 @@ export const openSqlite = ({ path }: { path: string }): Store => {
         return row && columns.applicationRow(row)
       }),
 
-    findApiKey: hash =>
+    listApplications: tenant =>
+      read(() =>
+        prepared('SELECT * FROM applications WHERE tenant = ?').all(tenant).map(columns.applicationRow),
+      ),
+
+    listApiKeys: tenant =>
+      read(() => prepared('SELECT * FROM api_keys WHERE tenant = ?').all(tenant).map(columns.apiKeyRow)),
+
+    noteKeyUse: uses =>
+      transaction(() => {
+        const note = prepared(
+          'UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE hash = ?',
+        )
+        for (const { hash, at } of uses) note.run(at, hash)
+      }),
+
+    grantsEpoch: grantsEpoch(database),
+
+    findApiKey: (hash, now) =>
       read(() => {
-        const row = findApiKey.get(hash)
+        const row = findApiKey.get(hash, now)
         return row && columns.apiKeyRow(row)
       }),
 

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreUnavailableError } from '../port.ts'
 import type { Conflict, CounterMove, Outcome, WriteSet } from '../write-set.ts'
-import { changeApplier, counterMover } from './apply-change.ts'
+import { changeApplier } from './apply-change.ts'
+import { counterMover } from './counter-mover.ts'
 
 type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
 

@@ -21,8 +21,21 @@ export const vault: Migration = {
     CREATE TABLE tenants (
       tenant INTEGER PRIMARY KEY AUTOINCREMENT,
       tenant_id TEXT NOT NULL UNIQUE,
+      revision INTEGER NOT NULL,
       sealed BLOB NOT NULL
     );
+
+    -- Tenants that were deleted and whose tokens are still to be removed.
+    CREATE TABLE dead_tenants (
+      tenant INTEGER PRIMARY KEY
+    );
+
+    -- One row: grows whenever any grant changes, so that other processes drop what they remember.
+    CREATE TABLE grants_epoch (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      epoch INTEGER NOT NULL
+    );
+    INSERT INTO grants_epoch VALUES (1, 1);
 
     CREATE TABLE tenant_keys (
       tenant INTEGER NOT NULL,
@@ -44,6 +57,8 @@ export const vault: Migration = {
       tenant INTEGER NOT NULL,
       key_id TEXT NOT NULL,
       application_id TEXT NOT NULL,
+      expires_at INTEGER,
+      last_used_at INTEGER,
       sealed BLOB NOT NULL
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX api_keys_by_tenant ON api_keys (tenant, application_id, key_id);
@@ -59,6 +74,7 @@ export const vault: Migration = {
       modified_by TEXT,
       expires_at INTEGER,
       transient_until INTEGER,
+      active_month INTEGER NOT NULL,
       sealed BLOB NOT NULL,
       PRIMARY KEY (tenant, token_id)
     );
@@ -89,6 +105,15 @@ export const vault: Migration = {
       PRIMARY KEY (tenant, token_id, field)
     );
     CREATE INDEX transients_by_expiry ON transients (expires_at);
+
+    CREATE TABLE results (
+      tenant INTEGER NOT NULL,
+      hash BLOB NOT NULL,
+      expires_at INTEGER NOT NULL,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, hash)
+    );
+    CREATE INDEX results_by_expiry ON results (expires_at);
 
     CREATE TABLE counters (
       tenant INTEGER NOT NULL,

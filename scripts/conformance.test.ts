@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { conformance } from './conformance.ts'
+
+const requirements = `# Requirements
+
+## §4.5 Update token
+
+- **§4.5.1** It needs a permission.
+
+## C2 Errors
+
+- **C2.1** Errors are problems.
+- **C2.2** A 400 has a map.
+
+## C25 Cursor
+
+- **C25.1** A cursor is opaque.
+`
+const page = (text: string): string => conformance(requirements, [{ file: 'api/a.test.ts', text }])
+/** The page without its preamble. */
+const listOf = (text: string): string => page(text).split('## Open\n\n')[1] ?? ''
+
+test('a requirement lists the tests that cite it, a rule those that cite it whole, the rest is open', () => {
+  const text = `
+    test('C2.1 §4.5.1 one', () => {})
+    test('C2 whole', () => {})
+    const scenarios = [{ name: "C2.1, C25.1: two" }]
+  `
+  assert.equal(
+    listOf(text),
+    `- **C2** Errors: C2.2
+
+## §4.5 Update token
+
+- **§4.5.1** It needs a permission.
+  - C2.1 §4.5.1 one (\`api/a.test.ts\`)
+
+## C2 Errors
+
+As a whole:
+
+- C2 whole (\`api/a.test.ts\`)
+
+- **C2.1** Errors are problems.
+  - C2.1 §4.5.1 one (\`api/a.test.ts\`)
+  - C2.1, C25.1: two (\`api/a.test.ts\`)
+- **C2.2** A 400 has a map. **open**
+
+## C25 Cursor
+
+- **C25.1** A cursor is opaque.
+  - C2.1, C25.1: two (\`api/a.test.ts\`)
+`,
+  )
+})
+
+test('a rule of which nothing is cited is open as a whole; nothing open is said so', () => {
+  assert.match(listOf(''), /^- \*\*§4\.5\*\* Update token: all\n- \*\*C2\*\* Errors: all\n/)
+  assert.match(listOf("test('§4.5.1 C2.1 C2.2 C25.1 all', f)"), /^Nothing: every requirement has a test\.\n/)
+})
+
+const names: { literal: string; shown: string }[] = [
+  { literal: "'C2.1 plain'", shown: 'C2.1 plain' },
+  { literal: `"C2.1 with 'quotes'"`, shown: "C2.1 with 'quotes'" },
+  { literal: "'C2.1 it\\'s'", shown: "C2.1 it's" },
+  { literal: "'C2.1 a line\\nbreak'", shown: 'C2.1 a line\\\\nbreak' },
+  { literal: `\`C2.1 of \${stringify({ a: {} })}, \${x}\``, shown: 'C2.1 of …, …' },
+  { literal: "'C2.1 __proto__ <id> [2] *'", shown: 'C2.1 \\_\\_proto\\_\\_ \\<id\\> \\[2\\] \\*' },
+  { literal: "'C2.1 400 characters'", shown: 'C2.1 400 characters' },
+  { literal: "'C2.1'", shown: 'C2.1' },
+]
+for (const { literal, shown } of names)
+  test(`the name ${literal} is read and shown`, () =>
+    assert.ok(listOf(`test(${literal}, f)`).includes(`  - ${shown} (\`api/a.test.ts\`)\n`)))
+
+const notCited = [
+  "test('it answers as in C2.1', f)",
+  "test('RFC 8785 §4.5.1', f)",
+  "test.skip('C2.1 later', f)",
+  "test.todo(\n  'C2.1 later')",
+  '// C2.1 says so',
+  "const code = 'C2a'",
+]
+for (const text of notCited)
+  test(`no requirement is closed by ${JSON.stringify(text)}`, () => assert.equal(page(text), page('')))
+
+test('a name in a loop over engines stands there once', () => {
+  const twice = "test('C2.1 one', f)\ntest('C2.1 one', f)"
+  assert.equal(listOf(twice).split('C2.1 one').length, 2)
+})
+
+for (const id of ['C2.3', 'C3', '§4', '§4.5.10', 'C250'])
+  test(`the unknown id ${id} fails with the file and the name of the test`, () => {
+    assert.throws(() => page(`test('C2.1 ${id} gone', f)`), {
+      message: `api/a.test.ts: "C2.1 ${id} gone" cites ${id}, which is no requirement`,
+    })
+  })
+
+const malformed = [
+  '- **C2.1** Again.',
+  '- **C2.3** In the wrong place.',
+  '## C2 Again',
+  '- A sentence without an id.',
+]
+for (const line of malformed)
+  test(`requirements cannot hold ${JSON.stringify(line)} below C25`, () => {
+    assert.throws(() => conformance(`${requirements}${line}\n`, []), /^Error: docs\/requirements\.md has/)
+  })

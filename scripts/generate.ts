@@ -1,0 +1,47 @@
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openApi } from '../server/src/contract/openapi.ts'
+import { conformance } from './conformance.ts'
+
+const root = join(import.meta.dirname, '..')
+const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+const readIfThere = (file: string): string | undefined => {
+  try {
+    return read(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const testSources = () =>
+  globSync('server/test/**/*.test.ts', { cwd: root })
+    .map(file => file.replaceAll('\\', '/'))
+    .sort()
+    .map(file => ({ file, text: read(file) }))
+
+/** Every file that is made from others; all are committed, so that a change of the interface shows in review. */
+const generated: Record<string, () => string> = {
+  'docs/conformance.md': () => conformance(read('docs/requirements.md'), testSources()),
+  'docs/openapi.json': () => `${JSON.stringify(openApi(), null, 2)}\n`,
+}
+
+const check = process.argv.includes('--check')
+for (const [file, make] of Object.entries(generated)) {
+  let text: string
+  try {
+    text = make()
+  } catch (error) {
+    process.stderr.write(`${file} cannot be generated:\n${error instanceof Error ? error.message : error}\n`)
+    process.exitCode = 1
+    continue
+  }
+  if (text === readIfThere(file)) continue
+  if (check) {
+    process.stderr.write(`${file} is stale: run \`npm run generate\` and commit it\n`)
+    process.exitCode = 1
+  } else {
+    writeFileSync(join(root, file), text)
+    process.stdout.write(`${file} written\n`)
+  }
+}

@@ -1,0 +1,94 @@
+import { type Static, Type } from 'typebox'
+import { limits } from '../domain/limits.ts'
+import { permissionsByType } from '../domain/permissions.ts'
+import { anyJson, body, choice, nullableText, text, textList } from './schema.ts'
+
+const name = text({ min: 1, max: limits.nameCharactersMax })
+const permissions = textList({ items: text(), max: 50 })
+const applicationType = choice(Object.keys(permissionsByType) as (keyof typeof permissionsByType)[])
+const transform = choice(['reveal', 'mask', 'redact'])
+
+/** C28; which permissions and containers are allowed is decided by the domain. */
+const RuleFields = body({
+  description: Type.Optional(nullableText({ max: limits.nameCharactersMax })),
+  priority: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  container: text({ max: limits.containerCharactersMax }),
+  transform,
+  permissions,
+})
+
+export const CreateApplication = body({
+  name,
+  type: applicationType,
+  permissions: Type.Optional(permissions),
+  rules: Type.Optional(Type.Array(RuleFields, { maxItems: limits.rulesPerApplication })),
+})
+export type CreateApplication = Static<typeof CreateApplication>
+
+export const UpdateApplication = body({
+  name,
+  type: Type.Optional(applicationType),
+  permissions: Type.Optional(permissions),
+  rules: Type.Optional(Type.Array(RuleFields, { maxItems: limits.rulesPerApplication })),
+})
+export type UpdateApplication = Static<typeof UpdateApplication>
+
+export const CreateApiKey = body({ expires_at: Type.Optional(text()) })
+export type CreateApiKey = Static<typeof CreateApiKey>
+
+export const ExplainAccess = body({
+  permission: text(),
+  containers: Type.Optional(
+    textList({ items: text({ max: limits.containerCharactersMax }), min: 1, max: limits.containersPerToken }),
+  ),
+  type: Type.Optional(text({ max: limits.typeCharactersMax })),
+})
+export type ExplainAccess = Static<typeof ExplainAccess>
+
+const authorship = {
+  created_by: Type.String({ format: 'uuid' }),
+  created_at: Type.String({ format: 'date-time' }),
+  modified_by: Type.Optional(Type.String({ format: 'uuid' })),
+  modified_at: Type.Optional(Type.String({ format: 'date-time' })),
+}
+
+export const Application = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  tenant_id: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  type: Type.String(),
+  key: Type.Optional(Type.String({ description: 'Shown once, when it is made.' })),
+  permissions: Type.Optional(Type.Array(Type.String())),
+  rules: Type.Optional(Type.Array(RuleFields)),
+  ...authorship,
+})
+
+export const ApplicationPage = Type.Object({ pagination: anyJson(), data: Type.Array(Application) })
+
+export const ApiKey = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  key: Type.Optional(Type.String({ description: 'Shown once, when it is made.' })),
+  expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+  last_used_at: Type.Optional(Type.String({ format: 'date-time' })),
+  created_by: Type.String({ format: 'uuid' }),
+  created_at: Type.String({ format: 'date-time' }),
+})
+
+export const PermissionEntry = Type.Object({
+  type: Type.String(),
+  description: Type.String(),
+  application_types: Type.Array(Type.String()),
+})
+
+export const Explanation = Type.Object({
+  outcome: Type.String(),
+  reason: Type.String(),
+  containers: Type.Array(
+    Type.Object({
+      container: Type.String(),
+      outcome: Type.String(),
+      reason: Type.String(),
+      rule: Type.Optional(RuleFields),
+    }),
+  ),
+})

@@ -1,0 +1,19 @@
+import { TamperedError } from '../domain/errors.ts'
+import { openWith, sealWith } from './data-seal.ts'
+import type { TenantKeys } from './keys.ts'
+
+type ResultColumns = { readonly hash: Uint8Array; readonly expiresAt: number }
+
+const context = (tenantId: string, { hash, expiresAt }: ResultColumns): string =>
+  JSON.stringify(['result', tenantId, Buffer.from(hash).toString('hex'), expiresAt])
+
+/** Kept answers to idempotent requests are sealed like the tokens that they show. */
+export const sealResult = (keys: TenantKeys, row: ResultColumns, text: string): Buffer =>
+  sealWith(keys, context(keys.tenantId, row), text)
+
+export const openResult = (keys: TenantKeys, row: ResultColumns & { sealed: Uint8Array }): Buffer => {
+  const plaintext = openWith(keys, context(keys.tenantId, row), row.sealed)
+  if (plaintext === undefined)
+    throw new TamperedError({ kind: 'kept answer', id: 'of a request', tenantId: keys.tenantId })
+  return plaintext
+}

@@ -1,0 +1,89 @@
+import { decidingRule, holds, transformFor } from './access.ts'
+import type { Application, Rule, Transform } from './application.ts'
+import type { Permission } from './permissions.ts'
+
+/** What happens to one container, and which rule says so. */
+export type ContainerExplanation = {
+  readonly container: string
+  readonly outcome: Transform | 'none'
+  readonly reason: string
+  readonly rule?: Rule
+}
+
+export type AccessExplanation = {
+  readonly outcome: Transform | 'allowed' | 'refused'
+  readonly reason: string
+  readonly containers: readonly ContainerExplanation[]
+}
+
+const reading: readonly Permission[] = ['token:read', 'token:search']
+
+/** "Why was I denied?": the decision of access.ts, told step by step. */
+export const explainAccess = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): AccessExplanation => {
+  const explained = containers.map(container => explainContainer(application, permission, container))
+  return { ...conclude(application, permission, containers, explained), containers: explained }
+}
+
+const explainContainer = (
+  application: Application,
+  permission: Permission,
+  container: string,
+): ContainerExplanation => {
+  const rule = decidingRule(application, permission, container)
+  if (rule === undefined)
+    return { container, outcome: 'none', reason: `no rule covers ${container} and holds ${permission}` }
+  if (application.rules.length === 0)
+    return {
+      container,
+      outcome: rule.transform,
+      reason: `the application holds ${permission} flat: every container, transform mask`,
+    }
+  return {
+    container,
+    outcome: rule.transform,
+    reason: `the rule of priority ${rule.priority} on ${rule.container} is the first that covers ${container} and holds ${permission}`,
+    rule,
+  }
+}
+
+const conclude = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+  explained: readonly ContainerExplanation[],
+): Omit<AccessExplanation, 'containers'> => {
+  if (!holds(application, permission))
+    return { outcome: 'refused', reason: `403: the application holds ${permission} nowhere` }
+  const uncovered = explained.filter(({ outcome }) => outcome === 'none').map(({ container }) => container)
+  const transform = transformFor(application, permission, containers)
+  if (reading.includes(permission)) {
+    if (transform === undefined)
+      return {
+        outcome: 'refused',
+        reason: '404, and absent from lists: no rule covers any of the containers',
+      }
+    if (uncovered.length > 0)
+      return {
+        outcome: 'redact',
+        reason: `a container without a rule counts as redact: ${uncovered.join(', ')}`,
+      }
+    return { outcome: transform, reason: 'the least revealing of the containers decides' }
+  }
+  if (uncovered.length === 0)
+    return {
+      outcome: 'allowed',
+      reason: `a rule holds ${permission} on every container; answers show ${transform}`,
+    }
+  const isCreate = permission === 'token:create'
+  return {
+    outcome: 'refused',
+    reason:
+      transform === undefined && !isCreate
+        ? '404: no rule covers any of the containers'
+        : `403: a write needs a rule for every container; none covers ${uncovered.join(', ')}`,
+  }
+}

@@ -1,0 +1,67 @@
+import { invalid, VaultError } from '../domain/errors.ts'
+import { limits } from '../domain/limits.ts'
+import {
+  findResult,
+  type IdempotentRequest,
+  keepingResults,
+  requestHash,
+  requestInFlight,
+} from '../operations/idempotency.ts'
+import type { Caller, Vault } from '../operations/vault.ts'
+import type { Answer } from './handlers.ts'
+
+/** §4.11, C33: one mechanism for every endpoint that changes something. */
+export type Idempotency = {
+  readonly header: string
+  /** Runs the request, or answers with what the first request with its key was answered. */
+  once(
+    caller: Caller,
+    request: Omit<IdempotentRequest, 'body'> & { readonly body: Uint8Array | undefined },
+    run: (caller: Caller) => Promise<Answer>,
+  ): Promise<{ replayed: boolean; answer: Answer }>
+}
+
+/**
+ * A key in flight is known to this process only: no lease is written, so a process that dies leaves none
+ * behind. Between processes the commit decides, as the kept answer is part of it.
+ */
+export const idempotency = (
+  vault: Vault,
+  options: { headerPrefix: string; strict: boolean },
+): Idempotency => {
+  const inFlight = new Set<string>()
+  return {
+    header: `${options.headerPrefix}-idempotency-key`,
+    once: async (caller, { body = new Uint8Array(0), ...rest }, run) => {
+      const request = { ...rest, body }
+      const hash = requestHash(caller, request)
+      const name = `${caller.tenantNumber}:${hash.toString('base64')}`
+      if (inFlight.has(name)) throw requestInFlight()
+      inFlight.add(name)
+      try {
+        const kept = await findResult(vault, caller, hash, request)
+        if (kept === undefined)
+          return { replayed: false, answer: await run(keepingResults(vault, caller, hash, request)) }
+        if (options.strict && !kept.sameBody) throw new VaultError('idempotencyMismatch')
+        return { replayed: true, answer: kept.answer }
+      } finally {
+        inFlight.delete(name)
+      }
+    },
+  }
+}
+
+const visibleAscii = /^[\x21-\x7e]+$/
+
+export const readIdempotencyKey = (sent: string | string[]): string => {
+  if (
+    typeof sent === 'string' &&
+    sent.length <= limits.idempotencyKeyCharactersMax &&
+    visibleAscii.test(sent)
+  )
+    return sent
+  throw invalid({
+    path: 'idempotency-key',
+    message: `must be 1 to ${limits.idempotencyKeyCharactersMax} visible ASCII characters`,
+  })
+}

@@ -1,0 +1,42 @@
+import type { CreateApiKey } from '../contract/application-schemas.ts'
+import type { ApiKeyGrant } from '../domain/application.ts'
+import { viewApiKey, withoutKey } from '../domain/application-view.ts'
+import { type Issue, invalid } from '../domain/errors.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { limits } from '../domain/limits.ts'
+import { readExpiry } from '../domain/token-definition.ts'
+import { makeApiKey } from './new-api-key.ts'
+import { applicationOf, isLive, requireOwnPermissions, reviseTenant } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** C29: a further key beside those that live, so that keys can be exchanged with no gap. */
+export const createApiKey = (
+  vault: Vault,
+  caller: Caller,
+  applicationId: string,
+  body: CreateApiKey,
+): Promise<JsonObject> => {
+  const now = vault.clock()
+  const issues: Issue[] = []
+  const expiry =
+    body.expires_at === undefined ? undefined : readExpiry(body.expires_at, 'expires_at', now, issues)
+  if (issues.length > 0) throw invalid(...issues)
+  return reviseTenant(vault, caller, grants => {
+    const application = applicationOf(grants, applicationId)
+    requireOwnPermissions(caller, application)
+    const living = grants.apiKeys.filter(key => key.row.applicationId === applicationId && isLive(key, now))
+    if (living.length >= limits.liveKeysPerApplication)
+      throw invalid({
+        path: '$',
+        message: `the application has ${limits.liveKeysPerApplication} live keys already; delete one first`,
+      })
+    const grant: ApiKeyGrant = {
+      createdBy: caller.application.id,
+      createdAt: now,
+      ...(expiry && { expiry }),
+    }
+    const key = makeApiKey(vault.vaultKeys, application, grant)
+    const answer = { ...viewApiKey(key.row.id, grant, null), key: key.text }
+    return { effects: [{ kind: 'putApiKey', row: key.row }], answer, kept: withoutKey(answer) }
+  })
+}

@@ -1,0 +1,45 @@
+import type { CreateApplication } from '../contract/application-schemas.ts'
+import { newUuid } from '../crypto/random.ts'
+import type { Application } from '../domain/application.ts'
+import { readGrants } from '../domain/application-definition.ts'
+import { viewApplication, withoutKey } from '../domain/application-view.ts'
+import { type Issue, invalid } from '../domain/errors.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { sealApplication } from './grants.ts'
+import { makeApiKey } from './new-api-key.ts'
+import { requireOwnPermissions, reviseTenant } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** C29: the application with its first key, whose text is in this answer and nowhere else. */
+export const createApplication = (
+  vault: Vault,
+  caller: Caller,
+  body: CreateApplication,
+): Promise<JsonObject> => {
+  const issues: Issue[] = []
+  const granted = readGrants(body.type, body, issues)
+  if (issues.length > 0) throw invalid(...issues)
+  requireOwnPermissions(caller, { type: body.type, permissions: granted.permissions })
+  return reviseTenant(vault, caller, ({ tenant }) => {
+    const now = vault.clock()
+    const application: Application = {
+      id: newUuid(),
+      tenantId: tenant.id,
+      name: body.name,
+      type: body.type,
+      ...granted,
+      createdBy: caller.application.id,
+      createdAt: now,
+    }
+    const key = makeApiKey(vault.vaultKeys, application, { createdBy: caller.application.id, createdAt: now })
+    const answer = { ...viewApplication(application), key: key.text }
+    return {
+      effects: [
+        { kind: 'putApplication', id: application.id, sealed: sealApplication(vault.vaultKeys, application) },
+        { kind: 'putApiKey', row: key.row },
+      ],
+      answer,
+      kept: withoutKey(answer),
+    }
+  })
+}

@@ -1,0 +1,20 @@
+import { VaultError } from '../domain/errors.ts'
+import { applicationOf, requireManagementKey, reviseTenant } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** C29: the key answers 401 from now on. */
+export const deleteApiKey = async (
+  vault: Vault,
+  caller: Caller,
+  applicationId: string,
+  id: string,
+): Promise<void> => {
+  await reviseTenant(vault, caller, grants => {
+    applicationOf(grants, applicationId)
+    const isThis = ({ row }: (typeof grants.apiKeys)[number]): boolean =>
+      row.id === id && row.applicationId === applicationId
+    if (!grants.apiKeys.some(isThis)) throw new VaultError('notFound')
+    requireManagementKey(grants, isThis, vault.clock())
+    return { effects: [{ kind: 'deleteApiKey', applicationId, id }], answer: null }
+  })
+}

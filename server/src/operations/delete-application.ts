@@ -1,0 +1,11 @@
+import { applicationOf, requireManagementKey, reviseTenant } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** C29: the application and its keys are gone at once. */
+export const deleteApplication = async (vault: Vault, caller: Caller, id: string): Promise<void> => {
+  await reviseTenant(vault, caller, grants => {
+    applicationOf(grants, id)
+    requireManagementKey(grants, ({ row }) => row.applicationId === id, vault.clock())
+    return { effects: [{ kind: 'deleteApplication', id }], answer: null }
+  })
+}

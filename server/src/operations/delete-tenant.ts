@@ -1,0 +1,8 @@
+import { reviseTenant } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** §4.9, C31: its keys are destroyed and its API keys dead once this returns; the rows go in the background. */
+export const deleteTenant = async (vault: Vault, caller: Caller): Promise<void> => {
+  await reviseTenant(vault, caller, () => ({ effects: [{ kind: 'deleteTenant' }], answer: null }))
+  vault.tenantKeys.forget(caller.tenantNumber)
+}

@@ -1,0 +1,10 @@
+import { viewApplication } from '../domain/application-view.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { applicationOf, loadGrants } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** C29 */
+export const getApplication = async (vault: Vault, caller: Caller, id: string): Promise<JsonObject> => {
+  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  return viewApplication(applicationOf(grants, id))
+}

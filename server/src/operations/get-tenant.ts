@@ -1,0 +1,10 @@
+import type { JsonObject } from '../domain/json.ts'
+import { viewTenant } from '../domain/tenant-view.ts'
+import { loadGrants } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** §4.7 */
+export const getTenant = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
+  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  return viewTenant(grants.tenant)
+}

@@ -1,0 +1,36 @@
+import { formatInstant } from '../domain/instant.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { monthOf } from '../domain/month.ts'
+import { tokenTypes } from '../domain/token-types/registry.ts'
+import { activeCounter, typeCounter } from './counters.ts'
+import { loadGrants } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** §4.10, C32: kept counters only, so a million tokens do not make it slower. */
+export const getUsage = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
+  const now = vault.clock()
+  await vault.activity.flush()
+  const types = [...tokenTypes.keys()]
+  const month = activeCounter(monthOf(now))
+  const [{ grants }, counters, expired] = await Promise.all([
+    loadGrants(vault, caller.tenantNumber),
+    vault.store.readCounters(caller.tenantNumber, [...types.map(typeCounter), month]),
+    vault.store.countExpired(caller.tenantNumber, now),
+  ])
+  const metrics: JsonObject = {}
+  for (const type of types) {
+    const counter = counters.find(({ name }) => name === typeCounter(type))
+    if (counter === undefined) continue
+    metrics[type] = {
+      count: counter.value - (expired.get(type) ?? 0),
+      ...(counter.at !== null && { last_created_at: formatInstant(counter.at) }),
+    }
+  }
+  return {
+    token_report: {
+      metrics_by_type: metrics,
+      included_monthly_active_tokens: grants.tenant.includedMonthlyActiveTokens,
+      monthly_active_tokens: counters.find(({ name }) => name === month)?.value ?? 0,
+    },
+  }
+}

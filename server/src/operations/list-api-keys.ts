@@ -1,0 +1,14 @@
+import { viewApiKey } from '../domain/application-view.ts'
+import type { Json } from '../domain/json.ts'
+import { applicationOf, loadGrants } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** C29: oldest first, without their texts. */
+export const listApiKeys = async (vault: Vault, caller: Caller, applicationId: string): Promise<Json> => {
+  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  applicationOf(grants, applicationId)
+  return grants.apiKeys
+    .filter(({ row }) => row.applicationId === applicationId)
+    .sort((a, b) => a.grant.createdAt - b.grant.createdAt || (a.row.id < b.row.id ? -1 : 1))
+    .map(({ row, grant }) => viewApiKey(row.id, grant, row.lastUsedAt))
+}

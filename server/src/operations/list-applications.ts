@@ -1,0 +1,24 @@
+import type { Page } from '../contract/page-query.ts'
+import { viewApplication } from '../domain/application-view.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { loadGrants } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** C29: newest first. A tenant has few applications; all of them are read. */
+export const listApplications = async (
+  vault: Vault,
+  caller: Caller,
+  { page, size }: Page,
+): Promise<JsonObject> => {
+  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  const sorted = [...grants.applications].sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
+  return {
+    pagination: {
+      total_items: sorted.length,
+      page_number: page,
+      page_size: size,
+      total_pages: Math.ceil(sorted.length / size),
+    },
+    data: sorted.slice((page - 1) * size, page * size).map(viewApplication),
+  }
+}

@@ -1,0 +1,39 @@
+import type { UpdateApplication } from '../contract/application-schemas.ts'
+import type { Application } from '../domain/application.ts'
+import { readGrants } from '../domain/application-definition.ts'
+import { viewApplication } from '../domain/application-view.ts'
+import { type Issue, invalid } from '../domain/errors.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { sealApplication } from './grants.ts'
+import { applicationOf, requireOwnPermissions, reviseTenant } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** C29: the name is replaced; permissions or rules are replaced where either is given, else they stay. */
+export const updateApplication = (
+  vault: Vault,
+  caller: Caller,
+  id: string,
+  body: UpdateApplication,
+): Promise<JsonObject> =>
+  reviseTenant(vault, caller, grants => {
+    const application = applicationOf(grants, id)
+    const issues: Issue[] = []
+    if (body.type !== undefined && body.type !== application.type)
+      issues.push({ path: 'type', message: 'cannot be changed' })
+    const isGranting = body.permissions !== undefined || body.rules !== undefined
+    const granted = isGranting ? readGrants(application.type, body, issues) : application
+    if (issues.length > 0) throw invalid(...issues)
+    requireOwnPermissions(caller, { type: application.type, permissions: granted.permissions })
+    const updated: Application = {
+      ...application,
+      name: body.name,
+      permissions: granted.permissions,
+      rules: granted.rules,
+      modifiedBy: caller.application.id,
+      modifiedAt: vault.clock(),
+    }
+    return {
+      effects: [{ kind: 'putApplication', id, sealed: sealApplication(vault.vaultKeys, updated) }],
+      answer: viewApplication(updated),
+    }
+  })

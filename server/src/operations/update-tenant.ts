@@ -1,0 +1,29 @@
+import type { UpdateTenant } from '../contract/tenant-schemas.ts'
+import type { Tenant } from '../domain/application.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { viewTenant } from '../domain/tenant-view.ts'
+import { sealTenant } from './grants.ts'
+import { reviseTenant } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** §4.8, C31: settings that are left out stay as they are. */
+export const updateTenant = (vault: Vault, caller: Caller, body: UpdateTenant): Promise<JsonObject> =>
+  reviseTenant(vault, caller, ({ tenant }) => {
+    const updated: Tenant = {
+      ...tenant,
+      name: body.name,
+      settings: {
+        fingerprintTokens: flag(body.settings?.fingerprint_tokens) ?? tenant.settings.fingerprintTokens,
+        deduplicateTokens: flag(body.settings?.deduplicate_tokens) ?? tenant.settings.deduplicateTokens,
+      },
+      modifiedBy: caller.application.id,
+      modifiedAt: vault.clock(),
+    }
+    return {
+      effects: [{ kind: 'putTenant', sealed: sealTenant(vault.vaultKeys, updated) }],
+      answer: viewTenant(updated),
+    }
+  })
+
+const flag = (value: 'true' | 'false' | boolean | undefined): boolean | undefined =>
+  value === undefined ? undefined : value === true || value === 'true'

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { layeringComplaints, type Sources } from './rig/layering.ts'
+
+const readSources = (): Sources => {
+  const root = join(import.meta.dirname, '../src')
+  const files = globSync('**/*.ts', { cwd: root }).map(file => file.replaceAll('\\', '/'))
+  return new Map(files.sort().map(file => [file, readFileSync(join(root, file), 'utf8')]))
+}
+
+test('DESIGN layers: imports of server/src point down, without cycles, and names say what is inside', () => {
+  const sources = readSources()
+  assert.ok(sources.has('domain/token.ts') && sources.has('cli/main.ts'))
+  assert.deepEqual(layeringComplaints(sources), [])
+})
+
+/** A small service in which all is well. */
+const sound = {
+  'domain/token.ts': "import { x } from './json.ts'",
+  'domain/json.ts': '',
+  'contract/endpoint.ts': "import type { T } from '../domain/token.ts'\nimport { Type } from 'typebox'",
+  'store/port.ts': "import type { T } from '../domain/token.ts'",
+  'crypto/aead.ts': "import { createHmac } from 'node:crypto'",
+  'operations/create.ts': "import {\n  type A,\n  b,\n} from '../store/port.ts'\nimport '../crypto/aead.ts'",
+  'jobs/clockwork.ts': "import { create } from '../operations/create.ts'",
+  'http/server.ts': "import fastify from 'fastify'\nimport { c } from '../contract/endpoint.ts'",
+  'service.ts': "import { s } from './http/server.ts'\nimport { j } from './jobs/clockwork.ts'",
+  'config.ts': 'export const port = process.env.PORT',
+  'cli/main.ts':
+    "import { s } from '../service.ts'\nconst config = await import('../config.ts')\nrun(process.env)",
+}
+
+test('DESIGN layers: a sound tree has no complaints', () => {
+  assert.deepEqual(layeringComplaints(new Map(Object.entries(sound))), [])
+})
+
+const wrong: { name: string; file: string; text: string; complaints: string[] }[] = [
+  {
+    name: 'an import that points up',
+    file: 'domain/new.ts',
+    text: "import { p } from '../store/port.ts'",
+    complaints: ['domain/new.ts imports store/port.ts, which points up'],
+  },
+  {
+    name: 'a type import that points up',
+    file: 'operations/new.ts',
+    text: "import type { S } from '../http/server.ts'",
+    complaints: ['operations/new.ts imports http/server.ts, which points up'],
+  },
+  {
+    name: 'a re-export over several lines that points up',
+    file: 'store/sqlite/new.ts',
+    text: "export {\n  create,\n  type Created,\n} from '../../operations/create.ts'",
+    complaints: ['store/sqlite/new.ts imports operations/create.ts, which points up'],
+  },
+  {
+    name: 'an import of an edge from below',
+    file: 'http/new.ts',
+    text: "import '../config.ts'",
+    complaints: ['http/new.ts imports config.ts, which points up'],
+  },
+  ...[
+    ['contract', 'store/port.ts'],
+    ['contract', 'crypto/aead.ts'],
+    ['store', 'crypto/aead.ts'],
+    ['crypto', 'contract/endpoint.ts'],
+    ['http', 'jobs/clockwork.ts'],
+    ['jobs', 'http/server.ts'],
+  ].map(([folder, target]) => ({
+    name: `an import from ${folder} sideways to ${target}`,
+    file: `${folder}/new.ts`,
+    text: `import { x } from '../${target}'`,
+    complaints: [`${folder}/new.ts imports ${target}, which points sideways`],
+  })),
+  {
+    name: 'dynamic imports and imports in types',
+    file: 'domain/new.ts',
+    text: "type P = import('../store/port.ts').Port\nconst later = () => import('../config.ts')",
+    complaints: [
+      'domain/new.ts imports store/port.ts, which points up',
+      'domain/new.ts imports config.ts, which points up',
+    ],
+  },
+  {
+    name: 'an import from outside',
+    file: 'cli/new.ts',
+    text: "import { TestVault } from '../../test/rig/test-vault.ts'",
+    complaints: ['cli/new.ts imports ../test/rig/test-vault.ts, which is not in server/src'],
+  },
+  {
+    name: 'a cycle inside a folder, through a type import',
+    file: 'domain/json.ts',
+    text: "import type { Token } from './token.ts'",
+    complaints: ['import cycle: domain/token.ts → domain/json.ts → domain/token.ts'],
+  },
+  {
+    name: 'a cycle between edges',
+    file: 'config.ts',
+    text: "import { main } from './cli/main.ts'",
+    complaints: ['import cycle: config.ts → cli/main.ts → config.ts'],
+  },
+  {
+    name: 'Fastify below http',
+    file: 'operations/new.ts',
+    text: "import type { FastifyRequest } from 'fastify'\nimport cors from '@fastify/cors'",
+    complaints: [
+      'operations/new.ts imports package fastify: only http and the edges know Fastify',
+      'operations/new.ts imports package @fastify/cors: only http and the edges know Fastify',
+    ],
+  },
+  ...[
+    'const port = process.env.PORT',
+    'const port = process\n  .env.PORT',
+    "process['env']",
+    'const { env } = process',
+  ].map(text => ({
+    name: `the environment read by ${JSON.stringify(text)}`,
+    file: 'service.ts',
+    text,
+    complaints: ['service.ts reads process.env: only cli and config.ts read the environment'],
+  })),
+  {
+    name: 'the environment imported',
+    file: 'http/new.ts',
+    text: "import { env } from 'node:process'",
+    complaints: ['http/new.ts imports package node:process: only cli and config.ts read the environment'],
+  },
+  ...['utils.ts', 'helpers.ts', 'common.ts', 'index.ts', 'Utils.ts'].map(name => ({
+    name: `a file named ${name}`,
+    file: `domain/${name}`,
+    text: '',
+    complaints: [`domain/${name}: "${name}" does not say what is inside`],
+  })),
+  {
+    name: 'a folder named common',
+    file: 'http/common/text.ts',
+    text: '',
+    complaints: ['http/common/text.ts: "common" does not say what is inside'],
+  },
+  {
+    name: 'a file in no layer',
+    file: 'services/new.ts',
+    text: '',
+    complaints: ['services/new.ts stands in no layer'],
+  },
+]
+for (const { name, file, text, complaints } of wrong)
+  test(`DESIGN layers: ${name} is noticed`, () => {
+    assert.deepEqual(layeringComplaints(new Map(Object.entries({ ...sound, [file]: text }))), complaints)
+  })

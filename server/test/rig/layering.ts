@@ -1,0 +1,102 @@
+import { posix } from 'node:path'
+
+/** Path inside server/src → text. */
+export type Sources = ReadonlyMap<string, string>
+
+/** From low to high. A file imports from its own folder and from lower lines, not from its neighbours on the line. */
+const layers: readonly (readonly string[])[] = [
+  ['domain'],
+  ['contract', 'store', 'crypto'],
+  ['operations'],
+  ['http', 'jobs'],
+]
+const edges = ['service.ts', 'config.ts', 'cli']
+const readersOfTheEnvironment = ['config.ts', 'cli']
+/** Names that say nothing about what is inside; `index` invites barrels. */
+const emptyNames = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'index'])
+
+/** Static, type-only and dynamic imports, re-exports, and `import('…')` in types. */
+const importPattern =
+  /^\s*(?:import|export)\b[^'"`;=]*?\bfrom\s*['"]([^'"]+)['"]|^\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm
+const environmentPattern = /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\s*\[|\}\s*=\s*process\b/
+
+type Import = { readonly file: string; readonly target: string }
+
+/** All that is wrong with the way the files hang together, one line each. */
+export const layeringComplaints = (sources: Sources): string[] => {
+  const imports = [...sources].flatMap(([file, text]) => readImports(file, text))
+  return [
+    ...[...sources.keys()].flatMap(nameComplaints),
+    ...imports.flatMap(directionComplaints(sources)),
+    ...imports.flatMap(packageComplaints),
+    ...[...sources].flatMap(([file, text]) => environmentComplaints(file, text)),
+    ...cycles(imports).map(cycle => `import cycle: ${cycle.join(' → ')}`),
+  ]
+}
+
+/** The imports of a file; a relative target as a path inside server/src, which starts with `../` where it leaves it. */
+const readImports = (file: string, text: string): Import[] =>
+  [...text.matchAll(importPattern)].map(([, from, bare, dynamic]) => {
+    const target = from ?? bare ?? dynamic ?? ''
+    return {
+      file,
+      target: isRelative(target) ? posix.join(posix.dirname(file), target) : `package ${target}`,
+    }
+  })
+
+const isRelative = (target: string): boolean => target.startsWith('.')
+const isPackage = (target: string): boolean => target.startsWith('package ')
+
+/** The folder at the top of server/src, or the file itself where it stands there. */
+const placeOf = (path: string): string => path.split('/')[0] ?? ''
+const isEdge = (path: string): boolean => edges.includes(placeOf(path))
+const heightOf = (path: string): number =>
+  isEdge(path) ? layers.length : layers.findIndex(layer => layer.includes(placeOf(path)))
+
+const nameComplaints = (file: string): string[] => {
+  const empty = file.split('/').find(part => emptyNames.has(part.replace(/\..*$/, '').toLowerCase()))
+  return [
+    ...(empty === undefined ? [] : [`${file}: "${empty}" does not say what is inside`]),
+    ...(heightOf(file) === -1 ? [`${file} stands in no layer`] : []),
+  ]
+}
+
+const directionComplaints =
+  (sources: Sources) =>
+  ({ file, target }: Import): string[] => {
+    if (isPackage(target)) return []
+    if (!sources.has(target)) return [`${file} imports ${target}, which is not in server/src`]
+    if (placeOf(file) === placeOf(target) || (isEdge(file) && isEdge(target))) return []
+    const climb = heightOf(target) - heightOf(file)
+    if (climb < 0) return []
+    return [`${file} imports ${target}, which points ${climb === 0 ? 'sideways' : 'up'}`]
+  }
+
+const packageComplaints = ({ file, target }: Import): string[] => {
+  if (/^package @?fastify\b/.test(target) && placeOf(file) !== 'http' && !isEdge(file))
+    return [`${file} imports ${target}: only http and the edges know Fastify`]
+  if (/^package (node:)?process$/.test(target) && !readersOfTheEnvironment.includes(placeOf(file)))
+    return [`${file} imports ${target}: only cli and config.ts read the environment`]
+  return []
+}
+
+const environmentComplaints = (file: string, text: string): string[] =>
+  environmentPattern.test(text) && !readersOfTheEnvironment.includes(placeOf(file))
+    ? [`${file} reads process.env: only cli and config.ts read the environment`]
+    : []
+
+/** One cycle for each import that closes one, as the files on the way round. */
+const cycles = (imports: readonly Import[]): string[][] => {
+  const targetsOf = Map.groupBy(imports, ({ file }) => file)
+  const found: string[][] = []
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file)
+    if (start !== -1) found.push([...path.slice(start), file])
+    if (start !== -1 || done.has(file)) return
+    for (const { target } of targetsOf.get(file) ?? []) visit(target, [...path, file])
+    done.add(file)
+  }
+  for (const file of targetsOf.keys()) visit(file, [])
+  return found
+}
