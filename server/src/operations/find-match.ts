@@ -10,7 +10,7 @@ export const findMatch = async (
   token: Token,
 ): Promise<Token | undefined> => {
   const row = await vault.store.oldestWithTerm(caller.tenantNumber, match, vault.clock())
-  if (row === undefined || row.id === token.id) return undefined
+  if (row === undefined) return undefined
   const [found] = await openTokens(vault, caller, [row])
   return found !== undefined && isSame(found, token) && !isExpired(found, vault.clock()) ? found : undefined
 }

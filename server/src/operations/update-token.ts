@@ -124,7 +124,7 @@ const matchToMake = async (
   const isNew = matchHash(caller, before)?.equals(match) !== true
   if (!isNew && patch.deduplicate_token === undefined) return undefined
   const other = await findMatch(vault, caller, match, after)
-  if (other !== undefined) return other
+  if (other !== undefined && other.id !== after.id) return other
   const holder = await vault.store.matchHolder(caller.tenantNumber, match)
   if (holder !== after.id) writes.claimMatch(match, after, holder)
   return undefined
