@@ -64,7 +64,9 @@ export const openSqlite = ({ path }: { path: string }): Store => {
     getTransients: (tenant, tokenIds) =>
       read(() =>
         prepared(
-          `SELECT * FROM transients WHERE tenant = ? AND token_id IN (${tokenIds.map(() => '?').join(',')})`,
+          `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.sealed
+           FROM transients t LEFT JOIN transient_slots s ON s.slot = t.slot
+           WHERE t.tenant = ? AND t.token_id IN (${tokenIds.map(() => '?').join(',')})`,
         )
           .all(tenant, ...tokenIds)
           .map(columns.transientRow),
