@@ -6,9 +6,14 @@ import { statementCache } from './statement-cache.ts'
 import { indexQuery } from './token-query.ts'
 import { SqliteWriter } from './writer.ts'
 
-/** The embedded engine: one file, one writer, durable at every commit. */
-export const openSqlite = ({ path }: { path: string }): Store => {
-  const database = new DatabaseSync(path, { timeout: 5_000 })
+const shredWaitMs = 100
+
+/**
+ * The embedded engine: one file, one writer, durable at every commit. `lockWaitMs` is how long a write waits
+ * for another process, such as the command line, to finish its own.
+ */
+export const openSqlite = ({ path, lockWaitMs = 5_000 }: { path: string; lockWaitMs?: number }): Store => {
+  const database = new DatabaseSync(path, { timeout: lockWaitMs })
   // secure_delete overwrites what is deleted (C11); temp_store keeps sorter spills off the disk.
   database.exec(`
     PRAGMA journal_mode = WAL;
@@ -44,7 +49,7 @@ export const openSqlite = ({ path }: { path: string }): Store => {
       database.exec('COMMIT')
       return result
     } catch (error) {
-      if (database.isTransaction) database.exec('ROLLBACK')
+      if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')
       throw new StoreUnavailableError('storage cannot be written', { cause: error })
     }
   }
@@ -150,7 +155,14 @@ export const openSqlite = ({ path }: { path: string }): Store => {
     shred: () =>
       read(() => {
         // Deleted bytes are zero in the newest page images; truncating the log removes the older images.
-        prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
+        // Requests wait meanwhile, so a long read of another process (a backup) is left to the next sweep.
+        database.exec(`PRAGMA busy_timeout = ${Math.min(lockWaitMs, shredWaitMs)}`)
+        try {
+          const { busy } = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
+          if (busy !== 0) throw new Error('the log cannot be truncated while another process reads')
+        } finally {
+          database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`)
+        }
       }),
 
     createTenant: ({ id, sealed, keys, applications, apiKeys }) =>

@@ -60,13 +60,20 @@ export class SqliteWriter {
   }
 
   #commitTogether(batch: Waiting[]): void {
+    try {
+      this.#database.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      // Storage is locked or gone, which is no set's own fault; one wait for the lock is enough for all.
+      for (const waiting of batch) waiting.reject(notStored(error))
+      return
+    }
     let outcomes: Outcome[]
     try {
-      outcomes = this.#transaction(batch.map(waiting => waiting.set))
+      outcomes = this.#applyAndCommit(batch.map(waiting => waiting.set))
     } catch (error) {
       // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
       if (batch.length > 1) for (const waiting of batch) this.#commitTogether([waiting])
-      else batch[0]?.reject(new StoreUnavailableError('the write was not stored', { cause: error }))
+      else batch[0]?.reject(notStored(error))
       return
     }
     batch.forEach((waiting, position) => {
@@ -74,8 +81,7 @@ export class SqliteWriter {
     })
   }
 
-  #transaction(sets: readonly WriteSet[]): Outcome[] {
-    this.#database.exec('BEGIN IMMEDIATE')
+  #applyAndCommit(sets: readonly WriteSet[]): Outcome[] {
     try {
       const living = new Map<number, boolean>()
       const counters = new CounterSums()
@@ -114,6 +120,9 @@ export class SqliteWriter {
     return undefined
   }
 }
+
+const notStored = (cause: unknown): StoreUnavailableError =>
+  new StoreUnavailableError('the write was not stored', { cause })
 
 /** Counter moves of a whole batch, summed: a thousand creates of one tenant move its counter once. */
 class CounterSums {
