@@ -24,15 +24,20 @@ export class BatchWriter {
   /** Returns after COMMIT has returned. */
   commit(sets: readonly WriteSet[]): BatchResult[] {
     try {
-      return this.#transaction(sets)
+      this.#database.exec('BEGIN IMMEDIATE')
+    } catch {
+      // Storage is locked or gone, which is no set's own fault; one wait for the lock is enough for all.
+      return sets.map(() => 'failed')
+    }
+    try {
+      return this.#applyAndCommit(sets)
     } catch {
       // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
       return sets.length === 1 ? ['failed'] : sets.flatMap(set => this.commit([set]))
     }
   }
 
-  #transaction(sets: readonly WriteSet[]): Outcome[] {
-    this.#database.exec('BEGIN IMMEDIATE')
+  #applyAndCommit(sets: readonly WriteSet[]): Outcome[] {
     try {
       const living = new Map<number, boolean>()
       const counters = new CounterSums()
