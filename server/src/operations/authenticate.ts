@@ -19,6 +19,7 @@ export const authenticate = (
 
 const lookUp = async (vault: Vault, hash: Buffer, name: string): Promise<Caller | undefined> => {
   const { store, vaultKeys } = vault
+  const epoch = store.grantsEpoch()
   const key = await store.findApiKey(hash, vault.clock())
   if (key === undefined) return undefined
   const [tenant, application] = await Promise.all([
@@ -37,6 +38,6 @@ const lookUp = async (vault: Vault, hash: Buffer, name: string): Promise<Caller 
     apiKey: { hash, expiresAt: key.expiresAt },
     commit: set => commitSet(store, set),
   }
-  vault.callers.set(name, caller)
+  vault.callers.set(name, caller, epoch)
   return caller
 }

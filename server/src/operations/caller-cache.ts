@@ -1,7 +1,8 @@
 /** Remembers callers by the hash of their key, and forgets all of them when any grant has changed. */
 export type CallerCache<T> = {
   get(keyName: string): T | undefined
-  set(keyName: string, caller: T): void
+  /** `asOf` is the epoch before the caller was read: one that was read across a change is not remembered. */
+  set(keyName: string, caller: T, asOf: number): void
   clear(): void
 }
 
@@ -22,8 +23,9 @@ export const callerCache = <T>(epoch: () => number): CallerCache<T> => {
       forgetIfChanged()
       return callers.get(keyName)
     },
-    set: (keyName, caller) => {
+    set: (keyName, caller, asOf) => {
       forgetIfChanged()
+      if (asOf !== seen) return
       if (callers.size >= callersMax) callers.clear()
       callers.set(keyName, caller)
     },
