@@ -50,6 +50,8 @@ export class BatchWriter {
         const conflict = lives ? this.#applySet(set) : 'tenantGone'
         if (conflict !== undefined) return { committed: false, conflict }
         for (const move of set.counters) counters.add(set.tenant, move)
+        // What follows in this very batch must find the tenant gone (C27).
+        if (set.effects.some(({ kind }) => kind === 'deleteTenant')) living.delete(set.tenant)
         return { committed: true }
       })
       counters.forEach(this.#move)
