@@ -1,5 +1,6 @@
 import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
+import { errorCode } from '../domain/log.ts'
 import type { Command } from './command.ts'
 import { print } from './print.ts'
 
@@ -10,7 +11,12 @@ export const masterKey: Command = {
   run: async ({ config }) => {
     if (config.masterKeyFile === undefined) print(false, undefined, newMasterKeyText())
     else {
-      createMasterKeyFile(config.masterKeyFile)
+      try {
+        createMasterKeyFile(config.masterKeyFile)
+      } catch (error) {
+        if (errorCode(error) !== 'EEXIST') throw error
+        throw new Error(`${config.masterKeyFile} exists and is not overwritten`)
+      }
       print(
         false,
         undefined,
