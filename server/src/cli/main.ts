@@ -72,9 +72,10 @@ const main = async (args: readonly string[]): Promise<number> => {
 const unknown = ([first = '', second = '']: readonly string[]): string => {
   const names = commands.map(({ name }) => name)
   const group = names.filter(name => name.startsWith(`${first} `))
-  const known = [...new Set([...names, ...names.map(name => name.split(' ')[0] ?? name)])]
-  const hint = suggest(`${first} ${second}`.trim(), names) || suggest(first, known)
-  if (hint === '' && group.length > 0) return `which one: ${group.join(', ')}?`
+  const firstWords = [...new Set(names.map(name => name.split(' ')[0] ?? name))]
+  const whole = suggest(`${first} ${second}`.trim(), names)
+  if (whole === '' && group.length > 0) return `which one: ${group.join(', ')}?`
+  const hint = whole || suggest(first, firstWords)
   return `there is no such command${hint}${hint === '' ? ';' : ''} see strongroom --help`
 }
 

@@ -10,9 +10,7 @@ export const surviveClosedOutput = (): void => {
     if (error.code !== 'EPIPE')
       process.stderr.write(`strongroom: standard output cannot be written: ${error.code}\n`)
   })
-  process.stderr.on('error', () => {
-    process.exitCode = 1
-  })
+  process.stderr.on('error', () => undefined)
 }
 
 /** Columns that line up. Names come from callers of the API: what a terminal would obey is not printed. */
