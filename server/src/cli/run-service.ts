@@ -8,8 +8,15 @@ import type { Store } from '../store/port.ts'
 import { baseUrl } from './edge.ts'
 import { readTls } from './tls.ts'
 
-export const makeLog = (config: Config): Log =>
-  pino({ level: config.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+export const makeLog = ({ logLevel }: Config): Log => {
+  const logger = pino({ level: logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  return {
+    isDebug: logger.isLevelEnabled('debug'),
+    error: (fields, message) => logger.error(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    debug: (fields, message) => logger.debug(fields, message),
+  }
+}
 
 type Hooks = {
   readonly stopOn: readonly NodeJS.Signals[]

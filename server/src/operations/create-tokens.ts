@@ -11,7 +11,7 @@ import { checkTokenId } from '../domain/token-id.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { matchHash, TokenWrites } from './token-writes.ts'
+import { matchOf, TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
@@ -65,9 +65,9 @@ const draft = async (
       createdAt: now,
       ...(fingerprint !== undefined && { fingerprint }),
     }
-    const match = isDeduplicated(caller, definition.deduplicate) ? matchHash(caller, token) : undefined
+    const match = isDeduplicated(caller, definition.deduplicate) ? matchOf(caller, token) : undefined
     if (match !== undefined) {
-      const name = match.toString('base64')
+      const name = Buffer.concat([match.term, match.tag]).toString('base64')
       const existing = inThisRequest.get(name) ?? (await findMatch(vault, caller, match, token))
       if (existing !== undefined) {
         created.push({ token: existing, deduplicated: true })

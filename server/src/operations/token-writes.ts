@@ -1,10 +1,10 @@
-import { indexHash } from '../crypto/index-hash.ts'
+import { fingerprintHash, indexHash } from '../crypto/index-hash.ts'
 import type { TenantKeys } from '../crypto/keys.ts'
 import { ancestors } from '../domain/containers.ts'
-import { containerTerm, indexTerms, matchTerm, type Term } from '../domain/index-terms.ts'
+import { containerTerm, indexTerms, matchTag, type Term } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
 import type { TermRow } from '../store/rows.ts'
-import type { CounterMove, Effect, GuardedChange, WriteSet } from '../store/write-set.ts'
+import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../store/write-set.ts'
 import {
   activeCounter,
   containerCounter,
@@ -18,10 +18,18 @@ export const hashTerm = ({ keys }: Pick<Writer, 'keys'>, { field, value }: Term)
   indexHash(keys, field, value)
 
 /** What deduplication meets on; undefined for a token that takes no part in it. */
-export const matchHash = (writer: Pick<Writer, 'keys'>, token: Token): Buffer | undefined => {
-  const term = matchTerm(token)
-  return term && hashTerm(writer, term)
+export const matchOf = ({ keys }: Pick<Writer, 'keys'>, token: Token): Match | undefined => {
+  const tagText = matchTag(token)
+  if (token.fingerprint === undefined || tagText === undefined) return undefined
+  const { term, tag } = fingerprintHash(keys, token.fingerprint, tagText)
+  return tag === null ? undefined : { term, tag }
 }
+
+export const sameMatch = (a: Match | undefined, b: Match | undefined): boolean =>
+  a !== undefined &&
+  b !== undefined &&
+  Buffer.compare(a.term, b.term) === 0 &&
+  Buffer.compare(a.tag, b.tag) === 0
 
 /** Who writes: an operation for its caller, or the sweeper on behalf of a tenant. */
 export type Writer = { readonly tenantNumber: number; readonly keys: TenantKeys }
@@ -82,7 +90,7 @@ export class TokenWrites {
   }
 
   /** Claims the match that the token stands for, from nobody or from a token that no longer does. */
-  claimMatch(match: Uint8Array, token: Token, insteadOf: string | undefined): void {
+  claimMatch(match: Match, token: Token, insteadOf: string | undefined): void {
     this.#guarded.push({ kind: 'claimMatch', match, tokenId: token.id, insteadOf: insteadOf ?? null })
   }
 
@@ -91,29 +99,34 @@ export class TokenWrites {
     const next = this.#termRows(after)
     // Each entry carries the expiry, so a new expiry writes all of them again.
     const expiryMoved = before.expiry?.at !== after.expiry?.at
-    const added = expiryMoved ? next : without(next, old)
-    const removed = without(old, next)
+    const added = expiryMoved ? next : without(next, old, taggedName)
+    const removed = without(old, next, termName)
     if (removed.length > 0) this.#effects.push({ kind: 'removeTerms', rows: removed })
     if (added.length > 0) this.#effects.push({ kind: 'addTerms', rows: added })
-    const oldMatch = matchHash(this.#writer, before)
-    const newMatch = matchHash(this.#writer, after)
-    if (oldMatch !== undefined && (newMatch === undefined || !oldMatch.equals(newMatch)))
-      this.#release(before)
+    if (!sameMatch(matchOf(this.#writer, before), matchOf(this.#writer, after))) this.#release(before)
   }
 
   #release(token: Token): void {
-    const match = matchHash(this.#writer, token)
+    const match = matchOf(this.#writer, token)
     if (match !== undefined) this.#effects.push({ kind: 'releaseMatch', match, tokenId: token.id })
   }
 
   #termRows(token: Token): TermRow[] {
-    return indexTerms(token).map(term => ({
-      tenant: this.#writer.tenantNumber,
-      term: hashTerm(this.#writer, term),
+    const { tenantNumber: tenant, keys } = this.#writer
+    const row = (term: Uint8Array, tag: Uint8Array | null): TermRow => ({
+      tenant,
+      term,
+      tag,
       createdAt: token.createdAt,
       tokenId: token.id,
       expiresAt: token.expiry?.at ?? null,
-    }))
+    })
+    const rows = indexTerms(token).map(term => row(hashTerm(this.#writer, term), null))
+    if (token.fingerprint !== undefined) {
+      const { term, tag } = fingerprintHash(keys, token.fingerprint, matchTag(token))
+      rows.push(row(term, tag))
+    }
+    return rows
   }
 
   #putTransients(token: Token, before: readonly Token['transients'][number][]): void {
@@ -143,7 +156,15 @@ export class TokenWrites {
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item, index) => item === b[index])
 
-const without = (rows: readonly TermRow[], others: readonly TermRow[]): TermRow[] => {
-  const known = new Set(others.map(({ term }) => Buffer.from(term).toString('base64')))
-  return rows.filter(({ term }) => !known.has(Buffer.from(term).toString('base64')))
+const without = (
+  rows: readonly TermRow[],
+  others: readonly TermRow[],
+  nameOf: (row: TermRow) => string,
+): TermRow[] => {
+  const known = new Set(others.map(nameOf))
+  return rows.filter(row => !known.has(nameOf(row)))
 }
+
+const termName = ({ term }: TermRow): string => Buffer.from(term).toString('base64')
+const taggedName = (row: TermRow): string =>
+  `${termName(row)}:${row.tag === null ? '' : Buffer.from(row.tag).toString('base64')}`

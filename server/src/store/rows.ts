@@ -32,6 +32,8 @@ export type TransientRow = {
 export type TermRow = {
   readonly tenant: number
   readonly term: Uint8Array
+  /** Tells apart tokens that share the term but not all that deduplication asks for; null on other terms. */
+  readonly tag: Uint8Array | null
   readonly createdAt: number
   readonly tokenId: string
   readonly expiresAt: number | null

@@ -11,6 +11,9 @@ export type WriteSet = {
   readonly counters: readonly CounterMove[]
 }
 
+/** What equal tokens share (C15): the term of their fingerprint, and a tag for expression and containers. */
+export type Match = { readonly term: Uint8Array; readonly tag: Uint8Array }
+
 /** Each carries a condition: an insert wants its key free, `ifVersion` and `insteadOf` want the row unchanged. */
 export type GuardedChange =
   | { readonly kind: 'insertToken'; readonly row: TokenRow }
@@ -18,7 +21,7 @@ export type GuardedChange =
   | { readonly kind: 'deleteToken'; readonly id: string; readonly ifVersion: number }
   | {
       readonly kind: 'claimMatch'
-      readonly match: Uint8Array
+      readonly match: Match
       readonly tokenId: string
       readonly insteadOf: string | null
     }
@@ -30,7 +33,7 @@ export type GuardedChange =
 
 /** What follows when every condition held. */
 export type Effect =
-  | { readonly kind: 'releaseMatch'; readonly match: Uint8Array; readonly tokenId: string }
+  | { readonly kind: 'releaseMatch'; readonly match: Match; readonly tokenId: string }
   | { readonly kind: 'addTerms'; readonly rows: readonly TermRow[] }
   | { readonly kind: 'removeTerms'; readonly rows: readonly TermRow[] }
   | { readonly kind: 'putTransient'; readonly row: TransientRow }

@@ -36,15 +36,17 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     'DELETE FROM transients WHERE tenant = ? AND token_id = ? AND field = ?',
   )
   const insertMatch = database.prepare(
-    'INSERT INTO matches (tenant, match, token_id) VALUES (?,?,?) ON CONFLICT DO NOTHING',
+    'INSERT INTO matches (tenant, term, tag, token_id) VALUES (?,?,?,?) ON CONFLICT DO NOTHING',
   )
   const takeMatch = database.prepare(
-    'UPDATE matches SET token_id = ? WHERE tenant = ? AND match = ? AND token_id = ?',
+    'UPDATE matches SET token_id = ? WHERE tenant = ? AND term = ? AND tag = ? AND token_id = ?',
   )
-  const releaseMatch = database.prepare('DELETE FROM matches WHERE tenant = ? AND match = ? AND token_id = ?')
+  const releaseMatch = database.prepare(
+    'DELETE FROM matches WHERE tenant = ? AND term = ? AND tag = ? AND token_id = ?',
+  )
   const addTerm = database.prepare(
-    `INSERT INTO terms (tenant, term, created_at, token_id, expires_at) VALUES (?,?,?,?,?)
-     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at`,
+    `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag) VALUES (?,?,?,?,?,?)
+     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, tag = excluded.tag`,
   )
   const removeTerm = database.prepare(
     'DELETE FROM terms WHERE tenant = ? AND term = ? AND created_at = ? AND token_id = ?',
@@ -116,8 +118,8 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     claimMatch: (tenant, { match, tokenId, insteadOf }) =>
       when(
         insteadOf === null
-          ? insertMatch.run(tenant, match, tokenId)
-          : takeMatch.run(tokenId, tenant, match, insteadOf),
+          ? insertMatch.run(tenant, match.term, match.tag, tokenId)
+          : takeMatch.run(tokenId, tenant, match.term, match.tag, insteadOf),
         'matchTaken',
       ),
     insertTenantKey: (tenant, { row }) => when(insertTenantKey.run(...keyValues(tenant, row)), 'keyExists'),
@@ -132,10 +134,10 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
 
   const effects: Effects = {
     releaseMatch: (tenant, { match, tokenId }) => {
-      releaseMatch.run(tenant, match, tokenId)
+      releaseMatch.run(tenant, match.term, match.tag, tokenId)
     },
     addTerms: (_tenant, { rows }) => {
-      for (const row of rows) addTerm.run(...termKey(row), row.expiresAt)
+      for (const row of rows) addTerm.run(...termKey(row), row.expiresAt, row.tag)
     },
     removeTerms: (_tenant, { rows }) => {
       for (const row of rows) removeTerm.run(...termKey(row))

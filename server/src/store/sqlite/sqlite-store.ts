@@ -1,5 +1,6 @@
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
 import { type Store, StoreUnavailableError } from '../port.ts'
+import type { TokenRow } from '../rows.ts'
 import * as columns from './columns.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
@@ -18,6 +19,8 @@ export const openSqlite = ({ path }: { path: string }): Store => {
     PRAGMA secure_delete = ON;
     PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -65536;
+    PRAGMA wal_autocheckpoint = 8000;
+    PRAGMA mmap_size = 268435456;
   `)
   migrate(database)
 
@@ -26,6 +29,15 @@ export const openSqlite = ({ path }: { path: string }): Store => {
   const getToken = database.prepare(
     `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`,
   )
+  getToken.setReturnArrays(true)
+  /** For statements that yield whole tokens. */
+  const tokenStatement = (sql: string): { all(...values: SQLInputValue[]): TokenRow[] } => {
+    const statement = prepared(sql)
+    statement.setReturnArrays(true)
+    return {
+      all: (...values) => (statement.all(...values) as unknown as SQLOutputValue[][]).map(columns.tokenRow),
+    }
+  }
   const findApiKey = database.prepare(
     'SELECT * FROM api_keys WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)',
   )
@@ -61,7 +73,7 @@ export const openSqlite = ({ path }: { path: string }): Store => {
 
     getToken: (tenant, id) =>
       read(() => {
-        const row = getToken.get(tenant, id)
+        const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
         return row && columns.tokenRow(row)
       }),
 
@@ -77,14 +89,12 @@ export const openSqlite = ({ path }: { path: string }): Store => {
     listTokens: (query, { offset, limit }) =>
       read(() => {
         const { sql, values } = indexQuery(query)
-        return prepared(
+        return tokenStatement(
           `SELECT ${columns.tokenColumns}
            FROM (${sql} ORDER BY 1 DESC, 2 LIMIT ? OFFSET ?) page
            CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = page.token_id
            ORDER BY page.created_at DESC, page.token_id`,
-        )
-          .all(...values, limit, offset, query.tenant)
-          .map(columns.tokenRow)
+        ).all(...values, limit, offset, query.tenant)
       }),
 
     countTokens: query =>
@@ -93,21 +103,25 @@ export const openSqlite = ({ path }: { path: string }): Store => {
         return Number(prepared(`SELECT count(*) AS n FROM (${sql})`).get(...values)?.n)
       }),
 
-    oldestWithTerm: (tenant, term, now) =>
+    oldestMatch: (tenant, { term, tag }, now) =>
       read(() => {
-        const row = prepared(
+        const [oldest] = tokenStatement(
           `SELECT ${columns.tokenColumns}
            FROM (SELECT token_id FROM terms
-                 WHERE tenant = ? AND term = ? AND (expires_at IS NULL OR expires_at > ?)
+                 WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
                  ORDER BY created_at, token_id LIMIT 1) oldest
            CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = oldest.token_id`,
-        ).get(tenant, term, now, tenant)
-        return row && columns.tokenRow(row)
+        ).all(tenant, term, tag, now, tenant)
+        return oldest
       }),
 
-    matchHolder: (tenant, match) =>
+    matchHolder: (tenant, { term, tag }) =>
       read(() => {
-        const row = prepared('SELECT token_id FROM matches WHERE tenant = ? AND match = ?').get(tenant, match)
+        const row = prepared('SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?').get(
+          tenant,
+          term,
+          tag,
+        )
         return row === undefined ? undefined : String(row.token_id)
       }),
 
@@ -138,11 +152,9 @@ export const openSqlite = ({ path }: { path: string }): Store => {
 
     expiredTokens: (now, { offset, limit }) =>
       read(() =>
-        prepared(
+        tokenStatement(
           `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.expires_at <= ? ORDER BY k.expires_at LIMIT ? OFFSET ?`,
-        )
-          .all(now, limit, offset)
-          .map(columns.tokenRow),
+        ).all(now, limit, offset),
       ),
 
     purgeTransients: (now, limit) =>
