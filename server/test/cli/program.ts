@@ -42,11 +42,11 @@ export class Program {
     return this.child.pid
   }
 
-  /** Resolves with the first whole line that the test is looking for; fails when the program ends without it. */
-  line(stream: 'stdout' | 'stderr', isIt: (line: string) => boolean): Promise<string> {
+  /** Resolves with the whole line (of several the nth) that the test looks for; fails when the program ends without it. */
+  line(stream: 'stdout' | 'stderr', isIt: (line: string) => boolean, nth = 1): Promise<string> {
     return new Promise((resolve, reject) => {
       const watch = (): void => {
-        const found = this[stream].split('\n').slice(0, -1).find(isIt)
+        const found = this[stream].split('\n').slice(0, -1).filter(isIt)[nth - 1]
         const isOver = this.child.exitCode !== null || this.child.signalCode !== null
         if (found === undefined && !isOver) return
         this.#watchers.delete(watch)
@@ -58,8 +58,8 @@ export class Program {
     })
   }
 
-  logged(message: string): Promise<string> {
-    return this.line('stderr', line => line.includes(`"msg":"${message}"`))
+  logged(message: string, nth?: number): Promise<string> {
+    return this.line('stderr', line => line.includes(`"msg":"${message}"`), nth)
   }
 
   /** For the end of a test, whatever became of it. */
