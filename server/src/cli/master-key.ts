@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
 import { errorCode } from '../domain/log.ts'
@@ -12,6 +14,7 @@ export const masterKey: Command = {
     if (config.masterKeyFile === undefined) print(false, undefined, newMasterKeyText())
     else {
       try {
+        mkdirSync(dirname(config.masterKeyFile), { recursive: true, mode: 0o700 })
         createMasterKeyFile(config.masterKeyFile)
       } catch (error) {
         if (errorCode(error) !== 'EEXIST') throw error
