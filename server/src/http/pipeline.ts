@@ -156,11 +156,17 @@ const send = (
   answer: Answer,
   headersOf: (body: JsonObject) => Record<string, string>,
 ): FastifyReply => {
+  endWhenDraining(reply)
   reply.code(endpoint.status)
   if (answer === undefined || endpoint.status === 204) return reply.send()
   if (answer instanceof ReadyText) return reply.headers(answer.headers).type(answer.type).send(answer.content)
   if (isJsonObject(answer)) reply.headers(headersOf(answer))
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
+}
+
+/** A connection whose request was in flight when the service stopped would be kept alive after its answer. */
+export const endWhenDraining = (reply: FastifyReply): void => {
+  if (!reply.server.server.listening) reply.header('connection', 'close')
 }
 
 const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
