@@ -7,8 +7,15 @@ import type { Log } from '../domain/log.ts'
 import { buildService, type Service } from '../service.ts'
 import type { Store } from '../store/port.ts'
 
-export const makeLog = (config: Config): Log =>
-  pino({ level: config.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+export const makeLog = ({ logLevel }: Config): Log => {
+  const logger = pino({ level: logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  return {
+    isDebug: logger.isLevelEnabled('debug'),
+    error: (fields, message) => logger.error(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    debug: (fields, message) => logger.debug(fields, message),
+  }
+}
 
 /**
  * Runs until SIGTERM or SIGINT, then drains. SIGHUP reads the certificates again. `ready` is called once

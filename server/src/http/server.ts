@@ -53,20 +53,7 @@ export const buildServer = (
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
   app.addHook('onRequest', admit(options, allowedMethods))
-  app.addHook('onResponse', (request, reply, done) => {
-    // The route's pattern, never the URL: an id or a filter may be anything (C2).
-    log.debug(
-      {
-        trace_id: request.traceId,
-        method: request.method,
-        route: request.routeOptions.url,
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-      },
-      'answered',
-    )
-    done()
-  })
+  if (log.isDebug) logAnswers(app, log)
   // Likewise an expectation other than 100-continue: without a listener Node answers a bare 417.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   // Never reached with a body: `admit` refuses what has no endpoint.
@@ -82,6 +69,23 @@ export const buildServer = (
     })
   }
   return app
+}
+
+/** The route's pattern, never the URL: an id or a filter may be anything (C2). */
+const logAnswers = (app: FastifyInstance, log: Log): void => {
+  app.addHook('onResponse', (request, reply, done) => {
+    log.debug(
+      {
+        trace_id: request.traceId,
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'answered',
+    )
+    done()
+  })
 }
 
 const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({

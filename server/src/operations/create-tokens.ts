@@ -11,7 +11,7 @@ import { checkTokenId } from '../domain/token-id.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { matchHash, TokenWrites } from './token-writes.ts'
+import { matchOf, TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
@@ -66,9 +66,9 @@ const draft = async (
       createdAt: now,
       ...(fingerprint !== undefined && { fingerprint }),
     }
-    const match = someDeduplicated ? matchHash(caller, token) : undefined
+    const match = someDeduplicated ? matchOf(caller, token) : undefined
     if (match !== undefined) {
-      const name = match.toString('base64')
+      const name = Buffer.concat([match.term, match.tag]).toString('base64')
       if (isDeduplicated(caller, definition.deduplicate)) {
         const existing = (await findMatch(vault, caller, match, token)) ?? inThisRequest.get(name)
         if (existing !== undefined) {

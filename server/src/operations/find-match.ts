@@ -1,4 +1,5 @@
 import { fingerprintExpressionInForce, isBlind, isExpired, type Token } from '../domain/token.ts'
+import type { Match } from '../store/write-set.ts'
 import { openTokens } from './load-token.ts'
 import type { Caller, Vault } from './vault.ts'
 
@@ -9,10 +10,10 @@ import type { Caller, Vault } from './vault.ts'
 export const findMatch = async (
   vault: Vault,
   caller: Caller,
-  match: Uint8Array,
+  match: Match,
   token: Token,
 ): Promise<Token | undefined> => {
-  const row = await vault.store.oldestWithTerm(caller.tenantNumber, match, vault.clock())
+  const row = await vault.store.oldestMatch(caller.tenantNumber, match, vault.clock())
   if (row === undefined) return undefined
   const [found] = await openTokens(vault, caller, [row])
   return found !== undefined && isSame(found, token) && !isExpired(found, vault.clock()) ? found : undefined

@@ -94,7 +94,7 @@ export class TestVault {
       store: this.store,
       keyProvider: fileKeyProvider(join(this.folder.path, 'master.key')),
       clock: () => this.now,
-      log: { error: note('error'), info: note('info'), debug: note('debug') },
+      log: { isDebug: true, error: note('error'), info: note('info'), debug: note('debug') },
       settings: {
         headerPrefix: 'svc',
         idempotencyStrict: false,

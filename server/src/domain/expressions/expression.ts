@@ -1,6 +1,6 @@
 import type { Json, JsonType } from '../json.ts'
 import { Allowance, type Budget } from './budget.ts'
-import { RecentlyUsed } from './cache.ts'
+import { Memo } from './cache.ts'
 import { compile } from './compile.ts'
 import { ExpressionError } from './expression-error.ts'
 import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
@@ -35,11 +35,11 @@ export type Expression = {
 
 const expressionsKeptPerUse = 2_000
 
-const caches: Readonly<Record<Use, RecentlyUsed<Expression>>> = {
-  mask: new RecentlyUsed(expressionsKeptPerUse),
-  fingerprint: new RecentlyUsed(expressionsKeptPerUse),
-  index: new RecentlyUsed(expressionsKeptPerUse),
-  id: new RecentlyUsed(expressionsKeptPerUse),
+const caches: Readonly<Record<Use, Memo<Expression>>> = {
+  mask: new Memo(expressionsKeptPerUse),
+  fingerprint: new Memo(expressionsKeptPerUse),
+  index: new Memo(expressionsKeptPerUse),
+  id: new Memo(expressionsKeptPerUse),
 }
 
 /** Throws ExpressionError, with the position, for everything that is wrong with the text itself. */
