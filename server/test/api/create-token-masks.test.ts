@@ -9,7 +9,7 @@ const number = '4242424242424242'
 /** What a mask makes of data; `shown` undefined where nothing is left to show. */
 const masks: readonly { name: string; type?: string; data: unknown; mask: unknown; shown: unknown }[] = [
   {
-    name: '§2.1.22 §2.1.23 C22.3 all but the last four characters',
+    name: '§2.1.22 §2.1.23 §2.1.24 C22.3 all but the last four characters',
     data: 'Sensitive Value',
     mask: '{{ data | reveal_last: 4 }}',
     shown: 'XXXXXXXXXXXalue',

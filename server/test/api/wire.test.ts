@@ -275,7 +275,7 @@ onEveryEngine('the wire', vault => {
     assert.deepEqual(created.body.metadata, { k: 'ü😀' })
   })
 
-  test('C2.20 POST takes application/json, whatever its parameters and letter case', async () => {
+  test('§4.1.1 §4.2.1 C2.20 POST takes application/json, whatever its parameters and letter case', async () => {
     const { keys } = await vault().tenant({ owner })
     const raw = JSON.stringify(token)
     for (const path of ['/tokens', '/tokenize']) {
@@ -351,7 +351,7 @@ onEveryEngine('the wire', vault => {
     assert.equal(long[0]?.status, 431)
   })
 
-  test('C2.17 C2.5 our bug is 500 with the trace id; neither the answer nor the log tells what it met', async () => {
+  test('C2.17 C2.5 §7.5 our bug is 500 with the trace id; neither the answer nor the log tells what it met', async () => {
     const { keys } = await vault().tenant({ owner })
     const { store } = vault().service.vault
     const { getToken } = store
@@ -449,7 +449,7 @@ onEveryEngine('the wire', vault => {
       }
     })
 
-  test('C4.2 a new trace id each time', async () => {
+  test('C4.2 C4.3 a new trace id each time, and no answer may be kept', async () => {
     const traces = new Set<string | null>()
     for (let at = 0; at < 5; at++)
       traces.add((await vault().send('GET', '/health')).headers.get('svc-trace-id'))
