@@ -50,11 +50,9 @@ export const admit = (
 ) => {
   const traceHeader = `${headerPrefix}-trace-id`
   const keyHeader = `${headerPrefix}-api-key`
-  const challenge = `ApiKey header="${keyHeader.toUpperCase()}"`
 
   const authorize = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
-    if (caller === undefined)
-      throw new VaultError('unauthorized', { headers: { 'www-authenticate': challenge } })
+    if (caller === undefined) throw new VaultError('unauthorized')
     request.caller = caller
     vault.keyUses.note(caller.apiKey.hash, vault.clock())
     cors.allow(request, reply, caller)

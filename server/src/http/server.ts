@@ -40,6 +40,9 @@ export const buildServer = (
         { trace_id: request.traceId, route: request.routeOptions?.url, status, ...describeError(error) },
         'request failed',
       )
+    // A key can also stop to count while its request is under way, so every 401 passes here.
+    if (status === 401)
+      reply.header('www-authenticate', `ApiKey header="${headerPrefix.toUpperCase()}-API-KEY"`)
     return reply
       .code(status)
       .headers({ [`${headerPrefix}-trace-id`]: request.traceId, 'cache-control': 'no-store', ...headers })

@@ -1,7 +1,8 @@
-import { coversEvery, isMoreRevealing, lessRevealing, transformFor } from '../domain/access.ts'
+import { coversEvery, isMoreRevealing, shownByWrite, transformFor } from '../domain/access.ts'
 import type { Transform } from '../domain/application.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { Permission } from '../domain/permissions.ts'
+import { steeredParts } from '../domain/steering.ts'
 import { isBlind, type Token } from '../domain/token.ts'
 import type { TokenPatch } from '../domain/token-patch.ts'
 import type { Caller } from './vault.ts'
@@ -26,14 +27,11 @@ export const requireCovered = (caller: Caller, permission: Permission, token: To
 export const readTransform = (caller: Caller, containers: readonly string[]): Transform | undefined =>
   transformFor(caller.application, 'token:read', containers)
 
-/** C12: what the answer to a write shows: the token under its mask, or nothing; never the data itself. */
-export const writeTransform = (caller: Caller, permission: Permission, token: Token): Transform => {
-  const granted = transformFor(caller.application, permission, token.containers) ?? 'redact'
-  const read = readTransform(caller, token.containers)
-  // C13: someone else's blind mask or fingerprint tells a caller who cannot read the token nothing.
-  if (read === undefined && isBlind(token)) return 'redact'
-  return lessRevealing('mask', lessRevealing(granted, read ?? granted))
-}
+/** C13: someone else's blind mask or fingerprint tells a caller who cannot read the token nothing. */
+export const writeTransform = (caller: Caller, permission: Permission, token: Token): Transform =>
+  isBlind(token) && readTransform(caller, token.containers) === undefined
+    ? 'redact'
+    : shownByWrite(caller.application, permission, token.containers)
 
 /** C28: what a key that left the server may change. */
 const publicFields: readonly (keyof TokenPatch)[] = ['data', 'metadata', 'expires_at']
@@ -63,6 +61,10 @@ export const requireGuardedFields = (caller: Caller, token: Token, patch: TokenP
       throw new VaultError('forbidden', {
         detail: `Changing ${guardedFields.join(', ')} needs reveal on the token.`,
       })
+  if (steeredParts(token, patch).length > 0)
+    throw new VaultError('forbidden', {
+      detail: 'An expression of the token mixes this with data that stays; changing it needs reveal.',
+    })
 }
 
 /** C13: a move never gives the one who moves a better look. */

@@ -1,7 +1,7 @@
 import type { Json, JsonType } from '../json.ts'
 import { Allowance, type Budget } from './budget.ts'
 import { Memo } from './cache.ts'
-import { compile } from './compile.ts'
+import { compile, type OutputShape } from './compile.ts'
 import { ExpressionError } from './expression-error.ts'
 import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
 
@@ -20,6 +20,8 @@ export type Expression = {
    * language has no computed property names.
    */
   readonly paths: readonly (readonly string[])[]
+  /** The same by output, in their order. */
+  readonly outputs: readonly OutputShape[]
   /** It makes a new value each time it is rendered (C16). */
   readonly hasAlias: boolean
   /** It has no `{{ }}` and renders to its own text. */
@@ -47,10 +49,11 @@ export const compileExpression = (text: string, use: Use): Expression =>
   caches[use].getOrMake(text, () => makeExpression(text, use))
 
 const makeExpression = (text: string, use: Use): Expression => {
-  const { paths, hasAlias, isLiteral, evaluate } = compile(text, use)
+  const { outputs, hasAlias, isLiteral, evaluate } = compile(text, use)
   return {
     text,
-    paths,
+    paths: outputs.flatMap(({ paths }) => paths),
+    outputs,
     hasAlias,
     isLiteral,
     render: (scope, random, budget = budgetFor(scope)) => evaluate({ scope, use, random, budget }).value,
