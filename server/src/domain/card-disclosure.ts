@@ -31,17 +31,23 @@ type Render = (data: Json) => Json | undefined
 export const disclosesProbe = (template: Json, type: TokenType): boolean =>
   type.cardNumber !== undefined && disclosesCard(template, type, type.cardNumber.example(probe))
 
-/** More than eight consecutive digits of the number in one leaf, separators or not. */
+/** More than eight consecutive digits of the number in one leaf, grouped or not. */
 const rendersRun = (render: Render, data: Json, number: string): boolean => {
   const windows = new Set<string>()
   for (let at = 0; at + consecutiveDigits < number.length; at++)
     windows.add(number.slice(at, at + consecutiveDigits + 1))
   return leafTexts(render(data)).some(text => {
-    const digits = text.replace(/\D/g, '')
-    for (const window of windows) if (digits.includes(window)) return true
+    for (const digits of runsOf(text)) for (const window of windows) if (digits.includes(window)) return true
     return false
   })
 }
+
+/**
+ * Digits stay consecutive across one separator, as people group them. A filled gap ends a run: in
+ * `42424242XXXX4242` the first eight and the last four digits would otherwise read as nine in a row.
+ */
+const runsOf = (text: string): string[] =>
+  text.split(/[^\d\s./:;,|()_-]|\D{2,}/).map(run => run.replace(/\D/g, ''))
 
 /**
  * Whether a digit between the first eight and the last four has any influence on what is rendered: each is

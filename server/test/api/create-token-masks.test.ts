@@ -9,7 +9,7 @@ const number = '4242424242424242'
 /** What a mask makes of data; `shown` undefined where nothing is left to show. */
 const masks: readonly { name: string; type?: string; data: unknown; mask: unknown; shown: unknown }[] = [
   {
-    name: '§2.1.22 §2.1.23 C22.3 all but the last four characters',
+    name: '§2.1.22 §2.1.23 §2.1.24 C22.3 all but the last four characters',
     data: 'Sensitive Value',
     mask: '{{ data | reveal_last: 4 }}',
     shown: 'XXXXXXXXXXXalue',
@@ -88,6 +88,24 @@ const masks: readonly { name: string; type?: string; data: unknown; mask: unknow
     mask: '{{ data }}',
     shown: { number: 'n', cvc: '123' },
   },
+  {
+    name: 'C13.6 C22.8 the first eight and the last four digits of a number that repeats itself',
+    type: 'card',
+    data: { number },
+    mask: { number: '{{ data.number | card_mask: "true","true" }}' },
+    shown: { number: '42424242XXXX4242' },
+  },
+  {
+    name: 'C13.6 the same with other fillings',
+    type: 'card_number',
+    data: number,
+    mask: [
+      '{{ data | card_mask: "true","true","-" }}',
+      "{{ data | reveal: 8, 4, '*' }}",
+      '{{ data | slice: 0, 8 }}',
+    ],
+    shown: ['42424242----4242', '42424242****4242', '42424242'],
+  },
 ]
 
 /** Masks that are refused, with the place and what the message must say. */
@@ -162,6 +180,35 @@ const refused: readonly {
     type: 'card_number',
     data: number,
     mask: 'no {{ data | slice: 0, 9 }}',
+    place: 'mask',
+    says: /first 8 and last 4/,
+  },
+  ...[
+    { name: 'nine digits in a row', text: '{{ data.number | slice: 0, 9 }}' },
+    { name: 'a digit between the first eight and the last four', text: '{{ data.number | slice: 9, 1 }}' },
+    { name: 'what depends on such a digit', text: '{{ data.number | slice: 8, 4 | to_number | modulo: 2 }}' },
+    {
+      name: 'the number in groups',
+      text: '{{ data.number | slice: 0, 4 }} {{ data.number | slice: 4, 12 }}',
+    },
+    { name: 'the number, written out', text: '4242-4242-4242-4242' },
+    {
+      name: 'the number, half written out',
+      text: '{{ data.number | slice: 0, 8 }}4242{{ data.number | last4 }}',
+    },
+  ].map(({ name, text }) => ({
+    name: `C13.6 ${name}`,
+    type: 'card',
+    data: { number },
+    mask: { text },
+    place: 'mask',
+    says: /first 8 and last 4/,
+  })),
+  {
+    name: 'C13.6 a number of twelve digits as a whole',
+    type: 'card',
+    data: { number: '500000000009' },
+    mask: '{{ data.number | slice: 0, 6 }}-{{ data.number | slice: 6, 6 }}',
     place: 'mask',
     says: /first 8 and last 4/,
   },

@@ -263,7 +263,7 @@ const refused: readonly { name: string; type: string; place: string; values: rea
 
 onEveryEngine('token types', vault => {
   for (const { name, type, data, read = data, masked } of accepted)
-    test(`${name}: ${type} is kept, masked as its type says, in the container of its type`, async () => {
+    test(`C9.8 ${name}: ${type} is kept, masked as its type says, in the container of its type`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const { container, fingerprint, indexes } = defaults[type] ?? assert.fail()
       const created = await exchange(
@@ -289,7 +289,7 @@ onEveryEngine('token types', vault => {
     })
 
   for (const { name, type, place, values } of refused)
-    test(`${name}: refused at its place, and nothing is kept or repeated`, async () => {
+    test(`C2.3 ${name}: refused at its place, and nothing is kept or repeated`, async () => {
       const { keys } = await vault().tenant(devApplications)
       for (const data of values)
         await exchange(

@@ -9,7 +9,7 @@ const secret = 'Sensitive Value'
 
 const scenarios: readonly Scenario[] = [
   {
-    name: '§4.2.12 §2.1.1 §2.1.2 §2.1.3 C1.1 the created token comes back, with its place in Location',
+    name: '§1.1 §3.1 §4.2.12 §2.1.1 §2.1.2 §2.1.3 §2.1.21 C1.1 the created token comes back, with its place in Location',
     send: { type: 'token', data: secret },
     expect: {
       status: 201,
@@ -28,7 +28,7 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'C5.1 C12.4 C12.10 what is absent is left out, and a token without a mask shows no data',
+    name: 'C5.1 C12.4 C12.10 §2.1.6 what is absent is left out, and a token without a mask shows no data',
     send: { type: 'token', data: secret },
     expect: {
       status: 201,
@@ -48,7 +48,7 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: '§1.4 §4.2.5 §4.2.6 §4.2.7 §4.2.8 §4.2.9 §4.2.11 every field that is given is kept',
+    name: '§1.4 §2.1.8 §2.1.9 §2.1.10 §2.1.11 §2.1.12 §4.2.5 §4.2.6 §4.2.7 §4.2.8 §4.2.9 §4.2.11 every field that is given is kept',
     send: {
       id: 'order-1',
       type: 'token',
@@ -213,6 +213,17 @@ const scenarios: readonly Scenario[] = [
 ]
 
 onEveryEngine('create a token', vault => {
+  test('§1.8 §4.0.1 the life of a token, from base_url on', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const { id } = await vault().create(keys.general, { type: 'token', data: { a: 1 } })
+    assert.equal((await vault().get('/tokens', keys.private)).body.data[0].id, id)
+    assert.deepEqual((await vault().get(`/tokens/${id}`, keys.private)).body.data, { a: 1 })
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.general, { data: { b: 2 } })).status, 200)
+    assert.deepEqual((await vault().get(`/tokens/${id}`, keys.private)).body.data, { a: 1, b: 2 })
+    assert.equal((await vault().delete(`/tokens/${id}`, keys.private)).status, 204)
+    assert.equal((await vault().get(`/tokens/${id}`, keys.private)).status, 404)
+  })
+
   for (const { name, send, expect } of scenarios)
     test(name, async () => {
       const { keys } = await vault().tenant(devApplications)

@@ -122,7 +122,7 @@ const refused: readonly { name: string; values: readonly string[] }[] = [
 
 onEveryEngine('expires_at', vault => {
   for (const { name, sent, shown } of forms)
-    test(`${name}: ${sent}, on create and update, in every answer`, async () => {
+    test(`§2.3.7 ${name}: ${sent}, on create and update, in every answer`, async () => {
       const { keys } = await vault().tenant({ owner })
       const body = { ...token, expires_at: sent }
       const created = await vault().create(keys.owner, body)
@@ -188,7 +188,7 @@ onEveryEngine('expires_at', vault => {
 
   const lists = ['/tokens', '/tokens?type=token', '/tokens?metadata.k=v', '/tokens?container=/general/']
 
-  test('C17.4 C17.5 C17.6 §3.4 §8.5 it leaves every list and count at the instant, before and after the purge', async () => {
+  test('C17.4 C17.5 C17.6 §2.3.2 §3.4 §8.5 it leaves every list and count at the instant, before and after the purge', async () => {
     const { keys, tenantId } = await vault().tenant({
       owner,
       some: {

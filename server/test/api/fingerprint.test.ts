@@ -178,6 +178,25 @@ onEveryEngine('fingerprints', vault => {
     assert.equal('fingerprint' in created, false)
   })
 
+  test('C14.6 switching the setting on applies to later writes', async () => {
+    const { keys } = await vault().tenant(
+      { owner, management: { type: 'management', permissions: ['tenant:update'] } },
+      { fingerprintTokens: false },
+    )
+    const old = await vault().create(keys.owner, { type: 'token', data: 'x' })
+    const settings = { fingerprint_tokens: 'true' }
+    const { status } = await vault().send('PUT', '/tenants/self', {
+      key: keys.management,
+      body: { name: 'Test', settings },
+    })
+    assert.equal(status, 200)
+    const { fingerprint } = await vault().create(keys.owner, { type: 'token', data: 'x' })
+    assert.ok(fingerprint)
+    assert.equal('fingerprint' in (await vault().get(`/tokens/${old.id}`, keys.owner)).body, false)
+    const { body } = await vault().patch(`/tokens/${old.id}`, keys.owner, { data: 'x' })
+    assert.equal(body.fingerprint, fingerprint)
+  })
+
   test('§2.1.7 §4.5.9 the fingerprint follows the data and the expression through updates', async () => {
     const { keys } = await vault().tenant({ owner })
     const x = await vault().create(keys.owner, { type: 'token', data: 'x' })

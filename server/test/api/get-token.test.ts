@@ -162,7 +162,7 @@ onEveryEngine('get a token', vault => {
     }
   })
 
-  test('§5.5 C2.12 without token:read it is 403, whether the token exists or not', async () => {
+  test('§5.5 §4.3.5 C2.12 without token:read it is 403, whether the token exists or not', async () => {
     const { keys } = await vault().tenant(devApplications)
     const { id } = await vault().create(keys.general, { type: 'token', data: 1 })
     for (const path of [`/tokens/${id}`, '/tokens/unknown', '/tokens'])
@@ -187,7 +187,7 @@ onEveryEngine('get a token', vault => {
     }
   })
 
-  test('C11.1 §2.2.7 a cvc is seen for an hour, and not a millisecond longer', async () => {
+  test('C11.1 §2.2.7 §3.5 a cvc is seen for an hour, and not a millisecond longer', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, { type: 'card', data: card })
     vault().now += 3_599_999
