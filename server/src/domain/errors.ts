@@ -85,7 +85,7 @@ export type RowName = { readonly kind: string; readonly id: string; readonly ten
 
 /**
  * A stored row that does not open: it was changed, moved or cut outside the vault. The error names the row;
- * the caller sees a plain 500, and the log names it by `rowLogName`.
+ * the caller sees a plain 500, or 401 where the row is what his key rests on, and the log names it by `rowLogName`.
  */
 export class TamperedError extends Error {
   readonly row: RowName

@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { dropNulls } from '../contract/null-fields.ts'
 import { holds } from '../domain/access.ts'
-import { type Issue, invalid, VaultError } from '../domain/errors.ts'
+import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
+import { describeError, type Log } from '../domain/log.ts'
 import { parseJson } from '../domain/parse-json.ts'
 import { chosenName } from '../domain/place.ts'
 import { authenticate } from '../operations/authenticate.ts'
@@ -36,6 +37,7 @@ declare module 'fastify' {
 
 export type PipelineOptions = {
   readonly vault: Vault
+  readonly log: Log
   readonly headerPrefix: string
   readonly idempotency: Idempotency
   readonly rateLimit: RateLimit
@@ -45,7 +47,7 @@ type Done = (error?: Error) => void
 
 /** Everything that can be said before the body is read. `allowed` names the methods of a path. */
 export const admit = (
-  { vault, headerPrefix, rateLimit, cors }: PipelineOptions,
+  { vault, log, headerPrefix, rateLimit, cors }: PipelineOptions,
   allowed: (path: string) => string[],
 ) => {
   const traceHeader = `${headerPrefix}-trace-id`
@@ -84,10 +86,17 @@ export const admit = (
       }
       done(refusal)
     }
+    /** A row that grants and does not open grants nothing: its key is unknown, and the log names the row. */
+    const refuse = (error: Error): void => {
+      if (error instanceof TamperedError) {
+        log.error({ trace_id: request.traceId, ...describeError(error) }, 'a key was refused')
+        settle(undefined)
+      } else done(error)
+    }
     const keyText = request.headers[keyHeader]
     // A known key is found without waiting; only its first use goes to storage.
     const caller = typeof keyText === 'string' ? authenticate(vault, keyText) : undefined
-    if (caller instanceof Promise) caller.then(settle, done)
+    if (caller instanceof Promise) caller.then(settle, refuse)
     else settle(caller)
   }
 }

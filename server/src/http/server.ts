@@ -4,16 +4,14 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { limits } from '../domain/limits.ts'
-import { describeError, type Log } from '../domain/log.ts'
+import { describeError } from '../domain/log.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
 import { admit, answer, endWhenDraining, type PipelineOptions } from './pipeline.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
 
 /** The HTTP service, ready to listen. */
-export const buildServer = (
-  options: PipelineOptions & { readonly log: Log; readonly tls?: TlsOptions },
-): FastifyInstance => {
+export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptions }): FastifyInstance => {
   const { log, headerPrefix, tls } = options
   const app: FastifyInstance = fastify({
     // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.

@@ -162,6 +162,12 @@ onEveryEngine('idempotent retries', vault => {
     assert.notEqual(one.id, two.id)
   })
 
+  test('§4.11.8 there are no proxy requests, with the header or without', async () => {
+    const { keys } = await start()
+    for (const key of [undefined, newKey()])
+      assert.equal((await send(keys.owner, { method: 'POST', path: '/proxy', body: {} }, key)).status, 404)
+  })
+
   test('C33.1 the scope of a key is the application, the method, the path and the key', async () => {
     const { keys, token, application } = await start()
     const key = newKey()

@@ -1,0 +1,458 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { newApiKey } from '../../src/crypto/api-key.ts'
+import { appearance, cast, granted, type Reply } from '../rig/cast.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { tamper } from '../rig/intruder.ts'
+import { storedRows } from '../rig/look-inside.ts'
+import type { TestVault } from '../rig/test-vault.ts'
+
+const players = {
+  ...cast,
+  /** Whose key the intruder holds. */
+  weak: { permissions: ['token:create'] },
+  neighbour: { permissions: ['token:create'] },
+} as const
+type Name = keyof typeof players
+
+type KeyRow = {
+  hash: Uint8Array
+  tenant: number
+  key_id: string
+  application_id: string
+  expires_at: number | null
+  sealed: Uint8Array
+}
+type Row = { sealed: Uint8Array }
+type Side = {
+  tenant: number
+  tenantId: string
+  keys: Record<Name, string>
+  apiKeys: Record<Name, KeyRow>
+  applications: Record<Name, Row & { application_id: string }>
+}
+type World = { ours: Side; theirs: Side; expired: { key: string; row: KeyRow }; token: string }
+
+const changed = (bytes: Uint8Array, at: number): Uint8Array => {
+  const copy = Buffer.from(bytes)
+  const place = at < 0 ? copy.length + at : at
+  copy.writeUInt8(copy.readUInt8(place) ^ 1, place)
+  return copy
+}
+
+/** What somebody does who can write storage and holds the key of `weak`; `names` is the row that the log must name. */
+const attacks: readonly {
+  name: string
+  do: (vault: TestVault, world: World) => void
+  /** Whose keys must be refused afterwards; the others must go on working. */
+  refused: readonly Name[]
+  names?: (world: World) => string
+}[] = [
+  ...(['owner', 'manager'] as const).flatMap(strong => [
+    {
+      name: `the key row is given the application of ${strong}`,
+      do: (vault: TestVault, { ours }: World) =>
+        void tamper(
+          vault,
+          'UPDATE api_keys SET application_id = ? WHERE hash = ?',
+          ours.apiKeys[strong].application_id,
+          ours.apiKeys.weak.hash,
+        ),
+      refused: ['weak'] as const,
+      names: ({ ours }: World) => `api-key ${ours.apiKeys.weak.key_id}`,
+    },
+    {
+      name: `the key row of ${strong} is given the hash of the intruder's key`,
+      do: (vault: TestVault, { ours }: World) => {
+        tamper(vault, 'DELETE FROM api_keys WHERE hash = ?', ours.apiKeys.weak.hash)
+        tamper(
+          vault,
+          'UPDATE api_keys SET hash = ? WHERE hash = ?',
+          ours.apiKeys.weak.hash,
+          ours.apiKeys[strong].hash,
+        )
+      },
+      refused: ['weak', strong] as const,
+      names: ({ ours }: World) => `api-key ${ours.apiKeys[strong].key_id}`,
+    },
+    {
+      name: `the key row is given the application and the seal of ${strong}'s`,
+      do: (vault: TestVault, { ours }: World) =>
+        void tamper(
+          vault,
+          'UPDATE api_keys SET application_id = ?, sealed = ? WHERE hash = ?',
+          ours.apiKeys[strong].application_id,
+          ours.apiKeys[strong].sealed,
+          ours.apiKeys.weak.hash,
+        ),
+      refused: ['weak'] as const,
+      names: ({ ours }: World) => `api-key ${ours.apiKeys.weak.key_id}`,
+    },
+    {
+      name: `the application is given the seal of ${strong}'s`,
+      do: (vault: TestVault, { ours }: World) =>
+        void tamper(
+          vault,
+          'UPDATE applications SET sealed = ? WHERE application_id = ?',
+          ours.applications[strong].sealed,
+          ours.applications.weak.application_id,
+        ),
+      refused: ['weak'] as const,
+      names: ({ ours }: World) => `application ${ours.applications.weak.application_id}`,
+    },
+    {
+      name: `the applications of the intruder and of ${strong} change their ids`,
+      do: (vault: TestVault, { ours }: World) => {
+        const [weak, other] = [
+          ours.applications.weak.application_id,
+          ours.applications[strong].application_id,
+        ]
+        const set = 'UPDATE applications SET application_id = ? WHERE application_id = ?'
+        tamper(vault, set, 'in between', weak)
+        tamper(vault, set, weak, other)
+        tamper(vault, set, other, 'in between')
+      },
+      refused: ['weak', strong] as const,
+      names: ({ ours }: World) => `application ${ours.applications.weak.application_id}`,
+    },
+  ]),
+  {
+    name: 'the key row is moved to another tenant',
+    do: (vault, { ours, theirs }) =>
+      void tamper(
+        vault,
+        'UPDATE api_keys SET tenant = ? WHERE hash = ?',
+        theirs.tenant,
+        ours.apiKeys.weak.hash,
+      ),
+    refused: ['weak'],
+  },
+  {
+    name: "the key row is moved to another tenant's owner",
+    do: (vault, { ours, theirs }) =>
+      void tamper(
+        vault,
+        'UPDATE api_keys SET tenant = ?, application_id = ? WHERE hash = ?',
+        theirs.tenant,
+        theirs.apiKeys.owner.application_id,
+        ours.apiKeys.weak.hash,
+      ),
+    refused: ['weak'],
+    names: ({ ours }) => `api-key ${ours.apiKeys.weak.key_id}`,
+  },
+  {
+    name: "the key row becomes that of another tenant's owner, but for its hash",
+    do: (vault, { ours, theirs }) => {
+      const { tenant, application_id, sealed } = theirs.apiKeys.owner
+      tamper(
+        vault,
+        'UPDATE api_keys SET tenant = ?, application_id = ?, sealed = ? WHERE hash = ?',
+        tenant,
+        application_id,
+        sealed,
+        ours.apiKeys.weak.hash,
+      )
+    },
+    refused: ['weak'],
+    names: ({ ours }) => `api-key ${ours.apiKeys.weak.key_id}`,
+  },
+  {
+    name: 'the key row gets another id',
+    do: (vault, { ours }) =>
+      void tamper(
+        vault,
+        'UPDATE api_keys SET key_id = ? WHERE hash = ?',
+        '019ac000-0000-7000-8000-000000000000',
+        ours.apiKeys.weak.hash,
+      ),
+    refused: ['weak'],
+    names: () => 'api-key 019ac000-0000-7000-8000-000000000000',
+  },
+  ...([0, 3, 8, 20, -1] as const).map(at => ({
+    name: `one bit of the key's seal is turned, at ${at}`,
+    do: (vault: TestVault, { ours }: World) =>
+      void tamper(
+        vault,
+        'UPDATE api_keys SET sealed = ? WHERE hash = ?',
+        changed(ours.apiKeys.weak.sealed, at),
+        ours.apiKeys.weak.hash,
+      ),
+    refused: ['weak'] as const,
+    names: ({ ours }: World) => `api-key ${ours.apiKeys.weak.key_id}`,
+  })),
+  ...([0, 3, 8, 20, -1] as const).map(at => ({
+    name: `one bit of the application's seal is turned, at ${at}`,
+    do: (vault: TestVault, { ours }: World) => {
+      const { sealed, application_id } = ours.applications.weak
+      tamper(
+        vault,
+        'UPDATE applications SET sealed = ? WHERE application_id = ?',
+        changed(sealed, at),
+        application_id,
+      )
+    },
+    refused: ['weak'] as const,
+    names: ({ ours }: World) => `application ${ours.applications.weak.application_id}`,
+  })),
+  ...[
+    'zeroblob(0)',
+    'zeroblob(200)',
+    "'text'",
+    'substr(sealed, 1, 16)',
+    'substr(sealed, 1, length(sealed) - 1)',
+    '7',
+  ].map(value => ({
+    name: `the key's seal becomes ${value}`,
+    do: (vault: TestVault, { ours }: World) =>
+      void tamper(vault, `UPDATE api_keys SET sealed = ${value} WHERE hash = ?`, ours.apiKeys.weak.hash),
+    refused: ['weak'] as const,
+    names: ({ ours }: World) => `api-key ${ours.apiKeys.weak.key_id}`,
+  })),
+  {
+    name: 'the seals of two keys of equal rights are exchanged',
+    do: (vault, { ours }) => {
+      const { weak, neighbour } = ours.apiKeys
+      tamper(vault, 'UPDATE api_keys SET sealed = ? WHERE hash = ?', neighbour.sealed, weak.hash)
+      tamper(vault, 'UPDATE api_keys SET sealed = ? WHERE hash = ?', weak.sealed, neighbour.hash)
+    },
+    refused: ['weak', 'neighbour'],
+    names: ({ ours }) => `api-key ${ours.apiKeys.neighbour.key_id}`,
+  },
+  {
+    name: 'the application is gone',
+    do: (vault, { ours }) =>
+      void tamper(
+        vault,
+        'DELETE FROM applications WHERE application_id = ?',
+        ours.applications.weak.application_id,
+      ),
+    refused: ['weak'],
+  },
+  {
+    name: "the application is replaced by another tenant's, under the old id",
+    do: (vault, { ours, theirs }) =>
+      void tamper(
+        vault,
+        'UPDATE applications SET sealed = ? WHERE tenant = ? AND application_id = ?',
+        theirs.applications.weak.sealed,
+        ours.tenant,
+        ours.applications.weak.application_id,
+      ),
+    refused: ['weak'],
+    names: ({ ours }) => `application ${ours.applications.weak.application_id}`,
+  },
+  {
+    name: "the tenant is given another tenant's seal",
+    do: (vault, { ours, theirs }) =>
+      void tamper(
+        vault,
+        'UPDATE tenants SET sealed = (SELECT sealed FROM tenants WHERE tenant = ?) WHERE tenant = ?',
+        theirs.tenant,
+        ours.tenant,
+      ),
+    refused: ['weak', 'owner', 'manager', 'neighbour'],
+    names: ({ ours }) => `tenant ${ours.tenantId}`,
+  },
+  {
+    name: 'one bit of the tenant is turned',
+    do: (vault, { ours }) => {
+      const row = storedRows(vault, 'tenants').find(({ tenant }) => tenant === ours.tenant)
+      tamper(
+        vault,
+        'UPDATE tenants SET sealed = ? WHERE tenant = ?',
+        changed(row?.sealed as Uint8Array, 40),
+        ours.tenant,
+      )
+    },
+    refused: ['weak', 'owner', 'manager', 'neighbour'],
+    names: ({ ours }) => `tenant ${ours.tenantId}`,
+  },
+  {
+    name: 'the tenant is gone',
+    do: (vault, { ours }) => void tamper(vault, 'DELETE FROM tenants WHERE tenant = ?', ours.tenant),
+    refused: ['weak', 'owner', 'manager', 'neighbour'],
+  },
+  {
+    name: 'the tenant gets another id',
+    do: (vault, { ours }) =>
+      void tamper(
+        vault,
+        'UPDATE tenants SET tenant_id = ? WHERE tenant = ?',
+        '019ac000-0000-7000-8000-000000000000',
+        ours.tenant,
+      ),
+    refused: ['weak', 'owner', 'manager', 'neighbour'],
+  },
+]
+
+onEveryEngine('tampered grants', vault => {
+  const lookAt = async (made: { tenantId: string; keys: Record<Name, string> }): Promise<Side> => {
+    const tenant = Number(storedRows(vault(), 'tenants').find(row => row.tenant_id === made.tenantId)?.tenant)
+    const names = Object.keys(players) as Name[]
+    const ids = Object.fromEntries(
+      await Promise.all(
+        names.map(async name => [name, granted(await vault().get('/applications/key', made.keys[name])).id]),
+      ),
+    )
+    const pick = <T>(table: string): Record<Name, T> =>
+      Object.fromEntries(
+        names.map(name => [name, storedRows(vault(), table).find(row => row.application_id === ids[name])]),
+      ) as Record<Name, T>
+    return { ...made, tenant, apiKeys: pick('api_keys'), applications: pick('applications') }
+  }
+
+  const start = async (): Promise<World> => {
+    const [ours, theirs] = [
+      await lookAt(await vault().tenant(players)),
+      await lookAt(await vault().tenant(players)),
+    ]
+    const { id: token } = granted(
+      await vault().post('/tokens', ours.keys.owner, { type: 'token', data: 'secret' }),
+    )
+    const weakId = ours.apiKeys.weak.application_id
+    const expires_at = new Date(vault().now + 1_000).toISOString()
+    const made = granted(
+      await vault().post(`/applications/${weakId}/keys`, ours.keys.manager, { expires_at }),
+    )
+    const row = storedRows(vault(), 'api_keys').find(({ key_id }) => key_id === made.id)
+    return { ours, theirs, expired: { key: made.key, row: row as KeyRow }, token }
+  }
+
+  const use = (key: string, token: string): Promise<Reply[]> =>
+    Promise.all([
+      vault().get('/applications/key', key),
+      vault().get(`/tokens/${token}`, key),
+      vault().get('/tokens', key),
+      vault().post('/tokens', key, { type: 'token', data: 'x' }),
+      vault().get('/tenants/self', key),
+      vault().get('/applications', key),
+    ])
+
+  for (const { name, do: act, refused, names } of attacks)
+    test(`C30.2 C2.11 ${name}: the keys concerned answer 401, and the log names the row`, async () => {
+      const world = await start()
+      const { ours, theirs, token } = world
+      const unknown = appearance(await vault().get('/applications/key', newApiKey('private')))
+      act(vault(), world)
+      const logged = vault().log.length
+      for (const who of refused)
+        for (const reply of await use(ours.keys[who], token)) {
+          assert.equal(reply.status, 401, `${who}: ${reply.text}`)
+          assert.deepEqual(appearance(reply), unknown, 'no more is told than of an unknown key')
+        }
+      const lines = vault()
+        .log.slice(logged)
+        .filter(line => JSON.parse(line).level === 'error')
+      if (names !== undefined) {
+        assert.ok(
+          lines.some(line => line.includes(names(world))),
+          `the log names ${names(world)}: ${lines[0]}`,
+        )
+        for (const line of lines) assert.ok(JSON.parse(line).trace_id)
+      }
+      for (const who of Object.keys(players) as Name[]) {
+        const path = who === 'manager' ? '/permissions' : '/tokens'
+        const status = who === 'manager' || who === 'owner' ? 200 : 403
+        if (!refused.includes(who))
+          assert.equal((await vault().get(path, ours.keys[who])).status, status, who)
+        assert.equal((await vault().get(path, theirs.keys[who])).status, status, `their ${who}`)
+      }
+      await vault().restart()
+      for (const who of refused)
+        assert.equal(
+          (await vault().get('/applications/key', ours.keys[who])).status,
+          401,
+          'also after a restart',
+        )
+    })
+
+  for (const [what, value] of Object.entries({
+    'a later date': 4_000_000_000_000,
+    'no date': null,
+    'a text': 'never',
+    'a number that is none': 1e300,
+    'a blob': new Uint8Array(8),
+  }))
+    test(`C29.7 C30.2 an expired key whose row is given ${what} stays expired`, async () => {
+      const { ours, expired, token } = await start()
+      assert.equal((await vault().get('/applications/key', expired.key)).status, 200)
+      tamper(vault(), 'UPDATE api_keys SET expires_at = ? WHERE hash = ?', value, expired.row.hash)
+      const logged = vault().log.length
+      // Also before its time: the row is not the one that was written.
+      for (const reply of await use(expired.key, token)) assert.equal(reply.status, 401)
+      vault().now += 1_000
+      for (const reply of await use(expired.key, token)) assert.equal(reply.status, 401)
+      assert.ok(
+        vault()
+          .log.slice(logged)
+          .some(line => line.includes(`api-key ${expired.row.key_id}`)),
+      )
+      assert.equal((await vault().get('/tokens', ours.keys.weak)).status, 403, 'the other key goes on')
+    })
+
+  test('C30.2 a key that somebody makes up does not work, whatever he writes as its row', async () => {
+    const { ours, token } = await start()
+    const { owner } = ours.apiKeys
+    const text = newApiKey('private')
+    const hashes = [
+      Buffer.from(text),
+      createHash('sha256').update(text).digest(),
+      createHash('sha256').update(createHash('sha256').update(text).digest()).digest(),
+      randomBytes(32),
+    ]
+    for (const [at, hash] of hashes.entries())
+      tamper(
+        vault(),
+        'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,NULL,?)',
+        hash,
+        ours.tenant,
+        `${owner.key_id}-${at}`,
+        owner.application_id,
+        owner.sealed,
+      )
+    for (const reply of await use(text, token)) assert.equal(reply.status, 401)
+    granted(await vault().get(`/tokens/${token}`, ours.keys.owner))
+  })
+
+  test('C29.7 last_used_at and the revision grant nothing and may be anything', async () => {
+    const { ours, token } = await start()
+    tamper(vault(), "UPDATE api_keys SET last_used_at = 'never' WHERE hash = ?", ours.apiKeys.owner.hash)
+    tamper(vault(), 'UPDATE tenants SET revision = revision + 7 WHERE tenant = ?', ours.tenant)
+    granted(await vault().get(`/tokens/${token}`, ours.keys.owner))
+    assert.equal((await vault().get('/tenants/self', ours.keys.weak)).status, 403)
+    granted(await vault().send('PUT', '/tenants/self', { key: ours.keys.manager, body: { name: 'x' } }))
+  })
+
+  test("C31.7 C31.9 the keys of a tenant do not open under another tenant's name", async () => {
+    const { ours, theirs, token } = await start()
+    tamper(
+      vault(),
+      `UPDATE tenant_keys SET wrapped = (SELECT wrapped FROM tenant_keys other WHERE other.tenant = ?
+         AND other.purpose = tenant_keys.purpose AND other.version = tenant_keys.version) WHERE tenant = ?`,
+      theirs.tenant,
+      ours.tenant,
+    )
+    await vault().restart()
+    for (const reply of await use(ours.keys.owner, token)) assert.equal(reply.status, 503)
+    granted(await vault().get('/tokens', theirs.keys.owner))
+  })
+
+  test('C2.17 a row that does not open is no answer to those who manage the others, and the log names it', async () => {
+    const { ours } = await start()
+    tamper(
+      vault(),
+      'UPDATE applications SET sealed = ? WHERE application_id = ?',
+      ours.applications.owner.sealed,
+      ours.applications.weak.application_id,
+    )
+    const logged = vault().log.length
+    const reply = await vault().get('/applications', ours.keys.manager)
+    assert.equal(reply.status, 500)
+    assert.ok(
+      vault()
+        .log.slice(logged)
+        .some(line => line.includes(`application ${ours.applications.weak.application_id}`)),
+    )
+  })
+})

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { endpoints } from '../../src/contract/endpoints.ts'
+import { appearance, cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { storedRows } from '../rig/look-inside.ts'
+import { assertAbsent, type TestVault } from '../rig/test-vault.ts'
+
+const unknownId = '019ac000-0000-7000-8000-000000000000'
+const card = {
+  type: 'card',
+  data: { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' },
+  metadata: { customer: 'the same' },
+  containers: ['/shared/'],
+}
+
+type Tenant = {
+  tenantId: string
+  keys: Record<keyof typeof cast, string>
+  token: string
+  chosen: string
+  application: string
+  apiKey: string
+}
+type Who = keyof typeof cast
+
+/** Each endpoint that names something: who asks, and what it sends; the first form is one that would succeed. */
+const asked: Record<string, { who: Who; bodies: readonly unknown[] }> = {
+  getToken: { who: 'owner', bodies: [undefined] },
+  updateToken: {
+    who: 'owner',
+    bodies: [
+      { metadata: { stolen: 'yes' } },
+      {},
+      { data: { number: '1' } },
+      { containers: ['/ours/'] },
+      { mask: null, deduplicate_token: true, expires_at: '2030-01-01' },
+      { data: null },
+      { id: 'x' },
+    ],
+  },
+  deleteToken: { who: 'owner', bodies: [undefined] },
+  getApplication: { who: 'manager', bodies: [undefined] },
+  updateApplication: {
+    who: 'manager',
+    bodies: [
+      { name: 'stolen' },
+      { name: 'x', permissions: ['token:read'] },
+      { name: '' },
+      { name: 'x', type: 'public' },
+    ],
+  },
+  deleteApplication: { who: 'manager', bodies: [undefined] },
+  listApiKeys: { who: 'manager', bodies: [undefined] },
+  createApiKey: { who: 'manager', bodies: [{}, { expires_at: '2030-01-01' }, { expires_at: 'x' }] },
+  deleteApiKey: { who: 'manager', bodies: [undefined] },
+  explainAccess: {
+    who: 'manager',
+    bodies: [
+      { permission: 'token:read', type: 'card' },
+      { permission: 'x', type: 'card' },
+    ],
+  },
+}
+
+/** Everything that storage holds of a tenant. */
+const stateOf = (vault: TestVault, tenant: number): string =>
+  JSON.stringify(
+    storedRows(vault, 'sqlite_master')
+      .filter(({ type }) => type === 'table')
+      .map(({ name }) => [name, storedRows(vault, String(name)).filter(row => row.tenant === tenant)]),
+  )
+
+onEveryEngine('two tenants', vault => {
+  const found = async (): Promise<Tenant> => {
+    const { tenantId, keys } = await vault().tenant(cast)
+    const { id: token } = granted(await vault().post('/tokens', keys.owner, card))
+    const { id: chosen } = granted(
+      await vault().post('/tokens', keys.owner, { ...card, id: `chosen-${token}` }),
+    )
+    const { id: application } = await newApplication(vault(), keys.manager, { permissions: ['token:read'] })
+    const [{ id: apiKey }] = granted(await vault().get(`/applications/${application}/keys`, keys.manager))
+    return { tenantId, keys, token, chosen, application, apiKey }
+  }
+  const numberOf = async ({ tenantId }: Tenant): Promise<number> => {
+    const row = (await vault().store.listTenants()).find(({ id }) => id === tenantId)
+    assert.ok(row)
+    return row.tenant
+  }
+
+  test('C31.9 every endpoint that names something is asked below', () => {
+    const naming = Object.values<Endpoint>(endpoints).filter(({ path }) => path.includes(':'))
+    assert.deepEqual(naming.map(({ id }) => id).sort(), Object.keys(asked).sort())
+  })
+
+  for (const [endpointId, { who, bodies }] of Object.entries(asked)) {
+    const endpoint = Object.values<Endpoint>(endpoints).find(({ id }) => id === endpointId)
+    assert.ok(endpoint)
+    const { method, path } = endpoint
+    test(`§1.3 C31.9 C2.13 C2.14 ${method} ${path}: what another tenant has looks like what nobody has`, async () => {
+      const [ours, theirs] = [await found(), await found()]
+      const theirNumber = await numberOf(theirs)
+      const send = (id: string, keyId: string, body: unknown): Promise<Reply> =>
+        vault().send(method, path.replace(':id', encodeURIComponent(id)).replace(':keyId', keyId), {
+          key: ours.keys[who],
+          ...(body !== undefined && { body }),
+        })
+      const before = stateOf(vault(), theirNumber)
+      for (const body of bodies) {
+        const missing = appearance(await send(unknownId, unknownId, body))
+        assert.ok(missing.status === 404 || missing.status === 400, `${missing.status}`)
+        const names = [theirs.token, theirs.chosen, theirs.application, theirs.apiKey, theirs.tenantId]
+        for (const id of names)
+          for (const keyId of path.includes(':keyId') ? [theirs.apiKey, ours.apiKey, unknownId] : [unknownId])
+            assert.deepEqual(appearance(await send(id, keyId, body)), missing, `${id} ${keyId}`)
+        if (path.includes(':keyId'))
+          assert.deepEqual(appearance(await send(ours.application, theirs.apiKey, body)), missing)
+      }
+      assert.equal(stateOf(vault(), theirNumber), before, 'and nothing was touched')
+      // It is there for those who own it.
+      const [first] = bodies
+      const own = path.startsWith('/tokens') ? theirs.token : theirs.application
+      const reply = await vault().send(method, path.replace(':id', own).replace(':keyId', theirs.apiKey), {
+        key: theirs.keys[who],
+        ...(first !== undefined && { body: first }),
+      })
+      granted(reply)
+    })
+  }
+
+  test('§1.3 C24.5 C24.10 nothing of another tenant is listed or counted, whatever the filter', async () => {
+    const [ours, theirs] = [await found(), await found()]
+    const { fingerprint } = granted(await vault().get(`/tokens/${theirs.token}`, theirs.keys.owner))
+    const list = async ({ keys }: Tenant, query: string) =>
+      granted(await vault().get(`/tokens${query}`, keys.owner))
+    for (const [query, own] of [
+      ['', 2],
+      ['?container=/shared/', 2],
+      ['?type=card', 2],
+      ['?metadata.customer=the%20same', 2],
+      [`?id=${theirs.token}`, 0],
+      [`?id=${theirs.token}&id=${theirs.chosen}&id=${ours.token}`, 1],
+      [`?fingerprint=${fingerprint}`, 0],
+      [`?metadata=${encodeURIComponent('{"customer":"the same"}')}`, 2],
+    ] as const) {
+      const { pagination, data } = await list(ours, query)
+      assert.equal(pagination.total_items, own, query)
+      for (const token of data) assert.equal(token.tenant_id, ours.tenantId)
+    }
+    const applications = await vault().get('/applications?size=100', ours.keys.manager)
+    assertAbsent({ applications: applications.text }, [theirs.application, theirs.tenantId, theirs.apiKey])
+    assert.equal(applications.body.pagination.total_items, 3)
+  })
+
+  test('C32.1 C32.2 what happens in another tenant moves no count', async () => {
+    const [ours, theirs] = [await found(), await found()]
+    const usage = async () => (await vault().get('/tenants/self/reports/usage', ours.keys.manager)).text
+    const before = await usage()
+    granted(await vault().post('/tokenize', theirs.keys.owner, ['a', 'b', card]))
+    granted(await vault().get(`/tokens/${theirs.token}`, theirs.keys.owner))
+    granted(await vault().delete(`/tokens/${theirs.chosen}`, theirs.keys.owner))
+    await vault().service.clockwork.runAll()
+    assert.equal(await usage(), before)
+  })
+
+  test('C16.4 C15.3 C14.1 ids, equal values and fingerprints of another tenant do not meet ours', async () => {
+    const [ours, theirs] = [await found(), await found()]
+    const before = stateOf(vault(), await numberOf(theirs))
+    const same = granted(await vault().post('/tokens', ours.keys.owner, { ...card, id: theirs.chosen }))
+    assert.equal(same.id, theirs.chosen, 'an id that another tenant has is free')
+    const fresh = { ...card, data: { ...card.data, number: '5555555555554444' }, deduplicate_token: true }
+    const [one, two] = [
+      granted(await vault().post('/tokens', ours.keys.owner, fresh)),
+      granted(await vault().post('/tokens', ours.keys.owner, fresh)),
+    ]
+    assert.deepEqual([one._extras.deduplicated, two._extras.deduplicated], [false, true])
+    assert.equal(stateOf(vault(), await numberOf(theirs)), before)
+    const other = granted(await vault().post('/tokens', theirs.keys.owner, fresh))
+    assert.equal(other._extras.deduplicated, false)
+    assert.notEqual(other.fingerprint, one.fingerprint)
+    granted(await vault().delete(`/tokens/${theirs.chosen}`, ours.keys.owner))
+    assert.equal((await vault().get(`/tokens/${theirs.chosen}`, theirs.keys.owner)).status, 200)
+  })
+
+  test('C33.1 an idempotency key that another tenant has used is new', async () => {
+    const [ours, theirs] = [await found(), await found()]
+    const send = ({ keys }: Tenant, who: Who, method: string, path: string, body: unknown) =>
+      vault().send(method, path, { key: keys[who], body, headers: { 'svc-idempotency-key': 'used-by-both' } })
+    const requests: [Who, string, string, unknown][] = [
+      ['owner', 'POST', '/tokens', card],
+      ['owner', 'POST', '/tokenize', 'x'],
+      ['manager', 'PUT', '/tenants/self', { name: 'x' }],
+      ['manager', 'POST', '/applications', { name: 'x', type: 'private' }],
+    ]
+    for (const request of requests)
+      for (const tenant of [theirs, ours]) {
+        const reply = await send(tenant, ...request)
+        granted(reply)
+        assert.equal(reply.headers.get('idempotent-replayed'), null)
+      }
+  })
+
+  test('§5.3 C27.2 settings, applications and keys change for their own tenant only', async () => {
+    const [ours, theirs] = [await found(), await found()]
+    const before = stateOf(vault(), await numberOf(theirs))
+    const { manager } = ours.keys
+    granted(
+      await vault().send('PUT', '/tenants/self', {
+        key: manager,
+        body: { name: 'x', settings: { deduplicate_tokens: true } },
+      }),
+    )
+    granted(
+      await vault().send('PUT', `/applications/${ours.application}`, { key: manager, body: { name: 'y' } }),
+    )
+    granted(await vault().delete(`/applications/${ours.application}`, manager))
+    assert.equal(stateOf(vault(), await numberOf(theirs)), before)
+    granted(await vault().get('/tokens', theirs.keys.owner))
+  })
+
+  test('§5.3 each answer belongs to the tenant of its key, however many are asked at once', async () => {
+    const tenants = [await found(), await found(), await found()]
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, async (_, at) => {
+        const tenant = tenants[at % tenants.length] ?? assert.fail()
+        const [made, self, list] = await Promise.all([
+          vault().post('/tokens', tenant.keys.owner, card),
+          vault().get('/tenants/self', tenant.keys.manager),
+          vault().get('/tokens?size=5', tenant.keys.owner),
+        ])
+        return {
+          tenant,
+          ids: [granted(made).tenant_id, granted(self).id, ...granted(list).data.map(tenantOf)],
+        }
+      }),
+    )
+    for (const { tenant, ids } of answers) assert.deepEqual([...new Set(ids)], [tenant.tenantId])
+  })
+  const tenantOf = ({ tenant_id }: { tenant_id: string }): string => tenant_id
+})
