@@ -1,8 +1,10 @@
 import type { AddressInfo } from 'node:net'
+import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import type { KeyProvider } from './crypto/key-provider.ts'
 import type { Instant } from './domain/instant.ts'
 import { limits } from './domain/limits.ts'
 import type { Log } from './domain/log.ts'
+import { cors } from './http/cors.ts'
 import { idempotency } from './http/idempotency.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
@@ -21,8 +23,10 @@ export type Service = {
   startClockwork(): void
   /** Resolves with the address once requests are answered. */
   listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
-  /** Answers what is in flight, then lets go of storage. */
-  close(): Promise<void>
+  /** New connections get these certificates; those that exist keep theirs. */
+  renewTls(tls: TlsOptions): void
+  /** Answers what is in flight, for at most the given time, then lets go of storage. */
+  close(drainTimeoutMs?: number): Promise<void>
 }
 
 /** How the service behaves, whatever it stands on. */
@@ -30,6 +34,8 @@ export type ServiceSettings = {
   readonly headerPrefix: string
   /** Answers 422 when an idempotency key comes back with another body (C33). */
   readonly idempotencyStrict: boolean
+  /** Origins that browsers may call from, with public keys only (C4). */
+  readonly corsOrigins: readonly string[]
   /** Per API key; undefined: off. */
   readonly rateLimit: { readonly perSecond: number; readonly burst: number } | undefined
 }
@@ -41,6 +47,7 @@ export const buildService = async (parts: {
   clock: () => Instant
   log: Log
   settings: ServiceSettings
+  tls?: TlsOptions
 }): Promise<Service> => {
   const { log, clock, settings } = parts
   const { headerPrefix } = settings
@@ -53,6 +60,8 @@ export const buildService = async (parts: {
     headerPrefix,
     idempotency: idempotency(vault, { headerPrefix, strict: settings.idempotencyStrict }),
     rateLimit: rateLimit(settings.rateLimit, clock),
+    cors: cors(settings.corsOrigins, headerPrefix),
+    ...(parts.tls && { tls: parts.tls }),
   })
   return {
     vault,
@@ -66,8 +75,13 @@ export const buildService = async (parts: {
       const address = app.server.address() as AddressInfo
       return { host, port: address.port }
     },
-    close: async () => {
+    renewTls: tls => {
+      if (app.server instanceof TlsServer) app.server.setSecureContext(tls)
+    },
+    close: async (drainTimeoutMs = 10_000) => {
+      const cut = setTimeout(() => app.server.closeAllConnections(), drainTimeoutMs)
       await app.close()
+      clearTimeout(cut)
       await Promise.all([work.stop(), frequent.stop()])
       await vault.activity.flush()
       await noteKeyUse(vault)

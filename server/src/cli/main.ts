@@ -1,39 +1,73 @@
 #!/usr/bin/env node
-import { ConfigError, readConfig } from '../config.ts'
+import { ConfigError } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
+import { VaultError } from '../domain/errors.ts'
+import { appCreate, appList } from './application.ts'
+import { type Command, invocation, usage } from './command.ts'
 import { dev } from './dev.ts'
+import { doctor } from './doctor.ts'
+import { keyCreate, keyList, keyRevoke } from './key.ts'
+import { masterKey } from './master-key.ts'
+import { migrate } from './migrate.ts'
+import { serve } from './serve.ts'
+import { tenantCreate, tenantDelete, tenantList } from './tenant.ts'
 
-const usage = `Usage: strongroom <command>
+const commands: readonly Command[] = [
+  dev,
+  serve,
+  migrate,
+  tenantCreate,
+  tenantList,
+  tenantDelete,
+  appCreate,
+  appList,
+  keyCreate,
+  keyList,
+  keyRevoke,
+  masterKey,
+  doctor,
+]
 
-  dev    run a vault on this machine with nothing to set up
+const overview = (): string =>
+  `Usage: strongroom <command>\n\n${commands
+    .map(({ name, summary }) => `  ${name.padEnd(16)}${summary}\n`)
+    .join(
+      '',
+    )}\nstrongroom <command> --help tells more. Exit codes: 0 done, 1 failed, 2 wrongly called or set up.\n`
 
-Settings of dev: STRONGROOM_DATA (folder, default .strongroom), STRONGROOM_HOST (127.0.0.1),
-STRONGROOM_PORT (8080), STRONGROOM_LOG_LEVEL (info), STRONGROOM_HEADER_PREFIX (SVC).
-`
-
-const commands: Readonly<Record<string, () => Promise<void>>> = {
-  dev: () => dev(readConfig(process.env)),
-}
-
-const [name = '', ...rest] = process.argv.slice(2)
-const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-if (name === '--help' || name === 'help' || rest.includes('--help')) process.stdout.write(usage)
-else if (command === undefined) {
-  process.stderr.write(usage)
-  process.exitCode = 2
-} else {
+const main = async (args: readonly string[]): Promise<number> => {
+  const command = commands.find(({ name }) => {
+    const words = name.split(' ')
+    return words.every((word, index) => args[index] === word)
+  })
+  const wantsHelp = args.includes('--help') || args.includes('-h') || args[0] === 'help'
+  if (command === undefined) {
+    ;(wantsHelp ? process.stdout : process.stderr).write(overview())
+    return wantsHelp ? 0 : 2
+  }
+  if (wantsHelp) {
+    process.stdout.write(usage(command))
+    return 0
+  }
   try {
-    await command()
+    const rest = args.slice(command.name.split(' ').length)
+    return await command.run(invocation(command, rest, process.env))
   } catch (error) {
-    process.stderr.write(`strongroom ${name}: ${explain(error)}\n`)
-    process.exitCode = error instanceof ConfigError ? 2 : 1
+    process.stderr.write(`strongroom ${command.name}: ${explain(error)}\n`)
+    return error instanceof ConfigError ? 2 : 1
   }
 }
 
 /** One line that says what to do; the operator's own settings and paths may be named. */
-function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof KeyProviderError) return error.message
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-    return 'the port is taken: stop what uses it, or set STRONGROOM_PORT'
+const explain = (error: unknown): string => {
+  if (error instanceof VaultError && error.issues.length > 0)
+    return error.issues.map(({ path, message }) => `${path} ${message}`).join('; ')
+  if (error instanceof ConfigError || error instanceof KeyProviderError || error instanceof VaultError)
+    return error.message
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE') return 'the port is taken: stop what uses it, or set --port'
+  if (code === 'EEXIST') return 'the file exists and is not overwritten'
   return error instanceof Error ? error.message : 'failed'
 }
+
+process.exitCode = await main(process.argv.slice(2))

@@ -23,6 +23,8 @@ export const limits = {
   /** Work units (filter calls plus characters produced) that one rendering may spend: C20 "bounded in steps". */
   expressionSteps: 100_000,
   expressionOutputCharacters: 65_536,
+  /** The same for all expressions of one request together: about a second of the slowest filters. */
+  expressionStepsPerRequest: 32_000_000,
 
   pageSizeDefault: 20,
   pageSizeMax: 100,

@@ -2,6 +2,7 @@ import { covers } from './containers.ts'
 import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
 import { normaliseMetadataValue } from './metadata.ts'
 import type { Token } from './token.ts'
+import { tokenTypes } from './token-types/registry.ts'
 
 /** What a list is narrowed to (C24): different parameters are AND, the values of one are OR. */
 export type TokenFilter = {
@@ -16,9 +17,13 @@ export type TokenFilter = {
 export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.fingerprint === undefined ? [] : [[fingerprintTerm(filter.fingerprint)]]),
   ...[...filter.metadata].map(([key, value]) => [metadataTerm(key, value)]),
-  ...(filter.container === undefined ? [] : [[containerTerm(filter.container)]]),
+  ...(filter.container === undefined || filter.container === '/' ? [] : [[containerTerm(filter.container)]]),
   ...(filter.types === undefined ? [] : [filter.types.map(typeTerm)]),
 ]
+
+/** Groups that every token under one of these containers meets: one term each, or for the root every type. */
+export const visibleTerms = (roots: readonly string[]): Term[] =>
+  roots.includes('/') ? [...tokenTypes.keys()].map(typeTerm) : roots.map(containerTerm)
 
 /** An index only proposes; the opened token decides. */
 export const matchesFilter = (token: Token, filter: TokenFilter): boolean => {

@@ -9,6 +9,7 @@ import { parseJson } from '../domain/parse-json.ts'
 import { chosenName } from '../domain/place.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
+import type { Cors } from './cors.ts'
 import { type Answer, ReadyText } from './handlers.ts'
 import { type Idempotency, readIdempotencyKey } from './idempotency.ts'
 import { readQuery } from './query.ts'
@@ -18,7 +19,7 @@ import { traceId } from './trace-id.ts'
 /**
  * The life of a request, in the order of C3:
  *
- *   admit:   trace id → 401 → 404/405 of the route → 429 → 403 permission as such → 415, 413
+ *   admit:   trace id → 401 → 429 → 404/405 of the route → 403 permission as such → 415, 413
  *   (the body is read)
  *   answer:  idempotent replay or claim → JSON → 400 → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409
  *            → commit → answer
@@ -38,26 +39,28 @@ export type PipelineOptions = {
   readonly headerPrefix: string
   readonly idempotency: Idempotency
   readonly rateLimit: RateLimit
+  readonly cors: Cors
 }
 type Done = (error?: Error) => void
 
 /** Everything that can be said before the body is read. `allowed` names the methods of a path. */
 export const admit = (
-  { vault, headerPrefix, rateLimit }: PipelineOptions,
+  { vault, headerPrefix, rateLimit, cors }: PipelineOptions,
   allowed: (path: string) => string[],
 ) => {
   const traceHeader = `${headerPrefix}-trace-id`
   const keyHeader = `${headerPrefix}-api-key`
   const challenge = `ApiKey header="${keyHeader.toUpperCase()}"`
 
-  const authorize = (request: FastifyRequest, caller: Caller | undefined): void => {
+  const authorize = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
     if (caller === undefined)
       throw new VaultError('unauthorized', { headers: { 'www-authenticate': challenge } })
     request.caller = caller
     vault.keyUses.note(caller.apiKey.hash, vault.clock())
+    cors.allow(request, reply, caller)
+    rateLimit(caller)
     const { endpoint } = request.routeOptions.config
     if (endpoint === undefined) throw noSuchRoute(allowed(pathOf(request)))
-    rateLimit(caller)
     if (!isPermitted(caller, endpoint)) throw new VaultError('forbidden')
     requireBodyForm(request, endpoint)
   }
@@ -65,14 +68,19 @@ export const admit = (
   return (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     request.traceId = traceId(request.headers[traceHeader])
     reply.header(traceHeader, request.traceId).header('cache-control', 'no-store')
+    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+      done(new VaultError('badRequest'))
+      return
+    }
     if (request.routeOptions.config.endpoint?.permission === 'open') {
       done()
       return
     }
+    if (cors.preflight(request, reply)) return
     const settle = (caller: Caller | undefined): void => {
       let refusal: Error | undefined
       try {
-        authorize(request, caller)
+        authorize(request, reply, caller)
       } catch (error) {
         refusal = error as Error
       }
@@ -162,7 +170,8 @@ const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
   const hasBytes = bytes instanceof Uint8Array && bytes.length > 0
   if (!hasBytes && endpoint.bodyIsOptional === true) return {}
   let body: Json = parseJson(hasBytes ? bytes : new Uint8Array(0))
-  if (endpoint.nullIsAbsentExcept !== undefined) body = dropNulls(body, endpoint.nullIsAbsentExcept)
+  if (endpoint.body !== undefined && endpoint.nullIsAbsentExcept !== undefined)
+    body = dropNulls(body, endpoint.body, endpoint.nullIsAbsentExcept)
   const issues: Issue[] = []
   const checked = endpoint.checkBody(body, '', issues)
   if (issues.length > 0) throw invalid(...issues)

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
@@ -10,15 +11,21 @@ import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
 
 /** The HTTP service, ready to listen. */
-export const buildServer = (options: PipelineOptions & { readonly log: Log }): FastifyInstance => {
-  const { log, headerPrefix } = options
-  const app = fastify({
+export const buildServer = (
+  options: PipelineOptions & { readonly log: Log; readonly tls?: TlsOptions },
+): FastifyInstance => {
+  const { log, headerPrefix, tls } = options
+  const app: FastifyInstance = fastify({
+    // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
+    ...(tls ? { https: { ...tls, requireHostHeader: false } } : { http: { requireHostHeader: false } }),
     bodyLimit: limits.bodyBytes,
     // A code point takes up to twelve characters when percent-encoded.
     routerOptions: { maxParamLength: limits.idCharactersMax * 12, querystringParser: () => ({}) },
     requestTimeout: 60_000,
     exposeHeadRoutes: true,
+    // On shutdown: what is in flight is answered, also on connections that are kept alive.
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     frameworkErrors: (error, request, reply) => fail(error, request, reply),
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, headerPrefix),
   })
@@ -46,20 +53,9 @@ export const buildServer = (options: PipelineOptions & { readonly log: Log }): F
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
   app.addHook('onRequest', admit(options, allowedMethods))
-  app.addHook('onResponse', (request, reply, done) => {
-    // The route's pattern, never the URL: an id or a filter may be anything (C2).
-    log.debug(
-      {
-        trace_id: request.traceId,
-        method: request.method,
-        route: request.routeOptions.url,
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-      },
-      'answered',
-    )
-    done()
-  })
+  if (log.isDebug) logAnswers(app, log)
+  // Likewise an expectation other than 100-continue: without a listener Node answers a bare 417.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   // Never reached with a body: `admit` refuses what has no endpoint.
   app.setNotFoundHandler((_request, reply) => reply.code(404).send())
 
@@ -73,6 +69,23 @@ export const buildServer = (options: PipelineOptions & { readonly log: Log }): F
     })
   }
   return app
+}
+
+/** The route's pattern, never the URL: an id or a filter may be anything (C2). */
+const logAnswers = (app: FastifyInstance, log: Log): void => {
+  app.addHook('onResponse', (request, reply, done) => {
+    log.debug(
+      {
+        trace_id: request.traceId,
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'answered',
+    )
+    done()
+  })
 }
 
 const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({

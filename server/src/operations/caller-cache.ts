@@ -1,7 +1,7 @@
-/** Remembers callers by the hash of their key, and forgets all of them when any grant has changed. */
+/** Remembers callers by their key, in memory only, and forgets all of them when any grant has changed. */
 export type CallerCache<T> = {
-  get(keyName: string): T | undefined
-  set(keyName: string, caller: T): void
+  get(keyText: string): T | undefined
+  set(keyText: string, caller: T): void
   clear(): void
 }
 
@@ -18,14 +18,14 @@ export const callerCache = <T>(epoch: () => number): CallerCache<T> => {
     callers.clear()
   }
   return {
-    get: keyName => {
+    get: keyText => {
       forgetIfChanged()
-      return callers.get(keyName)
+      return callers.get(keyText)
     },
-    set: (keyName, caller) => {
+    set: (keyText, caller) => {
       forgetIfChanged()
       if (callers.size >= callersMax) callers.clear()
-      callers.set(keyName, caller)
+      callers.set(keyText, caller)
     },
     clear: () => callers.clear(),
   }

@@ -11,7 +11,7 @@ import { checkTokenId } from '../domain/token-id.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { matchHash, TokenWrites } from './token-writes.ts'
+import { matchOf, TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
@@ -53,6 +53,7 @@ const draft = async (
   const now = vault.clock()
   const created: CreatedToken[] = []
   const inThisRequest = new Map<string, Token>()
+  const someDeduplicated = definitions.some(({ deduplicate }) => isDeduplicated(caller, deduplicate))
   for (const [index, { id: _id, place: _place, ...definition }] of definitions.entries()) {
     const fingerprint = fingerprintFor(caller, definition)
     const token: Token = {
@@ -65,16 +66,19 @@ const draft = async (
       createdAt: now,
       ...(fingerprint !== undefined && { fingerprint }),
     }
-    const match = isDeduplicated(caller, definition.deduplicate) ? matchHash(caller, token) : undefined
+    const match = someDeduplicated ? matchOf(caller, token) : undefined
     if (match !== undefined) {
-      const name = match.toString('base64')
-      const existing = inThisRequest.get(name) ?? (await findMatch(vault, caller, match, token))
-      if (existing !== undefined) {
-        created.push({ token: existing, deduplicated: true })
-        continue
+      const name = Buffer.concat([match.term, match.tag]).toString('base64')
+      if (isDeduplicated(caller, definition.deduplicate)) {
+        const existing = (await findMatch(vault, caller, match, token)) ?? inThisRequest.get(name)
+        if (existing !== undefined) {
+          created.push({ token: existing, deduplicated: true })
+          continue
+        }
+        writes.claimMatch(match, token, await vault.store.matchHolder(caller.tenantNumber, match))
       }
-      inThisRequest.set(name, token)
-      writes.claimMatch(match, token, await vault.store.matchHolder(caller.tenantNumber, match))
+      // One that does not ask for deduplication is still what a later one of the request meets.
+      if (!inThisRequest.has(name)) inThisRequest.set(name, token)
     }
     writes.insert(token)
     created.push({ token, deduplicated: false })

@@ -3,7 +3,7 @@ import { grantedRoots } from '../domain/access.ts'
 import { containerTerm } from '../domain/index-terms.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Token } from '../domain/token.ts'
-import { filterTerms, matchesFilter, type TokenFilter } from '../domain/token-filter.ts'
+import { filterTerms, matchesFilter, type TokenFilter, visibleTerms } from '../domain/token-filter.ts'
 import { tokenTypes } from '../domain/token-types/registry.ts'
 import { viewToken } from '../domain/token-view.ts'
 import type { TokenQuery } from '../store/port.ts'
@@ -85,14 +85,11 @@ const findByOpening = async (
   return [found.slice(offset, offset + limit), found.length]
 }
 
-/** Filters first, then what the caller may see; the root container alone covers everything and costs nothing extra. */
+/** Filters first, then what the caller may see; who sees everything needs no group for that, unless it is the only one. */
 const toQuery = (caller: Caller, filter: TokenFilter, roots: readonly string[], now: number): TokenQuery => {
   const filters = filterTerms(filter)
-  const seesAll = roots.includes('/')
-  const groups =
-    seesAll && (filters.length > 0 || filter.ids !== undefined)
-      ? filters
-      : [...filters, roots.map(containerTerm)]
+  const isFiltered = filters.length > 0 || filter.ids !== undefined
+  const groups = roots.includes('/') && isFiltered ? filters : [...filters, visibleTerms(roots)]
   return {
     tenant: caller.tenantNumber,
     groups: groups.map(terms => terms.map(term => hashTerm(caller, term))),
@@ -112,7 +109,7 @@ const countTokens = async (
   const { store } = vault
   const isNarrow =
     filter.ids !== undefined ||
-    filter.container !== undefined ||
+    (filter.container !== undefined && filter.container !== '/') ||
     filter.fingerprint !== undefined ||
     filter.metadata.size > 0
   if (isNarrow) return store.countTokens(query)

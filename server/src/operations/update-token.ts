@@ -17,7 +17,7 @@ import {
 import { findMatch } from './find-match.ts'
 import { loadToken } from './load-token.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { matchHash, TokenWrites } from './token-writes.ts'
+import { matchOf, sameMatch, TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 import { viewMatch, viewWritten } from './view-write.ts'
 
@@ -119,9 +119,9 @@ const matchToMake = async (
   writes: TokenWrites,
 ): Promise<Token | undefined> => {
   if (!isDeduplicated(caller, after.deduplicate)) return undefined
-  const match = matchHash(caller, after)
+  const match = matchOf(caller, after)
   if (match === undefined) return undefined
-  const isNew = matchHash(caller, before)?.equals(match) !== true
+  const isNew = !sameMatch(matchOf(caller, before), match)
   if (!isNew && patch.deduplicate_token === undefined) return undefined
   const other = await findMatch(vault, caller, match, after)
   if (other !== undefined && other.id !== after.id) return other

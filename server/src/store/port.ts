@@ -9,7 +9,7 @@ import type {
   TokenRow,
   TransientRow,
 } from './rows.ts'
-import type { Outcome, WriteSet } from './write-set.ts'
+import type { Match, Outcome, WriteSet } from './write-set.ts'
 
 /**
  * Durability, as promises. Storage is untrusted: it gets sealed bytes and keyed hashes, and nothing that it
@@ -25,12 +25,14 @@ export type Store = {
   listTokens(query: TokenQuery, page: { offset: number; limit: number }): Promise<TokenRow[]>
   /** How many tokens the query has, counted on indexes alone. */
   countTokens(query: TokenQuery): Promise<number>
-  /** The oldest living token that has the term: the one that deduplication returns. */
-  oldestWithTerm(tenant: number, term: Uint8Array, now: number): Promise<TokenRow | undefined>
+  /** The oldest living token that has the term with this tag: the one that deduplication returns. */
+  oldestMatch(tenant: number, match: Match, now: number): Promise<TokenRow | undefined>
   /** Which token holds the claim on a match, living or not. */
-  matchHolder(tenant: number, match: Uint8Array): Promise<string | undefined>
+  matchHolder(tenant: number, match: Match): Promise<string | undefined>
   /** Tokens that have expired but are not purged yet, by type; they are still in the counters. */
   countExpired(tenant: number, now: number): Promise<ReadonlyMap<string, number>>
+  /** When the newest token of all tenants was created, as far as kept counters tell. */
+  newestTokenAt(): Promise<number | undefined>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>
 
   /** Those that expired longest ago first. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { DevKeys } from '../../src/cli/dev.ts'
+import type { StarterKeys } from '../../src/cli/starter-applications.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
@@ -65,7 +65,7 @@ export class VaultProcess {
       await once(this.#child.stdout, 'data')
   }
 
-  get keys(): DevKeys {
+  get keys(): StarterKeys {
     return JSON.parse(readFileSync(join(this.#folder, 'dev-keys.json'), 'utf8'))
   }
 

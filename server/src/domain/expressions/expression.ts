@@ -1,6 +1,6 @@
 import type { Json, JsonType } from '../json.ts'
-import type { Budget } from './budget.ts'
-import { RecentlyUsed } from './cache.ts'
+import { Allowance, type Budget } from './budget.ts'
+import { Memo } from './cache.ts'
 import { compile, type OutputShape } from './compile.ts'
 import { ExpressionError } from './expression-error.ts'
 import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
@@ -11,7 +11,7 @@ import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
  * callers write, a budget for every rendering; its texts and the data they meet may both be hostile.
  */
 export type { Budget, RandomBelow, Scope, Use }
-export { budgetFor, ExpressionError }
+export { Allowance, budgetFor, ExpressionError }
 
 export type Expression = {
   readonly text: string
@@ -32,16 +32,16 @@ export type Expression = {
    */
   render(scope: Scope, random?: RandomBelow, budget?: Budget): Json
   /** With the JSON type that a fingerprint counts: of the value, or of what a closing `stringify` was given (C14). */
-  renderTyped(scope: Scope): { value: Json; type: JsonType }
+  renderTyped(scope: Scope, budget?: Budget): { value: Json; type: JsonType }
 }
 
 const expressionsKeptPerUse = 2_000
 
-const caches: Readonly<Record<Use, RecentlyUsed<Expression>>> = {
-  mask: new RecentlyUsed(expressionsKeptPerUse),
-  fingerprint: new RecentlyUsed(expressionsKeptPerUse),
-  index: new RecentlyUsed(expressionsKeptPerUse),
-  id: new RecentlyUsed(expressionsKeptPerUse),
+const caches: Readonly<Record<Use, Memo<Expression>>> = {
+  mask: new Memo(expressionsKeptPerUse),
+  fingerprint: new Memo(expressionsKeptPerUse),
+  index: new Memo(expressionsKeptPerUse),
+  id: new Memo(expressionsKeptPerUse),
 }
 
 /** Throws ExpressionError, with the position, for everything that is wrong with the text itself. */
@@ -57,6 +57,6 @@ const makeExpression = (text: string, use: Use): Expression => {
     hasAlias,
     isLiteral,
     render: (scope, random, budget = budgetFor(scope)) => evaluate({ scope, use, random, budget }).value,
-    renderTyped: scope => evaluate({ scope, use, random: undefined, budget: budgetFor(scope) }),
+    renderTyped: (scope, budget = budgetFor(scope)) => evaluate({ scope, use, random: undefined, budget }),
   }
 }

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { vault } from './migrations/0001-vault.ts'
 import type { Migration } from './migrations/migration.ts'
 
@@ -25,6 +25,18 @@ export const migrate = (database: DatabaseSync): void => {
       database.exec('ROLLBACK')
       throw error
     }
+  }
+}
+
+/** How far storage is, without changing it. */
+export const schemaState = (path: string): { current: number; newest: number; pending: boolean } => {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    const current = schemaNumber(database)
+    const newest = migrations.at(-1)?.number ?? 0
+    return { current, newest, pending: current < newest }
+  } finally {
+    database.close()
   }
 }
 

@@ -86,14 +86,16 @@ export const vault: Migration = {
       created_at INTEGER NOT NULL,
       token_id TEXT NOT NULL,
       expires_at INTEGER,
+      tag BLOB,
       PRIMARY KEY (tenant, term, created_at DESC, token_id)
     ) WITHOUT ROWID;
 
     CREATE TABLE matches (
       tenant INTEGER NOT NULL,
-      match BLOB NOT NULL,
+      term BLOB NOT NULL,
+      tag BLOB NOT NULL,
       token_id TEXT NOT NULL,
-      PRIMARY KEY (tenant, match)
+      PRIMARY KEY (tenant, term, tag)
     ) WITHOUT ROWID;
 
     CREATE TABLE transients (

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { ConfigError } from '../config.ts'
+import { CreateApplication } from '../contract/application-schemas.ts'
+import { compileCheck } from '../contract/check.ts'
+import { type Issue, invalid } from '../domain/errors.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import { createApplication } from '../operations/create-application.ts'
+import { listApplications } from '../operations/list-applications.ts'
+import { operatorOf } from '../operations/operator.ts'
+import { type Command, required } from './command.ts'
+import { withVault } from './edge.ts'
+import { print, table } from './print.ts'
+
+const checkApplication = compileCheck(CreateApplication)
+
+export const appCreate: Command = {
+  name: 'app create',
+  summary: 'Make an application; prints its key once',
+  options: {
+    tenant: 'id of the tenant',
+    name: 'name of the application',
+    type: 'public, private or management',
+    permissions: 'flat permissions, separated by commas',
+    rules: 'file with a JSON array of access rules, instead of --permissions',
+  },
+  flags: { json: 'print JSON' },
+  run: invocation =>
+    withVault(invocation.config, async vault => {
+      const { options, flags } = invocation
+      const wish: JsonObject = { name: required(invocation, 'name'), type: required(invocation, 'type') }
+      if (options.permissions !== undefined) wish.permissions = options.permissions.split(',')
+      if (options.rules !== undefined) wish.rules = readRules(options.rules)
+      const issues: Issue[] = []
+      const body = checkApplication(wish, '', issues)
+      if (body === undefined) throw invalid(...issues)
+      const caller = await operatorOf(vault, required(invocation, 'tenant'))
+      const made = await createApplication(vault, caller, body)
+      print(
+        flags.json,
+        made,
+        table([
+          ['id', String(made.id)],
+          ['key', String(made.key)],
+        ]),
+      )
+      return 0
+    }),
+}
+
+const readRules = (path: string): Json => {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Json
+  } catch {
+    throw new ConfigError(`${path} cannot be read as JSON`)
+  }
+}
+
+export const appList: Command = {
+  name: 'app list',
+  summary: 'List the applications of a tenant',
+  options: { tenant: 'id of the tenant' },
+  flags: { json: 'print JSON' },
+  run: invocation =>
+    withVault(invocation.config, async vault => {
+      const caller = await operatorOf(vault, required(invocation, 'tenant'))
+      const applications: JsonObject[] = []
+      for (let page = 1; ; page++) {
+        const { data } = await listApplications(vault, caller, { page, size: 100 })
+        applications.push(...(data as JsonObject[]))
+        if ((data as JsonObject[]).length < 100) break
+      }
+      print(
+        invocation.flags.json,
+        applications,
+        table([
+          ['id', 'type', 'name'],
+          ...applications.map(({ id, type, name }) => [String(id), String(type), String(name)]),
+        ]),
+      )
+      return 0
+    }),
+}

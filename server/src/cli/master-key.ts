@@ -1,0 +1,22 @@
+import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
+import { newMasterKeyText } from '../crypto/master-key.ts'
+import type { Command } from './command.ts'
+import { print } from './print.ts'
+
+export const masterKey: Command = {
+  name: 'master-key',
+  summary:
+    'Make a new master key: into --master-key-file (mode 0600, never overwritten), or on standard output',
+  run: async ({ config }) => {
+    if (config.masterKeyFile === undefined) print(false, undefined, newMasterKeyText())
+    else {
+      createMasterKeyFile(config.masterKeyFile)
+      print(
+        false,
+        undefined,
+        `a new master key is in ${config.masterKeyFile}; keep a copy apart from the data`,
+      )
+    }
+    return 0
+  },
+}

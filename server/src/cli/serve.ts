@@ -1,0 +1,21 @@
+import type { Command } from './command.ts'
+import { configuredKeyProvider, openDataFolder, requireDataFolder } from './edge.ts'
+import { makeLog, runService } from './run-service.ts'
+
+/** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
+export const serve: Command = {
+  name: 'serve',
+  summary: 'Run the vault in production: explicit storage and key provider, no key is printed',
+  run: async ({ config }) => {
+    const dataFolder = requireDataFolder(config)
+    const keyProvider = configuredKeyProvider(config)
+    const store = openDataFolder(dataFolder)
+    const log = makeLog(config)
+    await runService(
+      config,
+      { store, keyProvider, log },
+      { ready: baseUrl => log.info({ url: baseUrl }, 'listening') },
+    )
+    return 0
+  },
+}

@@ -1,0 +1,13 @@
+import { type KeyProvider, KeyProviderError } from './key-provider.ts'
+import { localKeyProvider, readMasterKeyText } from './master-key.ts'
+
+/** The master key comes in a variable, as orchestrators hand out secrets. */
+export const envKeyProvider = (variable: string, text: string): KeyProvider =>
+  localKeyProvider('env', variable, () => {
+    const key = readMasterKeyText(text)
+    if (key === undefined)
+      throw new KeyProviderError(
+        `${variable} does not hold a master key: it starts with strongroom-master-key-1: (strongroom master-key prints a new one)`,
+      )
+    return key
+  })

@@ -1,0 +1,43 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../operations/vault.ts'
+
+/** C4: off unless origins are named, and then for keys of public applications only. */
+export type Cors = {
+  /** Answers a preflight, which carries no key; false where the request is none. */
+  preflight(request: FastifyRequest, reply: FastifyReply): boolean
+  /** Lets the browser show the answer to the page. */
+  allow(request: FastifyRequest, reply: FastifyReply, caller: Caller): void
+}
+
+export const cors = (origins: readonly string[], headerPrefix: string): Cors => {
+  const allowed = (request: FastifyRequest): string | undefined =>
+    origins.find(origin => origin === request.headers.origin)
+  return {
+    preflight: (request, reply) => {
+      const origin = allowed(request)
+      const isPreflight =
+        request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
+      if (origin === undefined || !isPreflight) return false
+      reply
+        .code(204)
+        .headers({
+          'access-control-allow-origin': origin,
+          'access-control-allow-methods': 'POST, PATCH',
+          'access-control-allow-headers': `content-type, ${headerPrefix}-api-key, ${headerPrefix}-trace-id, ${headerPrefix}-idempotency-key`,
+          'access-control-max-age': '600',
+          vary: 'origin',
+        })
+        .send()
+      return true
+    },
+    allow: (request, reply, caller) => {
+      const origin = allowed(request)
+      if (origin === undefined || caller.application.type !== 'public') return
+      reply.headers({
+        'access-control-allow-origin': origin,
+        'access-control-expose-headers': `location, ${headerPrefix}-trace-id, idempotent-replayed`,
+        vary: 'origin',
+      })
+    },
+  }
+}

@@ -1,0 +1,6 @@
+import type { Tenant } from '../domain/application.ts'
+import { openTenant } from './grants.ts'
+import type { Vault } from './vault.ts'
+
+export const listTenants = async (vault: Vault): Promise<Tenant[]> =>
+  (await vault.store.listTenants()).map(row => openTenant(vault.vaultKeys, row))

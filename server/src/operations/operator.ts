@@ -1,0 +1,32 @@
+import { VaultError } from '../domain/errors.ts'
+import { permissionsByType } from '../domain/permissions.ts'
+import { commitSet } from './commit.ts'
+import { openTenant } from './grants.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/**
+ * The person at the command line, who holds the key provider: acts as the tenant's owner with every
+ * management permission, through the same operations as an API key.
+ */
+export const operatorOf = async (vault: Vault, tenantId: string): Promise<Caller> => {
+  const row = (await vault.store.listTenants()).find(({ id }) => id === tenantId)
+  if (row === undefined) throw new VaultError('notFound', { detail: 'There is no such tenant.' })
+  const tenant = openTenant(vault.vaultKeys, row)
+  return {
+    tenantNumber: row.tenant,
+    tenant,
+    application: {
+      id: tenant.ownerId,
+      tenantId: tenant.id,
+      name: 'operator',
+      type: 'management',
+      permissions: permissionsByType.management,
+      rules: [],
+      createdBy: tenant.ownerId,
+      createdAt: tenant.createdAt,
+    },
+    keys: await vault.tenantKeys.of(row.tenant, row.id),
+    apiKey: { hash: new Uint8Array(0), expiresAt: null },
+    commit: set => commitSet(vault.store, set),
+  }
+}
