@@ -29,8 +29,7 @@ export const decidingRule = (
 
 const revelation: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 }
 
-export const lessRevealing = (a: Transform, b: Transform): Transform =>
-  revelation[a] <= revelation[b] ? a : b
+const lessRevealing = (a: Transform, b: Transform): Transform => (revelation[a] <= revelation[b] ? a : b)
 
 export const isMoreRevealing = (a: Transform | undefined, b: Transform | undefined): boolean =>
   a !== undefined && (b === undefined || revelation[a] > revelation[b])
@@ -52,6 +51,20 @@ export const transformFor = (
     transform = lessRevealing(transform, rule?.transform ?? 'redact')
   }
   return covered ? transform : undefined
+}
+
+/**
+ * C12: what the answer to a write shows: the token under its mask or nothing, never the data itself, and
+ * nothing to a caller that reads the token under `redact` (C13).
+ */
+export const shownByWrite = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): Transform => {
+  const granted = transformFor(application, permission, containers) ?? 'redact'
+  const read = transformFor(application, 'token:read', containers)
+  return lessRevealing('mask', lessRevealing(granted, read ?? granted))
 }
 
 /** A write needs a rule for every destination container. */

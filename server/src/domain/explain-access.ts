@@ -1,4 +1,4 @@
-import { decidingRule, holds, transformFor } from './access.ts'
+import { decidingRule, holds, shownByWrite, transformFor } from './access.ts'
 import type { Application, Rule, Transform } from './application.ts'
 import type { Permission } from './permissions.ts'
 
@@ -73,11 +73,13 @@ const conclude = (
       }
     return { outcome: transform, reason: 'the least revealing of the containers decides' }
   }
-  if (uncovered.length === 0)
+  if (uncovered.length === 0) {
+    const shown = shownByWrite(application, permission, containers)
     return {
       outcome: 'allowed',
-      reason: `a rule holds ${permission} on every container; answers show ${transform}`,
+      reason: `a rule holds ${permission} on every container${permission === 'token:delete' ? '' : `; answers show ${shown}`}`,
     }
+  }
   const isCreate = permission === 'token:create'
   return {
     outcome: 'refused',

@@ -34,13 +34,13 @@ export const viewToken = (token: Token, transform: Transform, now: Instant): Jso
   })
 }
 
-/** C15: what a deduplication hit shows to a caller that may not read the token. */
-export const viewUnreadable = (token: Token): JsonObject =>
+/** C15: what a deduplication hit shows to a caller that may not read the token; under `redact` no fingerprint either (C12). */
+export const viewUnreadable = (token: Token, transform: Transform): JsonObject =>
   withoutAbsent({
     id: token.id,
     type: token.type.name,
     tenant_id: token.tenantId,
-    fingerprint: token.fingerprint,
+    fingerprint: transform === 'redact' ? undefined : token.fingerprint,
     containers: [...token.containers],
     created_by: token.createdBy,
     created_at: formatInstant(token.createdAt),

@@ -50,11 +50,9 @@ export const admit = (
 ) => {
   const traceHeader = `${headerPrefix}-trace-id`
   const keyHeader = `${headerPrefix}-api-key`
-  const challenge = `ApiKey header="${keyHeader.toUpperCase()}"`
 
   const authorize = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
-    if (caller === undefined)
-      throw new VaultError('unauthorized', { headers: { 'www-authenticate': challenge } })
+    if (caller === undefined) throw new VaultError('unauthorized')
     request.caller = caller
     vault.keyUses.note(caller.apiKey.hash, vault.clock())
     cors.allow(request, reply, caller)
@@ -158,11 +156,17 @@ const send = (
   answer: Answer,
   headersOf: (body: JsonObject) => Record<string, string>,
 ): FastifyReply => {
+  endWhenDraining(reply)
   reply.code(endpoint.status)
   if (answer === undefined || endpoint.status === 204) return reply.send()
   if (answer instanceof ReadyText) return reply.headers(answer.headers).type(answer.type).send(answer.content)
   if (isJsonObject(answer)) reply.headers(headersOf(answer))
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
+}
+
+/** A connection whose request was in flight when the service stopped would be kept alive after its answer. */
+export const endWhenDraining = (reply: FastifyReply): void => {
+  if (!reply.server.server.listening) reply.header('connection', 'close')
 }
 
 const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {

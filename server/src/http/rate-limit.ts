@@ -22,7 +22,9 @@ export const rateLimit = (
     const now = clock()
     const name = Buffer.from(apiKey.hash).toString('base64')
     const bucket = buckets.get(name) ?? { left: burst, at: now }
-    bucket.left = Math.min(burst, bucket.left + ((now - bucket.at) / 1_000) * perSecond)
+    // A clock that is set back must not lock a key out for as long as it was wrong.
+    const elapsedMs = Math.max(0, now - bucket.at)
+    bucket.left = Math.min(burst, bucket.left + (elapsedMs / 1_000) * perSecond)
     bucket.at = now
     // Forgetting a bucket fills it; keys that are in use get theirs back at once.
     if (buckets.size >= bucketsMax) buckets.clear()

@@ -6,7 +6,7 @@ import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
-import { admit, answer, type PipelineOptions } from './pipeline.ts'
+import { admit, answer, endWhenDraining, type PipelineOptions } from './pipeline.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
 
@@ -40,6 +40,10 @@ export const buildServer = (
         { trace_id: request.traceId, route: request.routeOptions?.url, status, ...describeError(error) },
         'request failed',
       )
+    // A key can also stop to count while its request is under way, so every 401 passes here.
+    if (status === 401)
+      reply.header('www-authenticate', `ApiKey header="${headerPrefix.toUpperCase()}-API-KEY"`)
+    endWhenDraining(reply)
     return reply
       .code(status)
       .headers({ [`${headerPrefix}-trace-id`]: request.traceId, 'cache-control': 'no-store', ...headers })

@@ -1,4 +1,4 @@
-import { coversEvery, isMoreRevealing, lessRevealing, transformFor } from '../domain/access.ts'
+import { coversEvery, isMoreRevealing, shownByWrite, transformFor } from '../domain/access.ts'
 import type { Transform } from '../domain/application.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { Permission } from '../domain/permissions.ts'
@@ -27,14 +27,11 @@ export const requireCovered = (caller: Caller, permission: Permission, token: To
 export const readTransform = (caller: Caller, containers: readonly string[]): Transform | undefined =>
   transformFor(caller.application, 'token:read', containers)
 
-/** C12: what the answer to a write shows: the token under its mask, or nothing; never the data itself. */
-export const writeTransform = (caller: Caller, permission: Permission, token: Token): Transform => {
-  const granted = transformFor(caller.application, permission, token.containers) ?? 'redact'
-  const read = readTransform(caller, token.containers)
-  // C13: someone else's blind mask or fingerprint tells a caller who cannot read the token nothing.
-  if (read === undefined && isBlind(token)) return 'redact'
-  return lessRevealing('mask', lessRevealing(granted, read ?? granted))
-}
+/** C13: someone else's blind mask or fingerprint tells a caller who cannot read the token nothing. */
+export const writeTransform = (caller: Caller, permission: Permission, token: Token): Transform =>
+  isBlind(token) && readTransform(caller, token.containers) === undefined
+    ? 'redact'
+    : shownByWrite(caller.application, permission, token.containers)
 
 /** C28: what a key that left the server may change. */
 const publicFields: readonly (keyof TokenPatch)[] = ['data', 'metadata', 'expires_at']

@@ -13,7 +13,29 @@ export type ActivityQueue = {
 const idsPerCommit = 500
 
 export const activityQueue = (store: Store): ActivityQueue => {
-  let waiting = new Map<string, { tenantNumber: number; month: number; ids: Set<string> }>()
+  const waiting = new Map<string, { tenantNumber: number; month: number; ids: Set<string> }>()
+  let flushing: Promise<number> = Promise.resolve(0)
+
+  /** An id leaves the queue once it is written down, so a failure of storage loses none. */
+  const writeDown = async (): Promise<number> => {
+    let marked = 0
+    for (const [name, { tenantNumber, month, ids }] of waiting) {
+      while (ids.size > 0) {
+        const some = [...ids].slice(0, idsPerCommit)
+        await store.commit({
+          tenant: tenantNumber,
+          guarded: [],
+          effects: [{ kind: 'markActive', ids: some, month, counter: activeCounter(month) }],
+          counters: [],
+        })
+        for (const id of some) ids.delete(id)
+        marked += some.length
+      }
+      waiting.delete(name)
+    }
+    return marked
+  }
+
   return {
     note: (tenantNumber, tokens, now) => {
       const month = monthOf(now)
@@ -25,24 +47,10 @@ export const activityQueue = (store: Store): ActivityQueue => {
         waiting.set(name, entry)
       }
     },
-    flush: async () => {
-      const taken = waiting
-      waiting = new Map()
-      let marked = 0
-      for (const { tenantNumber, month, ids } of taken.values()) {
-        const all = [...ids]
-        for (let at = 0; at < all.length; at += idsPerCommit) {
-          const some = all.slice(at, at + idsPerCommit)
-          await store.commit({
-            tenant: tenantNumber,
-            guarded: [],
-            effects: [{ kind: 'markActive', ids: some, month, counter: activeCounter(month) }],
-            counters: [],
-          })
-          marked += some.length
-        }
-      }
-      return marked
+    flush: () => {
+      // One after the other: who asks while another flush is under way waits for what that one took.
+      flushing = flushing.then(writeDown, writeDown)
+      return flushing
     },
   }
 }

@@ -20,6 +20,7 @@ const isLiving = ({ apiKey: { expiresAt } }: Caller, { clock }: Vault): boolean 
 const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined> => {
   const { store, vaultKeys } = vault
   const hash = hashApiKey(vaultKeys, keyText)
+  const epoch = store.grantsEpoch()
   const key = await store.findApiKey(hash, vault.clock())
   if (key === undefined) return undefined
   const [tenant, application] = await Promise.all([
@@ -38,6 +39,6 @@ const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined
     apiKey: { hash, expiresAt: key.expiresAt },
     commit: set => commitSet(store, set),
   }
-  vault.callers.set(keyText, caller)
+  vault.callers.set(keyText, caller, epoch)
   return caller
 }

@@ -1,7 +1,8 @@
 /** Remembers callers by their key, in memory only, and forgets all of them when any grant has changed. */
 export type CallerCache<T> = {
   get(keyText: string): T | undefined
-  set(keyText: string, caller: T): void
+  /** `asOf` is the epoch before the caller was read: one that was read across a change is not remembered. */
+  set(keyText: string, caller: T, asOf: number): void
   clear(): void
 }
 
@@ -22,8 +23,9 @@ export const callerCache = <T>(epoch: () => number): CallerCache<T> => {
       forgetIfChanged()
       return callers.get(keyText)
     },
-    set: (keyText, caller) => {
+    set: (keyText, caller, asOf) => {
       forgetIfChanged()
+      if (asOf !== seen) return
       if (callers.size >= callersMax) callers.clear()
       callers.set(keyText, caller)
     },

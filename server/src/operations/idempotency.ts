@@ -53,8 +53,9 @@ export const keepingResults = (
     const outcome = await commitSet(vault.store, {
       ...set,
       guarded: [
-        ...set.guarded,
+        // First of all: to the loser of a race the winner's own id would look like somebody else's.
         { kind: 'keepResult', row: { tenant: caller.tenantNumber, hash, expiresAt, sealed }, now },
+        ...set.guarded,
       ],
     })
     if (!outcome.committed && outcome.conflict === 'resultKept') throw requestInFlight()

@@ -12,5 +12,5 @@ export const viewWritten = (vault: Vault, caller: Caller, permission: Permission
 /** Another token that stands for the same value; a caller that may not read it learns that it exists, no more. */
 export const viewMatch = (vault: Vault, caller: Caller, permission: Permission, match: Token): JsonObject =>
   readTransform(caller, match.containers) === undefined
-    ? viewUnreadable(match)
+    ? viewUnreadable(match, writeTransform(caller, permission, match))
     : viewWritten(vault, caller, permission, match)

@@ -73,8 +73,8 @@ export type Store = {
 }
 
 /**
- * Every group must be met (AND) by one of its terms (OR). `ids` narrows further. Groups come with the most
- * telling first; the engine starts from it.
+ * Every group must be met (AND) by one of its terms (OR). `ids` narrows further; without it there is at least
+ * one group. Groups come with the most telling first; the engine starts from it.
  */
 export type TokenQuery = {
   readonly tenant: number

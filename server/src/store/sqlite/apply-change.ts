@@ -52,15 +52,20 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     'DELETE FROM terms WHERE tenant = ? AND term = ? AND created_at = ? AND token_id = ?',
   )
   const insertTransient = database.prepare(
-    'INSERT INTO transients (tenant, token_id, field, expires_at, sealed) VALUES (?,?,?,?,?)',
+    'INSERT INTO transients (tenant, token_id, field, expires_at, slot) VALUES (?,?,?,?,?)',
   )
+  const fillSlot = database.prepare(
+    `UPDATE transient_slots SET is_free = 0, sealed = ?
+     WHERE slot = (SELECT slot FROM transient_slots WHERE is_free AND size = ? LIMIT 1) RETURNING slot`,
+  )
+  const addSlot = database.prepare('INSERT INTO transient_slots (size, is_free, sealed) VALUES (?,0,?)')
   const insertTenantKey = database.prepare(
     'INSERT INTO tenant_keys (tenant, purpose, version, wrapped) VALUES (?,?,?,?) ON CONFLICT DO NOTHING',
   )
   const reviseTenant = database.prepare(
     'UPDATE tenants SET revision = revision + 1 WHERE tenant = ? AND revision = ?',
   )
-  const advanceEpoch = database.prepare('UPDATE grants_epoch SET epoch = epoch + 1')
+  const advanceEpoch = database.prepare('UPDATE grants_epoch SET epoch = epoch + 1 WHERE id = 1')
   const keepResult = database.prepare(
     `INSERT INTO results (tenant, hash, expires_at, sealed) VALUES (?,?,?,?)
      ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, sealed = excluded.sealed
@@ -91,6 +96,9 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       row.sealed,
     ] as const
   const keyValues = (tenant: number, row: KeyRow) => [tenant, row.purpose, row.version, row.wrapped] as const
+  /** The number of the slot that holds these bytes now: a free one of their size, or a new one (see 0001-vault). */
+  const slotWith = (sealed: Uint8Array): number =>
+    Number(fillSlot.get(sealed, sealed.length)?.slot ?? addSlot.run(sealed.length, sealed).lastInsertRowid)
 
   const guards: Guards = {
     insertToken: (_tenant, { row }) => when(insertToken.run(...tokenValues(row)), 'tokenExists'),
@@ -142,9 +150,8 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       for (const { term } of terms) removeTerm.run(tenant, term, createdAt, tokenId)
     },
     putTransient: (tenant, { row }) => {
-      // Deleted and appended, not updated in place: a longer value would move within the heap (see 0001-vault).
       dropTransient.run(tenant, row.tokenId, row.field)
-      insertTransient.run(tenant, row.tokenId, row.field, row.expiresAt, row.sealed)
+      insertTransient.run(tenant, row.tokenId, row.field, row.expiresAt, slotWith(row.sealed))
     },
     dropTransient: (tenant, { tokenId, field }) => {
       dropTransient.run(tenant, tokenId, field)

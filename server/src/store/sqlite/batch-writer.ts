@@ -24,15 +24,20 @@ export class BatchWriter {
   /** Returns after COMMIT has returned. */
   commit(sets: readonly WriteSet[]): BatchResult[] {
     try {
-      return this.#transaction(sets)
+      this.#database.exec('BEGIN IMMEDIATE')
+    } catch {
+      // Storage is locked or gone, which is no set's own fault; one wait for the lock is enough for all.
+      return sets.map(() => 'failed')
+    }
+    try {
+      return this.#applyAndCommit(sets)
     } catch {
       // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
       return sets.length === 1 ? ['failed'] : sets.flatMap(set => this.commit([set]))
     }
   }
 
-  #transaction(sets: readonly WriteSet[]): Outcome[] {
-    this.#database.exec('BEGIN IMMEDIATE')
+  #applyAndCommit(sets: readonly WriteSet[]): Outcome[] {
     try {
       const living = new Map<number, boolean>()
       const counters = new CounterSums()
@@ -45,6 +50,8 @@ export class BatchWriter {
         const conflict = lives ? this.#applySet(set) : 'tenantGone'
         if (conflict !== undefined) return { committed: false, conflict }
         for (const move of set.counters) counters.add(set.tenant, move)
+        // What follows in this very batch must find the tenant gone (C27).
+        if (set.effects.some(({ kind }) => kind === 'deleteTenant')) living.delete(set.tenant)
         return { committed: true }
       })
       counters.forEach(this.#move)

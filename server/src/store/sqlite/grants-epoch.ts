@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
  * event loop's turn, and what is revoked meanwhile was revoked while they were under way.
  */
 export const grantsEpoch = (database: DatabaseSync): (() => number) => {
-  const readEpoch = database.prepare('SELECT epoch FROM grants_epoch')
+  const readEpoch = database.prepare('SELECT epoch FROM grants_epoch WHERE id = 1')
   let memo: number | undefined
   return () => {
     if (memo === undefined) {

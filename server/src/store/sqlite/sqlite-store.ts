@@ -18,14 +18,16 @@ import { inlineWriting, type UpkeepName } from './writing-side.ts'
  */
 export const openSqlite = ({
   path,
+  lockWaitMs = 5_000,
   writing = 'thread',
 }: {
   path: string
+  lockWaitMs?: number
   writing?: 'thread' | 'inline'
 }): Store => {
-  const database = openDatabase(path)
+  const database = openDatabase(path, lockWaitMs)
   migrate(database)
-  const side = writing === 'thread' ? threadedWriting(path) : inlineWriting(path)
+  const side = (writing === 'thread' ? threadedWriting : inlineWriting)({ path, lockWaitMs })
   const queue = new CommitQueue(sets => side.commit(sets))
   const prepared = statementCache(database)
   const getToken = database.prepare(
@@ -81,7 +83,9 @@ export const openSqlite = ({
     getTransients: (tenant, tokenIds) =>
       read(() =>
         prepared(
-          `SELECT * FROM transients WHERE tenant = ? AND token_id IN (${tokenIds.map(() => '?').join(',')})`,
+          `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.sealed
+           FROM transients t LEFT JOIN transient_slots s ON s.slot = t.slot
+           WHERE t.tenant = ? AND t.token_id IN (${tokenIds.map(() => '?').join(',')})`,
         )
           .all(tenant, ...tokenIds)
           .map(columns.transientRow),
@@ -224,7 +228,8 @@ export const openSqlite = ({
 
     health: () =>
       read(() => {
-        prepared('SELECT 1').get()
+        // A constant would be answered without storage.
+        prepared('SELECT 1 FROM vault_keys').get()
       }),
 
     close: async () => {

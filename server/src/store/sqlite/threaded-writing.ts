@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '../port.ts'
 import type { BatchResult } from './batch-writer.ts'
 import { type PackedSet, packSet } from './packed-set.ts'
-import type { UpkeepName, WritingSide } from './writing-side.ts'
+import type { UpkeepName, WritingOptions, WritingSide } from './writing-side.ts'
 
 export type ThreadRequest =
   | { readonly kind: 'commit'; readonly sets: readonly PackedSet[] }
@@ -21,12 +21,13 @@ type Waiting = { resolve: (answer: ThreadAnswer) => void; reject: (error: Error)
  * all there is to keep. Should it die, what waited fails, nothing answered is lost, and the next request
  * starts another one.
  */
-export const threadedWriting = (path: string): WritingSide => {
+export const threadedWriting = (options: WritingOptions): WritingSide => {
   let worker: Worker | undefined
   let waiting: Waiting[] = []
+  let isClosed = false
 
   const start = (): Worker => {
-    const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: path })
+    const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: options })
     started.on('message', (answer: ThreadAnswer) => {
       waiting.shift()?.resolve(answer)
       // Idle, it does not keep the process alive; what is under way does.
@@ -46,6 +47,7 @@ export const threadedWriting = (path: string): WritingSide => {
 
   const ask = (request: ThreadRequest): Promise<ThreadAnswer> =>
     new Promise((resolve, reject) => {
+      if (isClosed) throw new StoreUnavailableError('storage is closed')
       worker ??= start()
       worker.ref()
       waiting.push({ resolve, reject })
@@ -64,11 +66,11 @@ export const threadedWriting = (path: string): WritingSide => {
       throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the call was not answered')
     },
     close: async () => {
-      if (worker === undefined) return
       const closing = worker
-      await ask({ kind: 'close' })
+      if (closing !== undefined) await ask({ kind: 'close' })
+      isClosed = true
       worker = undefined
-      await closing.terminate()
+      await closing?.terminate()
     },
   }
 }

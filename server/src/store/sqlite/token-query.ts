@@ -6,8 +6,13 @@ export type IndexQuery = { readonly sql: string; readonly values: readonly SQLIn
 
 const marks = (count: number): string => Array(count).fill('?').join(',')
 
-export const indexQuery = ({ tenant, groups, ids, now }: TokenQuery): IndexQuery =>
-  ids === undefined ? fromFirstGroup({ tenant, groups, now }) : fromIds({ tenant, groups, ids, now })
+export const indexQuery = (query: TokenQuery): IndexQuery => {
+  if (query.groups.some(group => group.length === 0)) return nothing
+  return query.ids === undefined ? fromFirstGroup(query) : fromIds(query)
+}
+
+/** A group without terms is met by no token. */
+const nothing: IndexQuery = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE FALSE', values: [] }
 
 /**
  * Several terms of the first group are merged, not sorted: each arm comes in index order, and UNION drops

@@ -15,7 +15,9 @@ export type UpkeepWrites = {
   ensureVaultKeys(keys: readonly KeyRow[]): KeyRow[]
 }
 
-export const upkeepWrites = (database: DatabaseSync): UpkeepWrites => {
+const shredWaitMs = 100
+
+export const upkeepWrites = (database: DatabaseSync, lockWaitMs: number): UpkeepWrites => {
   const prepared = statementCache(database)
   const transaction = <T>(work: () => T): T => {
     database.exec('BEGIN IMMEDIATE')
@@ -24,7 +26,7 @@ export const upkeepWrites = (database: DatabaseSync): UpkeepWrites => {
       database.exec('COMMIT')
       return result
     } catch (error) {
-      if (database.isTransaction) database.exec('ROLLBACK')
+      if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')
       throw error
     }
   }
@@ -46,7 +48,14 @@ export const upkeepWrites = (database: DatabaseSync): UpkeepWrites => {
     purgeDeadTenants: limit => transaction(() => purgeDeadTenants(prepared, limit)),
     shred: () => {
       // Deleted bytes are zero in the newest page images; truncating the log removes the older images.
-      prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
+      // Writers wait meanwhile, so a long read of another process (a backup) is left to the next sweep.
+      database.exec(`PRAGMA busy_timeout = ${Math.min(lockWaitMs, shredWaitMs)}`)
+      try {
+        const { busy } = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
+        if (busy !== 0) throw new Error('the log cannot be truncated while another process reads')
+      } finally {
+        database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`)
+      }
     },
     createTenant: ({ id, sealed, keys, applications, apiKeys }) =>
       transaction(() => {

@@ -5,6 +5,9 @@ import { type UpkeepWrites, upkeepWrites } from './upkeep-writes.ts'
 
 export type UpkeepName = keyof UpkeepWrites
 
+/** `lockWaitMs` is how long a write waits for another process, such as the command line, to finish its own. */
+export type WritingOptions = { readonly path: string; readonly lockWaitMs: number }
+
 /** The one connection that writes, here or on a thread of its own. */
 export type WritingSide = {
   commit(sets: readonly WriteSet[]): Promise<BatchResult[]>
@@ -16,10 +19,10 @@ export type WritingSide = {
 }
 
 /** In this thread: for the short life of a command, and for tests that count on it. */
-export const inlineWriting = (path: string): WritingSide => {
-  const database = openDatabase(path)
+export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide => {
+  const database = openDatabase(path, lockWaitMs)
   const writer = new BatchWriter(database)
-  const writes = upkeepWrites(database)
+  const writes = upkeepWrites(database, lockWaitMs)
   return {
     commit: async sets => writer.commit(sets),
     upkeep: async (name, args) =>

@@ -4,11 +4,13 @@ import { openDatabase } from './open-database.ts'
 import { unpackSet } from './packed-set.ts'
 import type { ThreadAnswer, ThreadRequest } from './threaded-writing.ts'
 import { upkeepWrites } from './upkeep-writes.ts'
+import type { WritingOptions } from './writing-side.ts'
 
 /** The thread that owns the writing connection: commits, fsyncs and checkpoints happen here, not where requests are answered. */
-const database = openDatabase(String(workerData))
+const { path, lockWaitMs } = workerData as WritingOptions
+const database = openDatabase(path, lockWaitMs)
 const writer = new BatchWriter(database)
-const writes = upkeepWrites(database)
+const writes = upkeepWrites(database, lockWaitMs)
 
 const answer = (request: ThreadRequest): ThreadAnswer => {
   try {

@@ -4,8 +4,11 @@ import type { Migration } from './migration.ts'
  * Every key starts with the tenant. `terms` and `matches` are clustered on their keys; `tokens` and
  * `transients` are heaps with an index: their rows are long and arrive in order.
  *
- * The heap matters for `transients`: rows are appended and deleted but never moved by a page split, so
- * overwriting freed bytes (secure_delete) leaves no older copy of a cvc behind.
+ * What a transient field is sealed into lies apart, in a slot that is written once and never moves (C11).
+ * secure_delete alone does not do: when deletes leave a page near empty, SQLite moves rows between pages, and
+ * what lay in the gap of a rebuilt page stays there when the row itself is deleted later. So slots are only
+ * appended, and wiped and filled again in place by bytes of the same length; there are as many as were ever
+ * needed at one time.
  */
 export const vault: Migration = {
   number: 1,
@@ -103,10 +106,23 @@ export const vault: Migration = {
       token_id TEXT NOT NULL,
       field TEXT NOT NULL,
       expires_at INTEGER NOT NULL,
-      sealed BLOB NOT NULL,
+      slot INTEGER NOT NULL,
       PRIMARY KEY (tenant, token_id, field)
     );
     CREATE INDEX transients_by_expiry ON transients (expires_at);
+
+    CREATE TABLE transient_slots (
+      slot INTEGER PRIMARY KEY,
+      size INTEGER NOT NULL,
+      is_free INTEGER NOT NULL,
+      sealed BLOB NOT NULL
+    );
+    CREATE INDEX transient_slots_free ON transient_slots (size) WHERE is_free;
+
+    -- Whoever deletes a transient field, and for whatever reason, wipes its slot.
+    CREATE TRIGGER transients_wiped AFTER DELETE ON transients BEGIN
+      UPDATE transient_slots SET is_free = 1, sealed = zeroblob(size) WHERE slot = old.slot;
+    END;
 
     CREATE TABLE results (
       tenant INTEGER NOT NULL,

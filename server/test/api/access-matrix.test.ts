@@ -1,0 +1,506 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  changeStatus,
+  mayCreate,
+  type OracleApplication,
+  type OracleRule,
+  readShows,
+  type Shown,
+  writeShows,
+} from '../rig/access-oracle.ts'
+import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+
+/** Where tokens lie. Between them and the rules below: the same, above, below, beside, with a common beginning. */
+const places: readonly (readonly string[])[] = [
+  ['/a/b/'],
+  ['/a/'],
+  ['/a/b/c/'],
+  ['/a/bc/'],
+  ['/ab/'],
+  ['/b/'],
+  ['/A/B/'],
+  ['/a/b/', '/b/'],
+  ['/a/b/c/', '/ab/', '/b/x/'],
+  ['/a/', '/a/b/'],
+]
+const ruleContainers = ['/', '/a/', '/a/b/', '/A/B/', '/a/b/c/', '/a/bc/', '/ab/', '/b/', '/c/']
+const transforms: readonly Shown[] = ['reveal', 'mask', 'redact']
+
+/** Three kinds of token, and what each shows as `data` and as `mask`. */
+const kinds = [
+  {
+    define: (serial: number) => ({
+      type: 'card',
+      data: {
+        number: `424242${String(serial).padStart(9, '0')}`,
+        expiration_month: 12,
+        expiration_year: 2030,
+      },
+    }),
+    masked: (data: { number: string }) => ({ ...data, number: `XXXXXXXXXXXX${data.number.slice(-4)}` }),
+    mask: 'evaluated',
+  },
+  {
+    define: (serial: number) => ({
+      type: 'token',
+      data: `Sensitive Value ${serial + 1_000}`,
+      mask: '{{ data | reveal_last: 4 }}',
+    }),
+    masked: (data: string) => `${'X'.repeat(data.length - 4)}${data.slice(-4)}`,
+    mask: 'own',
+  },
+  {
+    define: (serial: number) => ({ type: 'token', data: `Nothing is shown of ${serial}` }),
+    masked: () => undefined,
+    mask: 'none',
+  },
+] as const
+
+type Stored = {
+  body: { data: unknown; mask?: unknown; [field: string]: unknown }
+  kind: (typeof kinds)[number]
+}
+
+let serial = 0
+/** The definition of a token that is like no other. */
+const newToken = (containers: readonly string[], kind = kinds[serial % kinds.length] ?? kinds[0]): Stored => {
+  serial++
+  const body: Stored['body'] = { ...kind.define(serial), containers, metadata: { serial: `${serial}` } }
+  if (body.type === 'card') {
+    const data = body.data as { number: string }
+    data.number += luhnDigit(data.number)
+  }
+  return { body, kind }
+}
+
+const luhnDigit = (digits: string): string => {
+  const sum = [...digits].reverse().reduce((total, digit, at) => {
+    const value = at % 2 === 0 ? Number(digit) * 2 : Number(digit)
+    return total + (value > 9 ? value - 9 : value)
+  }, 0)
+  return String((10 - (sum % 10)) % 10)
+}
+
+/** The three fields that tell something about the data, as they must appear. */
+const disclosed = ({ body, kind }: Stored, shown: Shown) => {
+  const masked = (kind.masked as (data: unknown) => unknown)(body.data)
+  return {
+    data: shown === 'reveal' ? body.data : shown === 'mask' ? masked : undefined,
+    mask:
+      kind.mask === 'own' ? body.mask : kind.mask === 'evaluated' && shown !== 'redact' ? masked : undefined,
+    hasFingerprint: shown !== 'redact',
+  }
+}
+
+const assertShows = (
+  answer: Record<string, unknown>,
+  stored: Stored,
+  shown: Shown,
+  message: string,
+): void => {
+  const { data, mask, fingerprint } = answer
+  assert.deepEqual(
+    { data, mask, hasFingerprint: fingerprint !== undefined },
+    disclosed(stored, shown),
+    message,
+  )
+  if (shown === 'reveal') return
+  const secret =
+    typeof stored.body.data === 'string' ? stored.body.data : (stored.body.data as { number: string }).number
+  assert.ok(!JSON.stringify(answer).includes(secret), message)
+}
+
+const lower = (containers: readonly string[]): string[] =>
+  containers.map(container => container.toLowerCase())
+
+onEveryEngine('the access matrix', vault => {
+  type Population = {
+    keys: Record<'owner' | 'manager', string>
+    tokens: (Stored & { id: string; at: readonly string[] })[]
+  }
+
+  /** A tenant with one token in each place. */
+  const populate = async (): Promise<Population> => {
+    const { keys } = await vault().tenant(cast)
+    const stored = places.map(at => newToken(at))
+    const made = granted(
+      await vault().post(
+        '/tokenize',
+        keys.owner,
+        stored.map(({ body }) => body),
+      ),
+    )
+    const tokens = places.map((at, index) => {
+      const { id, containers } = made[index]
+      assert.deepEqual(containers, lower(at), 'lower-cased at the edge')
+      return { ...(stored[index] ?? newToken(at)), id, at: lower(at) }
+    })
+    return { keys, tokens }
+  }
+  const appear = (manager: string, rules: readonly OracleRule[]): Promise<{ key: string }> =>
+    newApplication(vault(), manager, { rules: rules.map((rule, priority) => ({ ...rule, priority })) })
+  const only = (permission: string, container: string, transform: Shown): OracleRule => ({
+    container,
+    transform,
+    permissions: [permission],
+  })
+
+  /** Everything that a caller can find out about tokens by reading, held against the oracle. */
+  const assertReads = async (
+    key: string,
+    application: OracleApplication,
+    tokens: Population['tokens'],
+    message: string,
+  ): Promise<void> => {
+    const visible = new Map<string, Shown>()
+    for (const token of tokens) {
+      const shown = readShows(application, token.at)
+      const reply = await vault().get(`/tokens/${token.id}`, key)
+      assert.equal(reply.status, shown === undefined ? 404 : 200, `get ${token.at}: ${message}`)
+      if (shown === undefined) continue
+      visible.set(token.id, shown)
+      assertShows(reply.body, token, shown, `get ${token.at}: ${message}`)
+    }
+    const list = granted(await vault().get('/tokens?size=100', key))
+    assert.equal(list.pagination.total_items, visible.size, `count: ${message}`)
+    assert.deepEqual(
+      list.data.map(({ id }: { id: string }) => id).sort(),
+      [...visible.keys()].sort(),
+      `list: ${message}`,
+    )
+    for (const answer of list.data) {
+      const token = tokens.find(({ id }) => id === answer.id)
+      assert.ok(token)
+      assertShows(answer, token, visible.get(answer.id) ?? 'redact', `list ${token.at}: ${message}`)
+    }
+    const byId = granted(await vault().get(`/tokens?${tokens.map(({ id }) => `id=${id}`).join('&')}`, key))
+    assert.equal(byId.pagination.total_items, visible.size, `list by id: ${message}`)
+  }
+
+  for (const container of ruleContainers)
+    test(`C28.7 C28.8 C28.9 C19.2 C19.3 C12.1 C12.4 C12.5 C12.6 C12.7 §4.3.10 §4.4.3 §5.12 reading every place under a rule on ${container}`, async () => {
+      const { keys, tokens } = await populate()
+      for (const transform of transforms) {
+        const rules = [only('token:read', container, transform)]
+        const { key } = await appear(keys.manager, rules)
+        await assertReads(key, { rules }, tokens, JSON.stringify(rules))
+      }
+    })
+
+  test('C28.6 C28.7 C28.8 C28.9 C24.5 reading every place under any rules, as a second telling of the rules has it', async () => {
+    const { keys, tokens } = await populate()
+    const anyRule = fc.record({
+      container: fc.constantFrom(...ruleContainers),
+      transform: fc.constantFrom(...transforms),
+      permissions: fc.constantFrom<string[]>(
+        ['token:read'],
+        ['token:read', 'token:update'],
+        ['token:create'],
+      ),
+    })
+    const { id, key } = await newApplication(vault(), keys.manager, {})
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRule, { minLength: 1, maxLength: 6 }), async rules => {
+        const body = { name: 'x', rules: rules.map((rule, at) => ({ ...rule, priority: at * 10 })).reverse() }
+        granted(await vault().send('PUT', `/applications/${id}`, { key: keys.manager, body }))
+        if (!rules.some(({ permissions }) => permissions.includes('token:read'))) {
+          assert.equal((await vault().get('/tokens', key)).status, 403)
+          return
+        }
+        await assertReads(key, { rules }, tokens, JSON.stringify(rules))
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  for (const container of ruleContainers)
+    test(`C28.10 C2.12 C12.2 C12.3 C12.4 C12.7 §4.1.2 creating in every place under a rule on ${container}`, async () => {
+      const { keys } = await vault().tenant(cast)
+      const stored = async (): Promise<number> =>
+        granted(await vault().get('/tokens', keys.owner)).pagination.total_items
+      for (const transform of transforms) {
+        const application = { rules: [only('token:create', container, transform)] }
+        const { key } = await appear(keys.manager, application.rules)
+        let count = await stored()
+        // All at once: they share a commit.
+        const made = await Promise.all(
+          places.flatMap(at => {
+            const [one, two] = [newToken(at), newToken(at)]
+            return [
+              vault()
+                .post('/tokens', key, one.body)
+                .then(reply => ({ at, token: one, reply, answer: reply.body })),
+              vault()
+                .post('/tokenize', key, { deep: [two.body] })
+                .then(reply => ({ at, token: two, reply, answer: reply.body.deep?.[0] })),
+            ]
+          }),
+        )
+        for (const { at, token, reply, answer } of made) {
+          const message = `in ${at}: ${JSON.stringify(application.rules)}`
+          if (mayCreate(application, 'token:create', at)) {
+            granted(reply)
+            assertShows(answer, token, writeShows(application, 'token:create', at), message)
+            count++
+          } else assert.equal(reply.status, 403, message)
+        }
+        assert.equal(await stored(), count, 'what was refused is not there')
+        // One element that may not be there keeps the others out (C23.5).
+        const mixed = [newToken(['/a/b/']).body, newToken(['/c/']).body]
+        const both = mayCreate(application, 'token:create', ['/a/b/', '/c/'])
+        assert.equal((await vault().post('/tokenize', key, mixed)).status, both ? 200 : 403)
+        assert.equal(await stored(), count + (both ? 2 : 0))
+        // A plain value goes to the container of its type.
+        const plain = await vault().post('/tokenize', key, 'x')
+        assert.equal(plain.status, mayCreate(application, 'token:create', ['/general/high/']) ? 200 : 403)
+      }
+    })
+
+  for (const container of ruleContainers)
+    test(`C28.9 C28.10 C2.13 C12.2 C12.3 C12.7 changing every place under a rule on ${container}`, async () => {
+      const { keys, tokens } = await populate()
+      for (const transform of transforms) {
+        const application = { rules: [only('token:update', container, transform)] }
+        const { key } = await appear(keys.manager, application.rules)
+        await Promise.all(
+          tokens.map(async token => {
+            const message = `${token.at}: ${JSON.stringify(application.rules)}`
+            const before = (await vault().get(`/tokens/${token.id}`, keys.owner)).text
+            const reply = await vault().patch(`/tokens/${token.id}`, key, { metadata: { by: transform } })
+            assert.equal(reply.status, changeStatus(application, 'token:update', token.at, 200), message)
+            const after = await vault().get(`/tokens/${token.id}`, keys.owner)
+            if (reply.status === 200) {
+              assertShows(reply.body, token, writeShows(application, 'token:update', token.at), message)
+              assert.equal(after.body.metadata.by, transform)
+            } else assert.equal(after.text, before, message)
+          }),
+        )
+      }
+    })
+
+  for (const container of ruleContainers)
+    test(`C28.9 C28.10 C2.13 C1.4 deleting in every place under a rule on ${container}`, async () => {
+      const { keys } = await vault().tenant(cast)
+      for (const transform of transforms) {
+        const application = { rules: [only('token:delete', container, transform)] }
+        const { key } = await appear(keys.manager, application.rules)
+        const tokens: { id: string }[] = granted(
+          await vault().post(
+            '/tokenize',
+            keys.owner,
+            places.map(at => newToken(at).body),
+          ),
+        )
+        const replies = await Promise.all(tokens.map(({ id }) => vault().delete(`/tokens/${id}`, key)))
+        for (const [index, at] of places.entries()) {
+          const reply = replies[index]
+          const expected = changeStatus(application, 'token:delete', at, 204)
+          assert.equal(reply?.status, expected, `${at}: ${JSON.stringify(application.rules)}`)
+          assert.equal(reply?.text === '', expected === 204)
+          const left = await vault().get(`/tokens/${tokens[index]?.id}`, keys.owner)
+          assert.equal(left.status, expected === 204 ? 404 : 200)
+        }
+      }
+    })
+
+  const readings: readonly (Shown | undefined)[] = [undefined, 'redact', 'mask', 'reveal']
+  const fieldsOf = (answer: object): string[] => Object.keys(answer).sort()
+
+  for (const read of readings)
+    for (const write of transforms) {
+      const application: OracleApplication = {
+        rules: [
+          ...(read === undefined ? [] : [only('token:read', '/a/', read)]),
+          {
+            container: '/a/',
+            transform: write,
+            permissions: ['token:create', 'token:update', 'token:delete'],
+          },
+        ],
+      }
+      const who = `who writes under ${write} and reads ${read === undefined ? 'nothing' : `under ${read}`}`
+
+      test(`C12.2 C12.3 C12.7 C13.2 ${who} sees no more of a write than the lesser of both`, async () => {
+        const { keys } = await vault().tenant(cast)
+        const { key } = await appear(keys.manager, application.rules)
+        const shown = (permission: string) => writeShows(application, permission, ['/a/b/'])
+        for (const kind of kinds) {
+          const token = newToken(['/a/b/'], kind)
+          const made = granted(await vault().post('/tokens', key, token.body))
+          assertShows(made, token, shown('token:create'), 'create')
+          const [composite] = granted(await vault().post('/tokenize', key, [newToken(['/a/b/'], kind).body]))
+          assert.deepEqual('fingerprint' in composite, 'fingerprint' in made)
+          assertShows(
+            granted(await vault().patch(`/tokens/${made.id}`, key, {})),
+            token,
+            shown('token:update'),
+            'patch {}',
+          )
+          const next = newToken(['/a/b/'], kind)
+          const patched = await vault().patch(`/tokens/${made.id}`, key, { data: next.body.data })
+          assertShows(granted(patched), next, shown('token:update'), 'patch of data')
+          const reading = await vault().get(`/tokens/${made.id}`, key)
+          assert.equal(reading.status, read === undefined ? 403 : 200)
+          if (read !== undefined) assertShows(reading.body, next, read, 'get')
+        }
+      })
+
+      test(`C15.5 C15.7 C15.8 C12.7 §4.5.14 ${who} meets an equal token`, async () => {
+        const { keys } = await vault().tenant(cast)
+        const { key } = await appear(keys.manager, application.rules)
+        const shown = writeShows(application, 'token:create', ['/a/b/'])
+        for (const kind of kinds) {
+          const token = newToken(['/a/b/'], kind)
+          const existing = granted(
+            await vault().post('/tokens', keys.owner, {
+              ...token.body,
+              search_indexes: ['{{ data | stringify }}'],
+            }),
+          )
+          const other = granted(await vault().post('/tokens', keys.owner, newToken(['/a/b/'], kind).body))
+          const twin = { ...token.body, metadata: { by: 'the second' }, deduplicate_token: true }
+          const hits: Record<string, Record<string, unknown>> = {
+            create: granted(await vault().post('/tokens', key, twin)),
+            tokenize: granted(await vault().post('/tokenize', key, { deep: [twin] })).deep[0],
+            patch: granted(
+              await vault().patch(`/tokens/${other.id}`, key, {
+                data: token.body.data,
+                deduplicate_token: true,
+              }),
+            ),
+          }
+          for (const [path, answer] of Object.entries(hits)) {
+            assert.equal(answer.id, existing.id, path)
+            assert.deepEqual(answer._extras, { deduplicated: true })
+            if (read === undefined) {
+              const fields = ['_extras', 'containers', 'created_at', 'created_by', 'id', 'tenant_id', 'type']
+              assert.deepEqual(
+                fieldsOf(answer),
+                shown === 'redact' ? fields : [...fields, 'fingerprint'].sort(),
+                path,
+              )
+            } else {
+              assertShows(answer, token, shown, path)
+              assert.deepEqual(answer.metadata, existing.metadata, 'unchanged')
+              assert.deepEqual(answer.search_indexes, existing.search_indexes)
+            }
+          }
+          const after = granted(await vault().get(`/tokens/${other.id}`, keys.owner))
+          assert.notDeepEqual(after.data, token.body.data, 'the patched token is as it was')
+        }
+      })
+
+      for (const [field, value] of Object.entries({
+        mask: '{{ data | stringify }}',
+        fingerprint_expression: '{{ data | stringify }} ',
+        search_indexes: ['{{ data | stringify }}'],
+        containers: ['/a/c/'],
+      }))
+        test(`C13.1 C13.2 C13.4 ${who} changes ${field} ${read === 'mask' || read === 'redact' ? 'never' : 'and learns nothing by it'}`, async () => {
+          const { keys } = await vault().tenant(cast)
+          const { key } = await appear(keys.manager, application.rules)
+          const token = newToken(['/a/b/'], kinds[1])
+          const { id } = granted(await vault().post('/tokens', keys.owner, token.body))
+          const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
+          const secret = String(token.body.data)
+          for (const patch of [{ [field]: value }, { [field]: null }, { data: secret, [field]: value }]) {
+            const reply = await vault().patch(`/tokens/${id}`, key, patch)
+            if (read === 'mask' || read === 'redact') {
+              assert.equal(reply.status, 403, JSON.stringify(patch))
+              assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
+            } else if (field === 'containers' && value !== null && patch[field] === null)
+              assert.equal(reply.status, 403, 'the default container is not covered')
+            else {
+              assert.equal(reply.status, 200, reply.text)
+              const isBlind = read === undefined && (field === 'mask' || field === 'fingerprint_expression')
+              if (isBlind || write === 'redact') {
+                assert.equal(reply.body.data, undefined)
+                assert.equal(reply.body.fingerprint, undefined)
+              }
+              if (read === undefined)
+                assert.ok(!reply.text.includes(secret), 'nothing of what it cannot read')
+            }
+          }
+        })
+    }
+
+  for (const from of readings)
+    for (const to of readings)
+      test(`C13.4 C13.5 C19.5 a move from where the caller reads ${from ?? 'nothing'} to where it reads ${to ?? 'nothing'}`, async () => {
+        const { keys } = await vault().tenant(cast)
+        const application: OracleApplication = {
+          rules: [
+            only('token:update', '/', 'mask'),
+            ...(from === undefined ? [] : [only('token:read', '/from/', from)]),
+            ...(to === undefined ? [] : [only('token:read', '/to/', to)]),
+          ],
+        }
+        const { key } = await appear(keys.manager, application.rules)
+        const token = newToken(['/from/'])
+        const { id } = granted(await vault().post('/tokens', keys.owner, token.body))
+        const reply = await vault().patch(`/tokens/${id}`, key, { containers: ['/to/'] })
+        const looksBetter = from === undefined && to !== undefined
+        const isGuarded = from === 'mask' || from === 'redact'
+        assert.equal(reply.status, looksBetter || isGuarded ? 403 : 200, reply.text)
+        const after = granted(await vault().get(`/tokens/${id}`, keys.owner))
+        assert.deepEqual(after.containers, reply.status === 200 ? ['/to/'] : ['/from/'])
+      })
+
+  test('C13.1 C13.2 C13.3 a mask that was set blindly shows nothing until someone with reveal sets it', async () => {
+    const { keys } = await vault().tenant(cast)
+    const [one, two] = [
+      await appear(keys.manager, [only('token:update', '/', 'mask')]),
+      await appear(keys.manager, [
+        { container: '/', transform: 'mask', permissions: ['token:update', 'token:create'] },
+      ]),
+    ]
+    const token = newToken(['/a/'], kinds[1])
+    const { id } = granted(await vault().post('/tokens', keys.owner, token.body))
+    const touch = async (key: string): Promise<Record<string, unknown>> =>
+      granted(await vault().patch(`/tokens/${id}`, key, {}))
+    assertShows(await touch(two.key), token, 'mask', 'before')
+    granted(await vault().patch(`/tokens/${id}`, one.key, { mask: '{{ data }}' }))
+    for (const key of [one.key, two.key]) {
+      const { data, fingerprint } = await touch(key)
+      assert.deepEqual([data, fingerprint], [undefined, undefined])
+    }
+    const twin = { ...token.body, deduplicate_token: true }
+    assert.equal(granted(await vault().post('/tokens', two.key, twin))._extras.deduplicated, false)
+    granted(await vault().patch(`/tokens/${id}`, keys.owner, { mask: token.body.mask }))
+    assertShows(await touch(two.key), token, 'mask', 'after')
+  })
+
+  test('C28.3 a public application changes data, metadata and expiry, whatever its rules', async () => {
+    const { keys } = await vault().tenant(cast)
+    const { key } = await newApplication(vault(), keys.manager, {
+      type: 'public',
+      rules: [
+        { priority: 1, container: '/', transform: 'reveal', permissions: ['token:create', 'token:update'] },
+      ],
+    })
+    const token = newToken(['/a/'], kinds[1])
+    const made = granted(await vault().post('/tokens', key, token.body))
+    assertShows(made, token, 'mask', 'never reveal')
+    const patches: [number, Record<string, unknown>][] = [
+      [200, { data: token.body.data }],
+      [200, { metadata: { a: 'b' } }],
+      [200, { expires_at: '2030-01-01' }],
+      [200, {}],
+      [403, { mask: '{{ data }}' }],
+      [403, { mask: null }],
+      [403, { containers: ['/b/'] }],
+      [403, { search_indexes: [] }],
+      [403, { fingerprint_expression: '{{ data }}' }],
+      [403, { deduplicate_token: true }],
+      [403, { data: 'x', mask: null }],
+    ]
+    for (const [status, patch] of patches) {
+      const reply: Reply = await vault().patch(`/tokens/${made.id}`, key, patch)
+      assert.equal(reply.status, status, JSON.stringify(patch))
+    }
+    assert.equal(granted(await vault().get(`/tokens/${made.id}`, keys.owner)).data, token.body.data)
+  })
+})

@@ -1,0 +1,465 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { newApiKey } from '../../src/crypto/api-key.ts'
+import type { Store } from '../../src/store/port.ts'
+import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { commitGate } from '../rig/commit-gate.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { storedRows } from '../rig/look-inside.ts'
+import { assertAbsent } from '../rig/test-vault.ts'
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', '+00:00')
+const base58 = '[1-9A-HJ-NP-Za-km-z]'
+
+onEveryEngine('API keys', vault => {
+  const makeKey = (manager: string, id: string, body: unknown = {}): Promise<Reply> =>
+    vault().post(`/applications/${id}/keys`, manager, body)
+  const listKeys = async (manager: string, id: string) =>
+    granted(await vault().get(`/applications/${id}/keys`, manager))
+  const revoke = (manager: string, id: string, keyId: string): Promise<Reply> =>
+    vault().delete(`/applications/${id}/keys/${keyId}`, manager)
+  const works = async (key: string): Promise<number> => (await vault().get('/applications/key', key)).status
+  const idOf = async (key: string): Promise<string> => granted(await vault().get('/applications/key', key)).id
+  const start = async () => {
+    const { keys } = await vault().tenant(cast)
+    const application = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
+    return { ...keys, ...application }
+  }
+
+  test('C29.4 C29.6 C1.5 C5.1 a new key shows its text, and the list never does', async () => {
+    const { manager, id, key: first } = await start()
+    const reply = await makeKey(manager, id)
+    assert.equal(reply.status, 201)
+    const { key, ...rest } = reply.body
+    assert.match(rest.id, uuid)
+    assert.deepEqual(rest, { id: rest.id, created_by: await idOf(manager), created_at: instant(vault().now) })
+    assert.equal(await works(key), 200)
+    const list = await vault().get(`/applications/${id}/keys`, manager)
+    assert.equal(list.status, 200)
+    assert.equal(list.body.length, 2)
+    assert.deepEqual(list.body[1], rest)
+    for (const path of [`/applications/${id}`, '/applications', '/tenants/self', '/permissions'])
+      assertAbsent({ [path]: (await vault().get(path, manager)).text, list: list.text }, [key, first])
+  })
+
+  test('C30.1 a key says its kind, has at least 190 random bits and a checksum', async () => {
+    const { manager } = await start()
+    for (const type of ['public', 'private', 'management']) {
+      const { id, key } = await newApplication(vault(), manager, { type })
+      const made = [key, granted(await makeKey(manager, id)).key]
+      for (const text of made) assert.match(text, new RegExp(`^key_${type}_${base58}{42}$`))
+      // Of 42 characters six are the checksum; 33 of base 58 already carry 193 bits.
+      assert.ok(Math.log2(58) * 36 >= 190)
+      assert.notEqual(made[0], made[1])
+      // Any one character changed leaves a text that is no key.
+      const { store } = vault()
+      const { findApiKey } = store
+      let lookUps = 0
+      store.findApiKey = (...asked) => {
+        lookUps++
+        return findApiKey(...asked)
+      }
+      for (let at = 0; at < key.length; at++) {
+        const other = key[at] === '2' ? '3' : '2'
+        assert.equal(await works(key.slice(0, at) + other + key.slice(at + 1)), 401)
+      }
+      assert.equal(lookUps, 0, 'the checksum alone tells')
+      store.findApiKey = findApiKey
+    }
+  })
+
+  test('C29.6 C30.2 the text of a key is nowhere at rest, and in no log', async () => {
+    const { manager, id, key } = await start()
+    const further = granted(await makeKey(manager, id)).key
+    await works(key)
+    await works(further)
+    await works(`${further.slice(0, -1)}x`)
+    await vault().service.clockwork.runAll()
+    const files = Object.fromEntries(
+      readdirSync(vault().folder.path).map(file => [file, readFileSync(join(vault().folder.path, file))]),
+    )
+    assert.ok(Object.keys(files).includes('vault.db'))
+    const parts = [key, further, manager].flatMap(text => [text, text.slice(-42), text.slice(-42, -6)])
+    assertAbsent({ ...files, log: vault().log.join('\n') }, parts)
+  })
+
+  test('C29.4 the body is optional, and an unknown field is not', async () => {
+    const { manager, id } = await start()
+    const path = `/applications/${id}/keys`
+    assert.equal((await vault().send('POST', path, { key: manager })).status, 201)
+    assert.equal((await vault().send('POST', path, { key: manager, body: { expires_at: null } })).status, 201)
+    const before = (await vault().get(path, manager)).text
+    const refused: [unknown, string[]][] = [
+      [{ expire_at: '2030-01-01' }, ['expire_at']],
+      [{ key: 'key_private_x' }, ['key']],
+      [{ expires_at: 7 }, ['expires_at']],
+      [{ expires_at: 'tomorrow' }, ['expires_at']],
+      [{ expires_at: '' }, ['expires_at']],
+      [{ expires_at: '2/30/2030' }, ['expires_at']],
+      [{ expires_at: instant(vault().now) }, ['expires_at']],
+      [{ expires_at: '2001-01-01' }, ['expires_at']],
+      [[], ['$']],
+      ['x', ['$']],
+    ]
+    for (const [body, errors] of refused) {
+      const reply = await makeKey(manager, id, body)
+      assert.equal(reply.status, 400, JSON.stringify(body))
+      assert.deepEqual(Object.keys(reply.body.errors), errors)
+    }
+    assert.equal(
+      (await vault().send('POST', path, { key: manager, raw: '{', type: 'application/json' })).status,
+      400,
+    )
+    assert.equal(
+      (await vault().send('POST', path, { key: manager, raw: '{}', type: 'text/plain' })).status,
+      415,
+    )
+    assert.equal((await vault().get(path, manager)).text, before)
+  })
+
+  const expiries = [
+    {
+      send: '3/2/2026 1:00:00 AM +02:00',
+      at: '2026-03-01T23:00:00Z',
+      shows: '2026-03-02T01:00:00.000+02:00',
+    },
+    { send: '3/2/2026', at: '2026-03-02T00:00:00Z', shows: '2026-03-02T00:00:00.000+00:00' },
+    {
+      send: '2026-03-02T06:00:00.500-05:00',
+      at: '2026-03-02T11:00:00.500Z',
+      shows: '2026-03-02T06:00:00.500-05:00',
+    },
+  ]
+  for (const { send, at, shows } of expiries)
+    test(`C29.7 C17.1 C5.6 a key that expires at "${send}" works until that millisecond`, async () => {
+      vault().now = Date.parse('2026-03-01T12:00:00Z')
+      const { manager, id } = await start()
+      const made = granted(await makeKey(manager, id, { expires_at: send }))
+      assert.equal(made.expires_at, shows)
+      const [, listed] = await listKeys(manager, id)
+      assert.equal(listed.expires_at, shows)
+      // Once in use, so that what the vault remembers of the key is put to the test.
+      assert.equal(await works(made.key), 200)
+      vault().now = Date.parse(at) - 1
+      assert.equal(await works(made.key), 200)
+      vault().now += 1
+      const refused = await vault().get('/applications/key', made.key)
+      assert.equal(refused.status, 401)
+      assert.equal(refused.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
+      await vault().restart()
+      assert.equal(await works(made.key), 401)
+      assert.equal((await listKeys(manager, id)).length, 2, 'it is still listed, until it is revoked')
+      assert.equal((await revoke(manager, id, made.id)).status, 204)
+    })
+
+  test('C8.17 an application has ten living keys; an eleventh is refused until one is gone', async () => {
+    const { manager, id } = await start()
+    const expires_at = instant(vault().now + 60_000)
+    const made = [granted(await makeKey(manager, id, { expires_at }))]
+    for (let count = 2; count < 10; count++) made.push(granted(await makeKey(manager, id)))
+    const eleventh = await makeKey(manager, id)
+    assert.equal(eleventh.status, 400)
+    assert.deepEqual(Object.keys(eleventh.body.errors), ['$'])
+    assert.equal((await listKeys(manager, id)).length, 10)
+    for (const { key } of made) assert.equal(await works(key), 200)
+
+    vault().now += 60_000
+    made.push(granted(await makeKey(manager, id)))
+    assert.equal((await makeKey(manager, id)).status, 400, 'an expired one makes room for one')
+    granted(await revoke(manager, id, made[3].id))
+    granted(await makeKey(manager, id))
+    assert.equal((await makeKey(manager, id)).status, 400)
+    const another = await newApplication(vault(), manager, {})
+    granted(await makeKey(manager, another.id))
+  })
+
+  test('C8.17 of two tenth keys that are made at once one is refused', async () => {
+    const { manager, id } = await start()
+    for (let count = 1; count < 9; count++) granted(await makeKey(manager, id))
+    const gate = commitGate(vault())
+    const both = [makeKey(manager, id), makeKey(manager, id)]
+    await gate.waiting(2)
+    gate.open()
+    const statuses = (await Promise.all(both)).map(({ status }) => status).sort()
+    assert.deepEqual(statuses, [201, 400])
+    assert.equal((await listKeys(manager, id)).length, 10)
+  })
+
+  test('C29.4 keys are exchanged without a gap', async () => {
+    const { manager, id, key: old } = await start()
+    const [{ id: oldId }] = await listKeys(manager, id)
+    const next = granted(await makeKey(manager, id)).key
+    const token = { type: 'token', data: 'x' }
+    granted(await vault().post('/tokens', old, token))
+    const made = granted(await vault().post('/tokens', next, token))
+    granted(await revoke(manager, id, oldId))
+    assert.equal((await vault().post('/tokens', old, token)).status, 401)
+    assert.equal(granted(await vault().post('/tokens', next, token)).created_by, made.created_by)
+    assert.equal(made.created_by, id, 'both keys are one and the same application')
+  })
+
+  test('C29.4 C27.2 a revoked key answers 401 at once, and revoking it again 404', async () => {
+    const { manager, id, key } = await start()
+    const [{ id: keyId }] = await listKeys(manager, id)
+    assert.equal(await works(key), 200)
+    const reply = await revoke(manager, id, keyId)
+    assert.deepEqual([reply.status, reply.text], [204, ''])
+    assert.equal(await works(key), 401)
+    assert.deepEqual(await listKeys(manager, id), [])
+    assert.equal((await revoke(manager, id, keyId)).status, 404)
+    await vault().restart()
+    assert.equal(await works(key), 401)
+  })
+
+  test('C27.2 a key that is revoked while its first request is looked up is not remembered', async () => {
+    const { manager, id, key } = await start()
+    const [{ id: keyId }] = await listKeys(manager, id)
+    await vault().restart()
+    const { store } = vault()
+    const { getApplication } = store
+    const reached = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    store.getApplication = async (...asked) => {
+      const row = await getApplication(...asked)
+      if (asked[1] === id) {
+        store.getApplication = getApplication
+        reached.resolve()
+        await goOn.promise
+      }
+      return row
+    }
+    const slow = works(key)
+    await reached.promise
+    granted(await revoke(manager, id, keyId))
+    goOn.resolve()
+    await slow
+    assert.equal(await works(key), 401)
+  })
+
+  test('C29.4 C2.13 a key is revoked through its own application only', async () => {
+    const { manager, id, key } = await start()
+    const [{ id: keyId }] = await listKeys(manager, id)
+    const another = await newApplication(vault(), manager, {})
+    for (const [application, keyName] of [
+      [another.id, keyId],
+      [id, '019ac000-0000-7000-8000-000000000000'],
+      [id, 'x'],
+      [id, encodeURIComponent(key)],
+    ] as const)
+      assert.equal((await revoke(manager, application, keyName)).status, 404)
+    assert.equal(await works(key), 200)
+  })
+
+  test('C29.7 last_used_at is written down by the clockwork, and never goes back', async () => {
+    const { manager, id, key } = await start()
+    const used = async () => (await listKeys(manager, id))[0].last_used_at
+    vault().now += 1_000
+    assert.equal(await works(key), 200)
+    assert.equal(await used(), undefined, 'a request does not wait for it')
+    await vault().service.clockwork.runAll()
+    assert.equal(await used(), instant(vault().now))
+
+    const latest = vault().now + 5_000
+    vault().now = latest
+    assert.equal((await vault().get('/tokens', key)).status, 403, 'a refused request is a use')
+    await vault().service.clockwork.runAll()
+    vault().now -= 3_000
+    await works(key)
+    await vault().service.clockwork.runAll()
+    assert.equal(await used(), instant(latest))
+
+    vault().now = latest + 9_000
+    await works(key)
+    await vault().restart()
+    assert.equal(await used(), instant(latest + 9_000), 'an orderly end writes it down, too')
+  })
+
+  test('C29.7 what was never used has no last_used_at, and a use of one key is none of another', async () => {
+    const { manager, id, key } = await start()
+    granted(await makeKey(manager, id))
+    await works(key)
+    await vault().service.clockwork.runAll()
+    const [used, unused] = await listKeys(manager, id)
+    assert.ok(used.last_used_at)
+    assert.equal('last_used_at' in unused, false)
+  })
+
+  test('C30.3 unknown, revoked and expired keys take the same way; a malformed one is not even looked up', async () => {
+    const { manager, id, key: revoked } = await start()
+    const [{ id: keyId }] = await listKeys(manager, id)
+    const expired = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) })).key
+    const other = await newApplication(vault(), manager, {})
+    granted(await vault().delete(`/applications/${other.id}`, manager))
+    granted(await revoke(manager, id, keyId))
+    // A key of another vault: well-formed, and unknown here.
+    const elsewhere = newApiKey('private')
+    vault().now += 1_000
+
+    const { store } = vault()
+    const asked: string[] = []
+    const spied: Partial<Record<keyof Store, unknown>> = {}
+    for (const [name, method] of Object.entries(store) as [keyof Store, (...input: unknown[]) => unknown][]) {
+      spied[name] = method
+      Object.assign(store, {
+        [name]: (...input: unknown[]) => {
+          if (name !== 'grantsEpoch') asked.push(name)
+          return method(...input)
+        },
+      })
+    }
+    const traffic = async (key: string) => {
+      asked.length = 0
+      const { status, body } = await vault().get('/tokens', key)
+      return { status, body: { ...body, trace_id: '' }, asked: [...asked] }
+    }
+    const unknown = await traffic(elsewhere)
+    assert.deepEqual([unknown.status, unknown.asked], [401, ['findApiKey']])
+    for (const key of [revoked, expired, other.key]) {
+      assert.deepEqual(await traffic(key), unknown)
+      assert.deepEqual(await traffic(key), unknown, 'the second time, too')
+    }
+    for (const key of ['', 'x', elsewhere.slice(0, -1), 'key_private_', 'Bearer x'])
+      assert.deepEqual(await traffic(key), { ...unknown, asked: [] })
+    Object.assign(store, spied)
+  })
+
+  test('§5.1 C2.11 no key, an empty one and two of them are no key', async () => {
+    const { key } = await start()
+    for (const headers of [
+      {},
+      { 'svc-api-key': '' },
+      { 'svc-api-key': `${key}, ${key}` },
+      { authorization: key },
+    ]) {
+      const reply = await vault().send('GET', '/applications/key', {
+        headers: headers as Record<string, string>,
+      })
+      assert.equal(reply.status, 401)
+      assert.equal(reply.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
+      assert.equal(reply.body.detail, 'A valid API key is required.')
+    }
+  })
+
+  /** From a tenant with one management application and one key: what must not happen. */
+  const lockOuts: readonly {
+    name: string
+    prepare?: (manager: string, id: string) => Promise<unknown>
+    act: (manager: string, id: string, keyId: string) => Promise<Reply>
+  }[] = [
+    { name: 'revoking it', act: revoke },
+    {
+      name: 'deleting its application',
+      act: (manager, id) => vault().delete(`/applications/${id}`, manager),
+    },
+    {
+      name: 'revoking it when the only other one has expired',
+      prepare: async (manager, id) => {
+        granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
+        vault().now += 1_000
+      },
+      act: revoke,
+    },
+    {
+      name: 'deleting its application when the other management application has no living key',
+      prepare: async manager => {
+        const other = await newApplication(vault(), manager, { type: 'management' })
+        const [{ id }] = await listKeys(manager, other.id)
+        granted(await revoke(manager, other.id, id))
+      },
+      act: (manager, id) => vault().delete(`/applications/${id}`, manager),
+    },
+    {
+      name: 'revoking it when other types have keys',
+      prepare: manager => newApplication(vault(), manager, { permissions: ['token:read'] }),
+      act: revoke,
+    },
+  ]
+  for (const { name, prepare, act } of lockOuts)
+    test(`C2.18 the last management key stays: ${name} is 409`, async () => {
+      const { keys } = await vault().tenant(cast)
+      const id = await idOf(keys.manager)
+      const [{ id: keyId }] = await listKeys(keys.manager, id)
+      await prepare?.(keys.manager, id)
+      const before = (await vault().get('/applications', keys.manager)).text
+      const reply = await act(keys.manager, id, keyId)
+      assert.equal(reply.status, 409)
+      assert.match(reply.body.detail, /last management key/)
+      assert.equal((await vault().get('/applications', keys.manager)).text, before)
+      // With another one that lives it may go.
+      const other = await newApplication(vault(), keys.manager, {
+        type: 'management',
+        permissions: ['application:read'],
+      })
+      granted(await act(keys.manager, id, keyId))
+      assert.equal(await works(keys.manager), 401)
+      assert.equal(await works(other.key), 200)
+    })
+
+  test('C2.18 an expired management key may be revoked, and any key of another type', async () => {
+    const { manager, owner } = (await vault().tenant(cast)).keys
+    const id = await idOf(manager)
+    const { id: keyId } = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
+    vault().now += 1_000
+    granted(await revoke(manager, id, keyId))
+    const owned = await idOf(owner)
+    const [{ id: ownerKey }] = await listKeys(manager, owned)
+    granted(await revoke(manager, owned, ownerKey))
+    granted(await vault().delete(`/applications/${owned}`, manager))
+  })
+
+  const pairs: readonly {
+    name: string
+    second: 'another key' | 'another application'
+    with: 'keys' | 'applications'
+  }[] = [
+    { name: 'two keys of one application', second: 'another key', with: 'keys' },
+    { name: 'the keys of two applications', second: 'another application', with: 'keys' },
+    { name: 'two applications', second: 'another application', with: 'applications' },
+  ]
+  for (const { name, second, with: what } of pairs)
+    test(`C2.18 C29.4 ${name} deleted at once leave one management key`, async () => {
+      const { manager } = (await vault().tenant(cast)).keys
+      const id = await idOf(manager)
+      const other =
+        second === 'another key'
+          ? { id, key: granted(await makeKey(manager, id)).key }
+          : await newApplication(vault(), manager, {
+              type: 'management',
+              permissions: ['application:update', 'application:delete', 'application:read'],
+            })
+      const [first] = await listKeys(manager, id)
+      const last = (await listKeys(manager, other.id)).at(-1)
+      const gate = commitGate(vault())
+      const both =
+        what === 'keys'
+          ? [revoke(manager, id, first.id), revoke(other.key, other.id, last.id)]
+          : [
+              vault().delete(`/applications/${id}`, manager),
+              vault().delete(`/applications/${other.id}`, other.key),
+            ]
+      await gate.waiting(2)
+      gate.open()
+      const statuses = (await Promise.all(both)).map(({ status }) => status)
+      assert.deepEqual(statuses.sort(), [204, 409])
+      assert.deepEqual([await works(manager), await works(other.key)].sort(), [200, 401])
+    })
+
+  test('C30.2 storage holds a hash of the right length and nothing that could be a key', async () => {
+    const { id } = await start()
+    for (const row of storedRows(vault(), 'api_keys').filter(row => row.application_id === id)) {
+      assert.equal((row.hash as Uint8Array).length, 32)
+      assert.deepEqual(Object.keys(row).sort(), [
+        'application_id',
+        'expires_at',
+        'hash',
+        'key_id',
+        'last_used_at',
+        'sealed',
+        'tenant',
+      ])
+    }
+  })
+})

@@ -1,0 +1,574 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { commitGate } from '../rig/commit-gate.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { assertAbsent } from '../rig/test-vault.ts'
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', '+00:00')
+
+const rule = { priority: 1, container: '/a/', transform: 'reveal', permissions: ['token:read'] }
+const manyRules = (count: number) =>
+  Array.from({ length: count }, (_, priority) => ({ ...rule, priority, container: `/a/${priority}/` }))
+
+/** What a create may ask for, and what the application is then. */
+const accepted: readonly { name: string; send: Record<string, unknown>; is: Record<string, unknown> }[] = [
+  {
+    name: 'C28.2 a public one with all that it may hold',
+    send: { type: 'public', permissions: ['token:create', 'token:update'] },
+    is: { type: 'public', permissions: ['token:create', 'token:update'], rules: [] },
+  },
+  {
+    name: 'C28.4 a private one with all that it may hold',
+    send: {
+      type: 'private',
+      permissions: ['token:create', 'token:read', 'token:update', 'token:delete', 'token:search'],
+    },
+    is: {
+      type: 'private',
+      permissions: ['token:create', 'token:read', 'token:update', 'token:delete', 'token:search'],
+      rules: [],
+    },
+  },
+  {
+    name: 'C28.5 a management one with all that it may hold',
+    send: {
+      type: 'management',
+      permissions: [
+        'tenant:read',
+        'tenant:update',
+        'tenant:delete',
+        'application:create',
+        'application:read',
+        'application:update',
+        'application:delete',
+        'report:read',
+      ],
+    },
+    is: { type: 'management' },
+  },
+  {
+    name: 'C28.6 rules, which come back by priority',
+    send: {
+      rules: [
+        { ...rule, priority: 20, description: 'later' },
+        {
+          ...rule,
+          priority: 3,
+          container: '/',
+          transform: 'mask',
+          permissions: ['token:create', 'token:read'],
+        },
+      ],
+    },
+    is: {
+      permissions: [],
+      rules: [
+        { priority: 3, container: '/', transform: 'mask', permissions: ['token:create', 'token:read'] },
+        { ...rule, priority: 20, description: 'later' },
+      ],
+    },
+  },
+  {
+    name: 'C28.6 a public one with rules',
+    send: { type: 'public', rules: [{ ...rule, permissions: ['token:create'] }] },
+    is: { type: 'public', rules: [{ ...rule, permissions: ['token:create'] }] },
+  },
+  {
+    name: 'C19.2 the container of a rule in lower case',
+    send: { rules: [{ ...rule, container: '/PCI/High/' }] },
+    is: { rules: [{ ...rule, container: '/pci/high/' }] },
+  },
+  { name: 'C8.16 50 rules', send: { rules: manyRules(50) }, is: { rules: manyRules(50) } },
+  {
+    name: 'C5.3 null is the same as leaving out',
+    send: { permissions: null, rules: [{ ...rule, description: null }] },
+    is: { permissions: [], rules: [rule] },
+  },
+  { name: 'C28.6 nothing at all', send: {}, is: { permissions: [], rules: [] } },
+  {
+    name: 'C28.6 empty lists of both',
+    send: { permissions: [], rules: [] },
+    is: { permissions: [], rules: [] },
+  },
+]
+
+/** What is refused for create and update alike, and at which places. */
+const refusedGrants: readonly {
+  name: string
+  type?: string
+  send: Record<string, unknown>
+  errors: string[]
+}[] = [
+  { name: 'C28.1 an unknown permission', send: { permissions: ['token:steal'] }, errors: ['permissions[0]'] },
+  {
+    name: 'C28.1 C28.4 permissions of another type, each at its place',
+    send: { permissions: ['token:read', 'tenant:read', 'report:read'] },
+    errors: ['permissions[1]', 'permissions[2]'],
+  },
+  {
+    name: 'C28.2 a public one that reads, deletes or searches',
+    type: 'public',
+    send: { permissions: ['token:create', 'token:read', 'token:delete', 'token:search'] },
+    errors: ['permissions[1]', 'permissions[2]', 'permissions[3]'],
+  },
+  {
+    name: 'C28.5 a management one that touches tokens',
+    type: 'management',
+    send: { permissions: ['token:read', 'tenant:read'] },
+    errors: ['permissions[0]'],
+  },
+  {
+    name: 'C28.5 C28.6 a management one with rules',
+    type: 'management',
+    send: { rules: [{ ...rule, permissions: ['tenant:read'] }] },
+    errors: ['rules'],
+  },
+  {
+    name: 'C28.1 a permission in other letters',
+    send: { permissions: ['Token:Read'] },
+    errors: ['permissions[0]'],
+  },
+  { name: 'C28.1 a wildcard', send: { permissions: ['token:*'] }, errors: ['permissions[0]'] },
+  {
+    name: 'C28.1 a permission twice',
+    send: { permissions: ['token:read', 'token:read'] },
+    errors: ['permissions[1]'],
+  },
+  {
+    name: 'C28.6 permissions that are no list',
+    send: { permissions: 'token:read' },
+    errors: ['permissions'],
+  },
+  { name: 'C28.6 permissions that are no strings', send: { permissions: [1] }, errors: ['permissions[0]'] },
+  {
+    name: 'C28.6 permissions and rules together',
+    send: { permissions: ['token:read'], rules: [rule] },
+    errors: ['rules'],
+  },
+  {
+    name: 'C28.6 two rules of one priority',
+    send: { rules: [rule, { ...rule, priority: 2 }, { ...rule, container: '/b/' }] },
+    errors: ['rules[2].priority'],
+  },
+  {
+    name: 'C28.1 a permission of another type in a rule',
+    send: { rules: [{ ...rule, permissions: ['token:read', 'tenant:read'] }] },
+    errors: ['rules[0].permissions[1]'],
+  },
+  {
+    name: 'C28.6 a rule without its parts',
+    send: { rules: [{}] },
+    errors: ['rules[0].container', 'rules[0].permissions', 'rules[0].priority', 'rules[0].transform'],
+  },
+  {
+    name: 'C28.6 an unknown transform',
+    send: { rules: [{ ...rule, transform: 'plain' }] },
+    errors: ['rules[0].transform'],
+  },
+  {
+    name: 'C28.6 priorities that are no whole numbers from 0',
+    send: {
+      rules: [
+        { ...rule, priority: -1 },
+        { ...rule, priority: 1.5 },
+        { ...rule, priority: '1' },
+      ],
+    },
+    errors: ['rules[0].priority', 'rules[1].priority', 'rules[2].priority'],
+  },
+  ...['', 'a', '/a', 'a/', '//', '/a//b/', '/a b/', '/*/', '/ä/', '/\u212A/', `/${'a/'.repeat(17)}`].map(
+    container => ({
+      name: `C19.1 the container ${JSON.stringify(container)}`,
+      send: { rules: [{ ...rule, container }] },
+      errors: ['rules[0].container'],
+    }),
+  ),
+  {
+    name: 'C8.11 a container of more than 400 characters',
+    send: { rules: [{ ...rule, container: `/${'a'.repeat(399)}/` }] },
+    errors: ['rules[0].container'],
+  },
+  {
+    name: 'C6.1 an unknown field of a rule',
+    send: { rules: [{ ...rule, contianer: '/' }] },
+    errors: ['rules[0].contianer'],
+  },
+  { name: 'C8.16 51 rules', send: { rules: manyRules(51) }, errors: ['rules'] },
+  { name: 'C28.6 rules that are no list', send: { rules: rule }, errors: ['rules'] },
+  { name: 'C8.15 an empty name', send: { name: '' }, errors: ['name'] },
+  { name: 'C8.15 a name of 201 characters', send: { name: 'a'.repeat(201) }, errors: ['name'] },
+  { name: 'C8.15 a name that is no string', send: { name: 1 }, errors: ['name'] },
+  { name: 'C6.1 a key that the caller chose', send: { key: 'key_private_x' }, errors: ['key'] },
+  { name: 'C6.1 an id that the caller chose', send: { id: 'x' }, errors: ['id'] },
+]
+
+onEveryEngine('applications', vault => {
+  const put = (key: string, id: string, body: unknown): Promise<Reply> =>
+    vault().send('PUT', `/applications/${id}`, { key, body })
+
+  for (const { name, send, is } of accepted)
+    test(`${name} can be created`, async () => {
+      const { tenantId, keys } = await vault().tenant(cast)
+      const manager = granted(await vault().get('/applications/key', keys.manager)).id
+      const reply = await vault().post('/applications', keys.manager, {
+        name: 'new',
+        type: 'private',
+        ...send,
+      })
+      assert.equal(reply.status, 201, reply.text)
+      const { key, id, ...rest } = reply.body
+      assert.match(id, uuid)
+      assert.equal(reply.headers.get('location'), `/applications/${id}`)
+      for (const [field, value] of Object.entries(is)) assert.deepEqual(rest[field], value, field)
+      assert.deepEqual(
+        [rest.name, rest.tenant_id, rest.created_by, rest.created_at],
+        ['new', tenantId, manager, instant(vault().now)],
+      )
+      assert.equal('modified_by' in rest || 'modified_at' in rest, false)
+      assert.ok(key.startsWith(`key_${rest.type}_`))
+      assert.deepEqual(granted(await vault().get(`/applications/${id}`, keys.manager)), { id, ...rest })
+      assert.deepEqual(granted(await vault().get('/applications/key', key)), { id, ...rest })
+    })
+
+  const refusedCreates = [
+    ...refusedGrants,
+    { name: 'C28.1 no type', send: { type: undefined }, errors: ['type'] },
+    { name: 'C28.1 an unknown type', send: { type: 'server' }, errors: ['type'] },
+    { name: 'C29.1 no name', send: { name: undefined }, errors: ['name'] },
+    {
+      name: 'C2.2 several faults, each at its place',
+      send: { name: '', typ: 'x', rules: [{ ...rule, priority: 'x' }] },
+      errors: ['name', 'rules[0].priority', 'typ'],
+    },
+  ]
+  for (const { name, type, send, errors } of refusedCreates as typeof refusedGrants)
+    test(`${name} cannot be created`, async () => {
+      const { keys } = await vault().tenant(cast)
+      const before = (await vault().get('/applications', keys.manager)).text
+      const body = { name: 'new', type: type ?? 'private', ...send }
+      const reply = await vault().post('/applications', keys.manager, body)
+      assert.equal(reply.status, 400)
+      assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
+      assert.equal((await vault().get('/applications', keys.manager)).text, before)
+    })
+
+  test('C8.15 C8.18 a name has 1 to 200 characters', async () => {
+    const { keys } = await vault().tenant(cast)
+    for (const name of ['x', '\u{1F511}'.repeat(200)]) {
+      const { id } = await newApplication(vault(), keys.manager, { name })
+      assert.equal(granted(await vault().get(`/applications/${id}`, keys.manager)).name, name)
+    }
+  })
+
+  test('C29.1 C29.2 each endpoint needs its own permission', async () => {
+    const only = (permission: 'create' | 'read' | 'update' | 'delete') =>
+      ({ type: 'management', permissions: [`application:${permission}`] }) as const
+    const { keys } = await vault().tenant({
+      ...cast,
+      create: only('create'),
+      read: only('read'),
+      update: only('update'),
+      delete: only('delete'),
+      tenant: {
+        type: 'management',
+        permissions: ['tenant:read', 'tenant:update', 'tenant:delete', 'report:read'],
+      },
+    })
+    const body = { name: 'x', type: 'private', permissions: ['token:read'] }
+    const needs: [keyof typeof keys, (key: string, id: string, keyId: string) => Promise<Reply>][] = [
+      ['create', key => vault().post('/applications', key, body)],
+      ['read', key => vault().get('/applications', key)],
+      ['read', (key, id) => vault().get(`/applications/${id}`, key)],
+      ['read', (key, id) => vault().get(`/applications/${id}/keys`, key)],
+      [
+        'read',
+        (key, id) =>
+          vault().post(`/applications/${id}/explain`, key, { permission: 'token:read', type: 'card' }),
+      ],
+      ['update', (key, id) => put(key, id, { name: 'y' })],
+      ['update', (key, id) => vault().post(`/applications/${id}/keys`, key, {})],
+      ['update', (key, id, keyId) => vault().delete(`/applications/${id}/keys/${keyId}`, key)],
+      ['delete', (key, id) => vault().delete(`/applications/${id}`, key)],
+    ]
+    for (const [permission, send] of needs) {
+      const { id } = await newApplication(vault(), keys.manager, body)
+      const [key] = granted(await vault().get(`/applications/${id}/keys`, keys.manager))
+      for (const who of ['create', 'read', 'update', 'delete', 'tenant', 'owner'] as const) {
+        if (who === permission) continue
+        assert.equal((await send(keys[who], id, key.id)).status, 403, `${who}: ${send}`)
+      }
+      granted(await send(keys[permission], id, key.id))
+    }
+  })
+
+  test('C29.1 the list is newest first, in pages, without any key', async () => {
+    const { keys } = await vault().tenant(cast)
+    const made: string[] = []
+    for (let count = 0; count < 3; count++) {
+      vault().now += 1_000
+      made.unshift((await newApplication(vault(), keys.manager, { name: `${count}` })).id)
+    }
+    const list = granted(await vault().get('/applications', keys.manager))
+    assert.deepEqual(list.pagination, { total_items: 5, page_number: 1, page_size: 20, total_pages: 1 })
+    assert.deepEqual(
+      list.data.slice(0, 3).map(({ id }: { id: string }) => id),
+      made,
+    )
+    for (const application of list.data) assert.equal('key' in application, false)
+    const second = granted(await vault().get('/applications?page=2&size=2', keys.manager))
+    assert.deepEqual(second.pagination, { total_items: 5, page_number: 2, page_size: 2, total_pages: 3 })
+    assert.deepEqual(second.data, list.data.slice(2, 4))
+    assert.deepEqual(granted(await vault().get('/applications?page=9', keys.manager)).data, [])
+    for (const query of ['page=0', 'size=0', 'size=101', 'page=x', 'size=1&size=2', 'name=x', 'siez=1'])
+      assert.equal((await vault().get(`/applications?${query}`, keys.manager)).status, 400, query)
+  })
+
+  test('C29.3 every key reads its own application, whatever it may do', async () => {
+    const { keys } = await vault().tenant({
+      ...cast,
+      nothing: {},
+      public: { type: 'public', permissions: ['token:create'] },
+    })
+    for (const [name, key] of Object.entries(keys)) {
+      const own = granted(await vault().get('/applications/key', key))
+      assert.equal(own.name, name)
+      assert.equal('key' in own, false)
+      assert.deepEqual(own, granted(await vault().get(`/applications/${own.id}`, keys.manager)))
+    }
+    assert.equal((await vault().send('GET', '/applications/key')).status, 401)
+  })
+
+  test('C29.2 C2.13 an unknown application is 404 on every path', async () => {
+    const { keys } = await vault().tenant(cast)
+    for (const id of [
+      '019ac000-0000-7000-8000-000000000000',
+      'x',
+      '%00',
+      'key%2f',
+      '..%2f..',
+      'a'.repeat(500),
+    ])
+      for (const reply of [
+        await vault().get(`/applications/${id}`, keys.manager),
+        await put(keys.manager, id, { name: 'x' }),
+        await vault().delete(`/applications/${id}`, keys.manager),
+        await vault().get(`/applications/${id}/keys`, keys.manager),
+        await vault().post(`/applications/${id}/keys`, keys.manager, {}),
+        await vault().delete(`/applications/${id}/keys/x`, keys.manager),
+        await vault().post(`/applications/${id}/explain`, keys.manager, {
+          permission: 'token:read',
+          type: 'card',
+        }),
+      ])
+        assert.equal(reply.status, 404)
+  })
+
+  const changes: readonly { name: string; send: Record<string, unknown>; is: Record<string, unknown> }[] = [
+    { name: 'the name alone', send: {}, is: { permissions: ['token:create'], rules: [] } },
+    {
+      name: 'null grants, the same as none',
+      send: { permissions: null, rules: null },
+      is: { permissions: ['token:create'] },
+    },
+    {
+      name: 'other permissions',
+      send: { permissions: ['token:read'] },
+      is: { permissions: ['token:read'], rules: [] },
+    },
+    { name: 'no permissions', send: { permissions: [] }, is: { permissions: [], rules: [] } },
+    { name: 'rules in their place', send: { rules: [rule] }, is: { permissions: [], rules: [rule] } },
+    {
+      name: 'the type that it has',
+      send: { type: 'private' },
+      is: { type: 'private', permissions: ['token:create'] },
+    },
+  ]
+  for (const { name, send, is } of changes)
+    test(`C29.2 an update takes ${name}`, async () => {
+      const { keys } = await vault().tenant(cast)
+      const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
+      const before = granted(await vault().get(`/applications/${id}`, keys.manager))
+      const manager = granted(await vault().get('/applications/key', keys.manager)).id
+      vault().now += 1_000
+      const reply = await put(keys.manager, id, { name: 'renamed', ...send })
+      assert.equal(reply.status, 200)
+      assert.deepEqual(reply.body, {
+        ...before,
+        ...is,
+        name: 'renamed',
+        modified_by: manager,
+        modified_at: instant(vault().now),
+      })
+      assert.deepEqual(granted(await vault().get('/applications/key', key)), reply.body, 'its key stays')
+    })
+
+  const refusedUpdates = [
+    ...refusedGrants,
+    { name: 'C29.2 no name', send: { name: undefined }, errors: ['name'] },
+    { name: 'C28.1 another type', send: { type: 'public' }, errors: ['type'] },
+    { name: 'C28.1 a stronger type', send: { type: 'management' }, errors: ['type'] },
+  ]
+  for (const { name, type, send, errors } of refusedUpdates as typeof refusedGrants)
+    test(`${name} is no update, and changes nothing`, async () => {
+      const { keys } = await vault().tenant(cast)
+      const { id } = await newApplication(vault(), keys.manager, { type: type ?? 'private' })
+      const before = (await vault().get(`/applications/${id}`, keys.manager)).text
+      const reply = await put(keys.manager, id, { name: 'renamed', ...send })
+      assert.equal(reply.status, 400)
+      assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
+      assert.equal((await vault().get(`/applications/${id}`, keys.manager)).text, before)
+    })
+
+  test('C27.2 a changed rule counts from the next request on', async () => {
+    const { keys } = await vault().tenant(cast)
+    const body = { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
+    const { id: token } = granted(await vault().post('/tokens', keys.owner, body))
+    const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:read'] })
+    const look = async () => {
+      const { status, body } = await vault().get(`/tokens/${token}`, key)
+      return status === 200 ? body.data : status
+    }
+    assert.equal(await look(), 'XXXXXXXXXXXalue')
+    const rules = (transform: string, container = '/') => ({ rules: [{ ...rule, transform, container }] })
+    granted(await put(keys.manager, id, { name: 'x', ...rules('reveal') }))
+    assert.equal(await look(), 'Sensitive Value')
+    granted(await put(keys.manager, id, { name: 'x', ...rules('redact') }))
+    assert.equal(await look(), undefined)
+    granted(await put(keys.manager, id, { name: 'x', ...rules('reveal', '/elsewhere/') }))
+    assert.equal(await look(), 404)
+    granted(await put(keys.manager, id, { name: 'x', permissions: [] }))
+    assert.equal(await look(), 403)
+    granted(await vault().delete(`/applications/${id}`, keys.manager))
+    assert.equal(await look(), 401)
+  })
+
+  test('C29.2 C27.2 a deleted application is gone with all of its keys, and what it made stays', async () => {
+    const { keys } = await vault().tenant(cast)
+    const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
+    const further = granted(await vault().post(`/applications/${id}/keys`, keys.manager, {})).key
+    const token = granted(await vault().post('/tokens', key, { type: 'token', data: 'x' })).id
+    granted(await vault().get('/applications/key', further))
+    const reply = await vault().delete(`/applications/${id}`, keys.manager)
+    assert.deepEqual([reply.status, reply.text], [204, ''])
+    for (const gone of [key, further])
+      assert.equal((await vault().get('/applications/key', gone)).status, 401)
+    assert.equal((await vault().get(`/applications/${id}`, keys.manager)).status, 404)
+    assert.equal((await vault().delete(`/applications/${id}`, keys.manager)).status, 404)
+    assert.equal(granted(await vault().get(`/tokens/${token}`, keys.owner)).created_by, id)
+    await vault().restart()
+    assert.equal((await vault().get('/applications/key', key)).status, 401)
+  })
+
+  test('C29.2 changes of two applications that meet at storage both stay', async () => {
+    const { keys } = await vault().tenant(cast)
+    const [one, two] = [
+      await newApplication(vault(), keys.manager, { name: 'one' }),
+      await newApplication(vault(), keys.manager, { name: 'two' }),
+    ]
+    const gate = commitGate(vault())
+    const all = [
+      put(keys.manager, one.id, { name: 'first', permissions: ['token:read'] }),
+      put(keys.manager, one.id, { name: 'second' }),
+      vault().delete(`/applications/${two.id}`, keys.manager),
+      vault().post('/applications', keys.manager, { name: 'three', type: 'private' }),
+    ]
+    await gate.waiting(4)
+    gate.open()
+    assert.deepEqual(
+      (await Promise.all(all)).map(({ status }) => status),
+      [200, 200, 204, 201],
+    )
+    const { data } = granted(await vault().get('/applications', keys.manager))
+    const names = data.map(({ name }: { name: string }) => name)
+    assert.ok(names.includes('three') && !names.includes('two'))
+    const after = data.find(({ id }: { id: string }) => id === one.id)
+    assert.deepEqual(
+      after.permissions,
+      ['token:read'],
+      'the update without permissions kept those of the other',
+    )
+  })
+
+  /** What somebody with application:* and report:read, and no tenant:delete, tries. */
+  const climbs: readonly {
+    name: string
+    try: (key: string, strong: string, own: string) => Promise<Reply>
+  }[] = [
+    {
+      name: 'creating an application that may',
+      try: key =>
+        vault().post('/applications', key, {
+          name: 'x',
+          type: 'management',
+          permissions: ['report:read', 'tenant:delete'],
+        }),
+    },
+    {
+      name: 'giving it to its own application',
+      try: (key, _strong, own) =>
+        put(key, own, { name: 'x', permissions: ['application:update', 'tenant:delete'] }),
+    },
+    {
+      name: 'giving another application one more',
+      try: (key, strong) => put(key, strong, { name: 'x', permissions: ['tenant:delete', 'tenant:read'] }),
+    },
+    {
+      name: 'making a key for an application that may',
+      try: (key, strong) => vault().post(`/applications/${strong}/keys`, key, {}),
+    },
+  ]
+  for (const climb of climbs)
+    test(`C29.8 nobody gets a management permission that he lacks by ${climb.name}`, async () => {
+      const { keys } = await vault().tenant({
+        ...cast,
+        climber: {
+          type: 'management',
+          permissions: [
+            'application:create',
+            'application:read',
+            'application:update',
+            'application:delete',
+            'report:read',
+          ],
+        },
+        strong: { type: 'management', permissions: ['tenant:delete', 'report:read'] },
+      })
+      const idOf = async (key: string) => granted(await vault().get('/applications/key', key)).id
+      const [strong, own] = [await idOf(keys.strong), await idOf(keys.climber)]
+      const look = async () => [
+        granted(await vault().get('/applications', keys.manager)),
+        granted(await vault().get(`/applications/${strong}/keys`, keys.manager)).length,
+      ]
+      const before = await look()
+      const reply = await climb.try(keys.climber, strong, own)
+      assert.equal(reply.status, 403)
+      assertAbsent({ answer: reply.text }, ['key_management_'])
+      assert.deepEqual(await look(), before)
+      granted(await climb.try(keys.manager, strong, own))
+    })
+
+  test('C29.8 what the caller holds it may grant, and permissions on tokens are not its own', async () => {
+    const { keys } = await vault().tenant({
+      ...cast,
+      weak: { type: 'management', permissions: ['application:create', 'application:update', 'report:read'] },
+    })
+    const equal = await newApplication(vault(), keys.weak, {
+      type: 'management',
+      permissions: ['report:read', 'application:update', 'application:create'],
+    })
+    granted(await vault().post(`/applications/${equal.id}/keys`, keys.weak, {}))
+    granted(await put(keys.weak, equal.id, { name: 'less', permissions: ['report:read'] }))
+    const { key } = await newApplication(vault(), keys.weak, { rules: [{ ...rule, container: '/' }] })
+    granted(await vault().get('/tokens', key))
+  })
+
+  test('C34.7 applications outlive a restart', async () => {
+    const { keys } = await vault().tenant(cast)
+    const { id, key } = await newApplication(vault(), keys.manager, { rules: [rule] })
+    const before = granted(await vault().get(`/applications/${id}`, keys.manager))
+    await vault().restart()
+    assert.deepEqual(granted(await vault().get('/applications/key', key)), before)
+  })
+})

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { GuardedChange, WriteSet } from '../../src/store/write-set.ts'
+import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { commitGate } from '../rig/commit-gate.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { storedRows } from '../rig/look-inside.ts'
+import type { TestVault } from '../rig/test-vault.ts'
+
+const card = {
+  type: 'card',
+  data: { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' },
+  metadata: { customer: '7' },
+  deduplicate_token: true,
+}
+const another = { ...card, data: { ...card.data, number: '5555555555554444' } }
+
+/** How many rows of the tenant each table has; tables without any are left out. */
+const rowsOf = (vault: TestVault, tenant: number): Record<string, number> =>
+  Object.fromEntries(
+    storedRows(vault, 'sqlite_master')
+      .filter(({ type }) => type === 'table')
+      .map(({ name }) => [name, storedRows(vault, String(name)).filter(row => row.tenant === tenant).length])
+      .filter(([, count]) => count !== 0),
+  )
+
+const numberOf = async (vault: TestVault, tenantId: string): Promise<number> => {
+  const row = (await vault.store.listTenants()).find(({ id }) => id === tenantId)
+  assert.ok(row)
+  return row.tenant
+}
+
+const assertUnauthorized = (reply: Reply): void => {
+  assert.equal(reply.status, 401, reply.text)
+  assert.equal(reply.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
+  assert.equal(reply.body.title, 'Unauthorized')
+}
+
+onEveryEngine('delete the tenant', vault => {
+  const remove = (key: string): Promise<Reply> => vault().delete('/tenants/self', key)
+
+  test('§4.9.1 §5.10 C1.4 it needs tenant:delete and answers 204 with nothing', async () => {
+    const { keys } = await vault().tenant({
+      ...cast,
+      other: { type: 'management', permissions: ['tenant:read', 'tenant:update', 'application:delete'] },
+      remover: { type: 'management', permissions: ['tenant:delete'] },
+    })
+    assert.equal((await remove(keys.other)).status, 403)
+    assert.equal((await remove(keys.owner)).status, 403)
+    assert.equal((await vault().send('DELETE', '/tenants/self')).status, 401)
+    assert.equal((await vault().get('/tenants/self', keys.manager)).status, 200)
+    const reply = await remove(keys.remover)
+    assert.equal(reply.status, 204)
+    assert.equal(reply.text, '')
+    assert.equal(reply.headers.get('content-type'), null)
+  })
+
+  test('C31.8 C2.11 C27.2 every key of the tenant answers 401 from then on, on every endpoint', async () => {
+    const { keys } = await vault().tenant(cast)
+    const { id } = granted(await vault().post('/tokens', keys.owner, card))
+    const made = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
+    const further = granted(await vault().post(`/applications/${made.id}/keys`, keys.manager, {}))
+    // Each key is in use, so the vault remembers whom it stands for.
+    for (const key of [keys.owner, keys.manager, made.key, further.key])
+      granted(await vault().get('/applications/key', key))
+    granted(await remove(keys.manager))
+    for (const key of [keys.owner, keys.manager, made.key, further.key])
+      for (const [method, path] of [
+        ['GET', `/tokens/${id}`],
+        ['GET', '/tokens'],
+        ['POST', '/tokens'],
+        ['POST', '/tokenize'],
+        ['PATCH', `/tokens/${id}`],
+        ['DELETE', `/tokens/${id}`],
+        ['GET', '/tenants/self'],
+        ['PUT', '/tenants/self'],
+        ['DELETE', '/tenants/self'],
+        ['GET', '/tenants/self/reports/usage'],
+        ['GET', '/applications'],
+        ['GET', '/applications/key'],
+        ['GET', '/permissions'],
+        ['GET', '/unknown'],
+      ] as const)
+        assertUnauthorized(await vault().send(method, path, { key }))
+    await vault().restart()
+    assertUnauthorized(await vault().get('/tenants/self', keys.manager))
+  })
+
+  test('C31.6 C31.7 the keys go with the request, thousands of tokens in the background', async () => {
+    const { tenantId, keys } = await vault().tenant(cast)
+    const tenant = await numberOf(vault(), tenantId)
+    for (let batch = 0; batch < 3; batch++)
+      granted(
+        await vault().post(
+          '/tokenize',
+          keys.owner,
+          Array.from({ length: 1_000 }, (_, index) => `${batch}-${index}`),
+        ),
+      )
+    const headers = { 'svc-idempotency-key': 'a-kept-answer' }
+    granted(await vault().send('POST', '/tokens', { key: keys.owner, body: card, headers }))
+    const before = rowsOf(vault(), tenant)
+    assert.deepEqual(
+      [before.tokens, before.transients, before.results, before.matches, before.tenant_keys],
+      [3_001, 1, 1, 1, 3],
+    )
+
+    granted(await remove(keys.manager))
+    const { tenants, tenant_keys, applications, api_keys, dead_tenants, ...waiting } = rowsOf(vault(), tenant)
+    assert.deepEqual([tenants, tenant_keys, applications, api_keys], Array(4).fill(undefined))
+    assert.equal(dead_tenants, 1)
+    for (const [table, count] of Object.entries(waiting)) assert.equal(count, before[table], table)
+    assert.equal(waiting.tokens, 3_001, 'the request itself removed no token')
+    assert.ok(
+      !vault()
+        .service.vault.tenantKeys.loaded()
+        .some(({ tenantNumber }) => tenantNumber === tenant),
+      'nor are its keys in memory',
+    )
+
+    await vault().restart()
+    await vault().service.clockwork.runAll()
+    assert.deepEqual(rowsOf(vault(), tenant), {}, 'also when the process ended in between')
+  })
+
+  test('C31.7 of the wrapped keys no byte is left in the data folder', async () => {
+    const { tenantId, keys } = await vault().tenant(cast)
+    const tenant = await numberOf(vault(), tenantId)
+    granted(await vault().post('/tokens', keys.owner, card))
+    const wrapped = storedRows(vault(), 'tenant_keys')
+      .filter(row => row.tenant === tenant)
+      .map(row => Buffer.from(row.wrapped as Uint8Array))
+    const found = (): boolean[] => {
+      const files = readdirSync(vault().folder.path).map(file =>
+        readFileSync(join(vault().folder.path, file)),
+      )
+      return wrapped.map(key => files.some(bytes => bytes.includes(key.subarray(5, -1))))
+    }
+    assert.deepEqual(found(), [true, true, true])
+    granted(await remove(keys.manager))
+    await vault().service.clockwork.runAll()
+    assert.deepEqual(found(), [false, false, false])
+  })
+
+  test('C31.6 C31.9 another tenant keeps everything, and the same ids may come again', async () => {
+    const [ours, theirs] = [await vault().tenant(cast), await vault().tenant(cast)]
+    for (const { keys } of [ours, theirs])
+      granted(await vault().post('/tokens', keys.owner, { ...card, id: 'chosen-by-both' }))
+    const look = async () => ({
+      token: granted(await vault().get('/tokens/chosen-by-both', theirs.keys.owner)),
+      list: granted(await vault().get('/tokens?metadata.customer=7', theirs.keys.owner)),
+      tenant: granted(await vault().get('/tenants/self', theirs.keys.manager)),
+      usage: granted(await vault().get('/tenants/self/reports/usage', theirs.keys.manager)),
+      applications: granted(await vault().get('/applications', theirs.keys.manager)),
+    })
+    const number = await numberOf(vault(), theirs.tenantId)
+    const [before, rows] = [await look(), rowsOf(vault(), number)]
+    granted(await remove(ours.keys.manager))
+    assert.deepEqual(await look(), before)
+    await vault().service.clockwork.runAll()
+    assert.deepEqual(await look(), before)
+    assert.deepEqual(rowsOf(vault(), number), rows)
+
+    const next = await vault().tenant(cast)
+    assert.notEqual(await numberOf(vault(), next.tenantId), number)
+    assert.equal((await vault().get('/tokens/chosen-by-both', next.keys.owner)).status, 404)
+    granted(await vault().post('/tokens', next.keys.owner, { ...card, id: 'chosen-by-both' }))
+  })
+
+  test('§4.9.2 C31.8 deleted twice at once: one deletes, the other has no key any more', async () => {
+    const { keys } = await vault().tenant(cast)
+    const gate = commitGate(vault())
+    const both = [remove(keys.manager), remove(keys.manager)]
+    await gate.waiting(2)
+    gate.open()
+    const replies = (await Promise.all(both)).sort((a, b) => a.status - b.status)
+    assert.equal(replies[0]?.status, 204)
+    assert.ok(replies[1])
+    assertUnauthorized(replies[1])
+  })
+
+  /** Each is computed while the tenant lives, and reaches storage when it does not. */
+  const writes: Record<string, (send: Sender, id: string) => Promise<Reply>> = {
+    'a create': send => send('owner', 'POST', '/tokens', another),
+    'a create with an idempotency key': send => send('owner', 'POST', '/tokens', another, 'in-flight'),
+    'a tokenize': send => send('owner', 'POST', '/tokenize', ['a', card]),
+    'a PATCH': (send, id) => send('owner', 'PATCH', `/tokens/${id}`, { metadata: { a: 'b' } }),
+    'a PATCH of a cvc': (send, id) => send('owner', 'PATCH', `/tokens/${id}`, { data: { cvc: '999' } }),
+    'a delete of a token': (send, id) => send('owner', 'DELETE', `/tokens/${id}`),
+    'a new name': send => send('manager', 'PUT', '/tenants/self', { name: 'x' }),
+    'a new application': send =>
+      send('manager', 'POST', '/applications', { name: 'x', type: 'private', permissions: ['token:read'] }),
+  }
+  type Sender = (
+    who: 'owner' | 'manager',
+    method: string,
+    path: string,
+    body?: unknown,
+    idempotencyKey?: string,
+  ) => Promise<Reply>
+
+  for (const [name, write] of Object.entries(writes))
+    for (const when of ['after the tenant is gone', 'in the same breath as its deletion'] as const)
+      test(`C27.3 C31.8 ${name} that reaches storage ${when} answers 401 and leaves nothing`, async () => {
+        const { tenantId, keys } = await vault().tenant(cast)
+        const tenant = await numberOf(vault(), tenantId)
+        const { id } = granted(await vault().post('/tokens', keys.owner, card))
+        const send: Sender = (who, method, path, body, idempotencyKey) =>
+          vault().send(method, path, {
+            key: keys[who],
+            ...(body !== undefined && { body }),
+            ...(idempotencyKey !== undefined && { headers: { 'svc-idempotency-key': idempotencyKey } }),
+          })
+        const together = when === 'in the same breath as its deletion'
+        const isHeld = (set: WriteSet): boolean =>
+          together || !set.effects.some(({ kind }) => kind === 'deleteTenant')
+        const gate = commitGate(vault(), isHeld)
+        const answers: Promise<Reply>[] = []
+        if (together) {
+          answers.push(remove(keys.manager))
+          await gate.waiting(1)
+          answers.push(write(send, id))
+          await gate.waiting(2)
+        } else {
+          answers.unshift(write(send, id))
+          await gate.waiting(1)
+          answers.unshift(remove(keys.manager))
+          await answers[0]
+        }
+        gate.open()
+        const [deletion, written] = await Promise.all(answers)
+        assert.ok(deletion && written)
+        assert.equal(deletion.status, 204)
+        assertUnauthorized(written)
+        const { tokens } = rowsOf(vault(), tenant)
+        assert.equal(tokens, 1, 'the one from before waits for the clockwork')
+        await vault().service.clockwork.runAll()
+        assert.deepEqual(rowsOf(vault(), tenant), {})
+      })
+
+  test('C27.3 C31.7 a data key that is made while the tenant goes is not left behind', async () => {
+    const { tenantId, keys } = await vault().tenant(cast)
+    const tenant = await numberOf(vault(), tenantId)
+    const gate = commitGate(vault())
+    const deletion = remove(keys.manager)
+    await gate.waiting(1)
+    const change: GuardedChange = {
+      kind: 'insertTenantKey',
+      row: { purpose: 'data', version: 2, wrapped: new Uint8Array(60) },
+    }
+    const rotation = vault().store.commit({ tenant, guarded: [change], effects: [], counters: [] })
+    await gate.waiting(2)
+    gate.open()
+    assert.deepEqual(await rotation, { committed: false, conflict: 'tenantGone' })
+    granted(await deletion)
+    await vault().service.clockwork.runAll()
+    assert.deepEqual(rowsOf(vault(), tenant), {})
+  })
+})

@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { storedRows } from '../rig/look-inside.ts'
+
+const rules = [
+  {
+    description: 'cards',
+    priority: 1,
+    container: '/pci/',
+    transform: 'mask',
+    permissions: ['token:read', 'token:create'],
+  },
+  { priority: 2, container: '/pci/high/', transform: 'reveal', permissions: ['token:read'] },
+  {
+    priority: 3,
+    container: '/general/',
+    transform: 'redact',
+    permissions: ['token:read', 'token:update', 'token:delete'],
+  },
+]
+
+onEveryEngine('explain access', vault => {
+  const start = async (body: Record<string, unknown> = { rules }) => {
+    const { keys } = await vault().tenant(cast)
+    return { ...keys, ...(await newApplication(vault(), keys.manager, body)) }
+  }
+  const explain = (manager: string, id: string, body: unknown): Promise<Reply> =>
+    vault().post(`/applications/${id}/explain`, manager, body)
+
+  /** What is asked of an application with the rules above, and what it is told. */
+  const told: readonly {
+    name: string
+    ask: object
+    outcome: string
+    reason: RegExp
+    rules: (number | null)[]
+  }[] = [
+    {
+      name: 'C28.7 the first rule by priority decides, not the closest',
+      ask: { permission: 'token:read', containers: ['/pci/high/'] },
+      outcome: 'mask',
+      reason: /least revealing/,
+      rules: [1],
+    },
+    {
+      name: 'C9.2 a type stands for its own container',
+      ask: { permission: 'token:read', type: 'card' },
+      outcome: 'mask',
+      reason: /least revealing/,
+      rules: [1],
+    },
+    {
+      name: 'C28.8 the least revealing of several containers',
+      ask: { permission: 'token:read', containers: ['/pci/x/', '/general/high/'] },
+      outcome: 'redact',
+      reason: /least revealing/,
+      rules: [1, 3],
+    },
+    {
+      name: 'C28.8 a container without a rule counts as redact',
+      ask: { permission: 'token:read', containers: ['/pci/x/', '/bank/high/'] },
+      outcome: 'redact',
+      reason: /without a rule counts as redact: \/bank\/high\//,
+      rules: [1, null],
+    },
+    {
+      name: 'C28.9 no rule for any container',
+      ask: { permission: 'token:read', containers: ['/bank/', '/p/'] },
+      outcome: 'refused',
+      reason: /^404/,
+      rules: [null, null],
+    },
+    {
+      name: 'C2.12 a permission that is held nowhere',
+      ask: { permission: 'token:search', containers: ['/pci/'] },
+      outcome: 'refused',
+      reason: /^403: .*nowhere/,
+      rules: [null],
+    },
+    {
+      name: 'C28.10 a create with a rule for every destination',
+      ask: { permission: 'token:create', type: 'card' },
+      outcome: 'allowed',
+      reason: /answers show mask/,
+      rules: [1],
+    },
+    {
+      name: 'C28.10 a create with one destination that no rule covers',
+      ask: { permission: 'token:create', containers: ['/pci/', '/bank/'] },
+      outcome: 'refused',
+      reason: /^403: .*\/bank\//,
+      rules: [1, null],
+    },
+    {
+      name: 'C28.10 a create with no destination that a rule covers',
+      ask: { permission: 'token:create', containers: ['/bank/'] },
+      outcome: 'refused',
+      reason: /^403/,
+      rules: [null],
+    },
+    {
+      name: 'C12.3 an update whose answer shows nothing',
+      ask: { permission: 'token:update', type: 'token' },
+      outcome: 'allowed',
+      reason: /answers show redact/,
+      rules: [3],
+    },
+    {
+      name: 'C28.9 an update of what no rule covers',
+      ask: { permission: 'token:update', containers: ['/pci/'] },
+      outcome: 'refused',
+      reason: /^404/,
+      rules: [null],
+    },
+    {
+      name: 'C28.10 a delete of what a rule covers in part',
+      ask: { permission: 'token:delete', containers: ['/general/', '/pci/'] },
+      outcome: 'refused',
+      reason: /^403/,
+      rules: [3, null],
+    },
+    {
+      name: 'C19.2 containers in other letters',
+      ask: { permission: 'token:read', containers: ['/General/High/'] },
+      outcome: 'redact',
+      reason: /least revealing/,
+      rules: [3],
+    },
+  ]
+  for (const { name, ask, outcome, reason, rules: deciding } of told)
+    test(`${name}: ${JSON.stringify(ask)}`, async () => {
+      const { manager, id } = await start()
+      const reply = await explain(manager, id, ask)
+      assert.equal(reply.status, 200, reply.text)
+      assert.equal(reply.body.application_id, id)
+      assert.equal(reply.body.outcome, outcome)
+      assert.match(reply.body.reason, reason)
+      assert.deepEqual(
+        reply.body.containers.map((entry: { rule?: { priority: number } }) => entry.rule?.priority ?? null),
+        deciding,
+      )
+      for (const { rule, outcome } of reply.body.containers) {
+        assert.equal(outcome, rule?.transform ?? 'none')
+        if (rule) assert.deepEqual(rule, rules[rule.priority - 1], 'the rule as it was given')
+      }
+    })
+
+  test('C28.6 flat permissions: every container, transform mask', async () => {
+    const { manager, id } = await start({ permissions: ['token:read', 'token:create'] })
+    const { body } = await explain(manager, id, {
+      permission: 'token:read',
+      containers: ['/any/', '/where/'],
+    })
+    assert.equal(body.outcome, 'mask')
+    assert.deepEqual(
+      body.containers.map((entry: { outcome: string; rule?: unknown }) => [entry.outcome, entry.rule]),
+      [
+        ['mask', undefined],
+        ['mask', undefined],
+      ],
+    )
+    assert.equal(
+      (await explain(manager, id, { permission: 'token:delete', type: 'card' })).body.outcome,
+      'refused',
+    )
+  })
+
+  test('C12.2 no answer to a write shows more than the mask, nor more than the caller may read (C13)', async () => {
+    const all = ['token:create', 'token:read', 'token:update', 'token:delete']
+    const revealing = await start({
+      rules: [{ priority: 1, container: '/', transform: 'reveal', permissions: all }],
+    })
+    const ask = { permission: 'token:create', type: 'token' }
+    assert.match((await explain(revealing.manager, revealing.id, ask)).body.reason, /answers show mask$/)
+    const redacted = await start({
+      rules: [
+        { priority: 1, container: '/', transform: 'redact', permissions: ['token:read'] },
+        { priority: 2, container: '/', transform: 'mask', permissions: ['token:create', 'token:delete'] },
+      ],
+    })
+    assert.match((await explain(redacted.manager, redacted.id, ask)).body.reason, /answers show redact$/)
+    const deletion = await explain(redacted.manager, redacted.id, { ...ask, permission: 'token:delete' })
+    assert.doesNotMatch(deletion.body.reason, /show/)
+  })
+
+  const refused: readonly { ask: unknown; errors: readonly string[] }[] = [
+    { ask: {}, errors: ['permission'] },
+    { ask: { permission: 'token:read' }, errors: ['containers'] },
+    { ask: { permission: 'tenant:read', type: 'card' }, errors: ['permission'] },
+    { ask: { permission: 'token:steal', type: 'cards' }, errors: ['permission', 'type'] },
+    { ask: { permission: 'token:read', containers: [] }, errors: ['containers'] },
+    { ask: { permission: 'token:read', containers: ['/a/', 'b'] }, errors: ['containers[1]'] },
+    { ask: { permission: 'token:read', containers: ['/a/', '/A/'] }, errors: ['containers[1]'] },
+    {
+      ask: { permission: 'token:read', containers: Array.from({ length: 11 }, (_, at) => `/${at}/`) },
+      errors: ['containers'],
+    },
+    { ask: { permission: 'token:read', type: 'card', container: '/' }, errors: ['container'] },
+    { ask: 'token:read', errors: ['$'] },
+  ]
+  for (const { ask, errors } of refused)
+    test(`C2.2 C6.1 C19.4 ${JSON.stringify(ask)} is no question`, async () => {
+      const { manager, id } = await start()
+      const reply = await explain(manager, id, ask)
+      assert.equal(reply.status, 400)
+      assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
+    })
+
+  test('C33.11 explaining is a read: nothing is written, and the caller needs none of what it asks about', async () => {
+    const { keys } = await vault().tenant({
+      ...cast,
+      asker: { type: 'management', permissions: ['application:read'] },
+    })
+    const { id } = await newApplication(vault(), keys.manager, { rules })
+    const tables = ['tenants', 'applications', 'api_keys', 'tokens', 'counters', 'results']
+    const look = () => JSON.stringify(tables.map(table => storedRows(vault(), table)))
+    const before = look()
+    granted(await explain(keys.asker, id, { permission: 'token:read', type: 'card' }))
+    assert.equal(look(), before)
+    assert.equal((await explain(keys.owner, id, { permission: 'token:read', type: 'card' })).status, 403)
+  })
+
+  test('C28.7 C28.8 C28.9 C28.10 what is explained is what happens', async () => {
+    const segments = ['a', 'b', 'ab']
+    const path = fc
+      .array(fc.constantFrom(...segments), { minLength: 1, maxLength: 3 })
+      .map(names => `/${names.join('/')}/`)
+    const permissions = ['token:create', 'token:read', 'token:update', 'token:delete'] as const
+    const anyRule = fc.record({
+      container: fc.oneof({ arbitrary: path, weight: 4 }, { arbitrary: fc.constant('/'), weight: 1 }),
+      transform: fc.constantFrom('reveal', 'mask', 'redact'),
+      permissions: fc.subarray([...permissions], { minLength: 1 }),
+    })
+    const { keys } = await vault().tenant(cast)
+    const { id, key } = await newApplication(vault(), keys.manager, {})
+    const value = { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
+    const masked = 'XXXXXXXXXXXalue'
+    const shows = (data: unknown): string =>
+      data === undefined
+        ? 'redact'
+        : data === masked
+          ? 'mask'
+          : data === value.data
+            ? 'reveal'
+            : 'something else'
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyRule, { minLength: 1, maxLength: 5 }),
+        fc.uniqueArray(path, { minLength: 1, maxLength: 3 }),
+        async (drawn, containers) => {
+          const body = { name: 'x', rules: drawn.map((rule, priority) => ({ ...rule, priority })) }
+          granted(await vault().send('PUT', `/applications/${id}`, { key: keys.manager, body }))
+          const told = async (permission: string) =>
+            granted(await explain(keys.manager, id, { permission, containers }))
+          const make = async (where: string[]) =>
+            granted(await vault().post('/tokens', keys.owner, { ...value, containers: where })).id
+
+          const token = await make(containers)
+          const read = await vault().get(`/tokens/${token}`, key)
+          const reading = await told('token:read')
+          if (read.status === 200) assert.equal(reading.outcome, shows(read.body.data))
+          else assert.equal(`${reading.outcome} ${reading.reason.slice(0, 3)}`, `refused ${read.status}`)
+          for (const { container, outcome } of reading.containers) {
+            const { status, body } = await vault().get(`/tokens/${await make([container])}`, key)
+            assert.equal(outcome, status === 200 ? shows(body.data) : 'none')
+          }
+
+          const writes: Record<string, () => Promise<Reply>> = {
+            'token:create': () => vault().post('/tokens', key, { ...value, containers }),
+            'token:update': () => vault().patch(`/tokens/${token}`, key, { metadata: { a: 'b' } }),
+            'token:delete': () => vault().delete(`/tokens/${token}`, key),
+          }
+          for (const [permission, send] of Object.entries(writes)) {
+            const telling = await told(permission)
+            const happened = await send()
+            if (happened.status >= 300)
+              assert.equal(`${telling.outcome} ${telling.reason.slice(0, 3)}`, `refused ${happened.status}`)
+            else {
+              assert.equal(telling.outcome, 'allowed')
+              if (permission !== 'token:delete')
+                assert.ok(
+                  telling.reason.endsWith(`answers show ${shows(happened.body.data)}`),
+                  telling.reason,
+                )
+            }
+          }
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})

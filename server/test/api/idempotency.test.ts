@@ -1,0 +1,672 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openResult } from '../../src/crypto/result-seal.ts'
+import { StoreUnavailableError } from '../../src/store/port.ts'
+import type { Outcome } from '../../src/store/write-set.ts'
+import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { commitGate } from '../rig/commit-gate.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { tamper } from '../rig/intruder.ts'
+import { storedRows } from '../rig/look-inside.ts'
+import { secondNode } from '../rig/second-node.ts'
+import { assertAbsent, type Send, type TestVault } from '../rig/test-vault.ts'
+
+const card = {
+  type: 'card',
+  data: { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '987' },
+}
+const text = { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
+const hour = 3_600_000
+
+let serial = 0
+const newKey = (): string => `a-key-${++serial}`
+
+type Request = { method: string; path: string } & Omit<Send, 'key' | 'headers'>
+type Keys = Record<keyof typeof cast, string>
+type World = { keys: Keys; token: string; application: string; apiKey: string; tenantId: string }
+
+const replayed = ({ headers }: Reply): boolean => headers.get('idempotent-replayed') === 'true'
+
+/** Every endpoint that changes something by POST, PUT or PATCH. */
+const changes: readonly { name: string; who: keyof Keys; request: (world: World) => Request }[] = [
+  { name: 'createToken', who: 'owner', request: () => ({ method: 'POST', path: '/tokens', body: card }) },
+  {
+    name: 'createToken with its own id',
+    who: 'owner',
+    request: () => ({ method: 'POST', path: '/tokens', body: { ...text, id: 'my own: id' } }),
+  },
+  {
+    name: 'tokenize',
+    who: 'owner',
+    request: () => ({ method: 'POST', path: '/tokenize', body: { a: 'x', b: [card, null, 7] } }),
+  },
+  {
+    name: 'tokenize of one value',
+    who: 'owner',
+    request: () => ({ method: 'POST', path: '/tokenize', body: 'x' }),
+  },
+  {
+    name: 'tokenize of nothing',
+    who: 'owner',
+    request: () => ({ method: 'POST', path: '/tokenize', body: null }),
+  },
+  {
+    name: 'updateToken',
+    who: 'owner',
+    request: ({ token }) => ({ method: 'PATCH', path: `/tokens/${token}`, body: { data: 'Another Value' } }),
+  },
+  {
+    name: 'updateTenant',
+    who: 'manager',
+    request: () => ({ method: 'PUT', path: '/tenants/self', body: { name: 'x' } }),
+  },
+  {
+    name: 'createApplication',
+    who: 'manager',
+    request: () => ({ method: 'POST', path: '/applications', body: { name: 'x', type: 'private' } }),
+  },
+  {
+    name: 'updateApplication',
+    who: 'manager',
+    request: ({ application }) => ({
+      method: 'PUT',
+      path: `/applications/${application}`,
+      body: { name: 'y' },
+    }),
+  },
+  {
+    name: 'createApiKey',
+    who: 'manager',
+    request: ({ application }) => ({ method: 'POST', path: `/applications/${application}/keys`, body: {} }),
+  },
+  {
+    name: 'createApiKey without a body',
+    who: 'manager',
+    request: ({ application }) => ({ method: 'POST', path: `/applications/${application}/keys` }),
+  },
+]
+
+/** Rows of everything that a request can change, without what a read may change. */
+const stateOf = (vault: TestVault): string =>
+  JSON.stringify(
+    [
+      'tenants',
+      'applications',
+      'api_keys',
+      'tokens',
+      'transients',
+      'terms',
+      'matches',
+      'counters',
+      'results',
+    ].map(table => storedRows(vault, table)),
+  )
+
+onEveryEngine('idempotent retries', vault => {
+  const start = async (): Promise<World> => {
+    const { tenantId, keys } = await vault().tenant(cast)
+    const { id: token } = granted(await vault().post('/tokens', keys.owner, text))
+    const { id: application, key: apiKey } = await newApplication(vault(), keys.manager, {
+      permissions: ['token:create'],
+    })
+    return { keys, token, application, apiKey, tenantId }
+  }
+  const send = (
+    key: string,
+    { method, path, ...rest }: Request,
+    idempotencyKey?: string,
+    on: Pick<TestVault, 'send'> = vault(),
+  ): Promise<Reply> =>
+    on.send(method, path, {
+      key,
+      ...rest,
+      ...(idempotencyKey !== undefined && { headers: { 'svc-idempotency-key': idempotencyKey } }),
+    })
+  const succeeded = async (pending: Promise<Reply>): Promise<Reply> => {
+    const reply = await pending
+    granted(reply)
+    return reply
+  }
+  const create = (key: string, idempotencyKey?: string, body: unknown = text): Promise<Reply> =>
+    send(key, { method: 'POST', path: '/tokens', body }, idempotencyKey)
+  const count = async (keys: Keys): Promise<number> =>
+    granted(await vault().get('/tokens', keys.owner)).pagination.total_items
+
+  for (const { name, who, request } of changes)
+    test(`§4.11.1 §4.11.2 §4.11.3 §1.10 C4.4 C1.1 ${name} answers a retry with what the first was answered`, async () => {
+      const world = await start()
+      const asked = request(world)
+      const key = newKey()
+      const first = await send(world.keys[who], asked, key)
+      granted(first)
+      assert.equal(first.headers.get('idempotent-replayed'), null)
+      const state = stateOf(vault())
+      vault().now += hour
+      for (let again = 0; again < 2; again++) {
+        const retry = await send(world.keys[who], asked, key)
+        assert.equal(replayed(retry), true)
+        assert.equal(retry.status, first.status)
+        assert.equal(retry.headers.get('location'), first.headers.get('location'))
+        assert.equal(retry.headers.get('content-type'), first.headers.get('content-type'))
+        assert.notEqual(retry.headers.get('svc-trace-id'), first.headers.get('svc-trace-id'))
+        if (first.body?.key === undefined) assert.deepEqual(retry.body, first.body)
+      }
+      assert.equal(stateOf(vault()), state, 'nothing happened twice')
+      await vault().restart()
+      assert.equal(replayed(await send(world.keys[who], asked, key)), true, 'also after a restart')
+    })
+
+  test('§4.11.9 without the header a retry repeats the operation', async () => {
+    const { keys } = await start()
+    const [one, two] = [granted(await create(keys.owner)), granted(await create(keys.owner))]
+    assert.notEqual(one.id, two.id)
+  })
+
+  test('C33.1 the scope of a key is the application, the method, the path and the key', async () => {
+    const { keys, token, application } = await start()
+    const key = newKey()
+    const path = `/tokens/${token}`
+    const other = granted(await create(keys.owner)).id
+    const mayAll = { permissions: ['token:create', 'token:update'] }
+    const second = await newApplication(vault(), keys.manager, mayAll)
+    const requests: [string, Request, string][] = [
+      [keys.owner, { method: 'POST', path: '/tokens', body: text }, key],
+      [keys.owner, { method: 'POST', path: '/tokenize', body: text }, key],
+      [keys.owner, { method: 'PATCH', path, body: {} }, key],
+      [keys.owner, { method: 'PATCH', path: `/tokens/${other}`, body: {} }, key],
+      [second.key, { method: 'POST', path: '/tokens', body: text }, key],
+      [second.key, { method: 'PATCH', path, body: {} }, key],
+      [keys.owner, { method: 'POST', path: '/tokens', body: text }, `${key}-2`],
+      [keys.owner, { method: 'POST', path: '/tokens', body: text }, key.toUpperCase()],
+      [keys.manager, { method: 'PUT', path: `/applications/${application}`, body: { name: 'x' } }, key],
+      [keys.manager, { method: 'PUT', path: '/tenants/self', body: { name: 'x' } }, key],
+      [keys.manager, { method: 'POST', path: `/applications/${application}/keys`, body: {} }, key],
+    ]
+    for (const request of requests) assert.equal(replayed(await succeeded(send(...request))), false)
+    for (const request of requests) assert.equal(replayed(await succeeded(send(...request))), true)
+    // Two keys of one application are one caller.
+    const further = granted(await vault().post(`/applications/${second.id}/keys`, keys.manager, {})).key
+    assert.equal(replayed(await create(further, key)), true)
+  })
+
+  test('C33.7 §4.11.3 a replay ignores the body, be it what it may', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const first = await create(keys.owner, key)
+    for (const raw of ['{"type":"token","data":"other"}', 'no JSON', '', '{"unknown":1}']) {
+      const retry = await send(
+        keys.owner,
+        { method: 'POST', path: '/tokens', raw, type: 'application/json' },
+        key,
+      )
+      assert.equal(replayed(retry), true)
+      assert.deepEqual(retry.body, first.body)
+    }
+    const asText = await send(
+      keys.owner,
+      { method: 'POST', path: '/tokens', raw: 'x', type: 'text/plain' },
+      key,
+    )
+    assert.equal(asText.status, 415, 'but not its Content-Type, which comes before (C3)')
+  })
+
+  const failures: readonly { name: string; request: (world: World) => Request; status: number }[] = [
+    {
+      name: 'a body that is no JSON',
+      request: () => ({ method: 'POST', path: '/tokens', raw: '{' }),
+      status: 400,
+    },
+    {
+      name: 'a body that is refused',
+      request: () => ({ method: 'POST', path: '/tokens', body: { type: 'card', data: { number: '1' } } }),
+      status: 400,
+    },
+    {
+      name: 'a tokenize of which one element is refused',
+      request: () => ({ method: 'POST', path: '/tokenize', body: ['x', { type: 'card', data: 1 }] }),
+      status: 400,
+    },
+    {
+      name: 'an unknown token',
+      request: () => ({ method: 'PATCH', path: '/tokens/late', body: {} }),
+      status: 404,
+    },
+    {
+      name: 'an id that is taken',
+      request: ({ token }) => ({ method: 'POST', path: '/tokens', body: { ...text, id: token } }),
+      status: 409,
+    },
+  ]
+  for (const { name, request, status } of failures)
+    test(`§4.11.4 ${name} is not kept: the next request with the key is new`, async () => {
+      const world = await start()
+      const key = newKey()
+      const asked = {
+        type: request(world).method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+        ...request(world),
+      }
+      const state = stateOf(vault())
+      for (let again = 0; again < 2; again++) {
+        const failed = await send(world.keys.owner, asked, key)
+        assert.equal(failed.status, status)
+        assert.equal(failed.headers.get('idempotent-replayed'), null)
+      }
+      assert.equal(stateOf(vault()), state)
+      if (asked.path === '/tokens/late')
+        granted(await create(world.keys.owner, undefined, { ...text, id: 'late' }))
+      const { raw: _raw, ...rest } = asked
+      const body =
+        asked.method === 'PATCH' ? { metadata: { a: 'b' } } : asked.path === '/tokens' ? text : ['x']
+      const next = await send(world.keys.owner, { ...rest, body }, key)
+      granted(next)
+      assert.equal(replayed(next), false)
+      assert.equal(replayed(await send(world.keys.owner, asked, key)), true, 'and then it is kept')
+    })
+
+  test('§4.11.5 §7.2 C33.3 C2.18 while the first is under way its key answers 409 at once', async () => {
+    const { keys, token } = await start()
+    const key = newKey()
+    const gate = commitGate(vault())
+    const first = create(keys.owner, key)
+    await gate.waiting(1)
+    for (let again = 0; again < 3; again++) {
+      const second = await create(keys.owner, key)
+      assert.equal(second.status, 409)
+      assert.equal(second.headers.get('retry-after'), '1')
+      assert.equal(second.body.detail, 'A request with this idempotency key is still being processed.')
+    }
+    const other = send(keys.owner, { method: 'PATCH', path: `/tokens/${token}`, body: {} }, key)
+    await gate.waiting(2)
+    gate.open()
+    assert.equal((await other).status, 200, 'another path is another request')
+    const { id } = granted(await first)
+    const third = await create(keys.owner, key)
+    assert.deepEqual([replayed(third), third.body.id], [true, id])
+  })
+
+  test('§4.11.4 C33.3 a first request that fails while others wait for it leaves its key free', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const before = await count(keys)
+    const { commit } = vault().store
+    vault().store.commit = () => Promise.reject(new StoreUnavailableError('down'))
+    assert.equal((await create(keys.owner, key)).status, 503)
+    vault().store.commit = commit
+    const next = await create(keys.owner, key)
+    granted(next)
+    assert.equal(replayed(next), false)
+    assert.equal(await count(keys), before + 1)
+  })
+
+  test('C33.3 C33.5 of 64 at once one runs, and the others are told to wait or get its answer', async () => {
+    const { keys } = await start()
+    const before = await count(keys)
+    for (const [path, body] of [
+      ['/tokens', text],
+      ['/tokenize', [text]],
+    ] as const) {
+      const key = newKey()
+      const replies = await Promise.all(
+        Array.from({ length: 64 }, () => send(keys.owner, { method: 'POST', path, body }, key)),
+      )
+      const done = replies.filter(({ status }) => status < 300)
+      const ids = new Set(done.map(({ body }) => (path === '/tokens' ? body.id : body[0].id)))
+      assert.equal(ids.size, 1)
+      assert.equal(done.filter(reply => !replayed(reply)).length, 1, 'one has run')
+      for (const reply of replies.filter(({ status }) => status >= 300)) {
+        assert.equal(reply.status, 409)
+        assert.equal(reply.headers.get('retry-after'), '1')
+      }
+    }
+    assert.equal(await count(keys), before + 2)
+  })
+
+  test('§4.11.6 C33.11 GET, DELETE and explain ignore the header, whatever it holds', async () => {
+    const { keys, token, application } = await start()
+    const key = newKey()
+    const reads: [string, Request][] = [
+      [keys.owner, { method: 'GET', path: `/tokens/${token}` }],
+      [keys.owner, { method: 'GET', path: '/tokens' }],
+      [keys.manager, { method: 'GET', path: '/applications' }],
+      [
+        keys.manager,
+        {
+          method: 'POST',
+          path: `/applications/${application}/explain`,
+          body: { permission: 'token:read', type: 'card' },
+        },
+      ],
+    ]
+    const results = storedRows(vault(), 'results').length
+    for (const [who, request] of reads)
+      for (const idempotencyKey of [key, key, 'two words', 'x'.repeat(300)]) {
+        const reply = await send(who, request, idempotencyKey)
+        granted(reply)
+        assert.equal(replayed(reply), false)
+      }
+    const deletion: Request = { method: 'DELETE', path: `/tokens/${token}` }
+    assert.equal((await send(keys.owner, deletion, key)).status, 204)
+    assert.equal((await send(keys.owner, deletion, key)).status, 404, 'the second one finds nothing')
+    const revoke: Request = { method: 'DELETE', path: `/applications/${application}` }
+    assert.equal((await send(keys.manager, revoke, key)).status, 204)
+    assert.equal((await send(keys.manager, revoke, key)).status, 404)
+    assert.equal(storedRows(vault(), 'results').length, results)
+  })
+
+  test('C8.12 a key is 1 to 255 visible ASCII characters', async () => {
+    const { keys } = await start()
+    const before = await count(keys)
+    const good = [
+      'x',
+      '~'.repeat(255),
+      '!"#$%&\'()*+,-./:;<=>?@[]^_`{|}~',
+      '550e8400-e29b-41d4-a716-446655440000',
+    ]
+    for (const key of good) granted(await create(keys.owner, key))
+    for (const key of ['', 'x'.repeat(256), 'two words', 'a\tb', 'schl\u00fcssel', 'a, b']) {
+      const reply = await create(keys.owner, key)
+      assert.equal(reply.status, 400, JSON.stringify(key))
+      assert.deepEqual(Object.keys(reply.body.errors), ['idempotency-key'])
+      if (key.length > 3) assertAbsent({ answer: reply.text }, [key])
+    }
+    assert.equal(await count(keys), before + good.length)
+  })
+
+  test('§4.11.7 §8.6 C33.10 a result is kept for 24 hours to the millisecond, then the key is new', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const first = granted(await create(keys.owner, key)).id
+    vault().now += 24 * hour - 1
+    assert.equal((await create(keys.owner, key)).body.id, first)
+    vault().now += 1
+    const second = await create(keys.owner, key)
+    assert.equal(replayed(second), false)
+    assert.notEqual(second.body.id, first)
+    vault().now += 24 * hour - 1
+    assert.equal((await create(keys.owner, key)).body.id, second.body.id, 'a new 24 hours')
+  })
+
+  test('§4.11.7 C33.10 what is over is deleted from storage, and nothing before', async () => {
+    const { keys } = await start()
+    granted(await create(keys.owner, newKey()))
+    vault().now += hour
+    granted(await create(keys.owner, newKey()))
+    vault().now += 23 * hour - 1
+    await vault().service.clockwork.runAll()
+    const left = storedRows(vault(), 'results').length
+    vault().now += 1
+    await vault().service.clockwork.runAll()
+    assert.equal(storedRows(vault(), 'results').length, left - 1)
+    vault().now += hour
+    await vault().service.clockwork.runAll()
+    assert.equal(storedRows(vault(), 'results').length, 0)
+  })
+
+  test('C33.2 a key that is revoked or expired gets no replay', async () => {
+    const { keys, application, apiKey } = await start()
+    const key = newKey()
+    granted(await create(apiKey, key))
+    const [{ id }] = granted(await vault().get(`/applications/${application}/keys`, keys.manager))
+    const expires_at = new Date(vault().now + hour).toISOString()
+    const soon = granted(
+      await vault().post(`/applications/${application}/keys`, keys.manager, { expires_at }),
+    ).key
+    granted(await vault().delete(`/applications/${application}/keys/${id}`, keys.manager))
+    assert.equal((await create(apiKey, key)).status, 401)
+    assert.equal(replayed(await create(soon, key)), true, 'another key of the application does')
+    vault().now += hour
+    assert.equal((await create(soon, key)).status, 401)
+  })
+
+  test('C33.2 a permission that was taken away gets no replay', async () => {
+    const { keys, application, apiKey } = await start()
+    const key = newKey()
+    granted(await create(apiKey, key))
+    const body = { name: 'x', permissions: ['token:update'] }
+    granted(await vault().send('PUT', `/applications/${application}`, { key: keys.manager, body }))
+    const refused = await create(apiKey, key)
+    assert.equal(refused.status, 403)
+    assert.equal(refused.headers.get('idempotent-replayed'), null)
+  })
+
+  test('C33.8 C33.9 C12.2 what is kept is sealed, and holds no data, no cvc and no key', async () => {
+    const { keys, token, application, tenantId } = await start()
+    const made: string[] = []
+    const requests: [string, Request][] = [
+      [keys.owner, { method: 'POST', path: '/tokens', body: card }],
+      [keys.owner, { method: 'POST', path: '/tokenize', body: { deep: [card, text, 'a plain secret'] } }],
+      [keys.owner, { method: 'PATCH', path: `/tokens/${token}`, body: { data: 'Another Secret' } }],
+      [keys.manager, { method: 'POST', path: '/applications', body: { name: 'x', type: 'management' } }],
+      [keys.manager, { method: 'POST', path: `/applications/${application}/keys`, body: {} }],
+    ]
+    for (const [who, request] of requests) {
+      const { key } = granted(await send(who, request, newKey()))
+      if (key !== undefined) made.push(key)
+    }
+    assert.equal(made.length, 2)
+    const tenant = (await vault().store.listTenants()).find(({ id }) => id === tenantId)?.tenant
+    assert.ok(tenant !== undefined)
+    const tenantKeys = await vault().service.vault.tenantKeys.of(tenant, tenantId)
+    const rows = storedRows(vault(), 'results').filter(row => row.tenant === tenant)
+    assert.equal(rows.length, requests.length)
+    const secrets = [card.data.number, '"cvc"', '987', text.data, 'a plain secret', 'Another Secret', ...made]
+    const plain = rows.map(row => {
+      const columns = { hash: row.hash as Uint8Array, expiresAt: Number(row.expires_at) }
+      return openResult(tenantKeys, { ...columns, sealed: row.sealed as Uint8Array })
+    })
+    assertAbsent({ plain: Buffer.concat(plain) }, secrets)
+    assert.ok(
+      plain.some(bytes => bytes.includes('XXXXXXXXXXXX4242')),
+      'the answers are there',
+    )
+    const sealed = Buffer.concat(rows.map(row => row.sealed as Uint8Array))
+    assertAbsent({ sealed }, [...secrets, 'XXXXXXXXXXXX4242', token, tenantId, 'answer'])
+  })
+
+  for (const { name, who, request } of changes.filter(({ name }) =>
+    /^create(Application|ApiKey)$/.test(name),
+  ))
+    test(`C33.9 C29.6 the replay of ${name} has all but the key, and says so`, async () => {
+      const world = await start()
+      const key = newKey()
+      const first = await send(world.keys[who], request(world), key)
+      const { key: shown, ...rest } = granted(first)
+      assert.ok(shown.startsWith('key_'))
+      const retry = await send(world.keys[who], request(world), key)
+      const { _extras, ...replay } = retry.body
+      assert.deepEqual(replay, rest)
+      assert.match(_extras.key, /shown once/)
+      assertAbsent({ answer: retry.text }, [shown])
+    })
+
+  test('C33.5 C2.23 when storage takes neither, there is neither token nor result', async () => {
+    const world = await start()
+    for (const { name, who, request } of changes) {
+      const asked = request(world)
+      const key = newKey()
+      const state = stateOf(vault())
+      const { commit } = vault().store
+      vault().store.commit = () => Promise.reject(new StoreUnavailableError('down'))
+      const failed = await send(world.keys[who], asked, key)
+      assert.deepEqual([failed.status, failed.headers.get('retry-after')], [503, '1'], name)
+      vault().store.commit = commit
+      assert.equal(stateOf(vault()), state, name)
+      const next = await send(world.keys[who], asked, key)
+      granted(next)
+      assert.equal(replayed(next), false, name)
+    }
+  })
+
+  test('C33.5 the change and its result are one write set', async () => {
+    const world = await start()
+    for (const { name, who, request } of changes) {
+      const { commit } = vault().store
+      const kinds: string[][] = []
+      vault().store.commit = set => {
+        kinds.push([...set.guarded, ...set.effects].map(({ kind }) => kind))
+        return commit(set)
+      }
+      granted(await send(world.keys[who], request(world), newKey()))
+      vault().store.commit = commit
+      assert.equal(kinds.length, 1, name)
+      assert.ok(kinds[0]?.includes('keepResult'), name)
+      if (name !== 'tokenize of nothing') assert.ok((kinds[0]?.length ?? 0) > 1, name)
+    }
+  })
+
+  test('C33.4 C33.5 when another request wins at storage, the loser writes nothing and is told to wait', async () => {
+    for (const change of changes) {
+      const world = await start()
+      const asked = change.request(world)
+      const key = newKey()
+      const node = await secondNode(vault())
+      // Both have looked for a kept result and found none; then the other node commits first.
+      const gate = commitGate(vault())
+      const slow = send(world.keys[change.who], asked, key)
+      await gate.waiting(1)
+      const fast = await send(world.keys[change.who], asked, key, node)
+      granted(fast)
+      await node.stop()
+      const state = stateOf(vault())
+      gate.open()
+      const loser = await slow
+      assert.equal(loser.status, 409, `${change.name}: ${loser.text}`)
+      assert.equal(loser.headers.get('retry-after'), '1', change.name)
+      assert.match(loser.body.detail, /idempotency key/, change.name)
+      assert.equal(stateOf(vault()), state, change.name)
+      const retry = await send(world.keys[change.who], asked, key)
+      assert.equal(replayed(retry), true)
+      if (fast.body?.key === undefined) assert.deepEqual(retry.body, fast.body)
+    }
+  })
+
+  test('C33.4 what one node has kept, the other replays', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const node = await secondNode(vault())
+    const request: Request = { method: 'POST', path: '/tokens', body: text }
+    const first = await send(keys.owner, request, key, node)
+    const retry = await send(keys.owner, request, key)
+    assert.equal(replayed(retry), true)
+    assert.deepEqual(retry.body, first.body)
+    await node.stop()
+  })
+
+  test('C33.6 a process that dies in the middle leaves no claim behind', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const before = await count(keys)
+    const { commit } = vault().store
+    const reached = Promise.withResolvers<void>()
+    const dying = Promise.withResolvers<Outcome>()
+    vault().store.commit = () => {
+      reached.resolve()
+      return dying.promise
+    }
+    const first = create(keys.owner, key)
+    await reached.promise
+    // Another process starts on what this one has left in storage.
+    const node = await secondNode(vault())
+    const next = await send(keys.owner, { method: 'POST', path: '/tokens', body: text }, key, node)
+    granted(next)
+    assert.equal(replayed(next), false)
+    await node.stop()
+    vault().store.commit = commit
+    dying.reject(new StoreUnavailableError('dead'))
+    assert.equal((await first).status, 503)
+    assert.equal(await count(keys), before + 1)
+  })
+
+  test('C33.5 a conflict at storage that is solved by a second try keeps one result', async () => {
+    const { keys, token } = await start()
+    const key = newKey()
+    const gate = commitGate(vault())
+    const path = `/tokens/${token}`
+    const both = [
+      send(keys.owner, { method: 'PATCH', path, body: { metadata: { a: '1' } } }, key),
+      vault().patch(path, keys.owner, { metadata: { b: '2' } }),
+    ]
+    await gate.waiting(2)
+    gate.open()
+    for (const reply of await Promise.all(both)) granted(reply)
+    const { metadata } = granted(await vault().get(path, keys.owner))
+    assert.deepEqual(metadata, { a: '1', b: '2' })
+    const retry = await send(keys.owner, { method: 'PATCH', path, body: {} }, key)
+    assert.equal(replayed(retry), true)
+    assert.deepEqual(
+      retry.body.metadata,
+      (await both[0])?.body.metadata,
+      'the answer of the try that was stored',
+    )
+  })
+
+  test('C33.1 C15.5 C1.2 a deduplicated create is kept, too, and replays its Location', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const body = { ...text, deduplicate_token: true }
+    const first = await create(keys.owner, key, body)
+    assert.equal(granted(first)._extras.deduplicated, true)
+    granted(await vault().delete(`/tokens/${first.body.id}`, keys.owner))
+    const retry = await create(keys.owner, key, body)
+    assert.equal(replayed(retry), true)
+    assert.deepEqual(retry.body, first.body)
+    assert.equal(retry.headers.get('location'), `/tokens/${first.body.id}`)
+  })
+
+  test('C33.8 a result that was moved or changed in storage is refused, not replayed', async () => {
+    const { keys } = await start()
+    const [one, two] = [newKey(), newKey()]
+    granted(await create(keys.owner, one))
+    granted(await create(keys.owner, two))
+    const [first, second] = storedRows(vault(), 'results').slice(-2)
+    assert.ok(first && second)
+    tamper(
+      vault(),
+      'UPDATE results SET sealed = ? WHERE hash = ?',
+      first.sealed as Uint8Array,
+      second.hash as Uint8Array,
+    )
+    const statuses = [(await create(keys.owner, one)).status, (await create(keys.owner, two)).status]
+    assert.deepEqual(statuses.sort(), [201, 500])
+  })
+})
+
+onEveryEngine(
+  'idempotent retries, strict',
+  vault => {
+    test('C33.7 C2.21 another body for the same key is 422, the same bytes are a replay', async () => {
+      const { keys } = await vault().tenant(cast)
+      const post = (raw: string) =>
+        vault().send('POST', '/tokens', {
+          key: keys.owner,
+          raw,
+          type: 'application/json',
+          headers: { 'svc-idempotency-key': 'strictly' },
+        })
+      const first = await post('{"type":"token","data":"a"}')
+      assert.equal(first.status, 201)
+      const same = await post('{"type":"token","data":"a"}')
+      assert.deepEqual([same.status, replayed(same), same.body], [201, true, first.body])
+      for (const raw of ['{"type":"token","data":"b"}', '{"data":"a","type":"token"}', '', 'x']) {
+        const other = await post(raw)
+        assert.equal(other.status, 422)
+        assert.equal(other.body.title, 'Unprocessable Content')
+        assert.equal(other.headers.get('idempotent-replayed'), null)
+      }
+      assert.equal(granted(await vault().get('/tokens', keys.owner)).pagination.total_items, 1)
+      assert.equal((await post('{"type":"token","data":"a"}')).status, 201, 'the result is still there')
+    })
+
+    test('C33.7 no body is a body like any other', async () => {
+      const { keys } = await vault().tenant(cast)
+      const { id } = await newApplication(vault(), keys.manager, {})
+      const headers = { 'svc-idempotency-key': 'no-body' }
+      const path = `/applications/${id}/keys`
+      granted(await vault().send('POST', path, { key: keys.manager, headers }))
+      assert.equal(replayed(await vault().send('POST', path, { key: keys.manager, headers })), true)
+      const other = await vault().send('POST', path, { key: keys.manager, headers, body: {} })
+      assert.equal(other.status, 422)
+    })
+  },
+  { idempotencyStrict: true },
+)

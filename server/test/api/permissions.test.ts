@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cast, granted, newApplication } from '../rig/cast.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+
+/** C28: which type of application may hold what. */
+const holders: Readonly<Record<string, readonly string[]>> = {
+  'token:create': ['public', 'private'],
+  'token:read': ['private'],
+  'token:update': ['public', 'private'],
+  'token:delete': ['private'],
+  'token:search': ['private'],
+  'tenant:read': ['management'],
+  'tenant:update': ['management'],
+  'tenant:delete': ['management'],
+  'application:create': ['management'],
+  'application:read': ['management'],
+  'application:update': ['management'],
+  'application:delete': ['management'],
+  'report:read': ['management'],
+}
+
+onEveryEngine('permissions', vault => {
+  test('C29.5 every permission with the types of application that may hold it, for any key', async () => {
+    const { keys } = await vault().tenant({ ...cast, nothing: {}, public: { type: 'public' } })
+    for (const key of Object.values(keys)) {
+      const reply = await vault().get('/permissions', key)
+      assert.equal(reply.status, 200)
+      assert.deepEqual(
+        Object.fromEntries(
+          reply.body.map((entry: { type: string; application_types: string[] }) => [
+            entry.type,
+            entry.application_types,
+          ]),
+        ),
+        holders,
+      )
+      for (const entry of reply.body) assert.ok(entry.description.length > 0)
+    }
+    assert.equal((await vault().send('GET', '/permissions')).status, 401)
+    assert.equal((await vault().get('/permissions?type=token:read', keys.owner)).status, 400)
+  })
+
+  for (const [permission, types] of Object.entries(holders))
+    for (const type of ['public', 'private', 'management'])
+      test(`C28.1 C28.2 C28.4 C28.5 ${permission} ${types.includes(type) ? 'can' : 'cannot'} be held by a ${type} application`, async () => {
+        const { keys } = await vault().tenant(cast)
+        const body = { name: 'x', type, permissions: [permission] }
+        const reply = await vault().post('/applications', keys.manager, body)
+        assert.equal(reply.status, types.includes(type) ? 201 : 400)
+        const { id } = await newApplication(vault(), keys.manager, { type })
+        const update = { name: 'x', permissions: [permission] }
+        const updated = await vault().send('PUT', `/applications/${id}`, { key: keys.manager, body: update })
+        assert.equal(updated.status, types.includes(type) ? 200 : 400)
+      })
+
+  /** Each endpoint, and the permission without which it is 403. */
+  const endpoints: readonly { name: string; method: string; path: string; needs: string; body?: unknown }[] =
+    [
+      { name: '§5.4 tokenize', method: 'POST', path: '/tokenize', needs: 'token:create', body: 'x' },
+      {
+        name: '§5.4 create a token',
+        method: 'POST',
+        path: '/tokens',
+        needs: 'token:create',
+        body: { type: 'token', data: 'x' },
+      },
+      { name: '§5.5 list tokens', method: 'GET', path: '/tokens', needs: 'token:read' },
+      { name: '§5.5 get a token', method: 'GET', path: '/tokens/a-token', needs: 'token:read' },
+      {
+        name: '§5.6 update a token',
+        method: 'PATCH',
+        path: '/tokens/a-token',
+        needs: 'token:update',
+        body: {},
+      },
+      { name: '§5.7 delete a token', method: 'DELETE', path: '/tokens/a-token', needs: 'token:delete' },
+      { name: '§5.8 get the tenant', method: 'GET', path: '/tenants/self', needs: 'tenant:read' },
+      {
+        name: '§5.9 update the tenant',
+        method: 'PUT',
+        path: '/tenants/self',
+        needs: 'tenant:update',
+        body: { name: 'x' },
+      },
+      {
+        name: '§5.11 get the usage report',
+        method: 'GET',
+        path: '/tenants/self/reports/usage',
+        needs: 'report:read',
+      },
+      { name: '§5.10 delete the tenant', method: 'DELETE', path: '/tenants/self', needs: 'tenant:delete' },
+    ]
+  for (const { name, method, path, needs, body } of endpoints)
+    test(`${name} needs ${needs}, and no other permission will do (C2.12)`, async () => {
+      const { keys } = await vault().tenant(cast)
+      granted(await vault().post('/tokens', keys.owner, { id: 'a-token', type: 'token', data: 'x' }))
+      const send = (key: string) => vault().send(method, path, { key, ...(body !== undefined && { body }) })
+      const flatOf = (wanted: (permission: string) => boolean, type: string) => ({
+        type,
+        permissions: Object.keys(holders).filter(held => holders[held]?.includes(type) && wanted(held)),
+      })
+      for (const type of ['public', 'private', 'management']) {
+        const all = await newApplication(
+          vault(),
+          keys.manager,
+          flatOf(held => held !== needs, type),
+        )
+        const refused = await send(all.key)
+        assert.equal(refused.status, 403, `every other permission of ${type}`)
+        assert.equal(refused.body.title, 'Forbidden')
+        if (type === 'management') continue
+        const permissions = flatOf(held => held !== needs, type).permissions
+        const rules = [{ priority: 1, container: '/', transform: 'reveal', permissions }]
+        const byRule = await newApplication(vault(), keys.manager, { type, rules })
+        assert.equal((await send(byRule.key)).status, 403, `every other permission of ${type}, by a rule`)
+      }
+      for (const type of holders[needs] ?? []) {
+        const only = await newApplication(
+          vault(),
+          keys.manager,
+          flatOf(held => held === needs, type),
+        )
+        granted(await send(only.key))
+        if (method === 'DELETE') return
+      }
+    })
+
+  test('§5.2 a general key creates and updates, a private one reads and deletes, a management one runs the tenant', async () => {
+    const { keys } = await vault().tenant({
+      general: { permissions: ['token:create', 'token:update'] },
+      private: {
+        rules: [
+          { priority: 1, container: '/', transform: 'reveal', permissions: ['token:read', 'token:delete'] },
+        ],
+      },
+      management: cast.manager,
+    })
+    const { id } = granted(await vault().post('/tokens', keys.general, { type: 'token', data: 'x' }))
+    granted(await vault().patch(`/tokens/${id}`, keys.general, { data: 'y' }))
+    assert.equal(granted(await vault().get(`/tokens/${id}`, keys.private)).data, 'y')
+    granted(await vault().delete(`/tokens/${id}`, keys.private))
+    granted(await vault().send('PUT', '/tenants/self', { key: keys.management, body: { name: 'x' } }))
+    granted(await vault().get('/tenants/self', keys.management))
+    granted(await vault().get('/tenants/self/reports/usage', keys.management))
+    granted(await vault().delete('/tenants/self', keys.management))
+  })
+})

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cast, granted, type Reply } from '../rig/cast.ts'
+import { commitGate } from '../rig/commit-gate.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { assertAbsent } from '../rig/test-vault.ts'
+
+type Settings = { fingerprint_tokens: 'true' | 'false'; deduplicate_tokens: 'true' | 'false' }
+const asBorn: Settings = { fingerprint_tokens: 'true', deduplicate_tokens: 'false' }
+
+/** What is sent to a tenant with the settings of a new one, and what its settings are then. */
+const accepted: readonly { name: string; send: unknown; settings: Settings }[] = [
+  { name: 'C31.2 settings left out keep all', send: {}, settings: asBorn },
+  { name: 'C5.3 settings of null keep all', send: { settings: null }, settings: asBorn },
+  { name: 'C31.2 no setting keeps all', send: { settings: {} }, settings: asBorn },
+  {
+    name: 'C31.2 one setting leaves the other',
+    send: { settings: { deduplicate_tokens: 'true' } },
+    settings: { ...asBorn, deduplicate_tokens: 'true' },
+  },
+  {
+    name: 'C31.2 the other setting leaves the one',
+    send: { settings: { fingerprint_tokens: 'false' } },
+    settings: { ...asBorn, fingerprint_tokens: 'false' },
+  },
+  {
+    name: 'C31.3 §2.4.9 both, as strings',
+    send: { settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' } },
+    settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
+  },
+  {
+    name: 'C31.3 §2.4.9 both, as booleans',
+    send: { settings: { fingerprint_tokens: false, deduplicate_tokens: true } },
+    settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
+  },
+]
+
+const longest = '\u{1F511}'.repeat(200)
+
+/** What is refused, and at which places; nothing changes. */
+const refused: readonly { name: string; send: unknown; errors: readonly string[]; absent?: string }[] = [
+  { name: '§4.8.2 a name is required', send: {}, errors: ['name'] },
+  { name: '§4.8.2 a name of null is none', send: { name: null }, errors: ['name'] },
+  { name: 'C8.15 an empty name', send: { name: '' }, errors: ['name'] },
+  {
+    name: '§4.8.2 §8.1 C8.15 201 characters',
+    send: { name: `${longest}s` },
+    errors: ['name'],
+    absent: longest,
+  },
+  { name: '§4.8.2 a name that is no string', send: { name: 7 }, errors: ['name'] },
+  {
+    name: 'C31.4 an unknown setting',
+    send: { name: 'x', settings: { colour: 'true' } },
+    errors: ['settings.colour'],
+  },
+  {
+    name: 'C31.4 C6.2 a setting that is nearly known',
+    send: { name: 'x', settings: { deduplicate_token: 'true' } },
+    errors: ['settings.deduplicate_token'],
+  },
+  {
+    name: 'C31.3 other spellings of a boolean',
+    send: { name: 'x', settings: { fingerprint_tokens: 'True', deduplicate_tokens: 'yes-4242' } },
+    errors: ['settings.deduplicate_tokens', 'settings.fingerprint_tokens'],
+    absent: 'yes-4242',
+  },
+  {
+    name: 'C31.3 numbers are no booleans',
+    send: { name: 'x', settings: { fingerprint_tokens: 1, deduplicate_tokens: 0 } },
+    errors: ['settings.deduplicate_tokens', 'settings.fingerprint_tokens'],
+  },
+  {
+    name: 'C31.3 a setting cannot be cleared',
+    send: { name: 'x', settings: { fingerprint_tokens: null } },
+    errors: ['settings.fingerprint_tokens'],
+  },
+  { name: '§4.8.3 settings are an object', send: { name: 'x', settings: 'true' }, errors: ['settings'] },
+  { name: '§4.8.3 settings are not a list', send: { name: 'x', settings: [] }, errors: ['settings'] },
+  { name: 'C6.1 an unknown field', send: { name: 'x', owner_id: 'x' }, errors: ['owner_id'] },
+  {
+    name: 'C6.1 one that the answer has',
+    send: { name: 'x', id: 'x', created_by: 'x' },
+    errors: ['created_by', 'id'],
+  },
+  { name: '§4.8.5 a body that is no object', send: ['x'], errors: ['$'] },
+  {
+    name: '§4.8.5 each fault at its place',
+    send: { settings: { a: 1 }, b: 2 },
+    errors: ['b', 'name', 'settings.a'],
+  },
+]
+
+onEveryEngine('update the tenant', vault => {
+  const put = (key: string, body: unknown): Promise<Reply> =>
+    vault().send('PUT', '/tenants/self', { key, body })
+  const read = async (key: string) => granted(await vault().get('/tenants/self', key))
+
+  for (const { name, send, settings } of accepted)
+    test(`${name}: ${JSON.stringify(send)}`, async () => {
+      const { keys } = await vault().tenant(cast)
+      const reply = await put(keys.manager, { name: 'New name', ...(send as object) })
+      assert.equal(reply.status, 200)
+      assert.equal(reply.body.name, 'New name')
+      assert.deepEqual(reply.body.settings, settings)
+      assert.deepEqual(await read(keys.manager), reply.body, '§4.8.4 the answer is the tenant as it is now')
+    })
+
+  test('C31.2 what an earlier update has set stays, too', async () => {
+    const { keys } = await vault().tenant(cast)
+    await put(keys.manager, { name: 'x', settings: { deduplicate_tokens: true } })
+    await put(keys.manager, { name: 'x', settings: { fingerprint_tokens: false } })
+    assert.deepEqual((await put(keys.manager, { name: 'y' })).body.settings, {
+      fingerprint_tokens: 'false',
+      deduplicate_tokens: 'true',
+    })
+  })
+
+  test('§4.8.2 §8.1 C8.15 C8.18 a name has 1 to 200 characters, however they are encoded', async () => {
+    const { keys } = await vault().tenant(cast)
+    for (const name of ['x', ' ', longest, 'a'.repeat(200), 'e\u0301'.repeat(100)])
+      assert.equal(granted(await put(keys.manager, { name })).name, name)
+  })
+
+  for (const { name, send, errors, absent } of refused)
+    test(`${name} is refused, and nothing changes`, async () => {
+      const { keys } = await vault().tenant(cast)
+      const before = await read(keys.manager)
+      const logged = vault().log.length
+      const reply = await put(keys.manager, send)
+      assert.equal(reply.status, 400)
+      assert.equal(reply.body.title, 'One or more validation errors occurred.')
+      assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
+      if (absent !== undefined)
+        assertAbsent({ answer: reply.text, log: vault().log.slice(logged).join('\n') }, [absent])
+      assert.deepEqual(await read(keys.manager), before, '§7.3')
+    })
+
+  test('C6.2 a near miss is helped', async () => {
+    const { keys } = await vault().tenant(cast)
+    const { body } = await put(keys.manager, { name: 'x', settings: { deduplicate_token: 'true' } })
+    assert.deepEqual(body.errors['settings.deduplicate_token'], [
+      'is not a known field; did you mean "deduplicate_tokens"?',
+    ])
+  })
+
+  test('§4.8.1 §5.9 it needs tenant:update and application/json', async () => {
+    const { keys } = await vault().tenant({
+      ...cast,
+      updater: { type: 'management', permissions: ['tenant:update'] },
+      other: { type: 'management', permissions: ['tenant:read', 'tenant:delete', 'application:update'] },
+    })
+    const before = await read(keys.manager)
+    assert.equal((await put(keys.other, { name: 'x' })).status, 403)
+    assert.equal((await put(keys.owner, { name: 'x' })).status, 403)
+    assert.equal((await vault().send('PUT', '/tenants/self', { body: { name: 'x' } })).status, 401)
+    const text = { key: keys.updater, body: { name: 'x' }, type: 'text/plain' }
+    assert.equal((await vault().send('PUT', '/tenants/self', text)).status, 415)
+    assert.equal((await vault().send('PUT', '/tenants/self', { key: keys.updater })).status, 415)
+    assert.deepEqual(await read(keys.manager), before)
+    assert.equal((await put(keys.updater, { name: 'x' })).status, 200)
+  })
+
+  test('C31.2 two updates that were computed from the same tenant lose nothing of each other', async () => {
+    const { keys } = await vault().tenant(cast)
+    const gate = commitGate(vault())
+    const updates = [
+      put(keys.manager, { name: 'one', settings: { deduplicate_tokens: 'true' } }),
+      put(keys.manager, { name: 'two', settings: { fingerprint_tokens: 'false' } }),
+    ]
+    await gate.waiting(2)
+    gate.open()
+    const replies = await Promise.all(updates)
+    const after = await read(keys.manager)
+    assert.deepEqual(after.settings, { fingerprint_tokens: 'false', deduplicate_tokens: 'true' })
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [200, 200],
+    )
+    assert.ok(replies.some(({ body }) => JSON.stringify(body) === JSON.stringify(after)))
+  })
+
+  test('§4.8.4 thirty updates at once all get through, and the tenant is what one of them was told', async () => {
+    const { keys } = await vault().tenant(cast)
+    const replies = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => put(keys.manager, { name: `name ${index}` })),
+    )
+    const after = await read(keys.manager)
+    replies.forEach(({ status, body }, index) => {
+      assert.deepEqual([status, body.name], [200, `name ${index}`])
+    })
+    assert.ok(replies.some(({ body }) => JSON.stringify(body) === JSON.stringify(after)))
+  })
+
+  test('§2.4.10 §2.4.11 C14.5 C14.6 C27.2 fingerprint_tokens counts from the next write on', async () => {
+    const { keys } = await vault().tenant(cast)
+    const create = async (body: object) => granted(await vault().post('/tokens', keys.owner, body))
+    const token = { type: 'token', data: 'value' }
+    const first = await create(token)
+    assert.ok(first.fingerprint)
+    granted(await put(keys.manager, { name: 'x', settings: { fingerprint_tokens: 'false' } }))
+    const without = await create(token)
+    assert.equal('fingerprint' in without, false)
+    const byExpression = await create({ ...token, fingerprint_expression: '{{ data }}' })
+    assert.ok(byExpression.fingerprint)
+    granted(await put(keys.manager, { name: 'x', settings: { fingerprint_tokens: 'true' } }))
+    assert.equal((await create(token)).fingerprint, first.fingerprint)
+    assert.equal('fingerprint' in granted(await vault().get(`/tokens/${without.id}`, keys.owner)), false)
+  })
+
+  test('§2.4.12 C15.1 C27.2 deduplicate_tokens counts from the next write on', async () => {
+    const { keys } = await vault().tenant(cast)
+    const create = async () =>
+      granted(await vault().post('/tokens', keys.owner, { type: 'token', data: 'v' }))
+    const first = await create()
+    const second = await create()
+    assert.notEqual(second.id, first.id)
+    granted(await put(keys.manager, { name: 'x', settings: { deduplicate_tokens: true } }))
+    assert.equal((await create()).id, first.id)
+    granted(await put(keys.manager, { name: 'x', settings: { deduplicate_tokens: false } }))
+    assert.notEqual((await create()).id, first.id)
+  })
+
+  test('C31.9 another tenant keeps its name and settings', async () => {
+    const [ours, theirs] = [await vault().tenant(cast), await vault().tenant(cast)]
+    const before = await read(theirs.keys.manager)
+    granted(await put(ours.keys.manager, { name: 'ours', settings: { fingerprint_tokens: false } }))
+    assert.deepEqual(await read(theirs.keys.manager), before)
+  })
+
+  test('C34.7 name and settings outlive a restart', async () => {
+    const { keys } = await vault().tenant(cast)
+    const { body } = await put(keys.manager, { name: 'kept', settings: { deduplicate_tokens: true } })
+    await vault().restart()
+    assert.deepEqual(await read(keys.manager), body)
+  })
+})

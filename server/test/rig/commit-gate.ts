@@ -1,0 +1,39 @@
+import type { Outcome, WriteSet } from '../../src/store/write-set.ts'
+import type { TestVault } from './test-vault.ts'
+
+/** Holds writes back just before storage would take them, so that a test decides what comes between. */
+export type CommitGate = {
+  /** Resolves once this many writes wait. */
+  waiting(count: number): Promise<void>
+  /** Lets all that wait, and all that come later, through to storage, in their order. */
+  open(): void
+}
+
+/** `which` says what is held; other writes pass. */
+export const commitGate = (vault: TestVault, which: (set: WriteSet) => boolean = () => true): CommitGate => {
+  const { store } = vault
+  const { commit } = store
+  const held: (() => void)[] = []
+  let wanted: { count: number; reached: () => void } | undefined
+  const tell = (): void => {
+    if (wanted !== undefined && held.length >= wanted.count) wanted.reached()
+  }
+  store.commit = set =>
+    which(set)
+      ? new Promise<Outcome>((resolve, reject) => {
+          held.push(() => void commit(set).then(resolve, reject))
+          tell()
+        })
+      : commit(set)
+  return {
+    waiting: count =>
+      new Promise(reached => {
+        wanted = { count, reached }
+        tell()
+      }),
+    open: () => {
+      store.commit = commit
+      for (const pass of held) pass()
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { storeContract } from './store-contract.ts'
+import { watchSqlite } from './watch-sqlite.ts'
+
+// The contract asks for everything that the port promises; so its SQL is all the SQL there is.
+const watch = watchSqlite()
+storeContract('sqlite, watched', folder => openSqlite({ path: join(folder, 'vault.db'), writing: 'inline' }))
+
+/** Small by nature, or a step of a plan that holds no more rows than its page. */
+const mayBeScanned = /^SCAN (?:tenants|vault_keys|page|oldest|CONSTANT ROW|\(?subquery-\d+\)?)\b/
+
+test('C24.10 C25.2 no query goes through a whole table of tokens, terms or what else grows with them', () => {
+  watch.stop()
+  const database = new DatabaseSync(':memory:')
+  migrate(database)
+  // An empty IN is false before the first row; its plan names a scan that never begins.
+  const queries = [...watch.prepared].filter(sql => /\bFROM\b|\bUPDATE\b/.test(sql) && !sql.includes('IN ()'))
+  assert.ok(queries.length > 50, 'the watch saw the queries')
+  assert.ok(queries.some(sql => sql.includes('UNION')) && queries.some(sql => sql.includes('EXISTS')))
+  for (const sql of queries) {
+    const steps = database
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(step => String(step.detail))
+    for (const step of steps)
+      assert.ok(!step.startsWith('SCAN') || mayBeScanned.test(step), `${step}\n${sql}\n${steps.join('\n')}`)
+  }
+})
+
+test('C24.4 C25.2 the arms of an OR are merged in the order of the index, not sorted', () => {
+  const database = new DatabaseSync(':memory:')
+  migrate(database)
+  const lists = [...watch.prepared].filter(sql => sql.includes('OFFSET') && sql.includes('FROM terms t'))
+  assert.ok(lists.some(sql => sql.includes('UNION')) && lists.some(sql => !sql.includes('UNION')))
+  for (const sql of lists) {
+    const plan = database
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(step => String(step.detail))
+    assert.deepEqual(
+      plan.filter(step => step.includes('TEMP B-TREE')),
+      [],
+      sql,
+    )
+  }
+})
