@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestReply } from '../rig/answer-rules.ts'
+import { sendRaw } from '../rig/raw-http.ts'
 import type { Send, TestApplication, TestVault } from '../rig/test-vault.ts'
 import type { Canaries } from './canaries.ts'
 
@@ -32,8 +32,6 @@ export type Sent = { readonly what: string; readonly method: string; readonly re
 
 export type Traffic = {
   readonly sent: readonly Sent[]
-  /** The answers to what was no HTTP. */
-  readonly raw: readonly string[]
   /** Every API key that was shown or made up. */
   readonly keyTexts: readonly string[]
   /** Deletes what was made, down to the tenant. */
@@ -45,7 +43,6 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
   const { keys } = await vault.tenant(applications)
   const keyTexts: string[] = Object.values(keys)
   const sent: Sent[] = []
-  const raw: string[] = []
 
   const send = async (method: string, path: string, options: Send = {}): Promise<TestReply> => {
     const reply = await vault.send(method, path, options)
@@ -233,11 +230,13 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
   await send('GET', '/health', { headers: { 'svc-trace-id': `a b ${canaries.card()}` } })
   await post(card(), { headers: { 'svc-idempotency-key': `${canaries.value()} é` } })
   await post(card(), { headers: { 'content-encoding': canaries.name() } })
-  raw.push(await rawRequest(vault, `GET /tokens/${canaries.card()} HTTP/9.1\r\n\r\n`))
-  raw.push(await rawRequest(vault, `${canaries.card()} / HTTP/1.1\r\nhost: x\r\n\r\n`))
-  raw.push(
-    await rawRequest(vault, `GET / HTTP/1.1\r\nhost: x\r\nx: ${canaries.card().repeat(5_000)}\r\n\r\n`),
-  )
+  for (const bytes of [
+    `GET /tokens/${canaries.card()} HTTP/9.1\r\n\r\n`,
+    `${canaries.card()} / HTTP/1.1\r\nhost: x\r\n\r\n`,
+    `GET / HTTP/1.1\r\nhost: x\r\nx: ${canaries.card().repeat(5_000)}\r\n\r\n`,
+  ])
+    for (const reply of await sendRaw(vault.baseUrl, bytes))
+      sent.push({ what: 'no HTTP', method: 'GET', reply })
 
   // The management of it.
   const key = keys.management
@@ -309,19 +308,5 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     await send('DELETE', '/tenants/self', { key })
     await send('GET', '/tokens', { key: keys.reader })
   }
-  return { sent, raw, keyTexts, last }
+  return { sent, keyTexts, last }
 }
-
-/** Bytes that are no HTTP request, and what comes back. */
-const rawRequest = (vault: TestVault, text: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(vault.baseUrl)
-    const socket = connect(Number(port), hostname, () => socket.write(text))
-    let answer = ''
-    socket.setEncoding('utf8')
-    socket.on('data', chunk => {
-      answer += chunk
-    })
-    socket.on('close', () => resolve(answer))
-    socket.on('error', error => (answer === '' ? reject(error) : resolve(answer)))
-  })

@@ -30,22 +30,16 @@ export class Twins {
     { deduplicates = false }: { deduplicates?: boolean } = {},
   ): Promise<Attack<Name>> {
     const owner: TestApplication = { permissions: ['token:create'] }
-    const manager: TestApplication = { type: 'management', permissions: ['tenant:update'] }
     const now = Math.max(...this.#vaults.map(vault => vault.now))
     const sides = await Promise.all(
       this.#vaults.map(async (vault, index) => {
         vault.now = now
-        const { keys } = await vault.tenant<string>({ ...applications, owner, manager })
+        const { keys } = await vault.tenant<string>(
+          { ...applications, owner },
+          { deduplicateTokens: deduplicates },
+        )
         const planted = await vault.post('/tokenize', String(keys.owner), victims[index])
         assert.equal(planted.status, 200, planted.text)
-        if (deduplicates) {
-          const settings = { deduplicate_tokens: 'true' }
-          const body = { name: 'Test', settings }
-          assert.equal(
-            (await vault.send('PUT', '/tenants/self', { key: String(keys.manager), body })).status,
-            200,
-          )
-        }
         vault.now++
         return new Side(vault, keys)
       }),
