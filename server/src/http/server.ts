@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { limits } from '../domain/limits.ts'
-import { describeError } from '../domain/log.ts'
+import { describeError, type Log } from '../domain/log.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
 import { admit, answer, endWhenDraining, type PipelineOptions } from './pipeline.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
