@@ -8,13 +8,15 @@ import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token
 export type Term = { readonly field: string; readonly value: string }
 
 export const containerTerm = (container: string): Term => ({ field: 'container', value: container })
+/** In this very container, not below it. */
+export const ownContainerTerm = (container: string): Term => ({ field: 'own-container', value: container })
 export const typeTerm = (type: string): Term => ({ field: 'type', value: type })
 export const fingerprintTerm = (fingerprint: string): Term => ({ field: 'fingerprint', value: fingerprint })
 export const metadataTerm = (key: string, value: string): Term => ({
   field: `metadata.${key}`,
   value: normaliseMetadataValue(value),
 })
-const dataTerm = (value: string): Term => ({ field: 'data', value: normaliseMetadataValue(value) })
+export const dataTerm = (value: string): Term => ({ field: 'data', value: normaliseMetadataValue(value) })
 
 /** C15: what two tokens must share to be one and the same; undefined where the token takes no part. */
 export const matchTerm = (token: Token): Term | undefined =>
@@ -35,8 +37,10 @@ export const indexTerms = (token: Token): Term[] => {
   const add = (term: Term | undefined): void => {
     if (term !== undefined) terms.set(`${term.field}\0${term.value}`, term)
   }
-  for (const container of token.containers)
+  for (const container of token.containers) {
     for (const ancestor of ancestors(container)) add(containerTerm(ancestor))
+    add(ownContainerTerm(container))
+  }
   add(typeTerm(token.type.name))
   if (token.fingerprint !== undefined) add(fingerprintTerm(token.fingerprint))
   add(matchTerm(token))
@@ -46,7 +50,7 @@ export const indexTerms = (token: Token): Term[] => {
 }
 
 /** What the search indexes render; one that renders nothing, or cannot be rendered, finds nothing. */
-const searchValues = (token: Token): string[] => {
+export const searchValues = (token: Token): string[] => {
   const expressions = searchIndexesInForce(token)
   if (expressions.length === 0) return []
   const data = token.data.expose('rendering search indexes, which leave as keyed hashes')

@@ -1,6 +1,6 @@
 import { covers } from './containers.ts'
 import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
-import { normaliseMetadataValue } from './metadata.ts'
+import { getOwnText, normaliseMetadataValue } from './metadata.ts'
 import type { Token } from './token.ts'
 
 /** What a list is narrowed to (C24): different parameters are AND, the values of one are OR. */
@@ -28,8 +28,7 @@ export const matchesFilter = (token: Token, filter: TokenFilter): boolean => {
   if (container !== undefined && !token.containers.some(own => covers(container, own))) return false
   if (fingerprint !== undefined && token.fingerprint !== fingerprint) return false
   for (const [key, value] of metadata) {
-    const own =
-      token.metadata !== undefined && Object.hasOwn(token.metadata, key) ? token.metadata[key] : undefined
+    const own = getOwnText(token.metadata, key)
     if (own === undefined || normaliseMetadataValue(own) !== normaliseMetadataValue(value)) return false
   }
   return true

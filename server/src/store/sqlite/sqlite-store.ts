@@ -90,7 +90,18 @@ export const openSqlite = ({ path }: { path: string }): Store => {
     countTokens: query =>
       read(() => {
         const { sql, values } = indexQuery(query)
-        return Number(prepared(`SELECT count(*) AS n FROM (${sql})`).get(...values)?.n)
+        // The order makes SQLite merge the arms; without it, it would gather all matches to drop repetitions.
+        return Number(
+          prepared(`SELECT count(*) AS n FROM (${sql} ORDER BY 1 DESC, 2 LIMIT -1)`).get(...values)?.n,
+        )
+      }),
+
+    estimateTerms: (tenant, terms, limit) =>
+      read(() => {
+        const probe = prepared(
+          'SELECT count(*) AS n FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = ? LIMIT ?)',
+        )
+        return terms.map(term => Number(probe.get(tenant, term, limit)?.n))
       }),
 
     oldestWithTerm: (tenant, term, now) =>
