@@ -7,7 +7,6 @@ import { TokenPage } from './token-schemas.ts'
 /** C26. */
 export const SearchTokens = body({
   query: text({
-    min: 1,
     max: limits.searchQueryCharactersMax,
     description: [
       'field:value or field:"two words", with the fields id, type, data, fingerprint, container,',

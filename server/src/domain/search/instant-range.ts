@@ -18,9 +18,9 @@ export const readRange = ({ from, to, holdsFrom, holdsTo }: RangeValue): Instant
   const first: InstantRange | undefined = from === undefined ? {} : readInstant(from)
   const last: InstantRange | undefined = to === undefined ? {} : readInstant(to)
   if (first === undefined || last === undefined) return undefined
+  if (first.from !== undefined && last.from !== undefined && first.from > last.from) return undefined
   const start = holdsFrom ? first.from : first.until
   const end = holdsTo ? last.until : last.from
-  if (start !== undefined && end !== undefined && start > end) return undefined
   return { ...(start !== undefined && { from: start }), ...(end !== undefined && { until: end }) }
 }
 
