@@ -5,7 +5,7 @@ import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { statementCache } from './statement-cache.ts'
-import { indexQuery } from './token-query.ts'
+import { countQuery, pageQuery } from './token-query.ts'
 import { SqliteWriter } from './writer.ts'
 
 /** The embedded engine: one file, one writer, durable at every commit. */
@@ -74,26 +74,18 @@ export const openSqlite = ({ path }: { path: string }): Store => {
           .map(columns.transientRow),
       ),
 
-    listTokens: (query, { offset, limit }) =>
+    listTokens: (query, page) =>
       read(() => {
-        const { sql, values } = indexQuery(query)
-        return prepared(
-          `SELECT ${columns.tokenColumns}
-           FROM (${sql} ORDER BY 1 DESC, 2 LIMIT ? OFFSET ?) page
-           CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = page.token_id
-           ORDER BY page.created_at DESC, page.token_id`,
-        )
-          .all(...values, limit, offset, query.tenant)
+        const { sql, values } = pageQuery(query, page)
+        return prepared(sql)
+          .all(...values)
           .map(columns.tokenRow)
       }),
 
     countTokens: query =>
       read(() => {
-        const { sql, values } = indexQuery(query)
-        // The order makes SQLite merge the arms; without it, it would gather all matches to drop repetitions.
-        return Number(
-          prepared(`SELECT count(*) AS n FROM (${sql} ORDER BY 1 DESC, 2 LIMIT -1)`).get(...values)?.n,
-        )
+        const { sql, values } = countQuery(query)
+        return Number(prepared(sql).get(...values)?.n)
       }),
 
     estimateTerms: (tenant, terms, limit) =>

@@ -1,14 +1,34 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
+import { tokenColumns } from './columns.ts'
 
-/** A query as SQL over the index alone: it yields (created_at, token_id), newest first, ties by id. */
-export type IndexQuery = { readonly sql: string; readonly values: readonly SQLInputValue[] }
+type Sql = { readonly sql: string; readonly values: readonly SQLInputValue[] }
+
+/** Rows of tokens, newest first, ties by id; only those of the page are fetched. */
+export const pageQuery = (query: TokenQuery, { offset, limit }: { offset: number; limit: number }): Sql => {
+  const { sql, values } = indexQuery(query)
+  return {
+    sql: `SELECT ${tokenColumns}
+      FROM (${sql} ${inListOrder} LIMIT ? OFFSET ?) page
+      CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = page.token_id
+      ORDER BY page.created_at DESC, page.token_id`,
+    values: [...values, limit, offset, query.tenant],
+  }
+}
+
+/** The order makes SQLite merge the arms; without it, it would gather all matches to drop repetitions. */
+export const countQuery = (query: TokenQuery): Sql => {
+  const { sql, values } = indexQuery(query)
+  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} LIMIT -1)`, values }
+}
+
+const inListOrder = 'ORDER BY 1 DESC, 2'
 
 /**
- * One SELECT per start, all merged: each comes in the order of the index, and UNION drops the tokens that
- * several of them find.
+ * (created_at, token_id) of all that the query holds, read off the index alone: one SELECT per start, all
+ * merged. Each comes in the order of the index, and UNION drops the tokens that several of them find.
  */
-export const indexQuery = (query: TokenQuery): IndexQuery => {
+const indexQuery = (query: TokenQuery): Sql => {
   const branches = 'anyOf' in query ? query.anyOf : [query]
   const arms = branches
     .filter(({ groups }) => groups.every(group => group.length > 0))
@@ -16,13 +36,13 @@ export const indexQuery = (query: TokenQuery): IndexQuery => {
   return arms.length === 0 ? nothing : join(' UNION ', arms)
 }
 
-const nothing: IndexQuery = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE FALSE', values: [] }
+const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE FALSE', values: [] }
 
 /**
  * A first group of several terms takes an arm for each, or, next to other branches, one arm that is sorted:
  * SQLite merges at most 500 arms.
  */
-const toArms = (query: TokenQuery, branch: TokenBranch, isAlone: boolean): IndexQuery[] => {
+const toArms = (query: TokenQuery, branch: TokenBranch, isAlone: boolean): Sql[] => {
   if (branch.ids !== undefined)
     return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups)]
   const [first = [], ...others] = branch.groups
@@ -32,13 +52,13 @@ const toArms = (query: TokenQuery, branch: TokenBranch, isAlone: boolean): Index
 
 const arm = (
   table: 'terms' | 'tokens',
-  start: readonly IndexQuery[],
+  start: readonly Sql[],
   { tenant, now, after }: TokenQuery,
   branch: TokenBranch,
   groups: TokenBranch['groups'],
-): IndexQuery => {
+): Sql => {
   const { without = [], withoutIds = [], createdAt = {}, notCreatedAt = [] } = branch
-  const conditions: IndexQuery[] = [
+  const conditions: Sql[] = [
     { sql: 't.tenant = ?', values: [tenant] },
     ...start,
     ...(after === undefined ? [isWithin(createdAt)] : [isWithin(upTo(createdAt, after)), isBehind(after)]),
@@ -52,20 +72,20 @@ const arm = (
   return { sql: `SELECT t.created_at, t.token_id FROM ${table} t WHERE ${where.sql}`, values: where.values }
 }
 
-const join = (separator: string, parts: readonly IndexQuery[]): IndexQuery => ({
+const join = (separator: string, parts: readonly Sql[]): Sql => ({
   sql: parts.map(part => part.sql).join(separator),
   values: parts.flatMap(part => part.values),
 })
 
-const not = ({ sql, values }: IndexQuery): IndexQuery => ({ sql: `NOT (${sql})`, values })
+const not = ({ sql, values }: Sql): Sql => ({ sql: `NOT (${sql})`, values })
 
 /** One value is compared, not listed: a list costs the order of the index, and with it a sort of all matches. */
-const isIn = (column: string, values: readonly SQLInputValue[]): IndexQuery =>
+const isIn = (column: string, values: readonly SQLInputValue[]): Sql =>
   values.length === 1
     ? { sql: `${column} = ?`, values }
     : { sql: `${column} IN (${values.map(() => '?').join(',')})`, values }
 
-const isWithin = ({ from, until }: TimeSpan): IndexQuery =>
+const isWithin = ({ from, until }: TimeSpan): Sql =>
   join(' AND ', [
     ...(from === undefined ? [] : [{ sql: 't.created_at >= ?', values: [from] }]),
     ...(until === undefined ? [] : [{ sql: 't.created_at < ?', values: [until] }]),
@@ -78,12 +98,12 @@ const upTo = ({ until, ...rest }: TimeSpan, after: ListPosition): TimeSpan => ({
   until: until === undefined ? after.createdAt + 1 : Math.min(until, after.createdAt + 1),
 })
 
-const isBehind = ({ createdAt, id }: ListPosition): IndexQuery => ({
+const isBehind = ({ createdAt, id }: ListPosition): Sql => ({
   sql: '(t.created_at < ? OR t.token_id > ?)',
   values: [createdAt, id],
 })
 
-const hasOneOf = (terms: readonly Uint8Array[]): IndexQuery => {
+const hasOneOf = (terms: readonly Uint8Array[]): Sql => {
   const { sql, values } = isIn('e.term', terms)
   return {
     sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = t.tenant AND ${sql}
