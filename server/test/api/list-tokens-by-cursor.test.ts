@@ -43,6 +43,7 @@ for (const engine of engines)
         const reply: TestReply = await vault.get(`/v2/tokens?${query}&start=${start}`, key)
         pages.push(idsOf(reply))
         start = reply.body.pagination.next
+        assert.ok(pages.length < 50, 'the pages do not end')
         await between(pages.length)
       }
       return pages
@@ -150,7 +151,7 @@ for (const engine of engines)
       const query = `size=1&fingerprint=${fingerprint}`
       assert.deepEqual((await walk(keys.private, query)).flat(), ['four', 'three', 'two', 'one'])
       // Of `two` this caller sees one container of two: it comes under redact.
-      assert.deepEqual((await walk(keys.narrow, query)).flat(), ['four', 'three', 'one'])
+      assert.deepEqual(await walk(keys.narrow, query), [['four'], ['three'], ['one']])
     })
 
     test('C25.3 a cursor is good for its filters and its tenant, to the letter', async () => {
