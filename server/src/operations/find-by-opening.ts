@@ -8,8 +8,8 @@ import { toToken } from './token-rows.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /**
- * For what no index can tell: opens every token that the query proposes, in the order of lists. It costs about
- * ten microseconds for each, so others get their turn between batches.
+ * For what no index can tell: opens every token that the query proposes, in the order of lists. Each costs about
+ * 20 µs of CPU (measured over 20,000 cards with one metadata key), so others get their turn between batches.
  */
 export const findByOpening = async (
   vault: Vault,
