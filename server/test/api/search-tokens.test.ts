@@ -307,6 +307,30 @@ for (const engine of engines)
       assert.deepEqual(await ids('type:token'), [])
     })
 
+    test('C26.1 C24.10 more tokens than are opened at once are counted and paged exactly', async () => {
+      const { keys } = await vault.tenant(devApplications)
+      const count = 2 * limits.searchBatchRows + 100
+      const ids = Array.from({ length: count }, (_, index) => `many-${String(index).padStart(5, '0')}`)
+      // Of one moment each, so that the batches part tokens that only their ids put in order.
+      for (const half of [ids.slice(0, 900), ids.slice(900)]) {
+        const made = await vault.post(
+          '/tokenize',
+          keys.general,
+          half.map(id => ({ id, type: 'token', data: id })),
+        )
+        assert.equal(made.status, 200, made.text)
+        vault.now += 1_000
+      }
+      const inOrder = [...ids.slice(900), ...ids.slice(0, 900)]
+      const seen: string[] = []
+      for (let page = 1; page <= Math.ceil(count / 100); page++) {
+        const { body } = await search(`type:token -created_by:${editorId}`, { page, size: 100 }, keys.private)
+        assert.equal(body.pagination.total_items, count)
+        seen.push(...body.data.map((token: { id: string }) => token.id))
+      }
+      assert.deepEqual(seen, inOrder)
+    })
+
     test('C26.1 tenants do not find one another', async () => {
       const other = await vault.tenant(devApplications)
       assert.deepEqual(await found('container:/* OR id:red OR data:blue', other.keys.private), [])
