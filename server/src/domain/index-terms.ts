@@ -14,7 +14,7 @@ export const metadataTerm = (key: string, value: string): Term => ({
   field: `metadata.${key}`,
   value: normaliseMetadataValue(value),
 })
-const dataTerm = (value: string): Term => ({ field: 'data', value: normaliseMetadataValue(value) })
+export const dataTerm = (value: string): Term => ({ field: 'data', value: normaliseMetadataValue(value) })
 
 /**
  * C15: what tokens of one fingerprint must share beside it to be one and the same; undefined for a token that
@@ -43,7 +43,7 @@ export const indexTerms = (token: Token): Term[] => {
 }
 
 /** What the search indexes render; one that renders nothing, or cannot be rendered, finds nothing. */
-const searchValues = (token: Token): string[] => {
+export const searchValues = (token: Token): string[] => {
   const expressions = searchIndexesInForce(token)
   if (expressions.length === 0) return []
   const data = token.data.expose('rendering search indexes, which leave as keyed hashes')

@@ -31,6 +31,17 @@ export const limits = {
   /** `id=` and `type=` filters of one list request. */
   filterValuesMax: 100,
 
+  searchQueryCharactersMax: 400,
+  searchTerms: 50,
+  /** Parentheses and negations inside one another. */
+  searchDepth: 16,
+  /** Ways in which a query can be met, once its ORs are multiplied out. */
+  searchBranches: 64,
+  /** How far the index is read to tell a rare term from a common one. */
+  searchProbeEntries: 1_000,
+  /** Rows that are opened between two looks at other requests. */
+  searchBatchRows: 500,
+
   idempotencyKeyCharactersMax: 255,
   idempotencyLifetimeMs: 24 * 3_600_000,
   cvcLifetimeMs: 3_600_000,

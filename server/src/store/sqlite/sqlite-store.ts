@@ -8,7 +8,7 @@ import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 import { statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
-import { indexQuery } from './token-query.ts'
+import { countQuery, pageQuery } from './token-query.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
 import { inlineWriting, type UpkeepName } from './writing-side.ts'
 
@@ -91,21 +91,24 @@ export const openSqlite = ({
           .map(columns.transientRow),
       ),
 
-    listTokens: (query, { offset, limit }) =>
+    listTokens: (query, page) =>
       read(() => {
-        const { sql, values } = indexQuery(query)
-        return tokenStatement(
-          `SELECT ${columns.tokenColumns}
-           FROM (${sql} ORDER BY 1 DESC, 2 LIMIT ? OFFSET ?) page
-           CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = page.token_id
-           ORDER BY page.created_at DESC, page.token_id`,
-        ).all(...values, limit, offset, query.tenant)
+        const { sql, values } = pageQuery(query, page)
+        return tokenStatement(sql).all(...values)
       }),
 
     countTokens: query =>
       read(() => {
-        const { sql, values } = indexQuery(query)
-        return Number(prepared(`SELECT count(*) AS n FROM (${sql})`).get(...values)?.n)
+        const { sql, values } = countQuery(query)
+        return Number(prepared(sql).get(...values)?.n)
+      }),
+
+    estimateTerms: (tenant, terms, limit) =>
+      read(() => {
+        const probe = prepared(
+          'SELECT count(*) AS n FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = ? LIMIT ?)',
+        )
+        return terms.map(term => Number(probe.get(tenant, term, limit)?.n))
       }),
 
     oldestMatch: (tenant, { term, tag }, now) =>

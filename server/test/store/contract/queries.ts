@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { TokenQuery } from '../../../src/store/port.ts'
+import type { TokenBranch } from '../../../src/store/port.ts'
 import type { TokenRow } from '../../../src/store/rows.ts'
 import {
   assertRows,
@@ -55,52 +55,51 @@ export const queryContract = (open: OpenStore): void => {
       return tenant
     }
 
-    const cases: { name: string; query: Omit<TokenQuery, 'tenant' | 'now'>; now?: number; found: string }[] =
-      [
-        { name: 'C24.4 one term: newest first', query: { groups: [[red]] }, found: 'dca' },
-        { name: 'C24.6 one group is an OR, ties by id', query: { groups: [[red, blue]] }, found: 'fdbca' },
-        {
-          name: 'C24.5 a token that two arms of an OR share is there once',
-          query: { groups: [[round, square, red, blue]] },
-          found: 'fdbca',
+    const cases: { name: string; query: TokenBranch; now?: number; found: string }[] = [
+      { name: 'C24.4 one term: newest first', query: { groups: [[red]] }, found: 'dca' },
+      { name: 'C24.6 one group is an OR, ties by id', query: { groups: [[red, blue]] }, found: 'fdbca' },
+      {
+        name: 'C24.5 a token that two arms of an OR share is there once',
+        query: { groups: [[round, square, red, blue]] },
+        found: 'fdbca',
+      },
+      { name: 'C24.6 a term given twice changes nothing', query: { groups: [[red, red]] }, found: 'dca' },
+      { name: 'C24.7 groups are an AND', query: { groups: [[red], [square]] }, found: 'dc' },
+      {
+        name: 'C24.7 an AND of ORs',
+        query: {
+          groups: [
+            [red, blue],
+            [round, rare],
+          ],
         },
-        { name: 'C24.6 a term given twice changes nothing', query: { groups: [[red, red]] }, found: 'dca' },
-        { name: 'C24.7 groups are an AND', query: { groups: [[red], [square]] }, found: 'dc' },
-        {
-          name: 'C24.7 an AND of ORs',
-          query: {
-            groups: [
-              [red, blue],
-              [round, rare],
-            ],
-          },
-          found: 'dba',
-        },
-        { name: 'C24.7 an AND of four', query: { groups: [[red], [blue], [round], [square]] }, found: 'd' },
-        { name: 'C24.7 an AND that nothing meets', query: { groups: [[red], [rare]] }, found: '' },
-        { name: 'C24.6 a term that nothing has', query: { groups: [[bytes('none')]] }, found: '' },
-        { name: 'C24.5 a group without terms is met by nothing', query: { groups: [[]] }, found: '' },
-        { name: 'C24.5 nor is it beside another', query: { groups: [[red], []] }, found: '' },
-        { name: 'C24.5 nor with ids', query: { groups: [[]], ids: ['a'] }, found: '' },
-        { name: '§4.3.6 ids alone', query: { groups: [], ids: ['a', 'f', 'b', 'none'] }, found: 'fba' },
-        {
-          name: '§4.3.6 an id given twice is there once',
-          query: { groups: [], ids: ['a', 'a'] },
-          found: 'a',
-        },
-        { name: '§4.3.6 no ids, no tokens', query: { groups: [], ids: [] }, found: '' },
-        { name: 'C24.7 ids and a group', query: { groups: [[red]], ids: ['f', 'a', 'c'] }, found: 'ca' },
-        {
-          name: 'C24.7 ids and two groups',
-          query: { groups: [[red, blue], [square]], ids: ['a', 'c', 'd', 'f'] },
-          found: 'fdc',
-        },
-        { name: 'C17.4 expired tokens are left out', query: { groups: [[rare]] }, found: '' },
-        { name: 'C17.4 expired tokens are left out of ids', query: { groups: [], ids: ['e'] }, found: '' },
-        { name: 'C17.4 up to their last millisecond', query: { groups: [[rare]] }, now: 4_999, found: 'e' },
-        { name: 'C17.4 and not from their instant on', query: { groups: [[rare]] }, now: 5_000, found: '' },
-        { name: 'C17.4 also by id', query: { groups: [], ids: ['e', 'f'] }, now: 4_999, found: 'fe' },
-      ]
+        found: 'dba',
+      },
+      { name: 'C24.7 an AND of four', query: { groups: [[red], [blue], [round], [square]] }, found: 'd' },
+      { name: 'C24.7 an AND that nothing meets', query: { groups: [[red], [rare]] }, found: '' },
+      { name: 'C24.6 a term that nothing has', query: { groups: [[bytes('none')]] }, found: '' },
+      { name: 'C24.5 a group without terms is met by nothing', query: { groups: [[]] }, found: '' },
+      { name: 'C24.5 nor is it beside another', query: { groups: [[red], []] }, found: '' },
+      { name: 'C24.5 nor with ids', query: { groups: [[]], ids: ['a'] }, found: '' },
+      { name: '§4.3.6 ids alone', query: { groups: [], ids: ['a', 'f', 'b', 'none'] }, found: 'fba' },
+      {
+        name: '§4.3.6 an id given twice is there once',
+        query: { groups: [], ids: ['a', 'a'] },
+        found: 'a',
+      },
+      { name: '§4.3.6 no ids, no tokens', query: { groups: [], ids: [] }, found: '' },
+      { name: 'C24.7 ids and a group', query: { groups: [[red]], ids: ['f', 'a', 'c'] }, found: 'ca' },
+      {
+        name: 'C24.7 ids and two groups',
+        query: { groups: [[red, blue], [square]], ids: ['a', 'c', 'd', 'f'] },
+        found: 'fdc',
+      },
+      { name: 'C17.4 expired tokens are left out', query: { groups: [[rare]] }, found: '' },
+      { name: 'C17.4 expired tokens are left out of ids', query: { groups: [], ids: ['e'] }, found: '' },
+      { name: 'C17.4 up to their last millisecond', query: { groups: [[rare]] }, now: 4_999, found: 'e' },
+      { name: 'C17.4 and not from their instant on', query: { groups: [[rare]] }, now: 5_000, found: '' },
+      { name: 'C17.4 also by id', query: { groups: [], ids: ['e', 'f'] }, now: 4_999, found: 'fe' },
+    ]
 
     for (const { name, query, now = 6_000, found } of cases)
       test(name, async () => {
