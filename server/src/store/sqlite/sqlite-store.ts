@@ -2,7 +2,7 @@ import { type Store, StoreUnavailableError } from '../port.ts'
 import * as columns from './columns.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
-import { statementCache } from './statement-cache.ts'
+import { prepareRead, statementCache } from './statement-cache.ts'
 import { indexQuery } from './token-query.ts'
 import { SqliteWriter } from './writer.ts'
 
@@ -18,10 +18,11 @@ export const openSqlite = ({ path, lockWaitMs = 5_000 }: { path: string; lockWai
 
   const writer = new SqliteWriter(database)
   const prepared = statementCache(database)
-  const getToken = database.prepare(
+  const getToken = prepareRead(
+    database,
     `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`,
   )
-  const findApiKey = database.prepare('SELECT * FROM api_keys WHERE hash = ?')
+  const findApiKey = prepareRead(database, 'SELECT * FROM api_keys WHERE hash = ?')
 
   /** Reads answer at once here; what fails is told as unavailable storage, not as a driver's error. */
   const read = async <T>(query: () => T): Promise<T> => {
@@ -150,8 +151,9 @@ export const openSqlite = ({ path, lockWaitMs = 5_000 }: { path: string; lockWai
         // Requests wait meanwhile, so a long read of another process (a backup) is left to the next sweep.
         database.exec(`PRAGMA busy_timeout = ${Math.min(lockWaitMs, shredWaitMs)}`)
         try {
-          const { busy } = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
-          if (busy !== 0) throw new Error('the log cannot be truncated while another process reads')
+          const result = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
+          if (Number(result?.busy) !== 0)
+            throw new Error('the log cannot be truncated while another process reads')
         } finally {
           database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`)
         }
