@@ -2,6 +2,7 @@ import type { ListQuery } from '../contract/list-query.ts'
 import { grantedRoots } from '../domain/access.ts'
 import { containerTerm } from '../domain/index-terms.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+import { isExpired } from '../domain/token.ts'
 import { filterTerms, matchesFilter, type TokenFilter } from '../domain/token-filter.ts'
 import { tokenTypes } from '../domain/token-types/registry.ts'
 import { viewToken } from '../domain/token-view.ts'
@@ -27,7 +28,9 @@ export const listTokens = async (
   const data: Json[] = []
   for (const token of await openTokens(vault, caller, rows)) {
     const transform = readTransform(caller, token.containers)
-    if (transform !== undefined && matchesFilter(token, filter)) data.push(viewToken(token, transform, now))
+    // The index proposes, the opened row decides.
+    if (transform !== undefined && !isExpired(token, now) && matchesFilter(token, filter))
+      data.push(viewToken(token, transform, now))
   }
   return {
     pagination: {
