@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { dropNulls } from '../contract/null-fields.ts'
 import { holds } from '../domain/access.ts'
-import { type Issue, invalid, VaultError } from '../domain/errors.ts'
+import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
+import { describeError, type Log } from '../domain/log.ts'
 import { parseJson } from '../domain/parse-json.ts'
 import { chosenName } from '../domain/place.ts'
 import { authenticate } from '../operations/authenticate.ts'
@@ -31,11 +32,11 @@ declare module 'fastify' {
   }
 }
 
-export type PipelineOptions = { readonly vault: Vault; readonly headerPrefix: string }
+export type PipelineOptions = { readonly vault: Vault; readonly headerPrefix: string; readonly log: Log }
 type Done = (error?: Error) => void
 
 /** Everything that can be said before the body is read. `allowed` names the methods of a path. */
-export const admit = ({ vault, headerPrefix }: PipelineOptions, allowed: (path: string) => string[]) => {
+export const admit = ({ vault, headerPrefix, log }: PipelineOptions, allowed: (path: string) => string[]) => {
   const traceHeader = `${headerPrefix}-trace-id`
   const keyHeader = `${headerPrefix}-api-key`
   const challenge = `ApiKey header="${keyHeader.toUpperCase()}"`
@@ -67,10 +68,19 @@ export const admit = ({ vault, headerPrefix }: PipelineOptions, allowed: (path: 
       }
       done(refusal)
     }
+    // A grant that was changed in storage grants nothing: the caller hears what everyone without a key hears.
+    const refuse = (error: Error): void => {
+      if (!(error instanceof TamperedError)) {
+        done(error)
+        return
+      }
+      log.error({ trace_id: request.traceId, ...describeError(error) }, 'a stored grant does not open')
+      settle(undefined)
+    }
     const keyText = request.headers[keyHeader]
     // A known key is found without waiting; only its first use goes to storage.
     const caller = typeof keyText === 'string' ? authenticate(vault, keyText) : undefined
-    if (caller instanceof Promise) caller.then(settle, done)
+    if (caller instanceof Promise) caller.then(settle, refuse)
     else settle(caller)
   }
 }

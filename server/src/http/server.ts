@@ -3,14 +3,14 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { limits } from '../domain/limits.ts'
-import { describeError, type Log } from '../domain/log.ts'
+import { describeError } from '../domain/log.ts'
 import { type Answer, handlers } from './handlers.ts'
 import { admit, answer, type PipelineOptions } from './pipeline.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
 
 /** The HTTP service, ready to listen. */
-export const buildServer = (options: PipelineOptions & { readonly log: Log }): FastifyInstance => {
+export const buildServer = (options: PipelineOptions): FastifyInstance => {
   const { log, headerPrefix } = options
   const app = fastify({
     bodyLimit: limits.bodyBytes,
