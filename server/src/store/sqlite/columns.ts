@@ -12,12 +12,18 @@ import type {
 
 /**
  * From columns to rows. The database is untrusted: a column of another type than the schema's is read as
- * something that cannot open, never as a crash.
+ * something that cannot open, never as a crash. Integers come as bigints, because the driver throws on a number
+ * that a double cannot hold.
  */
 type Columns = Record<string, SQLOutputValue>
 
-const integer = (value: SQLOutputValue | undefined): number =>
-  typeof value === 'number' ? value : Number.NaN
+/** What no row was ever sealed with. Not NaN: as JSON that is null, and would pass for a column that is empty. */
+const unreadable = -1
+
+const integer = (value: SQLOutputValue | undefined): number => {
+  const number = typeof value === 'bigint' ? Number(value) : value
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : unreadable
+}
 const optionalInteger = (value: SQLOutputValue | undefined): number | null =>
   value === null || value === undefined ? null : integer(value)
 const text = (value: SQLOutputValue | undefined): string => (typeof value === 'string' ? value : '')

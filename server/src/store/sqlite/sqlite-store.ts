@@ -6,7 +6,7 @@ import { CommitQueue } from './commit-queue.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
-import { statementCache } from './statement-cache.ts'
+import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
 import { countQuery, pageQuery } from './token-query.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
@@ -30,9 +30,8 @@ export const openSqlite = ({
   const side = (writing === 'thread' ? threadedWriting : inlineWriting)({ path, lockWaitMs })
   const queue = new CommitQueue(sets => side.commit(sets))
   const prepared = statementCache(database)
-  const getToken = database.prepare(
-    `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`,
-  )
+  const tokenById = `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
+  const getToken = database.prepare(tokenById)
   getToken.setReturnArrays(true)
   /** For statements that yield whole tokens. */
   const tokenStatement = (sql: string): { all(...values: SQLInputValue[]): TokenRow[] } => {
@@ -42,7 +41,8 @@ export const openSqlite = ({
       all: (...values) => (statement.all(...values) as unknown as SQLOutputValue[][]).map(columns.tokenRow),
     }
   }
-  const findApiKey = database.prepare(
+  const findApiKey = prepareRead(
+    database,
     'SELECT * FROM api_keys WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)',
   )
 
@@ -76,8 +76,14 @@ export const openSqlite = ({
 
     getToken: (tenant, id) =>
       read(() => {
-        const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
-        return row && columns.tokenRow(row)
+        try {
+          const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
+          return row && columns.tokenRow(row)
+        } catch (error) {
+          // An integer that no double holds: somebody else wrote it. Bigints, 1 µs dearer, can tell it.
+          if (!(error instanceof RangeError)) throw error
+          return tokenStatement(tokenById).all(tenant, id)[0]
+        }
       }),
 
     getTransients: (tenant, tokenIds) =>

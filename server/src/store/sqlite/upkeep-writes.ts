@@ -51,8 +51,9 @@ export const upkeepWrites = (database: DatabaseSync, lockWaitMs: number): Upkeep
       // Writers wait meanwhile, so a long read of another process (a backup) is left to the next sweep.
       database.exec(`PRAGMA busy_timeout = ${Math.min(lockWaitMs, shredWaitMs)}`)
       try {
-        const { busy } = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
-        if (busy !== 0) throw new Error('the log cannot be truncated while another process reads')
+        const result = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
+        if (Number(result?.busy) !== 0)
+          throw new Error('the log cannot be truncated while another process reads')
       } finally {
         database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`)
       }
