@@ -13,9 +13,10 @@ export type SweepResult = { readonly purged: number; readonly unreadable: readon
 export const sweepExpired = async (vault: Vault): Promise<SweepResult> => {
   const unreadable: TamperedError[] = []
   let purged = 0
+  let left = 0
   for (;;) {
     const rows = await vault.store.expiredTokens(vault.clock(), {
-      offset: unreadable.length,
+      offset: left,
       limit: limits.sweepBatchRows,
     })
     const commits = await Promise.all(
@@ -36,7 +37,8 @@ export const sweepExpired = async (vault: Vault): Promise<SweepResult> => {
     )
     const done = commits.filter(Boolean).length
     purged += done
-    // Without progress the same rows would come again; another sweep will meet them.
-    if (done === 0 || rows.length < limits.sweepBatchRows) return { purged, unreadable }
+    // What could not be purged comes again; the next batch starts behind it.
+    left += rows.length - done
+    if (rows.length < limits.sweepBatchRows) return { purged, unreadable }
   }
 }
