@@ -55,23 +55,23 @@ const countTokens = async (
     filter.metadata.size > 0
   if (isNarrow) return store.countTokens(query)
 
-  const expired = await store.countExpired(caller.tenantNumber, query.now)
-  if (roots.includes('/')) {
-    const types = filter.types ?? [...tokenTypes.keys()]
-    const counted = await sumCounters(vault, caller, types.map(typeCounter))
-    return types.reduce((total, type) => total - (expired.get(type) ?? 0), counted)
-  }
+  const types = filter.types ?? [...tokenTypes.keys()]
+  const seesAll = roots.includes('/')
+  const names = seesAll
+    ? types.map(typeCounter)
+    : roots.map(root => containerCounter(hashTerm(caller, containerTerm(root))))
+  const { counters, expired } = await store.readCounts(
+    caller.tenantNumber,
+    [...names, severalContainersCounter],
+    query.now,
+  )
+  const counterValue = (wanted: string): number => counters.find(({ name }) => name === wanted)?.value ?? 0
+  const counted = names.reduce((sum, name) => sum + counterValue(name), 0)
+  if (seesAll) return types.reduce((total, type) => total - (expired.get(type) ?? 0), counted)
   // Counters of several containers add up only while no token lies in two of them.
   const countersAdd =
     filter.types === undefined &&
     expired.size === 0 &&
-    (roots.length === 1 || (await sumCounters(vault, caller, [severalContainersCounter])) === 0)
-  if (!countersAdd) return store.countTokens(query)
-  const names = roots.map(root => containerCounter(hashTerm(caller, containerTerm(root))))
-  return sumCounters(vault, caller, names)
-}
-
-const sumCounters = async (vault: Vault, caller: Caller, names: readonly string[]): Promise<number> => {
-  const counters = await vault.store.readCounters(caller.tenantNumber, names)
-  return counters.reduce((sum, counter) => sum + counter.value, 0)
+    (roots.length === 1 || counterValue(severalContainersCounter) === 0)
+  return countersAdd ? counted : store.countTokens(query)
 }

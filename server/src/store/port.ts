@@ -31,8 +31,15 @@ export type Store = {
   oldestMatch(tenant: number, match: Match, now: number): Promise<TokenRow | undefined>
   /** Which token holds the claim on a match, living or not. */
   matchHolder(tenant: number, match: Match): Promise<string | undefined>
-  /** Tokens that have expired but are not purged yet, by type; they are still in the counters. */
-  countExpired(tenant: number, now: number): Promise<ReadonlyMap<string, number>>
+  /**
+   * Counters, with the tokens that have expired but are not purged yet, by type, which are still in them. Both
+   * are of one moment: a purge between them would be subtracted twice.
+   */
+  readCounts(
+    tenant: number,
+    names: readonly string[],
+    now: number,
+  ): Promise<{ counters: Counter[]; expired: ReadonlyMap<string, number> }>
   /** When the newest token of all tenants was created, as far as kept counters tell. */
   newestTokenAt(): Promise<number | undefined>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>

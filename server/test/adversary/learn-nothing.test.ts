@@ -421,7 +421,7 @@ for (const engine of engines)
                 requests += attack.sent
               },
             ),
-            { numRuns: 12 },
+            { numRuns: 10 },
           )
         })
 

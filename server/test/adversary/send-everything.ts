@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import type { TestReply } from '../rig/answer-rules.ts'
+import { spoilTokens } from '../rig/look-inside.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import type { Send, TestApplication, TestVault } from '../rig/test-vault.ts'
 import type { Canaries } from './canaries.ts'
@@ -292,9 +291,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
   // What breaks inside: rows changed behind the vault's back, a key service that is gone.
   const fragile = [canaries.id(), canaries.id()]
   for (const id of fragile) await post({ id, ...person(), expires_at: '2026-03-02' })
-  const database = new DatabaseSync(join(vault.folder.path, 'vault.db'))
-  for (const id of fragile) database.prepare(`UPDATE tokens SET sealed = x'00' WHERE token_id = ?`).run(id)
-  database.close()
+  spoilTokens(vault, fragile)
   for (const id of fragile) {
     assert.equal((await send('GET', `/tokens/${id}`, { key: keys.reader })).status, 500)
     assert.equal((await patch(id, { data: canaries.text() })).status, 500)

@@ -26,7 +26,7 @@ export const crashRun = async (options: {
   let vault: VaultProcess | undefined
   try {
     for (let round = 1; round <= rounds; round++) {
-      vault = await VaultProcess.start(folder.path, { STRONGROOM_LOG_LEVEL: 'error' })
+      vault = await VaultProcess.start(folder.path)
       if (round > 1) await check(vault, expectations)
       const kills = random.between(1, answersPerRoundMax)
       const answered = await load(
@@ -37,9 +37,10 @@ export const crashRun = async (options: {
       assert.equal(stderr, '', 'the vault logged an error')
       report(`round ${round}: killed after ${answered} answers`)
     }
-    vault = await VaultProcess.start(folder.path, { STRONGROOM_LOG_LEVEL: 'error' })
+    vault = await VaultProcess.start(folder.path)
     await check(vault, expectations)
-    assert.deepEqual((await vault.end('SIGTERM')).code, 0)
+    vault.signal('SIGTERM')
+    assert.equal((await vault.ended).code, 0)
     checkStorage(folder.path)
   } catch (error) {
     throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}`, { cause: error })

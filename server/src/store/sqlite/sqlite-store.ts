@@ -1,6 +1,6 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { type Store, StoreUnavailableError } from '../port.ts'
-import type { TokenRow } from '../rows.ts'
+import type { Counter, TokenRow } from '../rows.ts'
 import * as columns from './columns.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { grantsEpoch } from './grants-epoch.ts'
@@ -67,6 +67,11 @@ export const openSqlite = ({
       throw new StoreUnavailableError('storage cannot be written', { cause: error })
     }
   }
+
+  const readCounters = (tenant: number, names: readonly string[]): Counter[] =>
+    prepared(`SELECT * FROM counters WHERE tenant = ? AND name IN (${names.map(() => '?').join(',')})`)
+      .all(tenant, ...names)
+      .map(columns.counter)
 
   const readVaultKeys = () =>
     prepared('SELECT * FROM vault_keys ORDER BY purpose, version').all().map(columns.keyRow)
@@ -139,17 +144,22 @@ export const openSqlite = ({
         return row === undefined ? undefined : String(row.token_id)
       }),
 
-    countExpired: (tenant, now) =>
-      read(
-        () =>
-          new Map(
-            prepared(
-              'SELECT type, count(*) AS n FROM tokens WHERE expires_at <= ? AND tenant = ? GROUP BY type',
-            )
-              .all(now, tenant)
-              .map(row => [String(row.type), Number(row.n)]),
-          ),
-      ),
+    readCounts: (tenant, names, now) =>
+      read(() => {
+        // The writing connection commits at any time; one transaction sees one state.
+        database.exec('BEGIN')
+        try {
+          const expired = prepared(
+            'SELECT type, count(*) AS n FROM tokens WHERE expires_at <= ? AND tenant = ? GROUP BY type',
+          ).all(now, tenant)
+          return {
+            counters: readCounters(tenant, names),
+            expired: new Map(expired.map(row => [String(row.type), Number(row.n)])),
+          }
+        } finally {
+          database.exec('COMMIT')
+        }
+      }),
 
     newestTokenAt: () =>
       read(() => {
@@ -157,12 +167,7 @@ export const openSqlite = ({
         return typeof at === 'number' ? at : undefined
       }),
 
-    readCounters: (tenant, names) =>
-      read(() =>
-        prepared(`SELECT * FROM counters WHERE tenant = ? AND name IN (${names.map(() => '?').join(',')})`)
-          .all(tenant, ...names)
-          .map(columns.counter),
-      ),
+    readCounters: (tenant, names) => read(() => readCounters(tenant, names)),
 
     expiredTokens: (now, { offset, limit }) =>
       read(() =>

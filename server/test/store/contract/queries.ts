@@ -218,7 +218,7 @@ export const queryContract = (open: OpenStore): void => {
         ]),
       )
       await rig.write(insertion(other, [card(other, 'a', 'card', 100)]))
-      const counted = async (now: number) => [...(await rig.store.countExpired(tenant, now))].sort()
+      const counted = async (now: number) => [...(await rig.store.readCounts(tenant, [], now)).expired].sort()
       assert.deepEqual(await counted(99), [])
       assert.deepEqual(await counted(100), [['card', 1]])
       assert.deepEqual(await counted(200), [
