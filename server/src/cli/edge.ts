@@ -47,8 +47,8 @@ export const makeDataFolder = (dataFolder: string): void => {
 export const checkDataFolder = (dataFolder: string): void => {
   const { R_OK, W_OK, X_OK } = constants
   try {
-    accessSync(dataFolder, R_OK | W_OK | X_OK)
     readdirSync(dataFolder)
+    accessSync(dataFolder, R_OK | W_OK | X_OK)
     const path = databasePath(dataFolder)
     if (existsSync(path)) accessSync(path, R_OK | W_OK)
   } catch (error) {

@@ -65,7 +65,7 @@ const main = async (args: readonly string[]): Promise<number> => {
     return await command.run(invocation(command, rest, process.env))
   } catch (error) {
     process.stderr.write(`strongroom ${command.name}: ${oneLine(explain(error))}\n`)
-    return error instanceof ConfigError ? 2 : 1
+    return isWronglyCalled(error) ? 2 : 1
   }
 }
 
@@ -78,6 +78,9 @@ const unknown = ([first = '', second = '']: readonly string[]): string => {
   const hint = whole || suggest(first, firstWords)
   return `there is no such command${hint}${hint === '' ? ';' : ''} see strongroom --help`
 }
+
+const isWronglyCalled = (error: unknown): boolean =>
+  error instanceof ConfigError || (error instanceof VaultError && error.code === 'validation')
 
 /** One line that says what to do; the operator's own settings and paths may be named. */
 const explain = (error: unknown): string => {

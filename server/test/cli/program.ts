@@ -8,6 +8,10 @@ import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 export const mainFile = join(import.meta.dirname, '../../src/cli/main.ts')
 
+/** Every program of a test file compiles the same code; after the first it is found here. */
+const compiled = temporaryFolder()
+process.on('exit', compiled.remove)
+
 type Environment = Record<string, string | undefined>
 export type Result = {
   readonly code: number | null
@@ -111,7 +115,7 @@ export class Site {
 
   /** Nothing of the environment of the tests but PATH: neither STRONGROOM_* nor HOME. */
   environment(more: Environment = {}): Environment {
-    return { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(this.path, 'compiled'), ...more }
+    return { PATH: process.env.PATH, NODE_COMPILE_CACHE: compiled.path, ...more }
   }
 
   file(name: string, content: string | Uint8Array, mode = 0o600): string {

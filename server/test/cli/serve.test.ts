@@ -205,6 +205,11 @@ describe('serve, on storage that cannot be used', () => {
     )
   })
 
+  test('C35.1 an address that is not of this machine is told', async () => {
+    const result = await serveOn(join(site.path, 'address'), '--host', '203.0.113.1')
+    assertRefused(result, 1, /203\.0\.113\.1/)
+  })
+
   test('C35.1 a port that is taken is told, and how to choose another', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
@@ -351,6 +356,33 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
     await flight.closed
     assert.ok(!flight.text.includes('HTTP/1.1 201'))
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
+  })
+
+  const { cert, key } = certificate('localhost')
+  const tls = ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
+  const silent: { name: string; args: string[]; sends: string }[] = [
+    { name: 'sends nothing', args: [], sends: '' },
+    { name: 'sends half a header', args: [], sends: 'GET /health HTTP/1.1\r\nHo' },
+    { name: 'sends nothing to a TLS server', args: tls, sends: '' },
+  ]
+  for (const { name, args, sends } of silent)
+    test(`C35.1 a connection that ${name} is cut at the timeout too`, async () => {
+      const server = await site.serve(['--drain-timeout', '0.2', ...args])
+      const flight = new Flight(server.url)
+      await once(flight.socket, 'connect')
+      flight.socket.write(sends)
+      // Answered after it, so the server has seen the silent one.
+      if (args.length === 0) assert.equal((await call(server.url, 'GET', '/health', '')).status, 200)
+      server.child.kill('SIGTERM')
+      await flight.closed
+      assert.deepEqual(await outcome(server), { code: 0, signal: null })
+    })
+
+  test('C34.1 strongroom dev stops when its terminal closes', async () => {
+    const program = site.start(['dev', '--port', '0', '--data', join(site.path, 'dev')])
+    await program.line('stdout', line => line.startsWith('Strongroom answers at '))
+    program.child.kill('SIGHUP')
+    assert.deepEqual(await outcome(program), { code: 0, signal: null })
   })
 
   test('C35.1 told a second time, it ends at once', async () => {
