@@ -20,7 +20,9 @@ type Attacker = TestApplication & { readonly deduplicates?: boolean }
 /** Who attacks. Each holds one key. */
 const attackers = {
   'token:update alone': { permissions: ['token:update'] },
-  'token:update and token:create': { permissions: ['token:update', 'token:create'] },
+  'token:update, token:create and token:search': {
+    permissions: ['token:update', 'token:create', 'token:search'],
+  },
   'token:update and token:read under mask': {
     permissions: ['token:update', 'token:read', 'token:create', 'token:search'],
   },

@@ -9,7 +9,12 @@ const applications = {
   writer: { permissions: ['token:create', 'token:update'] },
   reader: {
     rules: [
-      { priority: 1, container: '/', transform: 'reveal', permissions: ['token:read', 'token:delete'] },
+      {
+        priority: 1,
+        container: '/',
+        transform: 'reveal',
+        permissions: ['token:read', 'token:delete', 'token:search'],
+      },
     ],
   },
   management: {
@@ -206,6 +211,20 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
   ])
     await send('GET', `/tokens?${query}`, { key: keys.reader })
   await send('GET', `/tokens/${cardId}?${canaries.name()}=${canaries.card()}`, { key: keys.reader })
+  await send('GET', `/v2/tokens?metadata.${canaries.name()}=${canaries.value()}`, { key: keys.reader })
+  await send('GET', `/v2/tokens?start=${canaries.card()}`, { key: keys.reader })
+  for (const query of [
+    `data:${canaries.card()}`,
+    `metadata.${canaries.name()}:${canaries.value()} NOT data:"${canaries.ssn()}"`,
+    `${canaries.name()}:${canaries.card()}`,
+    `data:"${canaries.card()}`,
+    `(fingerprint:${canaries.card()} OR`,
+    `created_at:[${canaries.value()} TO *] type:card`,
+    `NOT data:${canaries.card()}`,
+    canaries.card(),
+  ])
+    for (const explain of [false, true])
+      await send('POST', '/tokens/search', { key: keys.reader, body: { query, explain } })
 
   // What asks for nothing.
   for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await send('GET', path)
