@@ -2,6 +2,7 @@ import { type Store, StoreUnavailableError } from '../port.ts'
 import * as columns from './columns.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
+import { slotFiller } from './slots.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { indexQuery } from './token-query.ts'
 import { SqliteWriter } from './writer.ts'
@@ -18,6 +19,7 @@ export const openSqlite = ({ path, lockWaitMs = 5_000 }: { path: string; lockWai
 
   const writer = new SqliteWriter(database)
   const prepared = statementCache(database)
+  const slotWith = slotFiller(database)
   const getToken = prepareRead(
     database,
     `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`,
@@ -62,8 +64,8 @@ export const openSqlite = ({ path, lockWaitMs = 5_000 }: { path: string; lockWai
     getTransients: (tenant, tokenIds) =>
       read(() =>
         prepared(
-          `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.sealed
-           FROM transients t LEFT JOIN transient_slots s ON s.slot = t.slot
+          `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
+           FROM transients t LEFT JOIN slots s ON s.slot = t.slot
            WHERE t.tenant = ? AND t.token_id IN (${tokenIds.map(() => '?').join(',')})`,
         )
           .all(tenant, ...tokenIds)
@@ -163,7 +165,7 @@ export const openSqlite = ({ path, lockWaitMs = 5_000 }: { path: string; lockWai
       transaction(() => {
         const insertTenant = prepared('INSERT INTO tenants (tenant_id, sealed) VALUES (?,?)')
         const insertKey = prepared(
-          'INSERT INTO tenant_keys (tenant, purpose, version, wrapped) VALUES (?,?,?,?)',
+          'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)',
         )
         const insertApplication = prepared(
           'INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)',
@@ -172,7 +174,7 @@ export const openSqlite = ({ path, lockWaitMs = 5_000 }: { path: string; lockWai
           'INSERT INTO api_keys (hash, tenant, key_id, application_id, sealed) VALUES (?,?,?,?,?)',
         )
         const tenant = Number(insertTenant.run(id, sealed).lastInsertRowid)
-        for (const row of keys) insertKey.run(tenant, row.purpose, row.version, row.wrapped)
+        for (const row of keys) insertKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
         for (const row of applications) insertApplication.run(tenant, row.id, row.sealed)
         for (const row of apiKeys) insertApiKey.run(row.hash, tenant, row.id, row.applicationId, row.sealed)
         return tenant
@@ -189,7 +191,10 @@ export const openSqlite = ({ path, lockWaitMs = 5_000 }: { path: string; lockWai
 
     tenantKeys: tenant =>
       read(() =>
-        prepared('SELECT * FROM tenant_keys WHERE tenant = ? ORDER BY purpose, version')
+        prepared(
+          `SELECT k.purpose, k.version, s.bytes AS wrapped FROM tenant_keys k LEFT JOIN slots s ON s.slot = k.slot
+           WHERE k.tenant = ? ORDER BY k.purpose, k.version`,
+        )
           .all(tenant)
           .map(columns.keyRow),
       ),
