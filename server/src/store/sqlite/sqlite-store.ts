@@ -94,8 +94,8 @@ export const openSqlite = ({
     getTransients: (tenant, tokenIds) =>
       read(() =>
         prepared(
-          `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.sealed
-           FROM transients t LEFT JOIN transient_slots s ON s.slot = t.slot
+          `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
+           FROM transients t LEFT JOIN slots s ON s.slot = t.slot
            WHERE t.tenant = ? AND t.token_id IN (${tokenIds.map(() => '?').join(',')})`,
         )
           .all(tenant, ...tokenIds)
@@ -204,7 +204,10 @@ export const openSqlite = ({
 
     tenantKeys: tenant =>
       read(() =>
-        prepared('SELECT * FROM tenant_keys WHERE tenant = ? ORDER BY purpose, version')
+        prepared(
+          `SELECT k.purpose, k.version, s.bytes AS wrapped FROM tenant_keys k LEFT JOIN slots s ON s.slot = k.slot
+           WHERE k.tenant = ? ORDER BY k.purpose, k.version`,
+        )
           .all(tenant)
           .map(columns.keyRow),
       ),
