@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { didYouMean } from './domain/did-you-mean.ts'
 
 /**
  * Settings of one process, from flags, STRONGROOM_* variables or a JSON config file, in that order (C35).
@@ -54,32 +55,46 @@ export const settings: readonly Setting[] = [
   { name: 'drain-timeout', help: 'seconds that requests in flight have on SIGTERM (10)' },
 ]
 
+/** A setting that was given, and where: its place is what a complaint names. */
+type Given = { readonly text: string; readonly place: string }
+
 export const readConfig = (sources: {
   flags: Readonly<Record<string, string | undefined>>
   environment: Readonly<Record<string, string | undefined>>
 }): Config => {
-  const file = readConfigFile(sources.flags.config ?? sources.environment.STRONGROOM_CONFIG)
-  const get = (name: string): string | undefined =>
-    sources.flags[name] ?? (sources.environment[variableName(name)] || undefined) ?? file.get(camelCase(name))
+  const { flags, environment } = sources
+  /** A shell makes `--data "$UNSET"` of a forgotten variable; that is not the current folder. */
+  const fromFlag = (name: string): Given | undefined => {
+    const text = flags[name]
+    if (text === '') throw new ConfigError(`--${name} is empty`)
+    return text === undefined ? undefined : { text, place: `--${name}` }
+  }
+  /** An empty variable is one that was not set. */
+  const fromVariable = (name: string): Given | undefined => {
+    const place = variableName(name)
+    const text = environment[place]
+    return text === undefined || text === '' ? undefined : { text, place }
+  }
+  const file = readConfigFile((fromFlag('config') ?? fromVariable('config'))?.text)
+  const get = (name: string): Given | undefined => fromFlag(name) ?? fromVariable(name) ?? file.get(name)
   const path = (name: string): string | undefined => {
-    const text = get(name)
-    return text === undefined ? undefined : resolve(text)
+    const given = get(name)
+    return given && resolve(given.text)
   }
   return {
     dataFolder: path('data'),
-    host: get('host') ?? '127.0.0.1',
-    port: readPort(get('port') ?? '8080'),
-    logLevel: readChoice('log-level', get('log-level'), logLevels) ?? 'info',
-    headerPrefix: readHeaderPrefix(get('header-prefix') ?? 'SVC'),
+    host: get('host')?.text ?? '127.0.0.1',
+    port: readPort(get('port')) ?? 8_080,
+    logLevel: readChoice(get('log-level'), logLevels) ?? 'info',
+    headerPrefix: readHeaderPrefix(get('header-prefix')) ?? 'svc',
     corsOrigins: readOrigins(get('cors-origins')),
-    idempotencyStrict:
-      readChoice('idempotency-strict', get('idempotency-strict'), ['true', 'false']) === 'true',
+    idempotencyStrict: readChoice(get('idempotency-strict'), ['true', 'false']) === 'true',
     rateLimit: readRateLimit(get('rate-limit'), get('rate-limit-burst')),
-    keyProvider: readChoice('key-provider', get('key-provider'), ['file', 'env']),
+    keyProvider: readChoice(get('key-provider'), ['file', 'env']),
     masterKeyFile: path('master-key-file'),
-    masterKey: get('master-key'),
+    masterKey: get('master-key')?.text,
     tls: readTls(path('tls-cert'), path('tls-key'), path('tls-client-ca')),
-    drainTimeoutMs: readNumber('drain-timeout', get('drain-timeout') ?? '10', 0, 3_600) * 1_000,
+    drainTimeoutMs: (readNumber(get('drain-timeout'), 0, 3_600) ?? 10) * 1_000,
   }
 }
 
@@ -88,64 +103,86 @@ export const variableName = (name: string): string => `STRONGROOM_${name.replace
 const camelCase = (name: string): string =>
   name.replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())
 
-const readConfigFile = (path: string | undefined): ReadonlyMap<string, string> => {
+const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> => {
   if (path === undefined) return new Map()
+  const fault = (text: string): ConfigError => new ConfigError(`the config file ${path} ${text}`)
   let content: unknown
   try {
     content = JSON.parse(readFileSync(path, 'utf8'))
   } catch {
-    throw new ConfigError(`the config file ${path} cannot be read as JSON`)
+    throw fault('cannot be read as JSON')
   }
-  const known = new Set(settings.map(({ name }) => camelCase(name)))
-  const entries = Object.entries(content as Record<string, unknown>)
-  for (const [key] of entries)
-    if (!known.has(key)) throw new ConfigError(`the config file ${path} has an unknown setting: ${key}`)
-  return new Map(entries.map(([key, value]) => [key, Array.isArray(value) ? value.join(',') : String(value)]))
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw fault('must hold a JSON object')
+  const names = new Map(settings.map(({ name }) => [camelCase(name), name]))
+  const given = new Map<string, Given>()
+  for (const [key, value] of Object.entries(content)) {
+    const name = names.get(key)
+    if (name === undefined) {
+      const suggestion = didYouMean(key, [...names.keys()])
+      throw fault(
+        `has an unknown setting: ${key}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
+      )
+    }
+    const text = name === 'cors-origins' && Array.isArray(value) ? value.join(',') : value
+    if (!['string', 'number', 'boolean'].includes(typeof text))
+      throw fault(`must have text, a number, true or false as ${key}`)
+    given.set(name, { text: String(text), place: `${key} in ${path}` })
+  }
+  // The same promise as for a file of the master key alone.
+  if (given.has('master-key') && (statSync(path).mode & 0o077) !== 0)
+    throw fault(`holds the master key and is open to others: run chmod 600 ${path}`)
+  return given
 }
 
-const readNumber = (name: string, text: string, min: number, max: number): number => {
-  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+const readNumber = (given: Given | undefined, min: number, max: number): number | undefined => {
+  if (given === undefined) return undefined
+  const value = /^\d+(\.\d+)?$/.test(given.text) ? Number(given.text) : Number.NaN
   if (!(value >= min && value <= max))
-    throw new ConfigError(`${variableName(name)} must be a number from ${min} to ${max}`)
+    throw new ConfigError(`${given.place} must be a number from ${min} to ${max}`)
   return value
 }
 
-const readPort = (text: string): number => {
-  const port = readNumber('port', text, 0, 65_535)
-  if (!Number.isInteger(port)) throw new ConfigError('STRONGROOM_PORT must be a whole number')
+const readPort = (given: Given | undefined): number | undefined => {
+  const port = readNumber(given, 0, 65_535)
+  if (port !== undefined && !Number.isInteger(port))
+    throw new ConfigError(`${given?.place} must be a whole number`)
   return port
 }
 
 const readChoice = <const V extends readonly string[]>(
-  name: string,
-  text: string | undefined,
+  given: Given | undefined,
   choices: V,
 ): V[number] | undefined => {
-  if (text === undefined || choices.includes(text)) return text
-  throw new ConfigError(`${variableName(name)} must be one of ${choices.join(', ')}`)
+  if (given === undefined || choices.includes(given.text)) return given?.text
+  throw new ConfigError(`${given.place} must be one of ${choices.join(', ')}`)
 }
 
-const readHeaderPrefix = (text: string): string => {
-  if (!/^[A-Za-z][A-Za-z0-9-]{0,31}$/.test(text))
-    throw new ConfigError('STRONGROOM_HEADER_PREFIX must be letters, digits and dashes, at most 32')
-  return text.toLowerCase()
+const readHeaderPrefix = (given: Given | undefined): string | undefined => {
+  if (given !== undefined && !/^[A-Za-z][A-Za-z0-9-]{0,31}$/.test(given.text))
+    throw new ConfigError(
+      `${given.place} must be letters, digits and dashes, at most 32, and start with a letter`,
+    )
+  return given?.text.toLowerCase()
 }
 
-const readOrigins = (text: string | undefined): string[] => {
-  const origins = (text ?? '').split(',').filter(origin => origin !== '')
+const readOrigins = (given: Given | undefined): string[] => {
+  const origins = (given?.text ?? '')
+    .split(',')
+    .map(origin => origin.trim())
+    .filter(origin => origin !== '')
   for (const origin of origins)
     if (!URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new ConfigError('STRONGROOM_CORS_ORIGINS must be origins such as https://shop.example')
+      throw new ConfigError(`${given?.place} must be origins such as https://shop.example`)
   return origins
 }
 
-const readRateLimit = (rate: string | undefined, burst: string | undefined): Config['rateLimit'] => {
-  if (rate === undefined) return undefined
-  const perSecond = readNumber('rate-limit', rate, 0.001, 1_000_000)
-  return {
-    perSecond,
-    burst: burst === undefined ? Math.max(1, perSecond) : readNumber('rate-limit-burst', burst, 1, 1_000_000),
-  }
+const readRateLimit = (rate: Given | undefined, burst: Given | undefined): Config['rateLimit'] => {
+  const perSecond = readNumber(rate, 0.001, 1_000_000)
+  const atOnce = readNumber(burst, 1, 1_000_000)
+  if (perSecond !== undefined) return { perSecond, burst: atOnce ?? Math.max(1, perSecond) }
+  if (burst !== undefined) throw new ConfigError(`${burst.place} needs a rate limit beside it`)
+  return undefined
 }
 
 const readTls = (
@@ -154,7 +191,9 @@ const readTls = (
   clientCa: string | undefined,
 ): TlsFiles | undefined => {
   if (cert === undefined && key === undefined && clientCa === undefined) return undefined
-  if (cert === undefined || key === undefined)
-    throw new ConfigError('TLS needs both STRONGROOM_TLS_CERT and STRONGROOM_TLS_KEY')
+  if (cert === undefined)
+    throw new ConfigError('TLS has no certificate: set --tls-cert or STRONGROOM_TLS_CERT beside the rest')
+  if (key === undefined)
+    throw new ConfigError('TLS has no private key: set --tls-key or STRONGROOM_TLS_KEY beside the rest')
   return { cert, key, clientCa }
 }

@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import type { KeyProvider } from './crypto/key-provider.ts'
 import type { Instant } from './domain/instant.ts'
@@ -63,6 +63,12 @@ export const buildService = async (parts: {
     cors: cors(settings.corsOrigins, headerPrefix),
     ...(parts.tls && { tls: parts.tls }),
   })
+  // The server's own list leaves out those that have not finished a TLS handshake.
+  const connections = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
   return {
     vault,
     clockwork: work,
@@ -79,7 +85,9 @@ export const buildService = async (parts: {
       if (app.server instanceof TlsServer) app.server.setSecureContext(tls)
     },
     close: async (drainTimeoutMs = 10_000) => {
-      const cut = setTimeout(() => app.server.closeAllConnections(), drainTimeoutMs)
+      const cut = setTimeout(() => {
+        for (const socket of connections) socket.destroy()
+      }, drainTimeoutMs)
       await app.close()
       clearTimeout(cut)
       await Promise.all([work.stop(), frequent.stop()])

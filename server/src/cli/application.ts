@@ -28,7 +28,8 @@ export const appCreate: Command = {
     withVault(invocation.config, async vault => {
       const { options, flags } = invocation
       const wish: JsonObject = { name: required(invocation, 'name'), type: required(invocation, 'type') }
-      if (options.permissions !== undefined) wish.permissions = options.permissions.split(',')
+      if (options.permissions !== undefined)
+        wish.permissions = options.permissions.split(',').map(permission => permission.trim())
       if (options.rules !== undefined) wish.rules = readRules(options.rules)
       const issues: Issue[] = []
       const body = checkApplication(wish, '', issues)

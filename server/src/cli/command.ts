@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { type Config, ConfigError, readConfig, settings } from '../config.ts'
+import { type Config, ConfigError, readConfig, type Setting, settings, variableName } from '../config.ts'
+import { didYouMean } from '../domain/did-you-mean.ts'
 
 /** What the command line hands to a command. */
 export type Invocation = {
@@ -28,34 +29,54 @@ export const invocation = (
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Invocation => {
+  const { options, flags, words } = parse(command, args)
+  return { config: readConfig({ flags: options, environment }), options, flags, words }
+}
+
+const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'config'> => {
   const named = settings.filter(({ flag }) => flag !== false).map(({ name }) => name)
-  let parsed: { values: Record<string, unknown>; positionals: string[] }
-  try {
-    parsed = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: Object.fromEntries([
-        ...[...named, 'config', ...Object.keys(command.options ?? {})].map(name => [
-          name,
-          { type: 'string' as const },
-        ]),
-        ...Object.keys(command.flags ?? {}).map(name => [name, { type: 'boolean' as const }]),
-      ]),
-    })
-  } catch {
-    throw new ConfigError(`unknown option or missing value; see strongroom ${command.name} --help`)
+  const takeValue = [...named, 'config', ...Object.keys(command.options ?? {})]
+  const takeNone = Object.keys(command.flags ?? {})
+  const fault = (text: string): ConfigError =>
+    new ConfigError(`${text}; see strongroom ${command.name} --help`)
+
+  const { tokens } = parseArgs({
+    args: [...args],
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries([
+      ...takeValue.map(name => [name, { type: 'string' as const }]),
+      ...takeNone.map(name => [name, { type: 'boolean' as const }]),
+    ]),
+  })
+  const options: Record<string, string> = {}
+  const flags = Object.fromEntries(takeNone.map(name => [name, false]))
+  const words: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value)
+    if (token.kind !== 'option') continue
+    const { name, rawName, value, inlineValue } = token
+    if (takeNone.includes(name)) {
+      if (value !== undefined) throw fault(`${rawName} takes no value`)
+      flags[name] = true
+    } else if (takeValue.includes(name)) {
+      // `--name --json` forgot the name; `--name=--json` means it.
+      if (value === undefined || (!inlineValue && value.startsWith('-')))
+        throw fault(`${rawName} needs a value`)
+      options[name] = value
+    } else if (settings.some(setting => setting.name === name))
+      throw fault(`${rawName} is no option, because a command line is public: set ${variableName(name)}`)
+    else throw fault(`there is no option ${rawName}${suggest(name, [...takeValue, ...takeNone], '--')}`)
   }
-  if (parsed.positionals.length !== (command.words ?? []).length)
-    throw new ConfigError(`wrong number of words; see strongroom ${command.name} --help`)
-  const values = parsed.values as Record<string, string | undefined>
-  return {
-    config: readConfig({ flags: values, environment }),
-    options: values,
-    flags: Object.fromEntries(
-      Object.keys(command.flags ?? {}).map(name => [name, parsed.values[name] === true]),
-    ),
-    words: parsed.positionals,
-  }
+  const expected = command.words ?? []
+  if (words.length < expected.length) throw fault(`${expected[words.length]} is missing`)
+  if (words.length > expected.length) throw fault('there is a word too many')
+  return { options, flags, words }
+}
+
+export const suggest = (name: string, known: readonly string[], prefix = ''): string => {
+  const suggestion = didYouMean(name, known)
+  return suggestion === undefined ? '' : `; did you mean ${prefix}${suggestion}?`
 }
 
 export const required = ({ options }: Invocation, name: string): string => {
@@ -70,13 +91,18 @@ export const usage = (command: Command): string => {
     ...Object.entries(command.flags ?? {}).map(([name, help]) => [`--${name}`, help]),
   ]
   const own = rows.map(([name = '', help]) => `  ${name.padEnd(24)}${help}\n`).join('')
-  const shared = settings
+  const shared = [...settings, configFile]
     .map(({ name, help, flag }) => {
-      const variable = `STRONGROOM_${name.replaceAll('-', '_').toUpperCase()}`
-      return `  ${(flag === false ? '' : `--${name}`).padEnd(24)}${variable.padEnd(32)}${help}\n`
+      const option = flag === false ? '' : `--${name}`
+      return `  ${option.padEnd(24)}${variableName(name).padEnd(32)}${help}\n`
     })
     .join('')
   return `strongroom ${[command.name, ...(command.words ?? [])].join(' ')}\n\n${command.summary}.\n${
     own === '' ? '' : `\nOptions:\n${own}`
-  }\nSettings, also in the JSON file of --config (logLevel, …):\n${shared}`
+  }\nSettings, as flag, variable or key of the config file, in that order:\n${shared}`
+}
+
+const configFile: Setting = {
+  name: 'config',
+  help: 'JSON file with settings under names such as logLevel',
 }

@@ -1,11 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { createMasterKeyFile, fileKeyProvider } from '../crypto/file-key-provider.ts'
 import { createTenant } from '../operations/create-tenant.ts'
 import type { Command } from './command.ts'
-import { databasePath, openDataFolder } from './edge.ts'
+import { databasePath, devKeysPath, makeDataFolder, masterKeyPath, openDataFolder } from './edge.ts'
 import { makeLog, runService } from './run-service.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
+import { readTls } from './tls.ts'
 
 /** C34: a vault on this machine with nothing to set up. */
 export const dev: Command = {
@@ -13,20 +14,22 @@ export const dev: Command = {
   summary: 'Run a vault on this machine with nothing to set up; its data is in .strongroom',
   run: async ({ config }) => {
     const dataFolder = config.dataFolder ?? resolve('.strongroom')
-    const masterKeyPath = join(dataFolder, 'master.key')
-    const keysPath = join(dataFolder, 'dev-keys.json')
-    mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
+    const keyPath = masterKeyPath(dataFolder)
+    const keysPath = devKeysPath(dataFolder)
+    const tls = readTls(config)
+    makeDataFolder(dataFolder)
     // Storage without its master key must say so, not get a new one that opens nothing.
-    if (!existsSync(databasePath(dataFolder)) && !existsSync(masterKeyPath))
-      createMasterKeyFile(masterKeyPath)
-    const keyProvider = fileKeyProvider(masterKeyPath)
+    if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
+    const keyProvider = fileKeyProvider(keyPath)
     const store = openDataFolder(dataFolder)
     const isNew = (await store.listTenants()).length === 0
 
     await runService(
       config,
-      { store, keyProvider, log: makeLog(config) },
+      { store, keyProvider, log: makeLog(config), tls },
       {
+        // A terminal that closes takes its vault along.
+        stopOn: ['SIGINT', 'SIGTERM', 'SIGHUP'],
         prepare: async ({ vault }) => {
           if (!isNew) return
           // The keys are written before they start to work: no crash leaves a tenant that nobody can enter.

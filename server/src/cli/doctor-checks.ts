@@ -1,49 +1,84 @@
-import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigError } from '../config.ts'
+import type { Config } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
+import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
 import { loadGrants } from '../operations/revise-tenant.ts'
 import { schemaState } from '../store/sqlite/migrate.ts'
-import { databasePath, keyProviderFor, requireDataFolder, withVault } from './edge.ts'
+import {
+  checkDataFolder,
+  databasePath,
+  keyProviderFor,
+  masterKeyPath,
+  requireDataFolder,
+  withVault,
+} from './edge.ts'
+import type { Machine } from './machine.ts'
+import { shellWord } from './shell-word.ts'
 
 export type Finding = {
   readonly check: string
   readonly problem: string
-  /** What to run next. */
+  /** What to run next, as it can be pasted. */
   readonly command: string
   /** Later checks cannot say anything while this one stands. */
   readonly blocks: boolean
 }
 
-type Context = { readonly config: Config; readonly now: number }
+type Context = { readonly config: Config; readonly machine: Machine }
 type Check = (context: Context) => Promise<Finding[]> | Finding[]
 
 const openFilesMin = 1_024
 const freeBytesMin = 256 * 1_048_576
 const clockSlackMs = 300_000
 
+/** All findings, up to the first that makes the rest unknowable. */
+export const examine = async (context: Context): Promise<Finding[]> => {
+  const findings: Finding[] = []
+  for (const check of checks) {
+    const found = await check(context)
+    findings.push(...found)
+    if (found.some(({ blocks }) => blocks)) break
+  }
+  return findings
+}
+
+const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
+
+const restoreStorage = (path: string): string => {
+  const file = shellWord(path)
+  return `cp <your backup of vault.db> ${file} && rm -f ${shellWord(`${path}-wal`)} ${shellWord(`${path}-shm`)}`
+}
+
+/** The settings of this vault as flags, without any secret. */
+const vaultFlags = (config: Config): string =>
+  [
+    `--data ${shellWord(requireDataFolder(config))}`,
+    ...(config.keyProvider === undefined ? [] : [`--key-provider ${config.keyProvider}`]),
+    ...(config.masterKeyFile === undefined ? [] : [`--master-key-file ${shellWord(config.masterKeyFile)}`]),
+  ].join(' ')
+
 const dataFolder: Check = ({ config }) => {
   const folder = requireDataFolder(config)
-  if (!existsSync(databasePath(folder)))
-    return [
-      {
-        check: 'storage',
-        problem: `${folder} holds no vault yet`,
-        command: `strongroom migrate --data ${folder}`,
-        blocks: true,
-      },
-    ]
-  return []
+  if (existsSync(folder)) checkDataFolder(folder)
+  if (existsSync(databasePath(folder))) return []
+  return [
+    {
+      check: 'storage',
+      problem: `${folder} holds no vault yet`,
+      command: `strongroom migrate --data ${shellWord(folder)}`,
+      blocks: true,
+    },
+  ]
 }
 
 const fileModes: Check = ({ config }) => {
   const folder = requireDataFolder(config)
-  const isOpen = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
   const finding = (path: string, mode: string): Finding => ({
     check: 'file permissions',
     problem: `${path} is open to others`,
-    command: `chmod ${mode} ${path}`,
+    command: `chmod ${mode} ${shellWord(path)}`,
     blocks: false,
   })
   // Inside a closed folder nobody else reaches the files of the store, whatever their own mode.
@@ -51,48 +86,66 @@ const fileModes: Check = ({ config }) => {
     .filter(name => name.endsWith('.key') || name.endsWith('.json'))
     .map(name => join(folder, name))
   return [
-    ...(isOpen(folder) ? [finding(folder, '700')] : []),
-    ...secrets.filter(isOpen).map(path => finding(path, '600')),
+    ...(isOpenToOthers(folder) ? [finding(folder, '700')] : []),
+    ...secrets.filter(isOpenToOthers).map(path => finding(path, '600')),
   ]
 }
 
 const schema: Check = ({ config }) => {
   const folder = requireDataFolder(config)
-  const { current, newest, pending } = schemaState(databasePath(folder))
-  if (!pending) return []
-  return [
-    {
-      check: 'storage',
-      problem: `storage has schema ${current}, this release needs ${newest}`,
-      command: `strongroom migrate --data ${folder}`,
-      blocks: true,
-    },
+  const path = databasePath(folder)
+  const finding = (problem: string, command: string): Finding[] => [
+    { check: 'storage', problem, command, blocks: true },
   ]
+  let state: ReturnType<typeof schemaState>
+  try {
+    state = schemaState(path)
+  } catch (error) {
+    return finding(
+      `${path} cannot be read (${error instanceof Error ? error.message : 'failed'}): stop the server and restore it`,
+      restoreStorage(path),
+    )
+  }
+  const { current, newest, pending } = state
+  if (pending)
+    return finding(
+      `storage has schema ${current}, this release needs ${newest}`,
+      `strongroom migrate --data ${shellWord(folder)}`,
+    )
+  if (current > newest)
+    return finding(
+      `storage has schema ${current}, this release knows ${newest}: install the newer release again, or go back to what it started from`,
+      restoreStorage(path),
+    )
+  return []
 }
 
 const keyProvider: Check = async ({ config }) => {
-  const finding = (problem: string, command: string): Finding[] => [
-    { check: 'keys', problem, command, blocks: true },
-  ]
   try {
     await keyProviderFor(config).health()
     await withVault(config, async () => undefined)
     return []
   } catch (error) {
-    if (error instanceof ConfigError) return finding(error.message, 'strongroom doctor --help')
     if (!(error instanceof KeyProviderError)) throw error
-    const path = config.masterKeyFile ?? join(requireDataFolder(config), 'master.key')
-    if (existsSync(path) && (statSync(path).mode & 0o077) !== 0)
-      return finding(error.message, `chmod 600 ${path}`)
-    return finding(error.message, `cp <your backup of the master key> ${path} && chmod 600 ${path}`)
+    return [{ check: 'keys', problem: error.message, command: mendMasterKey(config), blocks: true }]
   }
 }
 
+const mendMasterKey = (config: Config): string => {
+  if (config.keyProvider === 'env')
+    return 'export STRONGROOM_MASTER_KEY="$(cat <your backup of the master key>)"'
+  const path = config.masterKeyFile ?? masterKeyPath(requireDataFolder(config))
+  const close = `chmod 600 ${shellWord(path)}`
+  return existsSync(path) && isOpenToOthers(path)
+    ? close
+    : `cp <your backup of the master key> ${shellWord(path)} && ${close}`
+}
+
 /** Expiry and the cvc's hour follow this machine's clock; one that is behind keeps what should be gone. */
-const clock: Check = ({ config, now }) =>
+const clock: Check = ({ config, machine }) =>
   withVault(config, async vault => {
     const newest = await vault.store.newestTokenAt()
-    if (newest === undefined || newest <= now + clockSlackMs) return []
+    if (newest === undefined || newest <= machine.now() + clockSlackMs) return []
     return [
       {
         check: 'clock',
@@ -104,41 +157,40 @@ const clock: Check = ({ config, now }) =>
     ]
   })
 
-const processLimits: Check = ({ config }) => {
+const processLimits: Check = ({ config, machine }) => {
   const findings: Finding[] = []
-  const openFiles = openFilesLimit()
-  if (openFiles < openFilesMin)
+  const openFilesMax = machine.openFilesMax()
+  if (openFilesMax < openFilesMin)
     findings.push({
       check: 'limits',
-      problem: `only ${openFiles} files may be open at once; each connection is one`,
+      problem: `only ${openFilesMax} files may be open at once, and each connection is one: raise it as root, where the server is started`,
       command: 'ulimit -n 65536',
       blocks: false,
     })
   const folder = requireDataFolder(config)
-  const { bavail, bsize } = statfsSync(folder)
-  if (bavail * bsize < freeBytesMin)
+  if (machine.freeBytes(folder) < freeBytesMin)
     findings.push({
       check: 'limits',
       problem: `less than ${freeBytesMin / 1_048_576} MiB are free where the data is`,
-      command: `df -h ${folder}`,
+      command: `df -h ${shellWord(folder)}`,
       blocks: false,
     })
   return findings
 }
 
-/** Node raises its soft limit to the hard one, so the hard one counts; elsewhere than on Linux it is not told. */
-const openFilesLimit = (): number => {
+const access: Check = async context => {
   try {
-    const [, , hard] =
-      /^Max open files\s+(\S+)\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return hard === undefined || hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard)
-  } catch {
-    return Number.POSITIVE_INFINITY
+    return await managementKeys(context)
+  } catch (error) {
+    if (!(error instanceof TamperedError)) throw error
+    const command = restoreStorage(databasePath(requireDataFolder(context.config)))
+    return [{ check: 'access', problem: error.message, command, blocks: true }]
   }
 }
 
-const managementKeys: Check = ({ config, now }) =>
+const managementKeys = ({ config, machine }: Context): Promise<Finding[]> =>
   withVault(config, async vault => {
+    const now = machine.now()
     const findings: Finding[] = []
     for (const { tenant, id } of await vault.store.listTenants()) {
       const { grants } = await loadGrants(vault, tenant)
@@ -151,19 +203,11 @@ const managementKeys: Check = ({ config, now }) =>
         findings.push({
           check: 'access',
           problem: `tenant ${id} has no living management key`,
-          command: `strongroom app create --data ${config.dataFolder} --tenant ${id} --name management --type management --permissions ${permissionsByType.management.join(',')}`,
+          command: `strongroom app create ${vaultFlags(config)} --tenant ${id} --name management --type management --permissions ${permissionsByType.management.join(',')}`,
           blocks: false,
         })
     }
     return findings
   })
 
-export const checks: readonly Check[] = [
-  dataFolder,
-  fileModes,
-  schema,
-  keyProvider,
-  clock,
-  processLimits,
-  managementKeys,
-]
+const checks: readonly Check[] = [dataFolder, fileModes, schema, keyProvider, clock, processLimits, access]

@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
-import { checks, type Finding } from './doctor-checks.ts'
+import { examine } from './doctor-checks.ts'
+import { thisMachine } from './machine.ts'
 import { print } from './print.ts'
 
 export const doctor: Command = {
@@ -8,13 +9,7 @@ export const doctor: Command = {
     'Check storage, keys, permissions of files, clock and limits; each finding comes with the next command',
   flags: { json: 'print JSON' },
   run: async ({ config, flags }) => {
-    const findings: Finding[] = []
-    for (const check of checks) {
-      const found = await check({ config, now: Date.now() })
-      findings.push(...found)
-      // What follows would only repeat that storage or its key cannot be used.
-      if (found.some(({ blocks }) => blocks)) break
-    }
+    const findings = await examine({ config, machine: thisMachine })
     print(
       flags.json,
       findings.map(({ check, problem, command }) => ({ check, problem, command })),

@@ -1,14 +1,17 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs'
 import { ConfigError } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
-import { VaultError } from '../domain/errors.ts'
+import { catalogue, VaultError } from '../domain/errors.ts'
+import { StoreUnavailableError } from '../store/port.ts'
 import { appCreate, appList } from './application.ts'
-import { type Command, invocation, usage } from './command.ts'
+import { type Command, invocation, suggest, usage } from './command.ts'
 import { dev } from './dev.ts'
 import { doctor } from './doctor.ts'
 import { keyCreate, keyList, keyRevoke } from './key.ts'
 import { masterKey } from './master-key.ts'
 import { migrate } from './migrate.ts'
+import { surviveClosedOutput } from './print.ts'
 import { serve } from './serve.ts'
 import { tenantCreate, tenantDelete, tenantList } from './tenant.ts'
 
@@ -28,46 +31,74 @@ const commands: readonly Command[] = [
   doctor,
 ]
 
-const overview = (): string =>
-  `Usage: strongroom <command>\n\n${commands
+const overview = (listed: readonly Command[]): string =>
+  `Usage: strongroom <command>\n\n${listed
     .map(({ name, summary }) => `  ${name.padEnd(16)}${summary}\n`)
     .join(
       '',
     )}\nstrongroom <command> --help tells more. Exit codes: 0 done, 1 failed, 2 wrongly called or set up.\n`
 
+const version = (): string =>
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
+
 const main = async (args: readonly string[]): Promise<number> => {
-  const command = commands.find(({ name }) => {
-    const words = name.split(' ')
-    return words.every((word, index) => args[index] === word)
-  })
-  const wantsHelp = args.includes('--help') || args.includes('-h') || args[0] === 'help'
-  if (command === undefined) {
-    ;(wantsHelp ? process.stdout : process.stderr).write(overview())
-    return wantsHelp ? 0 : 2
-  }
-  if (wantsHelp) {
-    process.stdout.write(usage(command))
+  const [first] = args
+  if (first === '--version' || first === '-v') {
+    process.stdout.write(`${version()}\n`)
     return 0
   }
+  const words = first === 'help' ? args.slice(1) : args
+  const wantsHelp = first === 'help' || args.includes('--help') || args.includes('-h')
+  const command = commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word))
+  if (wantsHelp) {
+    // Half a name, as in `strongroom tenant --help`, asks for all that start with it.
+    const listed = commands.filter(({ name }) => name.startsWith(`${words[0]} `))
+    process.stdout.write(command ? usage(command) : overview(listed.length > 0 ? listed : commands))
+    return 0
+  }
+  if (command === undefined) {
+    process.stderr.write(first === undefined ? overview(commands) : `strongroom: ${unknown(words)}\n`)
+    return 2
+  }
   try {
-    const rest = args.slice(command.name.split(' ').length)
+    const rest = words.slice(command.name.split(' ').length)
     return await command.run(invocation(command, rest, process.env))
   } catch (error) {
-    process.stderr.write(`strongroom ${command.name}: ${explain(error)}\n`)
-    return error instanceof ConfigError ? 2 : 1
+    process.stderr.write(`strongroom ${command.name}: ${oneLine(explain(error))}\n`)
+    return isWronglyCalled(error) ? 2 : 1
   }
 }
+
+const unknown = ([first = '', second = '']: readonly string[]): string => {
+  const names = commands.map(({ name }) => name)
+  const group = names.filter(name => name.startsWith(`${first} `))
+  const firstWords = [...new Set(names.map(name => name.split(' ')[0] ?? name))]
+  const whole = suggest(`${first} ${second}`.trim(), names)
+  if (whole === '' && group.length > 0) return `which one: ${group.join(', ')}?`
+  const hint = whole || suggest(first, firstWords)
+  return `there is no such command${hint}${hint === '' ? ';' : ''} see strongroom --help`
+}
+
+const isWronglyCalled = (error: unknown): boolean =>
+  error instanceof ConfigError || (error instanceof VaultError && error.code === 'validation')
 
 /** One line that says what to do; the operator's own settings and paths may be named. */
 const explain = (error: unknown): string => {
   if (error instanceof VaultError && error.issues.length > 0)
     return error.issues.map(({ path, message }) => `${path} ${message}`).join('; ')
+  if (error instanceof VaultError && error.message === catalogue.notFound.detail)
+    return 'the tenant has no such application or key'
   if (error instanceof ConfigError || error instanceof KeyProviderError || error instanceof VaultError)
     return error.message
+  if (error instanceof StoreUnavailableError && error.cause instanceof Error)
+    return `${error.message}: ${error.cause.message}`
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') return 'the port is taken: stop what uses it, or set --port'
-  if (code === 'EEXIST') return 'the file exists and is not overwritten'
   return error instanceof Error ? error.message : 'failed'
 }
 
-process.exitCode = await main(process.argv.slice(2))
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ')
+
+surviveClosedOutput()
+const code = await main(process.argv.slice(2))
+process.exitCode ||= code

@@ -1,5 +1,8 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
+import { errorCode } from '../domain/log.ts'
 import type { Command } from './command.ts'
 import { print } from './print.ts'
 
@@ -10,7 +13,13 @@ export const masterKey: Command = {
   run: async ({ config }) => {
     if (config.masterKeyFile === undefined) print(false, undefined, newMasterKeyText())
     else {
-      createMasterKeyFile(config.masterKeyFile)
+      try {
+        mkdirSync(dirname(config.masterKeyFile), { recursive: true, mode: 0o700 })
+        createMasterKeyFile(config.masterKeyFile)
+      } catch (error) {
+        if (errorCode(error) !== 'EEXIST') throw error
+        throw new Error(`${config.masterKeyFile} exists and is not overwritten`)
+      }
       print(
         false,
         undefined,

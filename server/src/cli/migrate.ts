@@ -1,6 +1,6 @@
 import { schemaState } from '../store/sqlite/migrate.ts'
 import type { Command } from './command.ts'
-import { databasePath, openDataFolder, requireDataFolder } from './edge.ts'
+import { databasePath, openDataFolder, requireDataFolder, requireVault } from './edge.ts'
 import { print } from './print.ts'
 
 export const migrate: Command = {
@@ -10,6 +10,7 @@ export const migrate: Command = {
   run: async ({ config, flags }) => {
     const dataFolder = requireDataFolder(config)
     if (flags.status !== true) await openDataFolder(dataFolder).close()
+    requireVault(dataFolder)
     const state = schemaState(databasePath(dataFolder))
     print(
       flags.json,

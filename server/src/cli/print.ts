@@ -3,8 +3,19 @@ export const print = (json: boolean | undefined, value: unknown, text: string): 
   process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${text}\n`)
 }
 
-/** Columns that line up. */
-export const table = (rows: readonly (readonly string[])[]): string => {
+/** A reader that has had enough (`| head`) is no reason to crash, nor is a full disk behind `>`. */
+export const surviveClosedOutput = (): void => {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exitCode = 1
+    if (error.code !== 'EPIPE')
+      process.stderr.write(`strongroom: standard output cannot be written: ${error.code}\n`)
+  })
+  process.stderr.on('error', () => undefined)
+}
+
+/** Columns that line up. Names come from callers of the API: what a terminal would obey is not printed. */
+export const table = (cells: readonly (readonly string[])[]): string => {
+  const rows = cells.map(row => row.map(cell => cell.replace(/\p{Cc}/gu, '\u{fffd}')))
   const widths: number[] = []
   for (const row of rows)
     row.forEach((cell, column) => {

@@ -1,74 +1,75 @@
-import { readFileSync } from 'node:fs'
 import type { TlsOptions } from 'node:tls'
 import { pino } from 'pino'
-import { type Config, ConfigError, type TlsFiles } from '../config.ts'
+import type { Config } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import type { Log } from '../domain/log.ts'
 import { buildService, type Service } from '../service.ts'
 import type { Store } from '../store/port.ts'
+import { baseUrl } from './edge.ts'
+import { readTls } from './tls.ts'
 
-export const makeLog = (config: Config): Log =>
-  pino({ level: config.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+export const makeLog = ({ logLevel }: Config): Log => {
+  const logger = pino({ level: logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  return {
+    isDebug: logger.isLevelEnabled('debug'),
+    error: (fields, message) => logger.error(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    debug: (fields, message) => logger.debug(fields, message),
+  }
+}
 
-/**
- * Runs until SIGTERM or SIGINT, then drains. SIGHUP reads the certificates again. `ready` is called once
- * requests are answered, with the base URL.
- */
+type Hooks = {
+  readonly stopOn: readonly NodeJS.Signals[]
+  readonly prepare?: (service: Service) => Promise<void>
+  /** Called once requests are answered. */
+  readonly ready: (baseUrl: string) => void
+}
+
+/** Runs until it is told to stop, then drains. Otherwise SIGHUP reads the certificates again. */
 export const runService = async (
   config: Config,
-  parts: { store: Store; keyProvider: KeyProvider; log: Log },
-  hooks: { prepare?: (service: Service) => Promise<void>; ready: (baseUrl: string) => void },
+  parts: { store: Store; keyProvider: KeyProvider; log: Log; tls: TlsOptions | undefined },
+  { stopOn, prepare, ready }: Hooks,
 ): Promise<void> => {
-  const { log } = parts
-  const tls = config.tls && readTls(config.tls)
-  const service = await buildService({ ...parts, clock: Date.now, settings: config, ...(tls && { tls }) })
-  const stopped = stopSignal()
+  const { store, keyProvider, log, tls } = parts
+  const service = await buildService({
+    store,
+    keyProvider,
+    log,
+    clock: Date.now,
+    settings: config,
+    ...(tls && { tls }),
+  }).catch(async error => {
+    await store.close()
+    throw error
+  })
+  const stopped = stopSignal(stopOn)
+  if (!stopOn.includes('SIGHUP')) process.on('SIGHUP', () => renewTls(config, service, log))
   try {
-    await hooks.prepare?.(service)
+    await prepare?.(service)
     const { port } = await service.listen(config)
     service.startClockwork()
-    hooks.ready(baseUrl(config, port))
-    const renew = (): void => renewTls(config, service, log)
-    process.on('SIGHUP', renew)
+    ready(baseUrl(config, port))
     await stopped
-    process.off('SIGHUP', renew)
     log.info({}, 'draining')
   } finally {
     await service.close(config.drainTimeoutMs)
   }
 }
 
-const baseUrl = ({ host, tls }: Config, port: number): string =>
-  `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
-
-const readTls = ({ cert, key, clientCa }: TlsFiles): TlsOptions => {
-  const read = (path: string): Buffer => {
-    try {
-      return readFileSync(path)
-    } catch {
-      throw new ConfigError(`the TLS file ${path} cannot be read`)
-    }
-  }
-  return {
-    cert: read(cert),
-    key: read(key),
-    minVersion: 'TLSv1.2',
-    ...(clientCa !== undefined && { ca: read(clientCa), requestCert: true, rejectUnauthorized: true }),
-  }
-}
-
 /** A broken new certificate must not take a running server down: the old one stays. */
 const renewTls = (config: Config, service: Service, log: Log): void => {
-  if (config.tls === undefined) return
   try {
-    service.renewTls(readTls(config.tls))
+    const tls = readTls(config)
+    if (tls === undefined) return
+    service.renewTls(tls)
     log.info({}, 'TLS certificates renewed')
   } catch {
     log.error({}, 'the new TLS certificates cannot be used; the old ones stay')
   }
 }
 
-const stopSignal = (): Promise<void> =>
+const stopSignal = (signals: readonly NodeJS.Signals[]): Promise<void> =>
   new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+    for (const signal of signals) process.once(signal, () => resolve())
   })

@@ -1,6 +1,7 @@
 import type { Command } from './command.ts'
 import { configuredKeyProvider, openDataFolder, requireDataFolder } from './edge.ts'
 import { makeLog, runService } from './run-service.ts'
+import { readTls } from './tls.ts'
 
 /** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
 export const serve: Command = {
@@ -9,12 +10,13 @@ export const serve: Command = {
   run: async ({ config }) => {
     const dataFolder = requireDataFolder(config)
     const keyProvider = configuredKeyProvider(config)
+    const tls = readTls(config)
     const store = openDataFolder(dataFolder)
     const log = makeLog(config)
     await runService(
       config,
-      { store, keyProvider, log },
-      { ready: baseUrl => log.info({ url: baseUrl }, 'listening') },
+      { store, keyProvider, log, tls },
+      { stopOn: ['SIGINT', 'SIGTERM'], ready: baseUrl => log.info({ url: baseUrl }, 'listening') },
     )
     return 0
   },

@@ -7,7 +7,7 @@ import { listTenants } from '../operations/list-tenants.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { purgeDeadTenants } from '../operations/purge-dead-tenants.ts'
 import { type Command, required } from './command.ts'
-import { withVault } from './edge.ts'
+import { baseUrl, withVault } from './edge.ts'
 import { print, table } from './print.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
 
@@ -23,8 +23,7 @@ export const tenantCreate: Command = {
       if ([...name].length > 200) throw new ConfigError('--name has at most 200 characters')
       let made: StarterKeys | undefined
       await createTenant(vault, { name, applications: starterApplications }, ({ tenantId, keys }) => {
-        const scheme = config.tls === undefined ? 'http' : 'https'
-        made = { base_url: `${scheme}://${config.host}:${config.port}`, tenant_id: tenantId, ...keys }
+        made = { base_url: baseUrl(config, config.port), tenant_id: tenantId, ...keys }
       })
       print(flags.json, made, table(Object.entries(made ?? {}).map(([key, value]) => [key, value])))
       return 0
@@ -55,12 +54,13 @@ export const tenantDelete: Command = {
   summary: 'Delete a tenant with all its tokens and destroy its keys; there is no way back',
   words: ['<tenant id>'],
   flags: { yes: 'needed: nothing is deleted without it' },
-  run: ({ config, flags, words: [id = ''] }) =>
-    withVault(config, async vault => {
-      if (flags.yes !== true) throw new ConfigError('add --yes to delete the tenant and everything in it')
+  run: async ({ config, flags, words: [id = ''] }) => {
+    if (flags.yes !== true) throw new ConfigError('add --yes to delete the tenant and everything in it')
+    return withVault(config, async vault => {
       await deleteTenant(vault, await operatorOf(vault, id))
       await purgeDeadTenants(vault)
       print(false, undefined, `tenant ${id} is deleted`)
       return 0
-    }),
+    })
+  },
 }

@@ -44,13 +44,20 @@ export const compileCheck = <S extends TSchema>(schema: S): Check<Static<S>> => 
       thorough(value)
       errors = thorough.errors ?? errors
     }
-    for (const error of errors.slice(0, limits.errorsPerAnswer)) issues.push(toIssue(error, value, place))
+    for (const error of errors.slice(0, limits.errorsPerAnswer)) {
+      const { path, message } = toIssue(error, value, place)
+      if (!issues.some(issue => issue.path === path && issue.message === message))
+        issues.push({ path, message })
+    }
     return undefined
   }
 }
 
 const toIssue = (error: ErrorObject, value: Json, root: string): Issue => {
   const { place, reached } = follow(error.instancePath, value, root)
+  // Whatever an object was asked to have, a number in its place is one fault, and says nothing of how we keep it.
+  if (isExactNumber(reached) && error.keyword !== 'type')
+    return { path: place === '' ? '$' : place, message: 'must be an object' }
   switch (error.keyword) {
     case 'required':
       return { path: field(place, error.params.missingProperty), message: 'is required' }

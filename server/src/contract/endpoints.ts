@@ -13,15 +13,35 @@ import {
 } from './application-schemas.ts'
 import { endpoint, type QueryParameter } from './endpoint.ts'
 import { anyJson } from './schema.ts'
+import { FoundTokens, SearchTokens } from './search-schemas.ts'
 import { Tenant, UpdateTenant, UsageReport } from './tenant-schemas.ts'
-import { CreateToken, Token, TokenPage, UpdateToken } from './token-schemas.ts'
+import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
+
+const sizeParameter: QueryParameter = {
+  name: 'size',
+  schema: Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }),
+  description: 'Entries per page.',
+}
 
 const pageParameters: readonly QueryParameter[] = [
   { name: 'page', schema: Type.Integer({ minimum: 1, default: 1 }), description: 'Which page, from 1.' },
+  sizeParameter,
+]
+
+const filterParameters: readonly QueryParameter[] = [
+  { name: 'id', schema: Type.String(), description: 'Ids to return.', repeatable: true },
+  { name: 'type', schema: Type.String(), description: 'Types to return.', repeatable: true },
   {
-    name: 'size',
-    schema: Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }),
-    description: 'Entries per page.',
+    name: 'container',
+    schema: Type.String(),
+    description: 'A container path; those below it count too.',
+  },
+  { name: 'fingerprint', schema: Type.String(), description: 'The fingerprint to look for.' },
+  { name: 'metadata.{key}', schema: Type.String(), description: 'The value of one metadata key.' },
+  {
+    name: 'metadata',
+    schema: Type.String(),
+    description: 'Metadata keys and values as one JSON object.',
   },
 ]
 
@@ -60,24 +80,40 @@ export const endpoints = {
     method: 'GET',
     path: '/tokens',
     permission: 'token:read',
-    query: [
-      { name: 'id', schema: Type.String(), description: 'Ids to return.', repeatable: true },
-      { name: 'type', schema: Type.String(), description: 'Types to return.', repeatable: true },
-      {
-        name: 'container',
-        schema: Type.String(),
-        description: 'A container path; those below it count too.',
-      },
-      { name: 'fingerprint', schema: Type.String(), description: 'The fingerprint to look for.' },
-      { name: 'metadata.{key}', schema: Type.String(), description: 'The value of one metadata key.' },
-      {
-        name: 'metadata',
-        schema: Type.String(),
-        description: 'Metadata keys and values as one JSON object.',
-      },
-      ...pageParameters,
-    ],
+    query: [...filterParameters, ...pageParameters],
     reply: TokenPage,
+    status: 200,
+  }),
+
+  listTokensByCursor: endpoint({
+    id: 'listTokensByCursor',
+    summary: 'List tokens, newest first, page after page at the same cost',
+    method: 'GET',
+    path: '/v2/tokens',
+    permission: 'token:read',
+    query: [
+      ...filterParameters,
+      {
+        name: 'start',
+        schema: Type.String(),
+        description: 'The `next` of the page before; the filters must be the same.',
+      },
+      sizeParameter,
+    ],
+    reply: TokenCursorPage,
+    status: 200,
+  }),
+
+  searchTokens: endpoint({
+    id: 'searchTokens',
+    summary: 'Find tokens by a query, newest first',
+    method: 'POST',
+    path: '/tokens/search',
+    permission: 'token:search',
+    bodyType: 'application/json',
+    body: SearchTokens,
+    nullIsAbsentExcept: [],
+    reply: FoundTokens,
     status: 200,
   }),
 

@@ -15,17 +15,29 @@ import {
 
 export type ListQuery = Page & { readonly filter: TokenFilter }
 
-const parameters = ['id', 'type', 'container', 'fingerprint', 'metadata', ...pageParameters]
+const filterParameters = ['id', 'type', 'container', 'fingerprint', 'metadata']
 const metadataPrefix = 'metadata.'
 
 /** The query of `GET /tokens` (§4.3, C24). An unknown or repeated parameter is refused (C6). */
 export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
   const issues: Issue[] = []
+  const filter = readFilter(pairs, pageParameters, issues)
+  const page = readPage(pairs, issues)
+  if (issues.length > 0) throw invalid(...issues)
+  return { ...page, filter }
+}
+
+/** What a list is narrowed to; `others` are the parameters that it knows besides. */
+export const readFilter = (
+  pairs: readonly QueryPair[],
+  others: readonly string[],
+  issues: Issue[],
+): TokenFilter => {
   const valuesOf = (name: string): string[] =>
     pairs.filter(pair => pair.name === name).map(pair => pair.value)
   const single = (name: string): string | undefined => singleValue(pairs, name, issues)
 
-  checkNames(pairs, issues)
+  checkNames(pairs, [...filterParameters, ...others], issues)
   const ids = valuesOf('id')
   const types = valuesOf('type')
   for (const [name, values] of [
@@ -41,25 +53,20 @@ export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
     containerText === undefined ? undefined : parseRuleContainer(containerText, 'container', issues)
   const fingerprint = single('fingerprint')
   const metadata = readMetadata(pairs, single('metadata'), issues)
-  const page = readPage(pairs, issues)
-  if (issues.length > 0) throw invalid(...issues)
   return {
-    ...page,
-    filter: {
-      metadata,
-      ...(ids.length > 0 && { ids: [...new Set(ids)] }),
-      ...(types.length > 0 && { types: [...new Set(types)] }),
-      ...(container !== undefined && { container }),
-      ...(fingerprint !== undefined && { fingerprint }),
-    },
+    metadata,
+    ...(ids.length > 0 && { ids: [...new Set(ids)] }),
+    ...(types.length > 0 && { types: [...new Set(types)] }),
+    ...(container !== undefined && { container }),
+    ...(fingerprint !== undefined && { fingerprint }),
   }
 }
 
-const checkNames = (pairs: readonly QueryPair[], issues: Issue[]): void => {
+const checkNames = (pairs: readonly QueryPair[], known: readonly string[], issues: Issue[]): void => {
   pairs.forEach(({ name }, index) => {
-    if (parameters.includes(name)) return
+    if (known.includes(name)) return
     if (name.startsWith(metadataPrefix) && name.length > metadataPrefix.length) return
-    issues.push(unknownParameter(name, index, parameters))
+    issues.push(unknownParameter(name, index, known))
   })
 }
 

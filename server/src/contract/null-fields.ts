@@ -1,10 +1,15 @@
+import type { TSchema } from 'typebox'
 import { isJsonObject, type Json, type JsonObject, setOwn } from '../domain/json.ts'
 
-/** C5: on create, null for an optional field is the same as leaving it out. `except` names fields that keep it. */
-export const dropNulls = (body: Json, except: readonly string[]): Json => {
+/**
+ * C5: on create, null for an optional field is the same as leaving it out. `except` names fields that keep it,
+ * and an unknown field keeps it too: a misspelt name is refused whatever its value (C6).
+ */
+export const dropNulls = (body: Json, schema: TSchema, except: readonly string[]): Json => {
   if (!isJsonObject(body) || !Object.values(body).includes(null)) return body
+  const known = (schema as { properties?: Record<string, unknown> }).properties ?? {}
   const kept: JsonObject = {}
   for (const [name, value] of Object.entries(body))
-    if (value !== null || except.includes(name)) setOwn(kept, name, value)
+    if (value !== null || except.includes(name) || !Object.hasOwn(known, name)) setOwn(kept, name, value)
   return kept
 }

@@ -5,7 +5,8 @@ import { limits } from '../domain/limits.ts'
 import type { Endpoint } from './endpoint.ts'
 import { endpoints } from './endpoints.ts'
 import { exactNumberKeyword } from './schema.ts'
-import { CreateToken, Problem, Token, TokenPage, UpdateToken } from './token-schemas.ts'
+import { FoundTokens, SearchTokens } from './search-schemas.ts'
+import { CreateToken, Problem, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
 
 /** Schemas with a name of their own in the document. */
 const named = new Map<TSchema, string>([
@@ -13,6 +14,9 @@ const named = new Map<TSchema, string>([
   [UpdateToken, 'UpdateToken'],
   [Token, 'Token'],
   [TokenPage, 'TokenPage'],
+  [TokenCursorPage, 'TokenCursorPage'],
+  [SearchTokens, 'SearchTokens'],
+  [FoundTokens, 'FoundTokens'],
   [Problem, 'Problem'],
 ])
 

@@ -7,19 +7,16 @@ export type QueryPair = { readonly name: string; readonly value: string }
 export type Page = { readonly page: number; readonly size: number }
 
 export const pageParameters = ['page', 'size']
-const pageMax = 1_000_000_000
+export const pageMax = 1_000_000_000
 
 /** `page` from 1 and `size` (C24); out of range is an issue. */
 export const readPage = (pairs: readonly QueryPair[], issues: Issue[]): Page => ({
   page: readInteger(singleValue(pairs, 'page', issues), 'page', 1, pageMax, issues),
-  size: readInteger(
-    singleValue(pairs, 'size', issues),
-    'size',
-    limits.pageSizeDefault,
-    limits.pageSizeMax,
-    issues,
-  ),
+  size: readSize(pairs, issues),
 })
+
+export const readSize = (pairs: readonly QueryPair[], issues: Issue[]): number =>
+  readInteger(singleValue(pairs, 'size', issues), 'size', limits.pageSizeDefault, limits.pageSizeMax, issues)
 
 /** The query of a list that knows pages and nothing else. */
 export const readPageQuery = (pairs: readonly QueryPair[]): Page => {

@@ -82,6 +82,15 @@ export const TokenPage = Type.Object({
   data: Type.Array(Token),
 })
 
+/** C25; `next` is absent on the last page. */
+export const TokenCursorPage = Type.Object({
+  pagination: Type.Object({
+    page_size: Type.Integer(),
+    next: Type.Optional(Type.String({ description: 'The `start` of the next page.' })),
+  }),
+  data: Type.Array(Token),
+})
+
 /** C2. */
 export const Problem = Type.Object({
   type: Type.String(),

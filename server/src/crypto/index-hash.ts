@@ -1,11 +1,11 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, hash as oneShotHash } from 'node:crypto'
 import type { TenantKeys } from './keys.ts'
 
 /** Twelve bytes: among ten million terms two collide with a chance of about 10^-15. */
 const hashBytes = 12
 
 /** Few values of these fields recur in almost every token; hashing them anew would cost 3 µs each. */
-const recurring = new Set(['type', 'container'])
+const recurring = new Set(['type', 'container', 'own-container'])
 const recurringMax = 1_000
 const caches = new WeakMap<TenantKeys, Map<string, Buffer>>()
 
@@ -25,6 +25,29 @@ export const indexHash = (keys: TenantKeys, field: string, value: string): Buffe
     cache.set(term, known)
   }
   return known
+}
+
+/**
+ * The term of a fingerprint, and the tag that tells equal fingerprints apart for deduplication. The tag is
+ * keyed by that part of the term's hash which is stored nowhere: one HMAC serves both.
+ */
+export const fingerprintHash = (
+  keys: TenantKeys,
+  fingerprint: string,
+  tag: string | undefined,
+): {
+  term: Buffer
+  tag: Buffer | null
+} => {
+  const full = createHmac('sha256', keys.index)
+    .update(JSON.stringify(['fingerprint', fingerprint]))
+    .digest()
+  const secret = full.toString('hex', hashBytes)
+  return {
+    term: full.subarray(0, hashBytes),
+    tag:
+      tag === undefined ? null : Buffer.from(oneShotHash('sha256', secret + tag, 'hex').slice(0, 16), 'hex'),
+  }
 }
 
 const hash = (keys: TenantKeys, term: string): Buffer =>

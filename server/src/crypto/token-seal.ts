@@ -24,20 +24,9 @@ export type TokenColumns = {
 export type TransientColumns = { readonly field: string; readonly expiresAt: number }
 type TokenIdentity = Pick<TokenColumns, 'id' | 'type' | 'createdBy' | 'createdAt'>
 
+// Joined by NUL, which no id, type or number contains; a row that was given one has a field too many.
 const tokenContext = (tenantId: string, row: TokenColumns): string =>
-  JSON.stringify([
-    'token',
-    tenantId,
-    row.id,
-    'record',
-    row.type,
-    row.version,
-    row.expiresAt,
-    row.createdBy,
-    row.createdAt,
-    row.modifiedBy,
-    row.modifiedAt,
-  ])
+  `token\0${tenantId}\0${row.id}\0record\0${row.type}\0${row.version}\0${row.expiresAt}\0${row.createdBy}\0${row.createdAt}\0${row.modifiedBy}\0${row.modifiedAt}`
 
 const transientContext = (tenantId: string, token: TokenIdentity, row: TransientColumns): string =>
   JSON.stringify([

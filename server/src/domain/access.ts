@@ -85,3 +85,9 @@ export const grantedRoots = (application: Application, permission: Permission): 
     container => ![...containers].some(other => other !== container && covers(other, container)),
   )
 }
+
+/** Whether a token may come under `redact`: by a rule that says so, or as one of its containers has no rule. */
+export const mayRedact = (application: Application, permission: Permission): boolean => {
+  const rules = grants(application).filter(rule => rule.permissions.includes(permission))
+  return !rules.some(rule => rule.container === '/') || rules.some(rule => rule.transform === 'redact')
+}

@@ -1,5 +1,5 @@
 import { canonicalText } from './canonical-json.ts'
-import { compileExpression } from './expressions/expression.ts'
+import { type Allowance, budgetFor, compileExpression } from './expressions/expression.ts'
 import type { JsonType } from './json.ts'
 import { fingerprintExpressionInForce, type Token } from './token.ts'
 
@@ -12,10 +12,14 @@ type Fingerprintable = Pick<Token, 'data' | 'metadata' | 'type' | 'fingerprintEx
  * The text to fingerprint, or undefined where the expression renders null or nothing.
  * Throws ExpressionError where it cannot be rendered for this data.
  */
-export const renderFingerprint = (token: Fingerprintable): RenderedFingerprint | undefined => {
+export const renderFingerprint = (
+  token: Fingerprintable,
+  allowance?: Allowance,
+): RenderedFingerprint | undefined => {
   const expression = compileExpression(fingerprintExpressionInForce(token), 'fingerprint')
   const data = token.data.expose('rendering what is fingerprinted, which leaves as a keyed hash')
-  const { value, type } = expression.renderTyped({ data, metadata: token.metadata ?? {} })
+  const scope = { data, metadata: token.metadata ?? {} }
+  const { value, type } = expression.renderTyped(scope, budgetFor(scope, allowance))
   const isOwn = token.fingerprintExpression !== undefined
   if (value === null || (isOwn && value === '')) return undefined
   return { type, canonical: canonicalText(value) }

@@ -14,39 +14,36 @@ export const metadataTerm = (key: string, value: string): Term => ({
   field: `metadata.${key}`,
   value: normaliseMetadataValue(value),
 })
-const dataTerm = (value: string): Term => ({ field: 'data', value: normaliseMetadataValue(value) })
+export const dataTerm = (value: string): Term => ({ field: 'data', value: normaliseMetadataValue(value) })
 
-/** C15: what two tokens must share to be one and the same; undefined where the token takes no part. */
-export const matchTerm = (token: Token): Term | undefined =>
+/**
+ * C15: what tokens of one fingerprint must share beside it to be one and the same; undefined for a token that
+ * takes no part in deduplication.
+ */
+export const matchTag = (token: Token): string | undefined =>
   token.fingerprint === undefined || isBlind(token)
     ? undefined
-    : {
-        field: 'match',
-        value: JSON.stringify([
-          token.fingerprint,
-          fingerprintExpressionInForce(token),
-          [...token.containers].sort(),
-        ]),
-      }
+    : JSON.stringify([fingerprintExpressionInForce(token), [...token.containers].sort()])
 
-/** Every term of the token, without repetition. */
+/** Covers every token, so it is no term: a list of everything is the list of every type. */
+const root = '/'
+
+/** Every term of the token but its fingerprint's, which carries a tag; without repetition. */
 export const indexTerms = (token: Token): Term[] => {
   const terms = new Map<string, Term>()
   const add = (term: Term | undefined): void => {
     if (term !== undefined) terms.set(`${term.field}\0${term.value}`, term)
   }
   for (const container of token.containers)
-    for (const ancestor of ancestors(container)) add(containerTerm(ancestor))
+    for (const ancestor of ancestors(container)) if (ancestor !== root) add(containerTerm(ancestor))
   add(typeTerm(token.type.name))
-  if (token.fingerprint !== undefined) add(fingerprintTerm(token.fingerprint))
-  add(matchTerm(token))
   for (const [key, value] of Object.entries(token.metadata ?? {})) add(metadataTerm(key, value))
   for (const value of searchValues(token)) add(dataTerm(value))
   return [...terms.values()]
 }
 
 /** What the search indexes render; one that renders nothing, or cannot be rendered, finds nothing. */
-const searchValues = (token: Token): string[] => {
+export const searchValues = (token: Token): string[] => {
   const expressions = searchIndexesInForce(token)
   if (expressions.length === 0) return []
   const data = token.data.expose('rendering search indexes, which leave as keyed hashes')

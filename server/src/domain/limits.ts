@@ -23,11 +23,24 @@ export const limits = {
   /** Work units (filter calls plus characters produced) that one rendering may spend: C20 "bounded in steps". */
   expressionSteps: 100_000,
   expressionOutputCharacters: 65_536,
+  /** The same for all expressions of one request together: about a second of the slowest filters. */
+  expressionStepsPerRequest: 32_000_000,
 
   pageSizeDefault: 20,
   pageSizeMax: 100,
   /** `id=` and `type=` filters of one list request. */
   filterValuesMax: 100,
+
+  searchQueryCharactersMax: 400,
+  searchTerms: 50,
+  /** Parentheses and negations inside one another. */
+  searchDepth: 16,
+  /** Ways in which a query can be met, once its ORs are multiplied out. */
+  searchBranches: 64,
+  /** How far the index is read to tell a rare term from a common one. */
+  searchProbeEntries: 1_000,
+  /** Rows that are opened between two looks at other requests. */
+  searchBatchRows: 500,
 
   idempotencyKeyCharactersMax: 255,
   idempotencyLifetimeMs: 24 * 3_600_000,

@@ -2,6 +2,8 @@ import { rowLogName, TamperedError } from './errors.ts'
 
 /** The few words that the wire and the clockwork need of a logger. */
 export type Log = {
+  /** False: nobody reads debug lines, so none needs to be made. */
+  readonly isDebug: boolean
   error(fields: Record<string, unknown>, message: string): void
   info(fields: Record<string, unknown>, message: string): void
   debug(fields: Record<string, unknown>, message: string): void

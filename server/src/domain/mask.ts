@@ -1,7 +1,13 @@
 import type { Issue } from './errors.ts'
 import { checkExpression } from './expression-check.ts'
 import type { Budget } from './expressions/budget.ts'
-import { budgetFor, compileExpression, ExpressionError, type Scope } from './expressions/expression.ts'
+import {
+  type Allowance,
+  budgetFor,
+  compileExpression,
+  ExpressionError,
+  type Scope,
+} from './expressions/expression.ts'
 import { isExactNumber, isJsonObject, type Json, type JsonObject, setOwn, stringify } from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey, element } from './place.ts'
@@ -33,28 +39,50 @@ const checkLeaves = (template: Json, type: TokenType, place: string, issues: Iss
  * Throws ExpressionError where a leaf cannot be rendered for this data. All leaves share one budget: a mask
  * of a thousand leaves may not do a thousand times the work of one.
  */
-export const renderMask = (template: Json, data: Json): Json | undefined =>
-  renderNode(template, { data }, budgetFor({ data }))
+export const renderMask = (template: Json, data: Json, allowance?: Allowance): Json | undefined =>
+  compileMask(template)({ data }, budgetFor({ data }, allowance))
 
-const renderNode = (template: Json, scope: Scope, budget: Budget): Json | undefined => {
-  if (typeof template === 'string')
-    return compileExpression(template, 'mask').render(scope, undefined, budget) ?? undefined
-  if (template === null) return undefined
-  if (Array.isArray(template))
-    return template.map(item => renderNode(item, scope, budget)).filter(item => item !== undefined)
-  if (typeof template !== 'object' || isExactNumber(template)) return template
-  const masked: JsonObject = {}
-  for (const [key, item] of Object.entries(template)) {
-    const value = renderNode(item, scope, budget)
-    if (value !== undefined) setOwn(masked, key, value)
+type Render = (scope: Scope, budget: Budget) => Json | undefined
+
+/** The masks of token types are the same object in every token of the type, so they are compiled once. */
+const compiled = new WeakMap<object, Render>()
+
+const compileMask = (template: Json): Render => {
+  if (typeof template === 'string') {
+    const expression = compileExpression(template, 'mask')
+    return (scope, budget) => expression.render(scope, undefined, budget) ?? undefined
   }
-  return masked
+  if (template === null) return () => undefined
+  if (typeof template !== 'object' || isExactNumber(template)) return () => template
+  let render = compiled.get(template)
+  if (render === undefined) {
+    render = Array.isArray(template) ? compileList(template) : compileObject(template)
+    compiled.set(template, render)
+  }
+  return render
+}
+
+const compileList = (template: readonly Json[]): Render => {
+  const items = template.map(compileMask)
+  return (scope, budget) => items.map(item => item(scope, budget)).filter(item => item !== undefined)
+}
+
+const compileObject = (template: JsonObject): Render => {
+  const entries = Object.entries(template).map(([key, item]) => ({ key, item: compileMask(item) }))
+  return (scope, budget) => {
+    const masked: JsonObject = {}
+    for (const { key, item } of entries) {
+      const value = item(scope, budget)
+      if (value !== undefined) setOwn(masked, key, value)
+    }
+    return masked
+  }
 }
 
 /** For data that the mask was not checked against: what cannot be rendered is not shown. */
-export const renderMaskOrNothing = (template: Json, data: Json): Json | undefined => {
+export const renderMaskOrNothing = (template: Json, data: Json, allowance?: Allowance): Json | undefined => {
   try {
-    return renderMask(template, data)
+    return renderMask(template, data, allowance)
   } catch (error) {
     if (error instanceof ExpressionError) return undefined
     throw error

@@ -3,7 +3,13 @@ import { parseContainers } from './containers.ts'
 import type { Issue } from './errors.ts'
 import { type Expiry, parseExpiry } from './expiry.ts'
 import { checkExpression } from './expression-check.ts'
-import { compileExpression, type Expression, ExpressionError } from './expressions/expression.ts'
+import {
+  Allowance,
+  budgetFor,
+  compileExpression,
+  type Expression,
+  ExpressionError,
+} from './expressions/expression.ts'
 import { renderFingerprint } from './fingerprint.ts'
 import type { Instant } from './instant.ts'
 import type { Json } from './json.ts'
@@ -56,6 +62,7 @@ export const readDefinition = (
   place: string,
   now: Instant,
   issues: Issue[],
+  allowance = new Allowance(),
 ): TokenDefinition | undefined => {
   const before = issues.length
   const type = tokenType(fields.type)
@@ -94,7 +101,7 @@ export const readDefinition = (
     ...(fields.deduplicate_token !== undefined && { deduplicate: fields.deduplicate_token }),
     ...(expiry && { expiry }),
   }
-  checkRenderings(definition, place, issues)
+  checkRenderings(definition, place, issues, allParts, allowance)
   return issues.length > before ? undefined : definition
 }
 
@@ -155,6 +162,7 @@ export const checkRenderings = (
   place: string,
   issues: Issue[],
   parts: readonly RenderedPart[] = allParts,
+  allowance = new Allowance(),
 ): void => {
   const data = token.data.expose('trying the expressions of a caller who knows the data')
   const attempt = (path: string, render: () => unknown): unknown => {
@@ -169,18 +177,22 @@ export const checkRenderings = (
   if (parts.includes('mask') && token.mask.from === 'caller') {
     const { template } = token.mask
     const path = field(place, 'mask')
-    attempt(path, () => renderMask(template, data))
-    if (disclosesCard(template, token.type, data)) issues.push({ path, message: tooMuchOfACard })
+    const faults = issues.length
+    attempt(path, () => renderMask(template, data, allowance))
+    if (disclosesCard(template, token.type, data, allowance)) issues.push({ path, message: tooMuchOfACard })
+    else if (allowance.isSpent && issues.length === faults) issues.push({ path, message: 'too much work' })
   }
   if (parts.includes('search_indexes'))
     searchIndexesInForce(token).forEach((text, index) => {
       const path = element(field(place, 'search_indexes'), index)
-      attempt(path, () => compileExpression(text, 'index').render({ data }))
+      attempt(path, () =>
+        compileExpression(text, 'index').render({ data }, undefined, budgetFor({ data }, allowance)),
+      )
     })
   if (parts.includes('fingerprint_expression') && token.fingerprintExpression !== undefined) {
     const path = field(place, 'fingerprint_expression')
     const faults = issues.length
-    const rendered = attempt(path, () => renderFingerprint(token))
+    const rendered = attempt(path, () => renderFingerprint(token, allowance))
     if (rendered === undefined && issues.length === faults)
       issues.push({ path, message: 'must not render null or an empty text' })
   }

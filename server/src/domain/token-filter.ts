@@ -1,7 +1,9 @@
+import type { Transform } from './application.ts'
 import { covers } from './containers.ts'
 import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
-import { normaliseMetadataValue } from './metadata.ts'
+import { getOwnText, normaliseMetadataValue } from './metadata.ts'
 import type { Token } from './token.ts'
+import { tokenTypes } from './token-types/registry.ts'
 
 /** What a list is narrowed to (C24): different parameters are AND, the values of one are OR. */
 export type TokenFilter = {
@@ -16,21 +18,36 @@ export type TokenFilter = {
 export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.fingerprint === undefined ? [] : [[fingerprintTerm(filter.fingerprint)]]),
   ...[...filter.metadata].map(([key, value]) => [metadataTerm(key, value)]),
-  ...(filter.container === undefined ? [] : [[containerTerm(filter.container)]]),
+  ...(filter.container === undefined || filter.container === '/' ? [] : [[containerTerm(filter.container)]]),
   ...(filter.types === undefined ? [] : [filter.types.map(typeTerm)]),
 ]
 
-/** An index only proposes; the opened token decides. */
-export const matchesFilter = (token: Token, filter: TokenFilter): boolean => {
+/** Groups that every token under one of these containers meets: one term each, or for the root every type. */
+export const visibleTerms = (roots: readonly string[]): Term[] =>
+  roots.includes('/') ? [...tokenTypes.keys()].map(typeTerm) : roots.map(containerTerm)
+
+/** An index only proposes; the opened token decides. Under `redact` a token has no fingerprint to be found by (C12). */
+export const matchesFilter = (token: Token, filter: TokenFilter, transform: Transform): boolean => {
   const { ids, types, container, fingerprint, metadata } = filter
   if (ids !== undefined && !ids.includes(token.id)) return false
   if (types !== undefined && !types.includes(token.type.name)) return false
   if (container !== undefined && !token.containers.some(own => covers(container, own))) return false
-  if (fingerprint !== undefined && token.fingerprint !== fingerprint) return false
+  if (fingerprint !== undefined && (transform === 'redact' || token.fingerprint !== fingerprint)) return false
   for (const [key, value] of metadata) {
-    const own =
-      token.metadata !== undefined && Object.hasOwn(token.metadata, key) ? token.metadata[key] : undefined
+    const own = getOwnText(token.metadata, key)
     if (own === undefined || normaliseMetadataValue(own) !== normaliseMetadataValue(value)) return false
   }
   return true
 }
+
+/** The same text for every spelling of the same filter: what a cursor is bound to (C25). */
+export const filterText = ({ ids, types, container, fingerprint, metadata }: TokenFilter): string =>
+  JSON.stringify([
+    ids && [...ids].sort(),
+    types && [...types].sort(),
+    container,
+    fingerprint,
+    [...metadata].map(([key, value]) => [key, normaliseMetadataValue(value)]).sort(byKey),
+  ])
+
+const byKey = ([a = '']: string[], [b = '']: string[]): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,3 +1,4 @@
+import { readCursorQuery } from '../contract/cursor-query.ts'
 import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import { readListQuery } from '../contract/list-query.ts'
 import { type QueryPair, readPageQuery } from '../contract/page-query.ts'
@@ -19,6 +20,8 @@ import { listApiKeys } from '../operations/list-api-keys.ts'
 import { listApplications } from '../operations/list-applications.ts'
 import { listPermissions } from '../operations/list-permissions.ts'
 import { listTokens } from '../operations/list-tokens.ts'
+import { listTokensByCursor } from '../operations/list-tokens-by-cursor.ts'
+import { searchTokens } from '../operations/search-tokens.ts'
 import { tokenize } from '../operations/tokenize.ts'
 import { updateApplication } from '../operations/update-application.ts'
 import { updateTenant } from '../operations/update-tenant.ts'
@@ -65,6 +68,9 @@ export const handlers: Handlers = {
   tokenize: ({ vault, caller, body }) => tokenize(vault, caller, body),
   createToken: ({ vault, caller, body }) => createToken(vault, caller, body),
   listTokens: async ({ vault, caller, query }) => listTokens(vault, caller, readListQuery(query)),
+  listTokensByCursor: async ({ vault, caller, query }) =>
+    listTokensByCursor(vault, caller, readCursorQuery(query)),
+  searchTokens: ({ vault, caller, body }) => searchTokens(vault, caller, body),
   getToken: ({ vault, caller, params }) => getToken(vault, caller, params.id),
   updateToken: ({ vault, caller, params, body }) => updateToken(vault, caller, params.id, body),
   deleteToken: ({ vault, caller, params }) => nothing(deleteToken(vault, caller, params.id)),

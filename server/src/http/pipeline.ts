@@ -68,6 +68,10 @@ export const admit = (
   return (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     request.traceId = traceId(request.headers[traceHeader])
     reply.header(traceHeader, request.traceId).header('cache-control', 'no-store')
+    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+      done(new VaultError('badRequest'))
+      return
+    }
     if (request.routeOptions.config.endpoint?.permission === 'open') {
       done()
       return
@@ -161,6 +165,7 @@ const send = (
   answer: Answer,
   headersOf: (body: JsonObject) => Record<string, string>,
 ): FastifyReply => {
+  endWhenDraining(reply)
   reply.code(endpoint.status)
   if (answer === undefined || endpoint.status === 204) return reply.send()
   if (answer instanceof ReadyText) return reply.headers(answer.headers).type(answer.type).send(answer.content)
@@ -168,12 +173,18 @@ const send = (
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
 }
 
+/** A connection whose request was in flight when the service stopped would be kept alive after its answer. */
+export const endWhenDraining = (reply: FastifyReply): void => {
+  if (!reply.server.server.listening) reply.header('connection', 'close')
+}
+
 const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
   if (endpoint.checkBody === undefined) return undefined
   const hasBytes = bytes instanceof Uint8Array && bytes.length > 0
   if (!hasBytes && endpoint.bodyIsOptional === true) return {}
   let body: Json = parseJson(hasBytes ? bytes : new Uint8Array(0))
-  if (endpoint.nullIsAbsentExcept !== undefined) body = dropNulls(body, endpoint.nullIsAbsentExcept)
+  if (endpoint.body !== undefined && endpoint.nullIsAbsentExcept !== undefined)
+    body = dropNulls(body, endpoint.body, endpoint.nullIsAbsentExcept)
   const issues: Issue[] = []
   const checked = endpoint.checkBody(body, '', issues)
   if (issues.length > 0) throw invalid(...issues)

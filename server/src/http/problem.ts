@@ -23,14 +23,15 @@ export const problem = (error: VaultError, trace: string): Problem => {
       status,
       detail: error.message,
       trace_id: trace,
-      ...(error.code === 'validation' && { errors: errorMap(error.issues) }),
+      ...(status === 400 && { errors: errorMap(error.issues, error.message) }),
     }),
   }
 }
 
-const errorMap = (issues: readonly Issue[]): Record<string, string[]> => {
+/** A request that never got as far as a body has one fault, of the whole. */
+const errorMap = (issues: readonly Issue[], whole: string): Record<string, string[]> => {
   const messages = new Map<string, string[]>()
-  for (const { path, message } of issues) {
+  for (const { path, message } of issues.length > 0 ? issues : [{ path: '', message: whole }]) {
     const place = path === '' ? '$' : path
     messages.set(place, [...(messages.get(place) ?? []), message])
   }

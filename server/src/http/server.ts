@@ -4,9 +4,9 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { limits } from '../domain/limits.ts'
-import { describeError } from '../domain/log.ts'
+import { describeError, type Log } from '../domain/log.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
-import { admit, answer, type PipelineOptions } from './pipeline.ts'
+import { admit, answer, endWhenDraining, type PipelineOptions } from './pipeline.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
 
@@ -14,7 +14,8 @@ import { traceId } from './trace-id.ts'
 export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptions }): FastifyInstance => {
   const { log, headerPrefix, tls } = options
   const app: FastifyInstance = fastify({
-    ...(tls && { https: tls }),
+    // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
+    ...(tls ? { https: { ...tls, requireHostHeader: false } } : { http: { requireHostHeader: false } }),
     bodyLimit: limits.bodyBytes,
     // A code point takes up to twelve characters when percent-encoded.
     routerOptions: { maxParamLength: limits.idCharactersMax * 12, querystringParser: () => ({}) },
@@ -40,6 +41,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     // A key can also stop to count while its request is under way, so every 401 passes here.
     if (status === 401)
       reply.header('www-authenticate', `ApiKey header="${headerPrefix.toUpperCase()}-API-KEY"`)
+    endWhenDraining(reply)
     return reply
       .code(status)
       .headers({ [`${headerPrefix}-trace-id`]: request.traceId, 'cache-control': 'no-store', ...headers })
@@ -53,20 +55,9 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
   app.addHook('onRequest', admit(options, allowedMethods))
-  app.addHook('onResponse', (request, reply, done) => {
-    // The route's pattern, never the URL: an id or a filter may be anything (C2).
-    log.debug(
-      {
-        trace_id: request.traceId,
-        method: request.method,
-        route: request.routeOptions.url,
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-      },
-      'answered',
-    )
-    done()
-  })
+  if (log.isDebug) logAnswers(app, log)
+  // Likewise an expectation other than 100-continue: without a listener Node answers a bare 417.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   // Never reached with a body: `admit` refuses what has no endpoint.
   app.setNotFoundHandler((_request, reply) => reply.code(404).send())
 
@@ -80,6 +71,23 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     })
   }
   return app
+}
+
+/** The route's pattern, never the URL: an id or a filter may be anything (C2). */
+const logAnswers = (app: FastifyInstance, log: Log): void => {
+  app.addHook('onResponse', (request, reply, done) => {
+    log.debug(
+      {
+        trace_id: request.traceId,
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'answered',
+    )
+    done()
+  })
 }
 
 const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({

@@ -13,8 +13,9 @@ export const upkeep = (vault: Vault, log: Log): Job[] => [
   {
     name: 'sweep-expired',
     run: async () => {
-      const { purged, unreadable } = await sweepExpired(vault)
+      const { purged, unreadable, locked } = await sweepExpired(vault)
       for (const error of unreadable) log.error(describeError(error), 'an expired token does not open')
+      if (locked !== undefined) throw locked
       return { purged }
     },
   },

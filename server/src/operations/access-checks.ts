@@ -2,6 +2,7 @@ import { coversEvery, isMoreRevealing, shownByWrite, transformFor } from '../dom
 import type { Transform } from '../domain/application.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { Permission } from '../domain/permissions.ts'
+import { steeredParts } from '../domain/steering.ts'
 import { isBlind, type Token } from '../domain/token.ts'
 import type { TokenPatch } from '../domain/token-patch.ts'
 import type { Caller } from './vault.ts'
@@ -60,6 +61,10 @@ export const requireGuardedFields = (caller: Caller, token: Token, patch: TokenP
       throw new VaultError('forbidden', {
         detail: `Changing ${guardedFields.join(', ')} needs reveal on the token.`,
       })
+  if (steeredParts(token, patch).length > 0)
+    throw new VaultError('forbidden', {
+      detail: 'An expression of the token mixes this with data that stays; changing it needs reveal.',
+    })
 }
 
 /** C13: a move never gives the one who moves a better look. */

@@ -8,17 +8,18 @@ export const authenticate = (
   vault: Vault,
   keyText: string,
 ): Caller | undefined | Promise<Caller | undefined> => {
-  if (!isApiKey(keyText)) return undefined
-  const hash = hashApiKey(vault.vaultKeys, keyText)
-  const name = hash.toString('base64')
-  const known = vault.callers.get(name)
-  if (known === undefined) return lookUp(vault, hash, name)
-  const { expiresAt } = known.apiKey
-  return expiresAt === null || expiresAt > vault.clock() ? known : lookUp(vault, hash, name)
+  // Known keys are found by their text, in memory only: hashing each one again would cost 4 µs per request.
+  const known = vault.callers.get(keyText)
+  if (known !== undefined && isLiving(known, vault)) return known
+  return isApiKey(keyText) ? lookUp(vault, keyText) : undefined
 }
 
-const lookUp = async (vault: Vault, hash: Buffer, name: string): Promise<Caller | undefined> => {
+const isLiving = ({ apiKey: { expiresAt } }: Caller, { clock }: Vault): boolean =>
+  expiresAt === null || expiresAt > clock()
+
+const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined> => {
   const { store, vaultKeys } = vault
+  const hash = hashApiKey(vaultKeys, keyText)
   const epoch = store.grantsEpoch()
   const key = await store.findApiKey(hash, vault.clock())
   if (key === undefined) return undefined
@@ -38,6 +39,6 @@ const lookUp = async (vault: Vault, hash: Buffer, name: string): Promise<Caller 
     apiKey: { hash, expiresAt: key.expiresAt },
     commit: set => commitSet(store, set),
   }
-  vault.callers.set(name, caller, epoch)
+  vault.callers.set(keyText, caller, epoch)
   return caller
 }

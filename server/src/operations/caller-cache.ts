@@ -1,8 +1,8 @@
-/** Remembers callers by the hash of their key, and forgets all of them when any grant has changed. */
+/** Remembers callers by their key, in memory only, and forgets all of them when any grant has changed. */
 export type CallerCache<T> = {
-  get(keyName: string): T | undefined
+  get(keyText: string): T | undefined
   /** `asOf` is the epoch before the caller was read: one that was read across a change is not remembered. */
-  set(keyName: string, caller: T, asOf: number): void
+  set(keyText: string, caller: T, asOf: number): void
   clear(): void
 }
 
@@ -19,15 +19,15 @@ export const callerCache = <T>(epoch: () => number): CallerCache<T> => {
     callers.clear()
   }
   return {
-    get: keyName => {
+    get: keyText => {
       forgetIfChanged()
-      return callers.get(keyName)
+      return callers.get(keyText)
     },
-    set: (keyName, caller, asOf) => {
+    set: (keyText, caller, asOf) => {
       forgetIfChanged()
       if (asOf !== seen) return
       if (callers.size >= callersMax) callers.clear()
-      callers.set(keyName, caller)
+      callers.set(keyText, caller)
     },
     clear: () => callers.clear(),
   }

@@ -11,7 +11,8 @@ import { checkTokenId } from '../domain/token-id.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { matchHash, TokenWrites } from './token-writes.ts'
+import { toToken } from './token-rows.ts'
+import { matchOf, TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
@@ -53,6 +54,7 @@ const draft = async (
   const now = vault.clock()
   const created: CreatedToken[] = []
   const inThisRequest = new Map<string, Token>()
+  const someDeduplicated = definitions.some(({ deduplicate }) => isDeduplicated(caller, deduplicate))
   for (const [index, { id: _id, place: _place, ...definition }] of definitions.entries()) {
     const fingerprint = fingerprintFor(caller, definition)
     const token: Token = {
@@ -65,16 +67,19 @@ const draft = async (
       createdAt: now,
       ...(fingerprint !== undefined && { fingerprint }),
     }
-    const match = isDeduplicated(caller, definition.deduplicate) ? matchHash(caller, token) : undefined
+    const match = someDeduplicated ? matchOf(caller, token) : undefined
     if (match !== undefined) {
-      const name = match.toString('base64')
-      const existing = inThisRequest.get(name) ?? (await findMatch(vault, caller, match, token))
-      if (existing !== undefined) {
-        created.push({ token: existing, deduplicated: true })
-        continue
+      const name = Buffer.concat([match.term, match.tag]).toString('base64')
+      if (isDeduplicated(caller, definition.deduplicate)) {
+        const existing = (await findMatch(vault, caller, match, token)) ?? inThisRequest.get(name)
+        if (existing !== undefined) {
+          created.push({ token: existing, deduplicated: true })
+          continue
+        }
+        writes.claimMatch(match, token, await vault.store.matchHolder(caller.tenantNumber, match))
       }
-      inThisRequest.set(name, token)
-      writes.claimMatch(match, token, await vault.store.matchHolder(caller.tenantNumber, match))
+      // One that does not ask for deduplication is still what a later one of the request meets.
+      if (!inThisRequest.has(name)) inThisRequest.set(name, token)
     }
     writes.insert(token)
     created.push({ token, deduplicated: false })
@@ -104,7 +109,10 @@ const chooseId = ({ id, type, data, place }: TokenDefinition): string => {
 const idText = (value: Json): string =>
   typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)
 
-/** Aliases that met a taken id are drawn again, and at last replaced; any other taken id is the caller's conflict. */
+/**
+ * Makes room where it may: an expired token that the sweeper has not met yet gives its id back (C17), an alias
+ * that met a taken id is drawn again, and at last replaced (C16). Any other taken id is the caller's conflict.
+ */
 const replaceTakenIds = async (
   vault: Vault,
   caller: Caller,
@@ -112,15 +120,20 @@ const replaceTakenIds = async (
   ids: string[],
   drawAgain: boolean,
 ): Promise<void> => {
-  let replaced = false
+  let madeRoom = false
   for (const [index, definition] of definitions.entries()) {
+    if (definition.id === undefined) continue
     const id = ids[index] ?? ''
-    if (definition.id?.hasAlias !== true) continue
-    const isTaken =
-      ids.indexOf(id) !== index || (await vault.store.getToken(caller.tenantNumber, id)) !== undefined
-    if (!isTaken) continue
-    ids[index] = drawAgain ? chooseId(definition) : newUuid()
-    replaced = true
+    const holder = await vault.store.getToken(caller.tenantNumber, id)
+    if (holder?.expiresAt != null && holder.expiresAt <= vault.clock()) {
+      const writes = new TokenWrites(caller)
+      writes.remove(toToken(holder, [], caller.keys))
+      await vault.store.commit(writes.set)
+      madeRoom = true
+    } else if (definition.id.hasAlias && (holder !== undefined || ids.indexOf(id) !== index)) {
+      ids[index] = drawAgain ? chooseId(definition) : newUuid()
+      madeRoom = true
+    }
   }
-  if (!replaced) throw new VaultError('idTaken')
+  if (!madeRoom) throw new VaultError('idTaken')
 }

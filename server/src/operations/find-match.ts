@@ -1,16 +1,20 @@
 import { fingerprintExpressionInForce, isBlind, isExpired, type Token } from '../domain/token.ts'
+import type { Match } from '../store/write-set.ts'
 import { openTokens } from './load-token.ts'
 import type { Caller, Vault } from './vault.ts'
 
-/** The oldest living token that stands for the same value (C15). The index proposes, the opened row decides. */
+/**
+ * The oldest living token that stands for the same value (C15). The index proposes, the opened row decides.
+ * A new token may meet one that has the very id it asked for, so an update asks for others than itself.
+ */
 export const findMatch = async (
   vault: Vault,
   caller: Caller,
-  match: Uint8Array,
+  match: Match,
   token: Token,
 ): Promise<Token | undefined> => {
-  const row = await vault.store.oldestWithTerm(caller.tenantNumber, match, vault.clock())
-  if (row === undefined || row.id === token.id) return undefined
+  const row = await vault.store.oldestMatch(caller.tenantNumber, match, vault.clock())
+  if (row === undefined) return undefined
   const [found] = await openTokens(vault, caller, [row])
   return found !== undefined && isSame(found, token) && !isExpired(found, vault.clock()) ? found : undefined
 }

@@ -12,10 +12,9 @@ export const getUsage = async (vault: Vault, caller: Caller): Promise<JsonObject
   await vault.activity.flush()
   const types = [...tokenTypes.keys()]
   const month = activeCounter(monthOf(now))
-  const [{ grants }, counters, expired] = await Promise.all([
+  const [{ grants }, { counters, expired }] = await Promise.all([
     loadGrants(vault, caller.tenantNumber),
-    vault.store.readCounters(caller.tenantNumber, [...types.map(typeCounter), month]),
-    vault.store.countExpired(caller.tenantNumber, now),
+    vault.store.readCounts(caller.tenantNumber, [...types.map(typeCounter), month], now),
   ])
   const metrics: JsonObject = {}
   for (const type of types) {

@@ -2,14 +2,14 @@ import type { ListQuery } from '../contract/list-query.ts'
 import { grantedRoots } from '../domain/access.ts'
 import { containerTerm } from '../domain/index-terms.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { Token } from '../domain/token.ts'
-import { filterTerms, matchesFilter, type TokenFilter } from '../domain/token-filter.ts'
+import { matchesFilter, type TokenFilter } from '../domain/token-filter.ts'
 import { tokenTypes } from '../domain/token-types/registry.ts'
-import { viewToken } from '../domain/token-view.ts'
 import type { TokenQuery } from '../store/port.ts'
-import { readTransform } from './access-checks.ts'
 import { containerCounter, severalContainersCounter, typeCounter } from './counters.ts'
-import { openTokens } from './load-token.ts'
+import { findByIndex } from './find-by-index.ts'
+import { findByOpening } from './find-by-opening.ts'
+import { listQuery, mayMeetHiddenFingerprints } from './list-query.ts'
+import { type Matches, showTokens } from './show-tokens.ts'
 import { hashTerm } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
@@ -19,82 +19,59 @@ export const listTokens = async (
   caller: Caller,
   { filter, page, size }: ListQuery,
 ): Promise<JsonObject> => {
-  const now = vault.clock()
-  const roots = grantedRoots(caller.application, 'token:read')
-  const query = toQuery(caller, filter, roots, now)
-  const [rows, total] = await Promise.all([
-    vault.store.listTokens(query, { offset: (page - 1) * size, limit: size }),
-    countTokens(vault, caller, filter, roots, query),
-  ])
-  const data: Json[] = []
-  const shown: Token[] = []
-  for (const token of await openTokens(vault, caller, rows)) {
-    const transform = readTransform(caller, token.containers)
-    if (transform === undefined || !matchesFilter(token, filter)) continue
-    shown.push(token)
-    data.push(viewToken(token, transform, now))
-  }
-  vault.activity.note(caller.tenantNumber, shown, now)
-  return {
-    pagination: {
-      total_items: total,
-      page_number: page,
-      page_size: size,
-      total_pages: Math.ceil(total / size),
-    },
-    data,
-  }
+  const query = listQuery(caller, filter, vault.clock())
+  const matches: Matches = (token, transform) => matchesFilter(token, filter, transform)
+  const position = { offset: (page - 1) * size, limit: size }
+  const { rows, total } = await (mayMeetHiddenFingerprints(caller, filter)
+    ? findByOpening(vault, caller, query, matches, position)
+    : findByIndex(vault, query, position, countTokens(vault, caller, filter, query)))
+  return tokenPage(page, size, total, await showTokens(vault, caller, rows, matches))
 }
 
-/** Filters first, then what the caller may see; the root container alone covers everything and costs nothing extra. */
-const toQuery = (caller: Caller, filter: TokenFilter, roots: readonly string[], now: number): TokenQuery => {
-  const filters = filterTerms(filter)
-  const seesAll = roots.includes('/')
-  const groups =
-    seesAll && (filters.length > 0 || filter.ids !== undefined)
-      ? filters
-      : [...filters, roots.map(containerTerm)]
-  return {
-    tenant: caller.tenantNumber,
-    groups: groups.map(terms => terms.map(term => hashTerm(caller, term))),
-    ...(filter.ids && { ids: filter.ids }),
-    now,
-  }
-}
+/** §2.6, C24. */
+export const tokenPage = (page: number, size: number, total: number, data: Json[]): JsonObject => ({
+  pagination: {
+    total_items: total,
+    page_number: page,
+    page_size: size,
+    total_pages: Math.ceil(total / size),
+  },
+  data,
+})
 
 /** Kept counters where they can answer, the index otherwise; tokens are never counted row by row. */
 const countTokens = async (
   vault: Vault,
   caller: Caller,
   filter: TokenFilter,
-  roots: readonly string[],
   query: TokenQuery,
 ): Promise<number> => {
   const { store } = vault
+  const roots = grantedRoots(caller.application, 'token:read')
   const isNarrow =
     filter.ids !== undefined ||
-    filter.container !== undefined ||
+    (filter.container !== undefined && filter.container !== '/') ||
     filter.fingerprint !== undefined ||
     filter.metadata.size > 0
   if (isNarrow) return store.countTokens(query)
 
-  const expired = await store.countExpired(caller.tenantNumber, query.now)
-  if (roots.includes('/')) {
-    const types = filter.types ?? [...tokenTypes.keys()]
-    const counted = await sumCounters(vault, caller, types.map(typeCounter))
-    return types.reduce((total, type) => total - (expired.get(type) ?? 0), counted)
-  }
+  const types = filter.types ?? [...tokenTypes.keys()]
+  const seesAll = roots.includes('/')
+  const names = seesAll
+    ? types.map(typeCounter)
+    : roots.map(root => containerCounter(hashTerm(caller, containerTerm(root))))
+  const { counters, expired } = await store.readCounts(
+    caller.tenantNumber,
+    [...names, severalContainersCounter],
+    query.now,
+  )
+  const counterValue = (wanted: string): number => counters.find(({ name }) => name === wanted)?.value ?? 0
+  const counted = names.reduce((sum, name) => sum + counterValue(name), 0)
+  if (seesAll) return types.reduce((total, type) => total - (expired.get(type) ?? 0), counted)
   // Counters of several containers add up only while no token lies in two of them.
   const countersAdd =
     filter.types === undefined &&
     expired.size === 0 &&
-    (roots.length === 1 || (await sumCounters(vault, caller, [severalContainersCounter])) === 0)
-  if (!countersAdd) return store.countTokens(query)
-  const names = roots.map(root => containerCounter(hashTerm(caller, containerTerm(root))))
-  return sumCounters(vault, caller, names)
-}
-
-const sumCounters = async (vault: Vault, caller: Caller, names: readonly string[]): Promise<number> => {
-  const counters = await vault.store.readCounters(caller.tenantNumber, names)
-  return counters.reduce((sum, counter) => sum + counter.value, 0)
+    (roots.length === 1 || counterValue(severalContainersCounter) === 0)
+  return countersAdd ? counted : store.countTokens(query)
 }

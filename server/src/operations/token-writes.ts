@@ -1,10 +1,10 @@
-import { indexHash } from '../crypto/index-hash.ts'
+import { fingerprintHash, indexHash } from '../crypto/index-hash.ts'
 import type { TenantKeys } from '../crypto/keys.ts'
 import { ancestors } from '../domain/containers.ts'
-import { containerTerm, indexTerms, matchTerm, type Term } from '../domain/index-terms.ts'
+import { containerTerm, indexTerms, matchTag, type Term } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
-import type { TermRow } from '../store/rows.ts'
-import type { CounterMove, Effect, GuardedChange, WriteSet } from '../store/write-set.ts'
+import type { IndexedToken, IndexTerm } from '../store/rows.ts'
+import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../store/write-set.ts'
 import {
   activeCounter,
   containerCounter,
@@ -18,10 +18,18 @@ export const hashTerm = ({ keys }: Pick<Writer, 'keys'>, { field, value }: Term)
   indexHash(keys, field, value)
 
 /** What deduplication meets on; undefined for a token that takes no part in it. */
-export const matchHash = (writer: Pick<Writer, 'keys'>, token: Token): Buffer | undefined => {
-  const term = matchTerm(token)
-  return term && hashTerm(writer, term)
+export const matchOf = ({ keys }: Pick<Writer, 'keys'>, token: Token): Match | undefined => {
+  const tagText = matchTag(token)
+  if (token.fingerprint === undefined || tagText === undefined) return undefined
+  const { term, tag } = fingerprintHash(keys, token.fingerprint, tagText)
+  return tag === null ? undefined : { term, tag }
 }
+
+export const sameMatch = (a: Match | undefined, b: Match | undefined): boolean =>
+  a !== undefined &&
+  b !== undefined &&
+  Buffer.compare(a.term, b.term) === 0 &&
+  Buffer.compare(a.tag, b.tag) === 0
 
 /** Who writes: an operation for its caller, or the sweeper on behalf of a tenant. */
 export type Writer = { readonly tenantNumber: number; readonly keys: TenantKeys }
@@ -49,7 +57,7 @@ export class TokenWrites {
   insert(token: Token): void {
     const { tenantNumber, keys } = this.#writer
     this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
-    this.#effects.push({ kind: 'addTerms', rows: this.#termRows(token) })
+    this.#effects.push({ kind: 'addTerms', of: indexed(token), terms: this.#terms(token) })
     this.#putTransients(token, [])
     this.#count(token, 1)
     this.#counters.push({ name: typeCounter(token.type.name), by: 1, at: token.createdAt })
@@ -75,45 +83,42 @@ export class TokenWrites {
 
   remove(token: Token): void {
     this.#guarded.push({ kind: 'deleteToken', id: token.id, ifVersion: token.version })
-    this.#effects.push({ kind: 'removeTerms', rows: this.#termRows(token) })
+    this.#effects.push({ kind: 'removeTerms', of: indexed(token), terms: this.#terms(token) })
     this.#release(token)
     this.#count(token, -1)
     this.#counters.push({ name: typeCounter(token.type.name), by: -1 })
   }
 
   /** Claims the match that the token stands for, from nobody or from a token that no longer does. */
-  claimMatch(match: Uint8Array, token: Token, insteadOf: string | undefined): void {
+  claimMatch(match: Match, token: Token, insteadOf: string | undefined): void {
     this.#guarded.push({ kind: 'claimMatch', match, tokenId: token.id, insteadOf: insteadOf ?? null })
   }
 
   #moveTerms(before: Token, after: Token): void {
-    const old = this.#termRows(before)
-    const next = this.#termRows(after)
+    const old = this.#terms(before)
+    const next = this.#terms(after)
     // Each entry carries the expiry, so a new expiry writes all of them again.
     const expiryMoved = before.expiry?.at !== after.expiry?.at
-    const added = expiryMoved ? next : without(next, old)
-    const removed = without(old, next)
-    if (removed.length > 0) this.#effects.push({ kind: 'removeTerms', rows: removed })
-    if (added.length > 0) this.#effects.push({ kind: 'addTerms', rows: added })
-    const oldMatch = matchHash(this.#writer, before)
-    const newMatch = matchHash(this.#writer, after)
-    if (oldMatch !== undefined && (newMatch === undefined || !oldMatch.equals(newMatch)))
-      this.#release(before)
+    const added = expiryMoved ? next : without(next, old, taggedName)
+    const removed = without(old, next, termName)
+    if (removed.length > 0) this.#effects.push({ kind: 'removeTerms', of: indexed(before), terms: removed })
+    if (added.length > 0) this.#effects.push({ kind: 'addTerms', of: indexed(after), terms: added })
+    if (!sameMatch(matchOf(this.#writer, before), matchOf(this.#writer, after))) this.#release(before)
   }
 
   #release(token: Token): void {
-    const match = matchHash(this.#writer, token)
+    const match = matchOf(this.#writer, token)
     if (match !== undefined) this.#effects.push({ kind: 'releaseMatch', match, tokenId: token.id })
   }
 
-  #termRows(token: Token): TermRow[] {
-    return indexTerms(token).map(term => ({
-      tenant: this.#writer.tenantNumber,
+  #terms(token: Token): IndexTerm[] {
+    const terms: IndexTerm[] = indexTerms(token).map(term => ({
       term: hashTerm(this.#writer, term),
-      createdAt: token.createdAt,
-      tokenId: token.id,
-      expiresAt: token.expiry?.at ?? null,
+      tag: null,
     }))
+    if (token.fingerprint !== undefined)
+      terms.push(fingerprintHash(this.#writer.keys, token.fingerprint, matchTag(token)))
+    return terms
   }
 
   #putTransients(token: Token, before: readonly Token['transients'][number][]): void {
@@ -143,7 +148,21 @@ export class TokenWrites {
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item, index) => item === b[index])
 
-const without = (rows: readonly TermRow[], others: readonly TermRow[]): TermRow[] => {
-  const known = new Set(others.map(({ term }) => Buffer.from(term).toString('base64')))
-  return rows.filter(({ term }) => !known.has(Buffer.from(term).toString('base64')))
+const indexed = ({ id, createdAt, expiry }: Token): IndexedToken => ({
+  tokenId: id,
+  createdAt,
+  expiresAt: expiry?.at ?? null,
+})
+
+const without = (
+  terms: readonly IndexTerm[],
+  others: readonly IndexTerm[],
+  nameOf: (term: IndexTerm) => string,
+): IndexTerm[] => {
+  const known = new Set(others.map(nameOf))
+  return terms.filter(term => !known.has(nameOf(term)))
 }
+
+const termName = ({ term }: IndexTerm): string => Buffer.from(term).toString('base64')
+const taggedName = (entry: IndexTerm): string =>
+  `${termName(entry)}:${entry.tag === null ? '' : Buffer.from(entry.tag).toString('base64')}`

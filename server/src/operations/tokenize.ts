@@ -2,6 +2,7 @@ import { compileCheck } from '../contract/check.ts'
 import { dropNulls } from '../contract/null-fields.ts'
 import { CreateToken } from '../contract/token-schemas.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
+import { Allowance } from '../domain/expressions/expression.ts'
 import type { Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import { readDefinition, type TokenDefinition } from '../domain/token-definition.ts'
@@ -18,8 +19,9 @@ export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Pro
   const now = vault.clock()
   const issues: Issue[] = []
   const definitions: TokenDefinition[] = []
+  const allowance = new Allowance()
   for (const item of found) {
-    const definition = toDefinition(item, now, issues)
+    const definition = toDefinition(item, now, issues, allowance)
     if (definition !== undefined) definitions.push(definition)
     if (issues.length >= limits.errorsPerAnswer) break
   }
@@ -33,9 +35,14 @@ export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Pro
   )
 }
 
-const toDefinition = (item: Tokenizable, now: number, issues: Issue[]): TokenDefinition | undefined => {
+const toDefinition = (
+  item: Tokenizable,
+  now: number,
+  issues: Issue[],
+  allowance: Allowance,
+): TokenDefinition | undefined => {
   if (item.kind === 'value')
-    return readDefinition({ type: 'token', data: item.data }, item.place, now, issues)
-  const body = checkDefinition(dropNulls(item.body, ['data']), item.place, issues)
-  return body && readDefinition(body, item.place, now, issues)
+    return readDefinition({ type: 'token', data: item.data }, item.place, now, issues, allowance)
+  const body = checkDefinition(dropNulls(item.body, CreateToken, ['data']), item.place, issues)
+  return body && readDefinition(body, item.place, now, issues, allowance)
 }

@@ -2,6 +2,7 @@ import { disclosesCard, disclosesProbe } from '../domain/card-disclosure.ts'
 import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { steeredParts } from '../domain/steering.ts'
 import type { Blindness, Token } from '../domain/token.ts'
 import { checkRenderings, tooMuchOfACard } from '../domain/token-definition.ts'
 import { checkPatch, patchToken, type TokenPatch, touchedParts } from '../domain/token-patch.ts'
@@ -16,7 +17,7 @@ import {
 import { findMatch } from './find-match.ts'
 import { loadToken } from './load-token.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { matchHash, TokenWrites } from './token-writes.ts'
+import { matchOf, sameMatch, TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 import { viewMatch, viewWritten } from './view-write.ts'
 
@@ -79,7 +80,7 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
   return {
     ...rest,
     ...(fingerprint !== undefined && { fingerprint }),
-    blind: blindness(merged, patch, knowsData),
+    blind: blindness(before, merged, patch, knowsData),
     version: before.version + 1,
     modifiedBy: caller.application.id,
     modifiedAt: now,
@@ -87,14 +88,16 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
 }
 
 /**
- * C13: a mask or fingerprint expression set by a caller who cannot read the token is blind until someone
- * with reveal sets it. Such a caller gets no error that depends on the data, so a mask that would show too
- * much of the card is kept but renders nothing.
+ * C13: a mask or fingerprint expression set or steered by a caller who cannot read the token is blind until
+ * someone with reveal sets it. Such a caller gets no error that depends on the data, so a mask that would
+ * show too much of the card is kept but renders nothing.
  */
-const blindness = (merged: Token, patch: TokenPatch, knowsData: boolean): Blindness => {
-  const { mask, fingerprint } = merged.blind
-  const maskIsBlind = patch.mask === undefined ? mask === true : !knowsData
-  const fingerprintIsBlind = patch.fingerprint_expression === undefined ? fingerprint === true : !knowsData
+const blindness = (before: Token, merged: Token, patch: TokenPatch, knowsData: boolean): Blindness => {
+  const steered = knowsData ? [] : steeredParts(before, patch)
+  const isBlindNow = (part: 'mask' | 'fingerprint_expression', wasBlind: boolean): boolean =>
+    patch[part] === undefined ? wasBlind || steered.includes(part) : !knowsData
+  const maskIsBlind = isBlindNow('mask', before.blind.mask === true)
+  const fingerprintIsBlind = isBlindNow('fingerprint_expression', before.blind.fingerprint === true)
   const withheld =
     merged.mask.from === 'caller' &&
     (maskIsBlind || !knowsData) &&
@@ -116,12 +119,12 @@ const matchToMake = async (
   writes: TokenWrites,
 ): Promise<Token | undefined> => {
   if (!isDeduplicated(caller, after.deduplicate)) return undefined
-  const match = matchHash(caller, after)
+  const match = matchOf(caller, after)
   if (match === undefined) return undefined
-  const isNew = matchHash(caller, before)?.equals(match) !== true
+  const isNew = !sameMatch(matchOf(caller, before), match)
   if (!isNew && patch.deduplicate_token === undefined) return undefined
   const other = await findMatch(vault, caller, match, after)
-  if (other !== undefined) return other
+  if (other !== undefined && other.id !== after.id) return other
   const holder = await vault.store.matchHolder(caller.tenantNumber, match)
   if (holder !== after.id) writes.claimMatch(match, after, holder)
   return undefined

@@ -9,7 +9,7 @@ import type {
   TokenRow,
   TransientRow,
 } from './rows.ts'
-import type { Outcome, WriteSet } from './write-set.ts'
+import type { Match, Outcome, WriteSet } from './write-set.ts'
 
 /**
  * Durability, as promises. Storage is untrusted: it gets sealed bytes and keyed hashes, and nothing that it
@@ -25,12 +25,21 @@ export type Store = {
   listTokens(query: TokenQuery, page: { offset: number; limit: number }): Promise<TokenRow[]>
   /** How many tokens the query has, counted on indexes alone. */
   countTokens(query: TokenQuery): Promise<number>
-  /** The oldest living token that has the term: the one that deduplication returns. */
-  oldestWithTerm(tenant: number, term: Uint8Array, now: number): Promise<TokenRow | undefined>
+  /** How many tokens have each term, in the order asked; counting stops at `limit`, and expired ones count too. */
+  estimateTerms(tenant: number, terms: readonly Uint8Array[], limit: number): Promise<number[]>
+  /** The oldest living token that has the term with this tag: the one that deduplication returns. */
+  oldestMatch(tenant: number, match: Match, now: number): Promise<TokenRow | undefined>
   /** Which token holds the claim on a match, living or not. */
-  matchHolder(tenant: number, match: Uint8Array): Promise<string | undefined>
-  /** Tokens that have expired but are not purged yet, by type; they are still in the counters. */
-  countExpired(tenant: number, now: number): Promise<ReadonlyMap<string, number>>
+  matchHolder(tenant: number, match: Match): Promise<string | undefined>
+  /**
+   * Counters, with the tokens that have expired but are not purged yet, by type, which are still in them. Both
+   * are of one moment: a purge between them would be subtracted twice.
+   */
+  readCounts(
+    tenant: number,
+    names: readonly string[],
+    now: number,
+  ): Promise<{ counters: Counter[]; expired: ReadonlyMap<string, number> }>
   /** When the newest token of all tenants was created, as far as kept counters tell. */
   newestTokenAt(): Promise<number | undefined>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>
@@ -73,15 +82,35 @@ export type Store = {
 }
 
 /**
- * Every group must be met (AND) by one of its terms (OR). `ids` narrows further. Groups come with the most
- * telling first; the engine starts from it.
+ * Which tokens of the tenant, as far as indexes tell: those that hold to the branch, or to one of `anyOf`.
+ * Expired ones are never among them.
  */
 export type TokenQuery = {
   readonly tenant: number
+  readonly now: number
+  /** Only what comes behind this place; costs the same at any depth. */
+  readonly after?: ListPosition
+} & (TokenBranch | { readonly anyOf: readonly TokenBranch[] })
+
+/**
+ * Conditions that hold together. Every group must be met (AND) by one of its terms (OR). `ids` narrows further;
+ * without it there is at least one group. Groups come with the most telling first; the engine starts from it.
+ */
+export type TokenBranch = {
   readonly groups: readonly (readonly Uint8Array[])[]
   readonly ids?: readonly string[]
-  readonly now: number
+  /** Terms that the token must not have. */
+  readonly without?: readonly Uint8Array[]
+  readonly withoutIds?: readonly string[]
+  readonly createdAt?: TimeSpan
+  readonly notCreatedAt?: readonly TimeSpan[]
 }
+
+/** From `from` on and before `until`; an end that is absent is open. */
+export type TimeSpan = { readonly from?: number; readonly until?: number }
+
+/** The place of a token in a list. */
+export type ListPosition = { readonly createdAt: number; readonly id: string }
 
 /** Storage does not answer or cannot write; nothing half-done was left behind. */
 export class StoreUnavailableError extends Error {

@@ -28,13 +28,18 @@ export type TransientRow = {
   readonly sealed: Uint8Array
 }
 
-/** One entry of the index: this token has this term. Carries what lists need, so that they read the index alone. */
-export type TermRow = {
-  readonly tenant: number
-  readonly term: Uint8Array
-  readonly createdAt: number
+/** What each index entry of a token carries, so that lists read the index alone. */
+export type IndexedToken = {
   readonly tokenId: string
+  readonly createdAt: number
   readonly expiresAt: number | null
+}
+
+/** Something that a token is found by, as a keyed hash. */
+export type IndexTerm = {
+  readonly term: Uint8Array
+  /** Tells apart tokens that share the term but not all that deduplication asks for; null on other terms. */
+  readonly tag: Uint8Array | null
 }
 
 export type TenantRow = {

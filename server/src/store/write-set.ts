@@ -1,4 +1,4 @@
-import type { ApiKeyRow, KeyRow, ResultRow, TermRow, TokenRow, TransientRow } from './rows.ts'
+import type { ApiKeyRow, IndexedToken, IndexTerm, KeyRow, ResultRow, TokenRow, TransientRow } from './rows.ts'
 
 /**
  * What one operation wants to change. A write set is applied whole or not at all, and only while every
@@ -11,6 +11,9 @@ export type WriteSet = {
   readonly counters: readonly CounterMove[]
 }
 
+/** What equal tokens share (C15): the term of their fingerprint, and a tag for expression and containers. */
+export type Match = { readonly term: Uint8Array; readonly tag: Uint8Array }
+
 /** Each carries a condition: an insert wants its key free, `ifVersion` and `insteadOf` want the row unchanged. */
 export type GuardedChange =
   | { readonly kind: 'insertToken'; readonly row: TokenRow }
@@ -18,7 +21,7 @@ export type GuardedChange =
   | { readonly kind: 'deleteToken'; readonly id: string; readonly ifVersion: number }
   | {
       readonly kind: 'claimMatch'
-      readonly match: Uint8Array
+      readonly match: Match
       readonly tokenId: string
       readonly insteadOf: string | null
     }
@@ -30,9 +33,9 @@ export type GuardedChange =
 
 /** What follows when every condition held. */
 export type Effect =
-  | { readonly kind: 'releaseMatch'; readonly match: Uint8Array; readonly tokenId: string }
-  | { readonly kind: 'addTerms'; readonly rows: readonly TermRow[] }
-  | { readonly kind: 'removeTerms'; readonly rows: readonly TermRow[] }
+  | { readonly kind: 'releaseMatch'; readonly match: Match; readonly tokenId: string }
+  | { readonly kind: 'addTerms'; readonly of: IndexedToken; readonly terms: readonly IndexTerm[] }
+  | { readonly kind: 'removeTerms'; readonly of: IndexedToken; readonly terms: readonly IndexTerm[] }
   | { readonly kind: 'putTransient'; readonly row: TransientRow }
   | { readonly kind: 'dropTransient'; readonly tokenId: string; readonly field: string }
   /** Marks tokens as active in the month and raises its counter by those that were not. */

@@ -11,7 +11,7 @@ export const secondNode = async (
     store: await vault.engine.open(vault.folder.path),
     keyProvider: fileKeyProvider(join(vault.folder.path, 'master.key')),
     clock: () => vault.now,
-    log: { error: () => {}, info: () => {}, debug: () => {} },
+    log: { isDebug: false, error: () => {}, info: () => {}, debug: () => {} },
     settings: {
       headerPrefix: 'svc',
       idempotencyStrict: false,

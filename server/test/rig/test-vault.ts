@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import type { Rule } from '../../src/domain/application.ts'
+import type { Rule, TenantSettings } from '../../src/domain/application.ts'
 import type { ApplicationType, Permission } from '../../src/domain/permissions.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
+import { openTenant, sealTenant } from '../../src/operations/grants.ts'
+import type { Vault } from '../../src/operations/vault.ts'
 import { buildService, type Service, type ServiceSettings } from '../../src/service.ts'
 import type { Store } from '../../src/store/port.ts'
+import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
 import { type Engine, engines } from './engines.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -14,6 +17,18 @@ export type TestApplication = {
   readonly type?: ApplicationType
   readonly permissions?: readonly Permission[]
   readonly rules?: readonly Rule[]
+}
+
+/** Everything that can be done to tokens, and seen of them. */
+export const owner: TestApplication = {
+  rules: [
+    {
+      priority: 1,
+      container: '/',
+      transform: 'reveal',
+      permissions: ['token:create', 'token:read', 'token:update', 'token:delete', 'token:search'],
+    },
+  ],
 }
 
 /** The three applications of `strongroom dev` (C34). */
@@ -31,15 +46,6 @@ export const devApplications = {
   },
 } as const satisfies Record<string, TestApplication>
 
-export type TestReply = {
-  readonly status: number
-  readonly headers: Headers
-  readonly text: string
-  /** The body as JSON; undefined where it is empty. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find
-  readonly body: any
-}
-
 export type Send = {
   readonly key?: string
   readonly body?: unknown
@@ -53,18 +59,17 @@ export type Send = {
 export class TestVault {
   readonly folder: { path: string; remove: () => void }
   readonly engine: Engine
+  readonly settings: Partial<ServiceSettings>
   readonly log: string[] = []
   now: number
   store!: Store
   service!: Service
   baseUrl = ''
 
-  readonly settings: Partial<ServiceSettings>
-
   private constructor(engine: Engine, now: number, settings: Partial<ServiceSettings>) {
-    this.settings = settings
     this.engine = engine
     this.now = now
+    this.settings = settings
     this.folder = temporaryFolder()
   }
 
@@ -73,11 +78,8 @@ export class TestVault {
   ): Promise<TestVault> {
     const engine = options.engine ?? engines[0]
     assert.ok(engine)
-    const vault = new TestVault(
-      engine,
-      options.now ?? Date.parse('2026-03-01T12:00:00Z'),
-      options.settings ?? {},
-    )
+    const now = options.now ?? Date.parse('2026-03-01T12:00:00Z')
+    const vault = new TestVault(engine, now, options.settings ?? {})
     createMasterKeyFile(join(vault.folder.path, 'master.key'))
     await vault.#open()
     return vault
@@ -92,7 +94,7 @@ export class TestVault {
       store: this.store,
       keyProvider: fileKeyProvider(join(this.folder.path, 'master.key')),
       clock: () => this.now,
-      log: { error: note('error'), info: note('info'), debug: note('debug') },
+      log: { isDebug: true, error: note('error'), info: note('info'), debug: note('debug') },
       settings: {
         headerPrefix: 'svc',
         idempotencyStrict: false,
@@ -119,10 +121,11 @@ export class TestVault {
   /** A new tenant with these applications; returns one API key per name. */
   async tenant<Name extends string>(
     applications: Record<Name, TestApplication>,
+    settings: Partial<TenantSettings> = {},
   ): Promise<{ tenantId: string; keys: Record<Name, string> }> {
     let made: { tenantId: string; keys: Record<Name, string> } | undefined
     await createTenant(
-      this.service.vault,
+      bornWith(this.service.vault, settings),
       {
         name: 'Test',
         applications: Object.entries<TestApplication>(applications).map(([key, application]) => ({
@@ -141,6 +144,13 @@ export class TestVault {
     return made
   }
 
+  /** The number that stands for the tenant inside storage. */
+  async tenantNumber(tenantId: string): Promise<number> {
+    const row = (await this.store.listTenants()).find(({ id }) => id === tenantId)
+    assert.ok(row)
+    return row.tenant
+  }
+
   async send(method: string, path: string, { key, body, raw, type, headers }: Send = {}): Promise<TestReply> {
     const hasBody = body !== undefined || raw !== undefined
     const reply = await fetch(this.baseUrl + path, {
@@ -154,16 +164,17 @@ export class TestVault {
       },
       ...(hasBody && { body: raw ?? JSON.stringify(body) }),
     })
-    const text = await reply.text()
-    return {
-      status: reply.status,
-      headers: reply.headers,
-      text,
-      body:
-        text === '' || !reply.headers.get('content-type')?.includes('json') ? undefined : JSON.parse(text),
-    }
+    const answer = makeReply(reply.status, reply.headers, await reply.text())
+    assertAnswerRules(answer, method)
+    return answer
   }
 
+  /** Creates a token that the test takes for granted. */
+  async create(key: string, body: unknown): Promise<TestReply['body']> {
+    const reply = await this.post('/tokens', key, body)
+    assert.equal(reply.status, 201, reply.text)
+    return reply.body
+  }
   get(path: string, key: string): Promise<TestReply> {
     return this.send('GET', path, { key })
   }
@@ -177,6 +188,23 @@ export class TestVault {
     return this.send('DELETE', path, { key })
   }
 }
+
+/** The vault, but the next tenant gets these settings in place of the ones that new tenants have (C31). */
+const bornWith = (vault: Vault, settings: Partial<TenantSettings>): Vault => ({
+  ...vault,
+  store: {
+    ...vault.store,
+    createTenant: wish => {
+      const row = { tenant: 0, revision: 1, ...wish }
+      const tenant = openTenant(vault.vaultKeys, row)
+      const sealed = sealTenant(vault.vaultKeys, {
+        ...tenant,
+        settings: { ...tenant.settings, ...settings },
+      })
+      return vault.store.createTenant({ ...wish, sealed })
+    },
+  },
+})
 
 /** Fails where any of the texts is in any of the places: plain, hex, base64 or JSON-escaped. */
 export const assertAbsent = (places: Record<string, string | Uint8Array>, texts: readonly string[]): void => {

@@ -14,14 +14,16 @@ export const stepsPerInputCharacter = 16
  */
 export class Budget {
   readonly #measureInput: () => number
+  readonly #allowance: Allowance | undefined
   #steps = 0
   #stepsAllowed: number = limits.expressionSteps
   #output = 0
   #outputAllowed: number = limits.expressionOutputCharacters
   #extended = false
 
-  constructor(measureInput: () => number) {
+  constructor(measureInput: () => number, allowance?: Allowance) {
     this.#measureInput = measureInput
+    this.#allowance = allowance
   }
 
   get stepsSpent(): number {
@@ -32,6 +34,7 @@ export class Budget {
   charge(units: number): void {
     if (this.#steps + units > this.#stepsAllowed) this.#extend()
     if (this.#steps + units > this.#stepsAllowed) throw tooMuchWork()
+    this.#allowance?.take(units)
     this.#steps += units
   }
 
@@ -48,6 +51,25 @@ export class Budget {
     const size = this.#measureInput()
     this.#stepsAllowed += size * stepsPerInputCharacter
     this.#outputAllowed += size
+  }
+}
+
+/**
+ * What all renderings of one request may spend together: a payload may hold a thousand tokens, and a mask of a
+ * card is rendered some sixty times when it is judged (C13). Without this one body of 160 kB kept the vault busy
+ * for more than a minute.
+ */
+export class Allowance {
+  #stepsLeft: number = limits.expressionStepsPerRequest
+
+  /** Once it is spent, what was rendered "or nothing" says nothing. */
+  get isSpent(): boolean {
+    return this.#stepsLeft < 0
+  }
+
+  take(units: number): void {
+    this.#stepsLeft -= units
+    if (this.isSpent) throw tooMuchWork()
   }
 }
 

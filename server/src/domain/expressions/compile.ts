@@ -9,8 +9,15 @@ import { pay, textOf } from './values.ts'
 
 export type Typed = { readonly value: Json; readonly type: JsonType }
 
-export type Compiled = {
+/** What one `{{ }}` reads, known without any data. */
+export type OutputShape = {
   readonly paths: readonly (readonly string[])[]
+  /** It renders the whole of what it reads, with nothing selected or computed. */
+  readonly isWhole: boolean
+}
+
+export type Compiled = {
+  readonly outputs: readonly OutputShape[]
   readonly hasAlias: boolean
   readonly isLiteral: boolean
   readonly evaluate: (run: Run) => Typed
@@ -21,16 +28,15 @@ export const compile = (text: string, use: Use): Compiled => {
   const parts = template.map(part => (typeof part === 'string' ? part : compileOutput(part, use)))
   const outputs = parts.filter(part => typeof part !== 'string')
   return {
-    paths: outputs.flatMap(({ paths }) => paths),
+    outputs,
     hasAlias: outputs.some(({ hasAlias }) => hasAlias),
     isLiteral: outputs.length === 0,
     evaluate: evaluatorOf(parts),
   }
 }
 
-type CompiledOutput = {
+type CompiledOutput = OutputShape & {
   readonly evaluate: (run: Run) => Typed
-  readonly paths: readonly (readonly string[])[]
   readonly hasAlias: boolean
 }
 
@@ -61,6 +67,7 @@ const compileOutput = (output: Output, use: Use): CompiledOutput => {
   const filters = output.filters.map(call => compileFilterCall(call, use))
   return {
     paths: staticPaths(output, filters),
+    isWhole: filters.every(({ name }) => name === 'stringify'),
     hasAlias: filters.some(({ isAlias }) => isAlias),
     evaluate: run => evaluateOutput(source, filters, run),
   }

@@ -1,7 +1,7 @@
 import type { Json, JsonType } from '../json.ts'
-import type { Budget } from './budget.ts'
-import { RecentlyUsed } from './cache.ts'
-import { compile } from './compile.ts'
+import { Allowance, type Budget } from './budget.ts'
+import { Memo } from './cache.ts'
+import { compile, type OutputShape } from './compile.ts'
 import { ExpressionError } from './expression-error.ts'
 import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
 
@@ -11,7 +11,7 @@ import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
  * callers write, a budget for every rendering; its texts and the data they meet may both be hostile.
  */
 export type { Budget, RandomBelow, Scope, Use }
-export { budgetFor, ExpressionError }
+export { Allowance, budgetFor, ExpressionError }
 
 export type Expression = {
   readonly text: string
@@ -20,6 +20,8 @@ export type Expression = {
    * language has no computed property names.
    */
   readonly paths: readonly (readonly string[])[]
+  /** The same by output, in their order. */
+  readonly outputs: readonly OutputShape[]
   /** It makes a new value each time it is rendered (C16). */
   readonly hasAlias: boolean
   /** It has no `{{ }}` and renders to its own text. */
@@ -30,16 +32,16 @@ export type Expression = {
    */
   render(scope: Scope, random?: RandomBelow, budget?: Budget): Json
   /** With the JSON type that a fingerprint counts: of the value, or of what a closing `stringify` was given (C14). */
-  renderTyped(scope: Scope): { value: Json; type: JsonType }
+  renderTyped(scope: Scope, budget?: Budget): { value: Json; type: JsonType }
 }
 
 const expressionsKeptPerUse = 2_000
 
-const caches: Readonly<Record<Use, RecentlyUsed<Expression>>> = {
-  mask: new RecentlyUsed(expressionsKeptPerUse),
-  fingerprint: new RecentlyUsed(expressionsKeptPerUse),
-  index: new RecentlyUsed(expressionsKeptPerUse),
-  id: new RecentlyUsed(expressionsKeptPerUse),
+const caches: Readonly<Record<Use, Memo<Expression>>> = {
+  mask: new Memo(expressionsKeptPerUse),
+  fingerprint: new Memo(expressionsKeptPerUse),
+  index: new Memo(expressionsKeptPerUse),
+  id: new Memo(expressionsKeptPerUse),
 }
 
 /** Throws ExpressionError, with the position, for everything that is wrong with the text itself. */
@@ -47,13 +49,14 @@ export const compileExpression = (text: string, use: Use): Expression =>
   caches[use].getOrMake(text, () => makeExpression(text, use))
 
 const makeExpression = (text: string, use: Use): Expression => {
-  const { paths, hasAlias, isLiteral, evaluate } = compile(text, use)
+  const { outputs, hasAlias, isLiteral, evaluate } = compile(text, use)
   return {
     text,
-    paths,
+    paths: outputs.flatMap(({ paths }) => paths),
+    outputs,
     hasAlias,
     isLiteral,
     render: (scope, random, budget = budgetFor(scope)) => evaluate({ scope, use, random, budget }).value,
-    renderTyped: scope => evaluate({ scope, use, random: undefined, budget: budgetFor(scope) }),
+    renderTyped: (scope, budget = budgetFor(scope)) => evaluate({ scope, use, random: undefined, budget }),
   }
 }

@@ -28,6 +28,9 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
     if (operand === undefined) return () => parameter.fallback?.value
     return located(name, operand.position, () => compileArgument(parameter, operand, use))
   })
+  // Almost every call is written with literals; they are read once, here.
+  const isConstant = call.arguments.every(({ kind }) => kind === 'literal')
+  const constants = isConstant ? compiled.map(read => read(compileTimeRun(use))) : undefined
   return {
     name,
     isAlias,
@@ -35,8 +38,11 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
     // Parameters that name properties are literal, so they need no data.
     names: filter.names?.(...compiled.map(read => read(compileTimeRun(use)))) ?? [],
     apply: (input, run) => {
-      const values = compiled.map(read => located(name, position, () => read(run)))
-      return located(name, position, () => filter.apply(input, run, ...values))
+      try {
+        return filter.apply(input, run, ...(constants ?? compiled.map(read => read(run))))
+      } catch (error) {
+        throw locate(error, name, position)
+      }
     },
   }
 }
@@ -76,7 +82,11 @@ const located = <T>(name: string, position: number, work: () => T): T => {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof ExpressionError) || error.position !== undefined) throw error
-    throw new ExpressionError(`${name}: ${error.problem}`, position)
+    throw locate(error, name, position)
   }
 }
+
+const locate = (error: unknown, name: string, position: number): unknown =>
+  error instanceof ExpressionError && error.position === undefined
+    ? new ExpressionError(`${name}: ${error.problem}`, position)
+    : error

@@ -1,5 +1,5 @@
 import { type Json, stringify } from '../json.ts'
-import { Budget } from './budget.ts'
+import { type Allowance, Budget } from './budget.ts'
 
 /** What an expression is for. Masks hide short values whole, fingerprints see metadata, ids may use aliases. */
 export type Use = 'mask' | 'fingerprint' | 'index' | 'id'
@@ -18,5 +18,5 @@ export type Run = {
 }
 
 /** What one rendering may spend on this scope; several renderings may share it. */
-export const budgetFor = ({ data, metadata }: Scope): Budget =>
-  new Budget(() => stringify(data).length + stringify(metadata ?? null).length)
+export const budgetFor = ({ data, metadata }: Scope, allowance?: Allowance): Budget =>
+  new Budget(() => stringify(data).length + stringify(metadata ?? null).length, allowance)

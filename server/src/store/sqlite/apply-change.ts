@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { KeyRow, TermRow, TokenRow } from '../rows.ts'
+import type { TokenRow } from '../rows.ts'
 import type { Conflict, Effect, GuardedChange } from '../write-set.ts'
 import { counterMover } from './counter-mover.ts'
 import { type EffectAppliers, grantEffects } from './grant-effects.ts'
+import { slotFiller } from './slots.ts'
 
 type ChangeOf<C extends { kind: string }, K extends C['kind']> = Extract<C, { kind: K }>
 
@@ -36,29 +37,35 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     'DELETE FROM transients WHERE tenant = ? AND token_id = ? AND field = ?',
   )
   const insertMatch = database.prepare(
-    'INSERT INTO matches (tenant, match, token_id) VALUES (?,?,?) ON CONFLICT DO NOTHING',
+    'INSERT INTO matches (tenant, term, tag, token_id) VALUES (?,?,?,?) ON CONFLICT DO NOTHING',
   )
   const takeMatch = database.prepare(
-    'UPDATE matches SET token_id = ? WHERE tenant = ? AND match = ? AND token_id = ?',
+    'UPDATE matches SET token_id = ? WHERE tenant = ? AND term = ? AND tag = ? AND token_id = ?',
   )
-  const releaseMatch = database.prepare('DELETE FROM matches WHERE tenant = ? AND match = ? AND token_id = ?')
+  const releaseMatch = database.prepare(
+    'DELETE FROM matches WHERE tenant = ? AND term = ? AND tag = ? AND token_id = ?',
+  )
   const addTerm = database.prepare(
-    `INSERT INTO terms (tenant, term, created_at, token_id, expires_at) VALUES (?,?,?,?,?)
-     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at`,
+    `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag) VALUES (?,?,?,?,?,?)
+     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, tag = excluded.tag`,
   )
   const removeTerm = database.prepare(
     'DELETE FROM terms WHERE tenant = ? AND term = ? AND created_at = ? AND token_id = ?',
   )
   const insertTransient = database.prepare(
-    'INSERT INTO transients (tenant, token_id, field, expires_at, sealed) VALUES (?,?,?,?,?)',
+    'INSERT INTO transients (tenant, token_id, field, expires_at, slot) VALUES (?,?,?,?,?)',
+  )
+  const slotWith = slotFiller(database)
+  const findTenantKey = database.prepare(
+    'SELECT 1 FROM tenant_keys WHERE tenant = ? AND purpose = ? AND version = ?',
   )
   const insertTenantKey = database.prepare(
-    'INSERT INTO tenant_keys (tenant, purpose, version, wrapped) VALUES (?,?,?,?) ON CONFLICT DO NOTHING',
+    'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)',
   )
   const reviseTenant = database.prepare(
     'UPDATE tenants SET revision = revision + 1 WHERE tenant = ? AND revision = ?',
   )
-  const advanceEpoch = database.prepare('UPDATE grants_epoch SET epoch = epoch + 1')
+  const advanceEpoch = database.prepare('UPDATE grants_epoch SET epoch = epoch + 1 WHERE id = 1')
   const keepResult = database.prepare(
     `INSERT INTO results (tenant, hash, expires_at, sealed) VALUES (?,?,?,?)
      ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, sealed = excluded.sealed
@@ -88,8 +95,6 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       row.activeMonth,
       row.sealed,
     ] as const
-  const keyValues = (tenant: number, row: KeyRow) => [tenant, row.purpose, row.version, row.wrapped] as const
-  const termKey = (row: TermRow) => [row.tenant, row.term, row.createdAt, row.tokenId] as const
 
   const guards: Guards = {
     insertToken: (_tenant, { row }) => when(insertToken.run(...tokenValues(row)), 'tokenExists'),
@@ -116,11 +121,16 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     claimMatch: (tenant, { match, tokenId, insteadOf }) =>
       when(
         insteadOf === null
-          ? insertMatch.run(tenant, match, tokenId)
-          : takeMatch.run(tokenId, tenant, match, insteadOf),
+          ? insertMatch.run(tenant, match.term, match.tag, tokenId)
+          : takeMatch.run(tokenId, tenant, match.term, match.tag, insteadOf),
         'matchTaken',
       ),
-    insertTenantKey: (tenant, { row }) => when(insertTenantKey.run(...keyValues(tenant, row)), 'keyExists'),
+    insertTenantKey: (tenant, { row }) => {
+      // Looked up first: a slot that was filled for a row that exists would stay filled.
+      if (findTenantKey.get(tenant, row.purpose, row.version) !== undefined) return 'keyExists'
+      insertTenantKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
+      return undefined
+    },
     reviseTenant: (tenant, { ifRevision }) => {
       const conflict = when(reviseTenant.run(tenant, ifRevision), 'tenantRevised')
       if (conflict === undefined) advanceEpoch.run()
@@ -132,18 +142,17 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
 
   const effects: Effects = {
     releaseMatch: (tenant, { match, tokenId }) => {
-      releaseMatch.run(tenant, match, tokenId)
+      releaseMatch.run(tenant, match.term, match.tag, tokenId)
     },
-    addTerms: (_tenant, { rows }) => {
-      for (const row of rows) addTerm.run(...termKey(row), row.expiresAt)
+    addTerms: (tenant, { of: { tokenId, createdAt, expiresAt }, terms }) => {
+      for (const { term, tag } of terms) addTerm.run(tenant, term, createdAt, tokenId, expiresAt, tag)
     },
-    removeTerms: (_tenant, { rows }) => {
-      for (const row of rows) removeTerm.run(...termKey(row))
+    removeTerms: (tenant, { of: { tokenId, createdAt }, terms }) => {
+      for (const { term } of terms) removeTerm.run(tenant, term, createdAt, tokenId)
     },
     putTransient: (tenant, { row }) => {
-      // Deleted and appended, not updated in place: a longer value would move within the heap (see 0001-vault).
       dropTransient.run(tenant, row.tokenId, row.field)
-      insertTransient.run(tenant, row.tokenId, row.field, row.expiresAt, row.sealed)
+      insertTransient.run(tenant, row.tokenId, row.field, row.expiresAt, slotWith(row.sealed))
     },
     dropTransient: (tenant, { tokenId, field }) => {
       dropTransient.run(tenant, tokenId, field)

@@ -6,7 +6,7 @@ const tables: readonly { name: string; key: string }[] = [
   { name: 'tokens', key: 'rowid' },
   { name: 'results', key: 'rowid' },
   { name: 'terms', key: 'tenant, term, created_at, token_id' },
-  { name: 'matches', key: 'tenant, match' },
+  { name: 'matches', key: 'tenant, term, tag' },
   { name: 'counters', key: 'tenant, name' },
 ]
 

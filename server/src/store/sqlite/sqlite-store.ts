@@ -1,32 +1,48 @@
-import { DatabaseSync } from 'node:sqlite'
+import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { type Store, StoreUnavailableError } from '../port.ts'
+import type { Counter, TokenRow } from '../rows.ts'
 import * as columns from './columns.ts'
+import { CommitQueue } from './commit-queue.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
-import { purgeDeadTenants } from './purge-dead-tenants.ts'
-import { statementCache } from './statement-cache.ts'
-import { indexQuery } from './token-query.ts'
-import { SqliteWriter } from './writer.ts'
+import { openDatabase } from './open-database.ts'
+import { prepareRead, statementCache } from './statement-cache.ts'
+import { threadedWriting } from './threaded-writing.ts'
+import { countQuery, pageQuery } from './token-query.ts'
+import type { UpkeepWrites } from './upkeep-writes.ts'
+import { inlineWriting, type UpkeepName } from './writing-side.ts'
 
-/** The embedded engine: one file, one writer, durable at every commit. */
-export const openSqlite = ({ path }: { path: string }): Store => {
-  const database = new DatabaseSync(path, { timeout: 5_000 })
-  // secure_delete overwrites what is deleted (C11); temp_store keeps sorter spills off the disk.
-  database.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
-    PRAGMA secure_delete = ON;
-    PRAGMA temp_store = MEMORY;
-    PRAGMA cache_size = -65536;
-  `)
+/**
+ * The embedded engine: one file, durable at every commit. Reads happen here, at once; writes go to the one
+ * writing connection, by default on a thread of its own.
+ */
+export const openSqlite = ({
+  path,
+  lockWaitMs = 5_000,
+  writing = 'thread',
+}: {
+  path: string
+  lockWaitMs?: number
+  writing?: 'thread' | 'inline'
+}): Store => {
+  const database = openDatabase(path, lockWaitMs)
   migrate(database)
-
-  const writer = new SqliteWriter(database)
+  const side = (writing === 'thread' ? threadedWriting : inlineWriting)({ path, lockWaitMs })
+  const queue = new CommitQueue(sets => side.commit(sets))
   const prepared = statementCache(database)
-  const getToken = database.prepare(
-    `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`,
-  )
-  const findApiKey = database.prepare(
+  const tokenById = `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
+  const getToken = database.prepare(tokenById)
+  getToken.setReturnArrays(true)
+  /** For statements that yield whole tokens. */
+  const tokenStatement = (sql: string): { all(...values: SQLInputValue[]): TokenRow[] } => {
+    const statement = prepared(sql)
+    statement.setReturnArrays(true)
+    return {
+      all: (...values) => (statement.all(...values) as unknown as SQLOutputValue[][]).map(columns.tokenRow),
+    }
+  }
+  const findApiKey = prepareRead(
+    database,
     'SELECT * FROM api_keys WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)',
   )
 
@@ -39,89 +55,111 @@ export const openSqlite = ({ path }: { path: string }): Store => {
     }
   }
 
-  /** A write outside the request path that needs an answer from inside its transaction. */
-  const transaction = async <T>(work: () => T): Promise<T> => {
-    writer.drain()
+  /** A write beside the request path, after those that were asked for before it. */
+  const upkeep = async <N extends UpkeepName>(
+    name: N,
+    ...args: Parameters<UpkeepWrites[N]>
+  ): Promise<ReturnType<UpkeepWrites[N]>> => {
+    await queue.drain()
     try {
-      database.exec('BEGIN IMMEDIATE')
-      const result = work()
-      database.exec('COMMIT')
-      return result
+      return await side.upkeep(name, args)
     } catch (error) {
-      if (database.isTransaction) database.exec('ROLLBACK')
       throw new StoreUnavailableError('storage cannot be written', { cause: error })
     }
   }
+
+  const readCounters = (tenant: number, names: readonly string[]): Counter[] =>
+    prepared(`SELECT * FROM counters WHERE tenant = ? AND name IN (${names.map(() => '?').join(',')})`)
+      .all(tenant, ...names)
+      .map(columns.counter)
 
   const readVaultKeys = () =>
     prepared('SELECT * FROM vault_keys ORDER BY purpose, version').all().map(columns.keyRow)
 
   return {
-    commit: set => writer.commit(set),
+    commit: set => queue.add(set),
 
     getToken: (tenant, id) =>
       read(() => {
-        const row = getToken.get(tenant, id)
-        return row && columns.tokenRow(row)
+        try {
+          const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
+          return row && columns.tokenRow(row)
+        } catch (error) {
+          // An integer that no double holds: somebody else wrote it. Bigints, 1 µs dearer, can tell it.
+          if (!(error instanceof RangeError)) throw error
+          return tokenStatement(tokenById).all(tenant, id)[0]
+        }
       }),
 
     getTransients: (tenant, tokenIds) =>
       read(() =>
         prepared(
-          `SELECT * FROM transients WHERE tenant = ? AND token_id IN (${tokenIds.map(() => '?').join(',')})`,
+          `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
+           FROM transients t LEFT JOIN slots s ON s.slot = t.slot
+           WHERE t.tenant = ? AND t.token_id IN (${tokenIds.map(() => '?').join(',')})`,
         )
           .all(tenant, ...tokenIds)
           .map(columns.transientRow),
       ),
 
-    listTokens: (query, { offset, limit }) =>
+    listTokens: (query, page) =>
       read(() => {
-        const { sql, values } = indexQuery(query)
-        return prepared(
-          `SELECT ${columns.tokenColumns}
-           FROM (${sql} ORDER BY 1 DESC, 2 LIMIT ? OFFSET ?) page
-           CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = page.token_id
-           ORDER BY page.created_at DESC, page.token_id`,
-        )
-          .all(...values, limit, offset, query.tenant)
-          .map(columns.tokenRow)
+        const { sql, values } = pageQuery(query, page)
+        return tokenStatement(sql).all(...values)
       }),
 
     countTokens: query =>
       read(() => {
-        const { sql, values } = indexQuery(query)
-        return Number(prepared(`SELECT count(*) AS n FROM (${sql})`).get(...values)?.n)
+        const { sql, values } = countQuery(query)
+        return Number(prepared(sql).get(...values)?.n)
       }),
 
-    oldestWithTerm: (tenant, term, now) =>
+    estimateTerms: (tenant, terms, limit) =>
       read(() => {
-        const row = prepared(
+        const probe = prepared(
+          'SELECT count(*) AS n FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = ? LIMIT ?)',
+        )
+        return terms.map(term => Number(probe.get(tenant, term, limit)?.n))
+      }),
+
+    oldestMatch: (tenant, { term, tag }, now) =>
+      read(() => {
+        const [oldest] = tokenStatement(
           `SELECT ${columns.tokenColumns}
            FROM (SELECT token_id FROM terms
-                 WHERE tenant = ? AND term = ? AND (expires_at IS NULL OR expires_at > ?)
+                 WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
                  ORDER BY created_at, token_id LIMIT 1) oldest
            CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = oldest.token_id`,
-        ).get(tenant, term, now, tenant)
-        return row && columns.tokenRow(row)
+        ).all(tenant, term, tag, now, tenant)
+        return oldest
       }),
 
-    matchHolder: (tenant, match) =>
+    matchHolder: (tenant, { term, tag }) =>
       read(() => {
-        const row = prepared('SELECT token_id FROM matches WHERE tenant = ? AND match = ?').get(tenant, match)
+        const row = prepared('SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?').get(
+          tenant,
+          term,
+          tag,
+        )
         return row === undefined ? undefined : String(row.token_id)
       }),
 
-    countExpired: (tenant, now) =>
-      read(
-        () =>
-          new Map(
-            prepared(
-              'SELECT type, count(*) AS n FROM tokens WHERE expires_at <= ? AND tenant = ? GROUP BY type',
-            )
-              .all(now, tenant)
-              .map(row => [String(row.type), Number(row.n)]),
-          ),
-      ),
+    readCounts: (tenant, names, now) =>
+      read(() => {
+        // The writing connection commits at any time; one transaction sees one state.
+        database.exec('BEGIN')
+        try {
+          const expired = prepared(
+            'SELECT type, count(*) AS n FROM tokens WHERE expires_at <= ? AND tenant = ? GROUP BY type',
+          ).all(now, tenant)
+          return {
+            counters: readCounters(tenant, names),
+            expired: new Map(expired.map(row => [String(row.type), Number(row.n)])),
+          }
+        } finally {
+          database.exec('COMMIT')
+        }
+      }),
 
     newestTokenAt: () =>
       read(() => {
@@ -129,31 +167,16 @@ export const openSqlite = ({ path }: { path: string }): Store => {
         return typeof at === 'number' ? at : undefined
       }),
 
-    readCounters: (tenant, names) =>
-      read(() =>
-        prepared(`SELECT * FROM counters WHERE tenant = ? AND name IN (${names.map(() => '?').join(',')})`)
-          .all(tenant, ...names)
-          .map(columns.counter),
-      ),
+    readCounters: (tenant, names) => read(() => readCounters(tenant, names)),
 
     expiredTokens: (now, { offset, limit }) =>
       read(() =>
-        prepared(
+        tokenStatement(
           `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.expires_at <= ? ORDER BY k.expires_at LIMIT ? OFFSET ?`,
-        )
-          .all(now, limit, offset)
-          .map(columns.tokenRow),
+        ).all(now, limit, offset),
       ),
 
-    purgeTransients: (now, limit) =>
-      transaction(() =>
-        Number(
-          prepared(
-            `DELETE FROM transients WHERE rowid IN
-               (SELECT rowid FROM transients WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-          ).run(now, limit).changes,
-        ),
-      ),
+    purgeTransients: (now, limit) => upkeep('purgeTransients', now, limit),
 
     getResult: (tenant, hash, now) =>
       read(() => {
@@ -165,43 +188,10 @@ export const openSqlite = ({ path }: { path: string }): Store => {
         return row && columns.resultRow(row)
       }),
 
-    purgeResults: (now, limit) =>
-      transaction(() =>
-        Number(
-          prepared(
-            `DELETE FROM results WHERE rowid IN
-               (SELECT rowid FROM results WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-          ).run(now, limit).changes,
-        ),
-      ),
-
-    purgeDeadTenants: limit => transaction(() => purgeDeadTenants(prepared, limit)),
-
-    shred: () =>
-      read(() => {
-        // Deleted bytes are zero in the newest page images; truncating the log removes the older images.
-        prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
-      }),
-
-    createTenant: ({ id, sealed, keys, applications, apiKeys }) =>
-      transaction(() => {
-        const insertTenant = prepared('INSERT INTO tenants (tenant_id, revision, sealed) VALUES (?,1,?)')
-        const insertKey = prepared(
-          'INSERT INTO tenant_keys (tenant, purpose, version, wrapped) VALUES (?,?,?,?)',
-        )
-        const insertApplication = prepared(
-          'INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)',
-        )
-        const insertApiKey = prepared(
-          'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,?,?)',
-        )
-        const tenant = Number(insertTenant.run(id, sealed).lastInsertRowid)
-        for (const row of keys) insertKey.run(tenant, row.purpose, row.version, row.wrapped)
-        for (const row of applications) insertApplication.run(tenant, row.id, row.sealed)
-        for (const row of apiKeys)
-          insertApiKey.run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
-        return tenant
-      }),
+    purgeResults: (now, limit) => upkeep('purgeResults', now, limit),
+    purgeDeadTenants: limit => upkeep('purgeDeadTenants', limit),
+    shred: () => upkeep('shred'),
+    createTenant: tenant => upkeep('createTenant', tenant),
 
     getTenant: tenant =>
       read(() => {
@@ -214,7 +204,10 @@ export const openSqlite = ({ path }: { path: string }): Store => {
 
     tenantKeys: tenant =>
       read(() =>
-        prepared('SELECT * FROM tenant_keys WHERE tenant = ? ORDER BY purpose, version')
+        prepared(
+          `SELECT k.purpose, k.version, s.bytes AS wrapped FROM tenant_keys k LEFT JOIN slots s ON s.slot = k.slot
+           WHERE k.tenant = ? ORDER BY k.purpose, k.version`,
+        )
           .all(tenant)
           .map(columns.keyRow),
       ),
@@ -236,13 +229,7 @@ export const openSqlite = ({ path }: { path: string }): Store => {
     listApiKeys: tenant =>
       read(() => prepared('SELECT * FROM api_keys WHERE tenant = ?').all(tenant).map(columns.apiKeyRow)),
 
-    noteKeyUse: uses =>
-      transaction(() => {
-        const note = prepared(
-          'UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE hash = ?',
-        )
-        for (const { hash, at } of uses) note.run(at, hash)
-      }),
+    noteKeyUse: uses => upkeep('noteKeyUse', uses),
 
     grantsEpoch: grantsEpoch(database),
 
@@ -254,22 +241,17 @@ export const openSqlite = ({ path }: { path: string }): Store => {
 
     vaultKeys: () => read(readVaultKeys),
 
-    ensureVaultKeys: keys =>
-      transaction(() => {
-        if (readVaultKeys().length === 0) {
-          const insert = prepared('INSERT INTO vault_keys (purpose, version, wrapped) VALUES (?,?,?)')
-          for (const key of keys) insert.run(key.purpose, key.version, key.wrapped)
-        }
-        return readVaultKeys()
-      }),
+    ensureVaultKeys: keys => upkeep('ensureVaultKeys', keys),
 
     health: () =>
       read(() => {
-        prepared('SELECT 1').get()
+        // A constant would be answered without storage.
+        prepared('SELECT 1 FROM vault_keys').get()
       }),
 
     close: async () => {
-      writer.drain()
+      await queue.drain()
+      await side.close()
       database.close()
     },
   }

@@ -2,11 +2,18 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const statementsMax = 200
 
+/** A statement whose rows columns.ts reads. */
+export const prepareRead = (database: DatabaseSync, sql: string): StatementSync => {
+  const statement = database.prepare(sql)
+  statement.setReadBigInts(true)
+  return statement
+}
+
 /** Prepared statements for SQL whose shape depends on the request; the least recently used one goes first. */
 export const statementCache = (database: DatabaseSync): ((sql: string) => StatementSync) => {
   const statements = new Map<string, StatementSync>()
   return sql => {
-    const statement = statements.get(sql) ?? database.prepare(sql)
+    const statement = statements.get(sql) ?? prepareRead(database, sql)
     statements.delete(sql)
     statements.set(sql, statement)
     if (statements.size > statementsMax) {

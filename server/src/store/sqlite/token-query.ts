@@ -1,37 +1,113 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { TokenQuery } from '../port.ts'
+import type { ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
+import { tokenColumns } from './columns.ts'
 
-/** A query as SQL over the index alone: it yields (created_at, token_id), newest first, ties by id. */
-export type IndexQuery = { readonly sql: string; readonly values: readonly SQLInputValue[] }
+type Sql = { readonly sql: string; readonly values: readonly SQLInputValue[] }
 
-const marks = (count: number): string => Array(count).fill('?').join(',')
-
-export const indexQuery = ({ tenant, groups, ids, now }: TokenQuery): IndexQuery =>
-  ids === undefined ? fromFirstGroup({ tenant, groups, now }) : fromIds({ tenant, groups, ids, now })
-
-/**
- * Several terms of the first group are merged, not sorted: each arm comes in index order, and UNION drops
- * tokens that two arms share.
- */
-const fromFirstGroup = ({ tenant, groups, now }: TokenQuery): IndexQuery => {
-  const [first = [], ...others] = groups
-  const meets = others.map(group => meetsGroup(group.length)).join('')
-  const arm = `SELECT t.created_at, t.token_id FROM terms t
-    WHERE t.tenant = ? AND t.term = ? AND (t.expires_at IS NULL OR t.expires_at > ?)${meets}`
+/** Rows of tokens, newest first, ties by id; only those of the page are fetched. */
+export const pageQuery = (query: TokenQuery, { offset, limit }: { offset: number; limit: number }): Sql => {
+  const { sql, values } = indexQuery(query)
   return {
-    sql: first.map(() => arm).join(' UNION '),
-    values: first.flatMap(term => [tenant, term, now, ...others.flat()]),
+    sql: `SELECT ${tokenColumns}
+      FROM (${sql} ${inListOrder} LIMIT ? OFFSET ?) page
+      CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = page.token_id
+      ORDER BY page.created_at DESC, page.token_id`,
+    values: [...values, limit, offset, query.tenant],
   }
 }
 
-const fromIds = ({ tenant, groups, ids = [], now }: TokenQuery): IndexQuery => ({
-  sql: `SELECT t.created_at, t.token_id FROM tokens t
-    WHERE t.tenant = ? AND t.token_id IN (${marks(ids.length)}) AND (t.expires_at IS NULL OR t.expires_at > ?)${groups
-      .map(group => meetsGroup(group.length))
-      .join('')}`,
-  values: [tenant, ...ids, now, ...groups.flat()],
+/** The order makes SQLite merge the arms; without it, it would gather all matches to drop repetitions. */
+export const countQuery = (query: TokenQuery): Sql => {
+  const { sql, values } = indexQuery(query)
+  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} LIMIT -1)`, values }
+}
+
+const inListOrder = 'ORDER BY 1 DESC, 2'
+
+/**
+ * (created_at, token_id) of all that the query holds, read off the index alone: one SELECT per start, all
+ * merged. Each comes in the order of the index, and UNION drops the tokens that several of them find.
+ */
+const indexQuery = (query: TokenQuery): Sql => {
+  const branches = 'anyOf' in query ? query.anyOf : [query]
+  const arms = branches
+    .filter(({ groups }) => groups.every(group => group.length > 0))
+    .flatMap(branch => toArms(query, branch, branches.length === 1))
+  return arms.length === 0 ? nothing : join(' UNION ', arms)
+}
+
+const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE FALSE', values: [] }
+
+/**
+ * A first group of several terms takes an arm for each, or, next to other branches, one arm that is sorted:
+ * SQLite merges at most 500 arms.
+ */
+const toArms = (query: TokenQuery, branch: TokenBranch, isAlone: boolean): Sql[] => {
+  if (branch.ids !== undefined)
+    return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups)]
+  const [first = [], ...others] = branch.groups
+  const starts = isAlone ? first.map(term => [term]) : [first]
+  return starts.map(terms => arm('terms', [isIn('t.term', terms)], query, branch, others))
+}
+
+const arm = (
+  table: 'terms' | 'tokens',
+  start: readonly Sql[],
+  { tenant, now, after }: TokenQuery,
+  branch: TokenBranch,
+  groups: TokenBranch['groups'],
+): Sql => {
+  const { without = [], withoutIds = [], createdAt = {}, notCreatedAt = [] } = branch
+  const conditions: Sql[] = [
+    { sql: 't.tenant = ?', values: [tenant] },
+    ...start,
+    ...(after === undefined ? [isWithin(createdAt)] : [isWithin(upTo(createdAt, after)), isBehind(after)]),
+    { sql: '(t.expires_at IS NULL OR t.expires_at > ?)', values: [now] },
+    ...notCreatedAt.map(span => not(isWithin(span))),
+    ...(withoutIds.length === 0 ? [] : [not(isIn('t.token_id', withoutIds))]),
+    ...groups.map(hasOneOf),
+    ...(without.length === 0 ? [] : [not(hasOneOf(without))]),
+  ]
+  const where = join(' AND ', conditions)
+  return { sql: `SELECT t.created_at, t.token_id FROM ${table} t WHERE ${where.sql}`, values: where.values }
+}
+
+const join = (separator: string, parts: readonly Sql[]): Sql => ({
+  sql: parts.map(part => part.sql).join(separator),
+  values: parts.flatMap(part => part.values),
 })
 
-const meetsGroup = (terms: number): string =>
-  ` AND EXISTS (SELECT 1 FROM terms e WHERE e.tenant = t.tenant AND e.term IN (${marks(terms)})
-      AND e.created_at = t.created_at AND e.token_id = t.token_id)`
+const not = ({ sql, values }: Sql): Sql => ({ sql: `NOT (${sql})`, values })
+
+/** One value is compared, not listed: a list costs the order of the index, and with it a sort of all matches. */
+const isIn = (column: string, values: readonly SQLInputValue[]): Sql =>
+  values.length === 1
+    ? { sql: `${column} = ?`, values }
+    : { sql: `${column} IN (${values.map(() => '?').join(',')})`, values }
+
+const isWithin = ({ from, until }: TimeSpan): Sql =>
+  join(' AND ', [
+    ...(from === undefined ? [] : [{ sql: 't.created_at >= ?', values: [from] }]),
+    ...(until === undefined ? [] : [{ sql: 't.created_at < ?', values: [until] }]),
+    { sql: 'TRUE', values: [] },
+  ])
+
+/** One upper end, the lower of two: the index takes only one, and the other would be paid for at each depth. */
+const upTo = ({ until, ...rest }: TimeSpan, after: ListPosition): TimeSpan => ({
+  ...rest,
+  until: until === undefined ? after.createdAt + 1 : Math.min(until, after.createdAt + 1),
+})
+
+const isBehind = ({ createdAt, id }: ListPosition): Sql => ({
+  sql: '(t.created_at < ? OR t.token_id > ?)',
+  values: [createdAt, id],
+})
+
+const hasOneOf = (terms: readonly Uint8Array[]): Sql => {
+  const { sql, values } = isIn('e.term', terms)
+  return {
+    sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = t.tenant AND ${sql}
+      AND e.created_at = t.created_at AND e.token_id = t.token_id)`,
+    values,
+  }
+}

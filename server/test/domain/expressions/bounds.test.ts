@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stepsPerInputCharacter } from '../../../src/domain/expressions/budget.ts'
-import { RecentlyUsed } from '../../../src/domain/expressions/cache.ts'
+import { Memo } from '../../../src/domain/expressions/cache.ts'
 import { budgetFor, compileExpression, ExpressionError } from '../../../src/domain/expressions/expression.ts'
 import { type Json, stringify } from '../../../src/domain/json.ts'
 import { limits } from '../../../src/domain/limits.ts'
@@ -125,11 +125,11 @@ test('C20 nesting beyond any legal body is refused, not recursed into', () => {
   assert.throws(() => compileExpression('{{ data | stringify }}', 'mask').render({ data: deep }), /too deep/)
 })
 
-test('C20 the cache of compiled expressions is bounded and keeps what is used', () => {
-  const cache = new RecentlyUsed<number>(2)
+test('C20 the cache of compiled expressions is bounded and keeps the newer half', () => {
+  const cache = new Memo<number>(4)
   const made: string[] = []
   const use = (key: string): number => cache.getOrMake(key, () => made.push(key))
-  for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) use(key)
-  assert.deepEqual(made, ['a', 'b', 'c', 'b'])
-  assert.equal(cache.size, 2)
+  for (const key of ['a', 'b', 'c', 'd', 'd', 'e', 'c', 'a']) use(key)
+  assert.deepEqual(made, ['a', 'b', 'c', 'd', 'e', 'a'])
+  assert.equal(cache.size, 4)
 })

@@ -20,19 +20,23 @@ export type Hiding = {
  * hidden, but for preserved characters (C22).
  */
 export const hide = (text: string, { first, last, ...hiding }: Hiding, run: Run): string => {
-  const { fill, hidesShortValues } = hiding
-  const preserve = new Set(hiding.preserve)
+  const { fill, preserve, hidesShortValues } = hiding
   const start = offsetAfterFirst(text, first)
   const end = Math.max(start, offsetOfLast(text, last))
   const middle = text.slice(start, end)
   run.budget.charge(text.length * (1 + fill.length))
 
   const cover = (part: string): string =>
-    preserve.size === 0
-      ? fill.repeat(countCharacters(part))
-      : [...part].map(character => (preserve.has(character) ? character : fill)).join('')
+    preserve === '' ? fill.repeat(countCharacters(part)) : coverBut(part, fill, new Set(preserve))
 
-  const isHiding = [...new Set(middle)].some(character => !preserve.has(character))
+  const isHiding = preserve === '' ? middle !== '' : coverBut(middle, '', new Set(preserve)) !== middle
   if (!isHiding && hidesShortValues) return cover(text)
   return text.slice(0, start) + cover(middle) + text.slice(end)
+}
+
+/** Every character replaced but those that are preserved. */
+const coverBut = (text: string, fill: string, preserved: ReadonlySet<string>): string => {
+  let covered = ''
+  for (const character of text) covered += preserved.has(character) ? character : fill
+  return covered
 }

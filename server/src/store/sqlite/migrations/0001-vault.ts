@@ -4,8 +4,11 @@ import type { Migration } from './migration.ts'
  * Every key starts with the tenant. `terms` and `matches` are clustered on their keys; `tokens` and
  * `transients` are heaps with an index: their rows are long and arrive in order.
  *
- * The heap matters for `transients`: rows are appended and deleted but never moved by a page split, so
- * overwriting freed bytes (secure_delete) leaves no older copy of a cvc behind.
+ * What must leave no trace when it goes, sealed transient fields (C11) and wrapped keys (C31), lies apart in a
+ * slot that is written once and never moves. secure_delete alone does not do: when a page overflows or is near
+ * empty, SQLite moves rows between pages, and what lay in the gap of a rebuilt page stays there when the row
+ * itself is deleted later. So slots are only appended, and wiped and filled again in place by bytes of the same
+ * length; there are as many as were ever needed at one time.
  */
 export const vault: Migration = {
   number: 1,
@@ -41,7 +44,7 @@ export const vault: Migration = {
       tenant INTEGER NOT NULL,
       purpose TEXT NOT NULL,
       version INTEGER NOT NULL,
-      wrapped BLOB NOT NULL,
+      slot INTEGER NOT NULL,
       PRIMARY KEY (tenant, purpose, version)
     ) WITHOUT ROWID;
 
@@ -86,14 +89,16 @@ export const vault: Migration = {
       created_at INTEGER NOT NULL,
       token_id TEXT NOT NULL,
       expires_at INTEGER,
+      tag BLOB,
       PRIMARY KEY (tenant, term, created_at DESC, token_id)
     ) WITHOUT ROWID;
 
     CREATE TABLE matches (
       tenant INTEGER NOT NULL,
-      match BLOB NOT NULL,
+      term BLOB NOT NULL,
+      tag BLOB NOT NULL,
       token_id TEXT NOT NULL,
-      PRIMARY KEY (tenant, match)
+      PRIMARY KEY (tenant, term, tag)
     ) WITHOUT ROWID;
 
     CREATE TABLE transients (
@@ -101,10 +106,26 @@ export const vault: Migration = {
       token_id TEXT NOT NULL,
       field TEXT NOT NULL,
       expires_at INTEGER NOT NULL,
-      sealed BLOB NOT NULL,
+      slot INTEGER NOT NULL,
       PRIMARY KEY (tenant, token_id, field)
     );
     CREATE INDEX transients_by_expiry ON transients (expires_at);
+
+    CREATE TABLE slots (
+      slot INTEGER PRIMARY KEY,
+      size INTEGER NOT NULL,
+      is_free INTEGER NOT NULL,
+      bytes BLOB NOT NULL
+    );
+    CREATE INDEX slots_free ON slots (size) WHERE is_free;
+
+    -- Whoever deletes a row that has a slot, and for whatever reason, wipes the slot.
+    CREATE TRIGGER transients_wiped AFTER DELETE ON transients BEGIN
+      UPDATE slots SET is_free = 1, bytes = zeroblob(size) WHERE slot = old.slot;
+    END;
+    CREATE TRIGGER tenant_keys_wiped AFTER DELETE ON tenant_keys BEGIN
+      UPDATE slots SET is_free = 1, bytes = zeroblob(size) WHERE slot = old.slot;
+    END;
 
     CREATE TABLE results (
       tenant INTEGER NOT NULL,

@@ -1,25 +1,17 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { StoreUnavailableError } from '../port.ts'
 import type { Conflict, CounterMove, Outcome, WriteSet } from '../write-set.ts'
 import { changeApplier } from './apply-change.ts'
 import { counterMover } from './counter-mover.ts'
 
-type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
+/** What became of one set: its outcome, or `failed` where storage could not take it. */
+export type BatchResult = Outcome | 'failed'
 
-/** Bounds how long one transaction can hold the event loop; a set is never split. */
-const changesPerBatch = 4_000
-
-/**
- * Group commit. Sets that arrive while the event loop handles one round of I/O commit as one transaction
- * and share its fsync; their promises resolve after COMMIT has returned, never before.
- */
-export class SqliteWriter {
+/** Commits batches of write sets, each batch as one transaction. Knows nothing of queues and threads. */
+export class BatchWriter {
   readonly #database: DatabaseSync
   readonly #apply: ReturnType<typeof changeApplier>
   readonly #move: ReturnType<typeof counterMover>
   readonly #tenantLives: (tenant: number) => boolean
-  #queue: Waiting[] = []
-  #scheduled = false
 
   constructor(database: DatabaseSync) {
     this.#database = database
@@ -29,54 +21,23 @@ export class SqliteWriter {
     this.#tenantLives = tenant => tenantLives.get(tenant) !== undefined
   }
 
-  commit(set: WriteSet): Promise<Outcome> {
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ set, resolve, reject })
-      if (this.#scheduled) return
-      this.#scheduled = true
-      setImmediate(() => this.#flush())
-    })
-  }
-
-  /** Commits what is waiting now. */
-  #flush(): void {
-    this.#scheduled = false
-    while (this.#queue.length > 0) this.#commitTogether(this.#takeBatch())
-  }
-
-  /** Commits everything that waits; for a clean shutdown. */
-  drain(): void {
-    this.#flush()
-  }
-
-  #takeBatch(): Waiting[] {
-    let changes = 0
-    let count = 0
-    while (count < this.#queue.length && (count === 0 || changes < changesPerBatch)) {
-      const next = this.#queue[count]?.set
-      changes += (next?.guarded.length ?? 0) + (next?.effects.length ?? 0)
-      count++
-    }
-    return this.#queue.splice(0, count)
-  }
-
-  #commitTogether(batch: Waiting[]): void {
-    let outcomes: Outcome[]
+  /** Returns after COMMIT has returned. */
+  commit(sets: readonly WriteSet[]): BatchResult[] {
     try {
-      outcomes = this.#transaction(batch.map(waiting => waiting.set))
-    } catch (error) {
-      // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
-      if (batch.length > 1) for (const waiting of batch) this.#commitTogether([waiting])
-      else batch[0]?.reject(new StoreUnavailableError('the write was not stored', { cause: error }))
-      return
+      this.#database.exec('BEGIN IMMEDIATE')
+    } catch {
+      // Storage is locked or gone, which is no set's own fault; one wait for the lock is enough for all.
+      return sets.map(() => 'failed')
     }
-    batch.forEach((waiting, position) => {
-      waiting.resolve(outcomes[position] ?? { committed: false, conflict: 'tenantGone' })
-    })
+    try {
+      return this.#applyAndCommit(sets)
+    } catch {
+      // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
+      return sets.length === 1 ? ['failed'] : sets.flatMap(set => this.commit([set]))
+    }
   }
 
-  #transaction(sets: readonly WriteSet[]): Outcome[] {
-    this.#database.exec('BEGIN IMMEDIATE')
+  #applyAndCommit(sets: readonly WriteSet[]): Outcome[] {
     try {
       const living = new Map<number, boolean>()
       const counters = new CounterSums()

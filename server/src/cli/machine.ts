@@ -1,0 +1,25 @@
+import { readFileSync, statfsSync } from 'node:fs'
+
+/** What doctor asks of the machine that it runs on. */
+export type Machine = {
+  now(): number
+  openFilesMax(): number
+  freeBytes(folder: string): number
+}
+
+export const thisMachine: Machine = {
+  now: Date.now,
+  // Node raises its soft limit to the hard one, so the hard one counts; elsewhere than on Linux it is not told.
+  openFilesMax: () => {
+    try {
+      const [, hard] = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+      return hard === undefined || hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard)
+    } catch {
+      return Number.POSITIVE_INFINITY
+    }
+  },
+  freeBytes: folder => {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  },
+}

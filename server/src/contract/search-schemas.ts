@@ -1,0 +1,48 @@
+import { type Static, Type } from 'typebox'
+import { limits } from '../domain/limits.ts'
+import { pageMax } from './page-query.ts'
+import { body, flag, text } from './schema.ts'
+import { TokenPage } from './token-schemas.ts'
+
+/** C26. */
+export const SearchTokens = body({
+  query: text({
+    max: limits.searchQueryCharactersMax,
+    description: [
+      'field:value or field:"two words", with the fields id, type, data, fingerprint, container,',
+      'metadata.<key>, created_by, created_at, modified_by and modified_at; AND, OR, NOT (also ! and -) and',
+      'parentheses, in capitals; NOT binds closest, then AND, then OR, and terms side by side are ANDed.',
+      'container:/a/ is that container, container:/a/* also what is below it. Dates are ISO 8601: a date is its',
+      'whole day in UTC, a time one millisecond; [a TO b] holds its ends, {a TO b} does not, * is an open end.',
+      'data: matches search indexes and metadata: values, both exactly but for letter case.',
+      'Each alternative needs a term on id, type, data, fingerprint, container or metadata that is not negated.',
+    ].join(' '),
+  }),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, default: 1 })),
+  size: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }),
+  ),
+  explain: Type.Optional(flag()),
+})
+export type SearchTokens = Static<typeof SearchTokens>
+
+const SearchPlan = Type.Object({
+  counted_by: Type.String({ description: 'index, or opening where only opened tokens could tell.' }),
+  touched_rows: Type.Integer({ description: 'Rows of tokens that were read and opened.' }),
+  branches: Type.Array(
+    Type.Object({
+      steps: Type.Array(
+        Type.Object({
+          do: Type.String({ description: 'start, check (by the index) or open (the token decides).' }),
+          field: Type.String({ description: 'A field of the query, or access.' }),
+          negated: Type.Optional(Type.Boolean()),
+          estimated_rows: Type.Optional(
+            Type.Integer({ description: `Counted up to ${limits.searchProbeEntries} for each term.` }),
+          ),
+        }),
+      ),
+    }),
+  ),
+})
+
+export const FoundTokens = Type.Object({ ...TokenPage.properties, plan: Type.Optional(SearchPlan) })

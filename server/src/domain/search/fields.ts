@@ -1,0 +1,103 @@
+import { covers, parseRuleContainer } from '../containers.ts'
+import type { Issue } from '../errors.ts'
+import { dataTerm, fingerprintTerm, metadataTerm, searchValues, typeTerm } from '../index-terms.ts'
+import type { Instant } from '../instant.ts'
+import { getOwnText } from '../metadata.ts'
+import type { Token } from '../token.ts'
+import { visibleTerms } from '../token-filter.ts'
+import { tokenType } from '../token-types/registry.ts'
+import { isWithin, readInstant, readRange } from './instant-range.ts'
+import type { Value } from './lexer.ts'
+import type { Condition, Lookup } from './query.ts'
+
+/** What a field makes of a value: a condition, or the constant text of what is wrong. */
+type Read = Omit<Condition, 'field'> | string
+type ReadField = (value: Value) => Read
+
+/** A field whose value is one text; `*` means something in containers only, so elsewhere it must be in quotes. */
+const textField =
+  (read: (text: string) => Read): ReadField =>
+  value => {
+    if (value.kind === 'range') return 'only dates have ranges'
+    if (!value.isQuoted && value.text.includes('*'))
+      return 'only containers have wildcards; a value with * must be in quotes'
+    return read(value.text)
+  }
+
+const dateField =
+  (of: (token: Token) => Instant | undefined, canLookUp: boolean): ReadField =>
+  value => {
+    const range = value.kind === 'range' ? readRange(value) : readInstant(value.text)
+    if (range === undefined) return 'a date must be ISO 8601, and a range must not end before it starts'
+    const lookup: Lookup = { by: 'createdAt', range }
+    return {
+      ...(canLookUp && { lookup }),
+      matches: token => {
+        const instant = of(token)
+        return instant !== undefined && isWithin(instant, range)
+      },
+    }
+  }
+
+/** `/a/` is that container alone, `/a/*` is it with all below. */
+const readContainer: ReadField = value => {
+  if (value.kind === 'range') return 'only dates have ranges'
+  const isPrefix = value.text.endsWith('/*')
+  const issues: Issue[] = []
+  const container = parseRuleContainer(isPrefix ? value.text.slice(0, -1) : value.text, '', issues)
+  if (container === undefined || (container === '/' && !isPrefix))
+    return 'a container must be /a/b/, or /a/* with all below it'
+  const lookup: Lookup = { by: 'term', terms: visibleTerms([container]) }
+  return isPrefix
+    ? { lookup, matches: token => token.containers.some(own => covers(container, own)) }
+    : { lookup, onlyProposed: true, matches: token => token.containers.includes(container) }
+}
+
+/** Every field but `metadata.<key>`. */
+export const searchFields: ReadonlyMap<string, ReadField> = new Map<string, ReadField>([
+  ['id', textField(id => ({ lookup: { by: 'id', id }, matches: token => token.id === id }))],
+  [
+    'type',
+    textField(name =>
+      tokenType(name) === undefined
+        ? 'the vault knows no such type of token'
+        : { lookup: { by: 'term', terms: [typeTerm(name)] }, matches: token => token.type.name === name },
+    ),
+  ],
+  [
+    'data',
+    textField(text => {
+      const term = dataTerm(text)
+      return {
+        lookup: { by: 'term', terms: [term] },
+        hiddenUnderRedact: true,
+        matches: token => searchValues(token).some(found => dataTerm(found).value === term.value),
+      }
+    }),
+  ],
+  [
+    'fingerprint',
+    textField(text => ({
+      lookup: { by: 'term', terms: [fingerprintTerm(text)] },
+      hiddenUnderRedact: true,
+      matches: token => token.fingerprint === text,
+    })),
+  ],
+  ['container', readContainer],
+  ['created_by', textField(id => ({ matches: token => token.createdBy === id.toLowerCase() }))],
+  ['created_at', dateField(token => token.createdAt, true)],
+  ['modified_by', textField(id => ({ matches: token => token.modifiedBy === id.toLowerCase() }))],
+  ['modified_at', dateField(token => token.modifiedAt, false)],
+])
+
+export const metadataField = (key: string): ReadField =>
+  textField(text => {
+    const term = metadataTerm(key, text)
+    return {
+      lookup: { by: 'term', terms: [term] },
+      matches: token => {
+        const own = getOwnText(token.metadata, key)
+        return own !== undefined && metadataTerm(key, own).value === term.value
+      },
+    }
+  })

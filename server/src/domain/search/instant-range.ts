@@ -1,0 +1,43 @@
+import { parseExpiry } from '../expiry.ts'
+import type { Instant } from '../instant.ts'
+import type { RangeValue } from './lexer.ts'
+
+/** Milliseconds from `from` on and before `until`; an end that is absent is open. */
+export type InstantRange = { readonly from?: Instant; readonly until?: Instant }
+
+const dayMs = 86_400_000
+
+/** A date without a time stands for its whole day in UTC, a date with a time for one millisecond. */
+export const readInstant = (text: string): Required<InstantRange> | undefined => {
+  const from = parseExpiry(text)?.at
+  return from === undefined ? undefined : { from, until: from + (text.includes(':') ? 1 : dayMs) }
+}
+
+/** `[a TO b]` holds both ends whole, `{a TO b}` neither; undefined where an end is no date or comes too early. */
+export const readRange = ({ from, to, holdsFrom, holdsTo }: RangeValue): InstantRange | undefined => {
+  const first: InstantRange | undefined = from === undefined ? {} : readInstant(from)
+  const last: InstantRange | undefined = to === undefined ? {} : readInstant(to)
+  if (first === undefined || last === undefined) return undefined
+  if (first.from !== undefined && last.from !== undefined && first.from > last.from) return undefined
+  const start = holdsFrom ? first.from : first.until
+  const end = holdsTo ? last.until : last.from
+  return { ...(start !== undefined && { from: start }), ...(end !== undefined && { until: end }) }
+}
+
+export const isWithin = (instant: Instant, { from, until }: InstantRange): boolean =>
+  (from === undefined || instant >= from) && (until === undefined || instant < until)
+
+/** What both hold; it may hold nothing. */
+export const intersect = (a: InstantRange, b: InstantRange): InstantRange => {
+  const from = larger(a.from, b.from)
+  const until = smaller(a.until, b.until)
+  return { ...(from !== undefined && { from }), ...(until !== undefined && { until }) }
+}
+
+export const isEmpty = ({ from, until }: InstantRange): boolean =>
+  from !== undefined && until !== undefined && from >= until
+
+const larger = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.max(a, b)
+const smaller = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)

@@ -1,0 +1,62 @@
+import { compileExpression, type Expression, type Use } from './expressions/expression.ts'
+import { isJsonObject, type Json } from './json.ts'
+import type { Token } from './token.ts'
+import type { RenderedPart } from './token-definition.ts'
+import type { TokenPatch } from './token-patch.ts'
+
+type Path = readonly string[]
+
+/**
+ * C13: the expressions that a patch steers without naming them: it changes one thing that an expression reads
+ * while another stays. `{{ data.label | default: data.ssn }}` renders the number once the label is gone, and
+ * `{{ data | stringify | slice: 0, 9 }}` looks at whatever the patch moves to the front. Expressions of the
+ * types themselves read one thing each, or all of it.
+ */
+export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] => {
+  const changed = changedPaths(patch)
+  if (changed.length === 0) return []
+  const isSteered = (text: string, use: Use): boolean => steers(changed, compileExpression(text, use))
+  const steered: RenderedPart[] = []
+  if (token.mask.from === 'caller' && leaves(token.mask.template).some(text => isSteered(text, 'mask')))
+    steered.push('mask')
+  if (token.searchIndexes?.some(text => isSteered(text, 'index'))) steered.push('search_indexes')
+  if (token.fingerprintExpression !== undefined && isSteered(token.fingerprintExpression, 'fingerprint'))
+    steered.push('fingerprint_expression')
+  return steered
+}
+
+/** Each output counts alone: what stands beside another in a text does not change what the other shows. */
+const steers = (changed: readonly Path[], { outputs }: Expression): boolean =>
+  outputs.some(
+    ({ paths, isWhole }) =>
+      !isWhole && paths.some(path => isTouched(path, changed)) && paths.some(path => stays(path, changed)),
+  )
+
+const isTouched = (path: Path, changed: readonly Path[]): boolean =>
+  changed.some(change => startsWith(path, change) || startsWith(change, path))
+
+/** Metadata is no secret, so only data that stays counts. */
+const stays = (path: Path, changed: readonly Path[]): boolean =>
+  path[0] === 'data' && !changed.some(change => startsWith(path, change))
+
+const startsWith = (path: Path, start: Path): boolean => start.every((name, index) => path[index] === name)
+
+/** The places that the patch gives a new value; everything below such a place is new, too. */
+const changedPaths = ({ data, metadata }: TokenPatch): Path[] => [
+  ...(data === undefined ? [] : changesOf(data, ['data'])),
+  ...(metadata === undefined ? [] : metadata === null ? [['metadata']] : changesOf(metadata, ['metadata'])),
+]
+
+const changesOf = (patch: Json, at: Path): Path[] => {
+  if (!isJsonObject(patch)) return [at]
+  const entries = Object.entries(patch)
+  // An empty object keeps an object as it is and replaces anything else: some of what is there may stay.
+  if (entries.length === 0) return [[...at, '']]
+  return entries.flatMap(([name, change]) => changesOf(change, [...at, name]))
+}
+
+const leaves = (template: Json): string[] => {
+  if (typeof template === 'string') return [template]
+  if (Array.isArray(template)) return template.flatMap(leaves)
+  return isJsonObject(template) ? Object.values(template).flatMap(leaves) : []
+}

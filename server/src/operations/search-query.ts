@@ -1,0 +1,87 @@
+import { grantedRoots } from '../domain/access.ts'
+import { containerTerm, type Term } from '../domain/index-terms.ts'
+import { limits } from '../domain/limits.ts'
+import type { Permission } from '../domain/permissions.ts'
+import type { PlannedBranch } from '../domain/search/plan.ts'
+import type { TokenBranch } from '../store/port.ts'
+import { hashTerm } from './token-writes.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** One look at the index: a token must have one of the terms. */
+export type Probe = {
+  readonly field: string
+  readonly terms: readonly Buffer[]
+  /** How many tokens have them; where it reaches the limit of a probe, that many or more. */
+  readonly estimate: number
+}
+
+/** A branch as storage is asked for it: the rarest probe first. */
+export type SearchBranch = {
+  readonly planned: PlannedBranch
+  readonly probes: readonly Probe[]
+  readonly query: TokenBranch
+}
+
+/** What a caller may find at all: C28 asks for a rule with token:search and for one with token:read. */
+const permissions: readonly Permission[] = ['token:search', 'token:read']
+export const accessField = 'access'
+
+export const searchBranches = async (
+  vault: Vault,
+  caller: Caller,
+  branches: readonly PlannedBranch[],
+): Promise<SearchBranch[]> => {
+  const access = accessTerms(caller)
+  const wanted = branches.map(planned => [
+    ...planned.terms,
+    ...access.map(terms => ({ field: accessField, terms })),
+  ])
+  const estimateOf = await estimates(vault, caller, wanted.flat())
+  return branches.map((planned, index) => {
+    const probes = (wanted[index] ?? []).map(({ field, terms }) => ({
+      field,
+      terms: terms.map(term => hashTerm(caller, term)),
+      estimate: terms.reduce((sum, term) => sum + estimateOf(term), 0),
+    }))
+    // Of equally rare ones, one term before several: it comes in order.
+    probes.sort((a, b) => a.estimate - b.estimate || a.terms.length - b.terms.length)
+    return { planned, probes, query: toBranch(caller, planned, probes) }
+  })
+}
+
+/** Groups of container terms, none where the caller finds everything; an empty group where he finds nothing. */
+const accessTerms = ({ application }: Caller): Term[][] => {
+  const roots = permissions
+    .map(permission => grantedRoots(application, permission))
+    .filter(containers => !containers.includes('/'))
+  const isSame =
+    roots.length === 2 && [...(roots[0] ?? [])].sort().join() === [...(roots[1] ?? [])].sort().join()
+  return (isSame ? roots.slice(1) : roots).map(containers => containers.map(containerTerm))
+}
+
+/** Reads a little of the index for each term, so that the rare ones are known from the common ones. */
+const estimates = async (
+  vault: Vault,
+  caller: Caller,
+  groups: readonly { terms: readonly Term[] }[],
+): Promise<(term: Term) => number> => {
+  const hashes = new Map<string, Buffer>()
+  const name = ({ field, value }: Term): string => `${field}\0${value}`
+  for (const { terms } of groups) for (const term of terms) hashes.set(name(term), hashTerm(caller, term))
+  const counts = await vault.store.estimateTerms(
+    caller.tenantNumber,
+    [...hashes.values()],
+    limits.searchProbeEntries,
+  )
+  const known = new Map([...hashes.keys()].map((key, index) => [key, counts[index] ?? 0]))
+  return term => known.get(name(term)) ?? 0
+}
+
+const toBranch = (caller: Caller, planned: PlannedBranch, probes: readonly Probe[]): TokenBranch => ({
+  groups: probes.map(probe => probe.terms),
+  without: planned.without.flatMap(({ terms }) => terms.map(term => hashTerm(caller, term))),
+  withoutIds: planned.withoutIds,
+  createdAt: planned.createdAt,
+  notCreatedAt: planned.notCreatedAt,
+  ...(planned.ids && { ids: planned.ids }),
+})

@@ -1,0 +1,46 @@
+import type { SearchTokens } from '../contract/search-schemas.ts'
+import { mayRedact, transformFor } from '../domain/access.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { limits } from '../domain/limits.ts'
+import { matchesQuery } from '../domain/search/match.ts'
+import { parseQuery } from '../domain/search/parser.ts'
+import { planSearch } from '../domain/search/plan.ts'
+import type { TokenQuery } from '../store/port.ts'
+import { explainSearch } from './explain-search.ts'
+import { findByIndex } from './find-by-index.ts'
+import { findByOpening } from './find-by-opening.ts'
+import { tokenPage } from './list-tokens.ts'
+import { searchBranches } from './search-query.ts'
+import { type Matches, showTokens } from './show-tokens.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/**
+ * C26. The index answers and counts what it can tell exactly. Where it cannot (who wrote a token and when it
+ * was changed, or what a caller under `redact` must not find) every proposed token is opened, which keeps the
+ * count exact at the price of work for each.
+ */
+export const searchTokens = async (
+  vault: Vault,
+  caller: Caller,
+  { query: text, page = 1, size = limits.pageSizeDefault, explain = false }: SearchTokens,
+): Promise<JsonObject> => {
+  const { application } = caller
+  const asked = parseQuery(text)
+  const plan = planSearch(asked, { mayRedact: mayRedact(application, 'token:read') })
+  const branches = await searchBranches(vault, caller, plan.branches)
+
+  const query: TokenQuery = {
+    tenant: caller.tenantNumber,
+    now: vault.clock(),
+    anyOf: branches.map(branch => branch.query),
+  }
+  const matches: Matches = (token, transform) =>
+    transformFor(application, 'token:search', token.containers) !== undefined &&
+    matchesQuery(asked, token, transform)
+  const position = { offset: (page - 1) * size, limit: size }
+  const found = await (plan.isExact
+    ? findByIndex(vault, query, position, vault.store.countTokens(query))
+    : findByOpening(vault, caller, query, matches, position))
+  const answer = tokenPage(page, size, found.total, await showTokens(vault, caller, found.rows, matches))
+  return explain ? { ...answer, plan: explainSearch(plan, branches, found.opened) } : answer
+}

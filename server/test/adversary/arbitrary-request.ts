@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import type { AttackRequest } from './twins.ts'
+import { places, victimIds } from './victims.ts'
+
+const token = (id: string) => `/tokens/${id}`
+
+/** One request that an attacker might send, from pieces that all have something to do with the victims. */
+export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
+  const victim = fc.constantFrom(...victimIds)
+  const path = fc.constantFrom('data', 'data.number', 'data.account_number', 'data.ssn', 'data.name')
+  const digit = fc.integer({ min: 0, max: 9 })
+  const filter = fc.oneof(
+    fc
+      .tuple(fc.integer({ min: -4, max: 15 }), fc.integer({ min: 1, max: 4 }))
+      .map(([at, n]) => `slice: ${at}, ${n}`),
+    digit.map(value => `remove: '${value}'`),
+    digit.map(value => `replace: '${value}', 'yes'`),
+    digit.map(value => `split: '${value}'`),
+    digit.map(value => `minus: ${value}`),
+    digit.map(value => `modulo: ${value}`),
+    fc.constantFrom(
+      'size',
+      'first',
+      'last',
+      'reverse',
+      'to_number',
+      'to_boolean',
+      'stringify',
+      'card_bin',
+      'last4',
+      'reveal_last: 4',
+      'reveal: 6, 4',
+      'card_mask: true, true',
+      "default: 'none'",
+      "date: '%Y'",
+      "prepend: '%'",
+      'url_decode',
+      'at_most: 1',
+      'truncate: 3',
+      'sort',
+      'uniq',
+      "join: ''",
+      'remove: data.name',
+      'remove: metadata.guess',
+      'default: data.ssn',
+      'append: data.name',
+    ),
+  )
+  const expression = fc
+    .tuple(path, fc.array(filter, { maxLength: 3 }))
+    .map(([source, filters]) => `{{ ${[source, ...filters].join(' | ')} }}`)
+  const containers = fc.constantFrom(['/mine/'], ['/general/high/'], ['/pci/high/'], ['/mine/', '/pci/high/'])
+  const mask = fc.oneof(
+    expression,
+    fc.record({ number: expression, ssn: fc.option(expression) }, { requiredKeys: [] }),
+  )
+  const data = fc.constantFrom<unknown>(
+    { name: '' },
+    { name: '4' },
+    { name: null },
+    { expiration_month: 4 },
+    { cvc: '111' },
+    { routing_number: '011401533' },
+    {},
+    'x',
+  )
+  const patch = fc.record(
+    {
+      mask: fc.option(mask),
+      fingerprint_expression: fc.option(expression),
+      search_indexes: fc.option(fc.array(expression, { maxLength: 2 })),
+      containers: fc.option(containers),
+      metadata: fc.option(fc.record({ guess: fc.option(digit.map(String)), customer: fc.constant('c-2') })),
+      deduplicate_token: fc.option(fc.boolean()),
+      expires_at: fc.option(fc.constantFrom('2099-01-01', '2000-01-01')),
+      data,
+    },
+    { requiredKeys: [] },
+  )
+  // Most patches carry one or two fields: a 403 of one hides what the others would have done.
+  const fewFields = patch.chain(whole =>
+    fc
+      .subarray(Object.keys(whole), { maxLength: 2 })
+      .map(names => Object.fromEntries(Object.entries(whole).filter(([name]) => names.includes(name)))),
+  )
+  const own = fc
+    .tuple(
+      victim,
+      digit,
+      fc.record(
+        {
+          fingerprint_expression: expression,
+          deduplicate_token: fc.boolean(),
+          containers,
+          mask: expression,
+          id: fc.constantFrom('own-1', 'own-2', 'victim-card'),
+        },
+        { requiredKeys: [] },
+      ),
+    )
+    .map(([id, value, more]) => ({ type: places[id].type, data: places[id].own(value), ...more }))
+  const filters = fc.constantFrom(
+    '',
+    '?size=100',
+    '?fingerprint=<fingerprint 3>',
+    '?fingerprint=<fingerprint 4>',
+    '?metadata.guess=4',
+    '?container=/mine/',
+    '?type=card&type=token',
+  )
+  const target = fc.oneof(
+    { weight: 4, arbitrary: victim },
+    { weight: 1, arbitrary: fc.constantFrom('own-1', 'own-2') },
+  )
+  return fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc
+        .tuple(target, fewFields)
+        .map(([id, body]): AttackRequest<'eve'> => ({ as: 'eve', method: 'PATCH', path: token(id), body })),
+    },
+    {
+      weight: 3,
+      arbitrary: own.map(
+        (body): AttackRequest<'eve'> => ({ as: 'eve', method: 'POST', path: '/tokens', body }),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: own.map(
+        (body): AttackRequest<'eve'> => ({ as: 'eve', method: 'POST', path: '/tokenize', body: [body] }),
+      ),
+    },
+    {
+      weight: 2,
+      arbitrary: target.map((id): AttackRequest<'eve'> => ({ as: 'eve', method: 'GET', path: token(id) })),
+    },
+    {
+      weight: 2,
+      arbitrary: filters.map(
+        (query): AttackRequest<'eve'> => ({ as: 'eve', method: 'GET', path: `/tokens${query}` }),
+      ),
+    },
+  )
+}

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { TestReply } from '../rig/answer-rules.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { storedRows } from '../rig/look-inside.ts'
+import type { TestApplication, TestVault } from '../rig/test-vault.ts'
+
+const everything = ['token:create', 'token:read', 'token:update', 'token:delete'] as const
+
+const applications = {
+  /** Sees everything of its own tenant. */
+  full: { rules: [{ priority: 1, container: '/', transform: 'reveal', permissions: everything }] },
+  flat: { permissions: everything },
+  /** Sees nothing but a corner in which no token lies. */
+  corner: { rules: [{ priority: 1, container: '/corner/', transform: 'reveal', permissions: everything }] },
+  management: {
+    type: 'management',
+    permissions: [
+      'tenant:read',
+      'tenant:update',
+      'application:create',
+      'application:read',
+      'application:update',
+      'application:delete',
+      'report:read',
+    ],
+  },
+} as const satisfies Record<string, TestApplication>
+type Name = keyof typeof applications
+type Tenant = { tenantId: string; keys: Record<Name, string> }
+
+const card = {
+  type: 'card',
+  data: { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 },
+}
+const day = 86_400_000
+
+/** Everything of an answer that a caller could tell two ids apart by. */
+const appearance = ({ status, headers, text, body }: TestReply) => {
+  const { trace_id: _trace, ...rest } = body ?? {}
+  const kept = [...headers].filter(([name]) => name !== 'date' && name !== 'svc-trace-id')
+  return {
+    status,
+    headers: [...headers.keys()].sort(),
+    values: kept,
+    body: rest,
+    bytes: Buffer.byteLength(text),
+  }
+}
+
+onEveryEngine('two tenants', vaultOfSuite => {
+  let vault: TestVault
+  let ours: Tenant
+  let theirs: Tenant
+  before(async () => {
+    vault = vaultOfSuite()
+    ours = await vault.tenant(applications)
+    theirs = await vault.tenant(applications)
+  })
+
+  const create = async (tenant: Tenant, body: object): Promise<TestReply> => {
+    const reply = await vault.post('/tokens', tenant.keys.full, body)
+    assert.equal(reply.status, 201, reply.text)
+    return reply
+  }
+  const total = async (tenant: Tenant, query = ''): Promise<number> => {
+    const { body } = await vault.get(`/tokens${query}`, tenant.keys.full)
+    assert.equal(body.data.length, Math.min(body.pagination.total_items, 20))
+    return body.pagination.total_items
+  }
+
+  /** Ids of tokens that `ours` must not be able to tell from one that never was. */
+  const strangers = async (): Promise<Record<string, string>> => {
+    const dead = await create(ours, card)
+    await vault.delete(`/tokens/${dead.body.id}`, ours.keys.full)
+    const deadTheirs = await create(theirs, card)
+    await vault.delete(`/tokens/${deadTheirs.body.id}`, theirs.keys.full)
+    const expires_at = new Date(vault.now + day).toISOString()
+    const [swept, sweptTheirs] = [
+      await create(ours, { ...card, expires_at }),
+      await create(theirs, { ...card, expires_at }),
+    ]
+    vault.now += day
+    await vault.service.clockwork.runAll()
+    const again = new Date(vault.now + day).toISOString()
+    const [expired, expiredTheirs] = [
+      await create(ours, { ...card, expires_at: again }),
+      await create(theirs, { ...card, expires_at: again }),
+    ]
+    vault.now += day
+    const chosen = await create(theirs, { ...card, id: `theirs-${vault.now}` })
+    return {
+      'never was': '019ac000-0000-7000-8000-000000000000',
+      'never was, chosen': 'never-was',
+      deleted: dead.body.id,
+      expired: expired.body.id,
+      'expired and swept': swept.body.id,
+      "another tenant's": (await create(theirs, card)).body.id,
+      "another tenant's, chosen": chosen.body.id,
+      "another tenant's, deleted": deadTheirs.body.id,
+      "another tenant's, expired": expiredTheirs.body.id,
+      "another tenant's, expired and swept": sweptTheirs.body.id,
+    }
+  }
+
+  const requests: Record<string, (key: string, id: string) => Promise<TestReply>> = {
+    GET: (key, id) => vault.get(`/tokens/${id}`, key),
+    HEAD: (key, id) => vault.send('HEAD', `/tokens/${id}`, { key }),
+    'PATCH {}': (key, id) => vault.patch(`/tokens/${id}`, key, {}),
+    'PATCH data': (key, id) => vault.patch(`/tokens/${id}`, key, { data: { expiration_month: 1 } }),
+    'PATCH that the whole would not stand': (key, id) =>
+      vault.patch(`/tokens/${id}`, key, { data: { number: '1' } }),
+    'PATCH of everything': (key, id) =>
+      vault.patch(`/tokens/${id}`, key, {
+        mask: null,
+        metadata: { a: 'b' },
+        containers: ['/corner/'],
+        fingerprint_expression: '{{ data }}',
+        deduplicate_token: true,
+        expires_at: '2090-01-01',
+      }),
+    DELETE: (key, id) => vault.delete(`/tokens/${id}`, key),
+  }
+
+  test('§1.3 C2.13 C2.14 C31.9 every token that is not there for the caller is missing in the same way', async () => {
+    const ids = await strangers()
+    const covered = (await create(ours, card)).body.id
+    for (const name of ['full', 'flat', 'corner'] as const)
+      for (const [request, send] of Object.entries(requests)) {
+        const expected = appearance(await send(ours.keys[name], ids['never was'] ?? ''))
+        assert.equal(expected.status, 404, `${name}: ${request}`)
+        for (const [kind, id] of Object.entries(ids))
+          assert.deepEqual(
+            appearance(await send(ours.keys[name], id)),
+            expected,
+            `${name}: ${request} of one ${kind}`,
+          )
+        if (name === 'corner')
+          assert.deepEqual(
+            appearance(await send(ours.keys.corner, covered)),
+            expected,
+            `${request} of one not covered`,
+          )
+      }
+    assert.equal(
+      (await vault.get(`/tokens/${covered}`, ours.keys.full)).status,
+      200,
+      'and the others are there',
+    )
+    const chosen = ids["another tenant's, chosen"]
+    assert.equal((await vault.get(`/tokens/${chosen}`, theirs.keys.full)).status, 200, 'none was touched')
+  })
+
+  test('§1.3 C24.5 C24.10 nothing of another tenant is listed or counted, whatever the filter', async () => {
+    const before = await total(ours)
+    const metadata = { customer: 'shared' }
+    const data = { number: '5555555555554444' }
+    const made = await create(theirs, { type: 'card', data, metadata, containers: ['/shared/'] })
+    assert.equal(await total(ours), before)
+    for (const query of [
+      `?id=${made.body.id}`,
+      '?metadata.customer=shared',
+      `?metadata=${encodeURIComponent('{"customer":"shared"}')}`,
+      '?container=/shared/',
+      `?fingerprint=${made.body.fingerprint}`,
+      `?id=${made.body.id}&type=card&container=/`,
+    ]) {
+      assert.equal(await total(ours, query), 0, query)
+      assert.equal(await total(theirs, query), 1, query)
+    }
+  })
+
+  test('C15.3 C14.1 equal values of two tenants are neither deduplicated nor of one fingerprint', async () => {
+    const value = { type: 'token', data: 'the same value', deduplicate_token: true }
+    const [one, other, again] = [
+      await create(ours, value),
+      await create(theirs, value),
+      await create(ours, value),
+    ]
+    assert.deepEqual(
+      [one, other, again].map(({ body }) => body._extras.deduplicated),
+      [false, false, true],
+    )
+    assert.equal(again.body.id, one.body.id)
+    assert.notEqual(other.body.fingerprint, one.body.fingerprint)
+
+    const third = await create(theirs, { ...value, data: 'another value' })
+    const patched = await vault.patch(`/tokens/${third.body.id}`, theirs.keys.full, {
+      data: 'the same value',
+    })
+    assert.equal(patched.body.id, other.body.id, 'a patch meets the own tenant only')
+    const elements = await vault.post('/tokenize', theirs.keys.full, [value, value])
+    assert.deepEqual(
+      elements.body.map((token: { id: string }) => token.id),
+      [other.body.id, other.body.id],
+    )
+  })
+
+  test('C16.4 C16.5 an id that another tenant has taken is free', async () => {
+    const body = { ...card, id: 'chosen-by-both' }
+    await create(theirs, body)
+    await create(ours, body)
+    await vault.delete('/tokens/chosen-by-both', ours.keys.full)
+    assert.equal((await vault.get('/tokens/chosen-by-both', theirs.keys.full)).status, 200)
+    await create(ours, body)
+  })
+
+  test('C33.1 an idempotency key of one tenant says nothing in another', async () => {
+    const send = (tenant: Tenant) =>
+      vault.send('POST', '/tokens', {
+        key: tenant.keys.full,
+        body: card,
+        headers: { 'svc-idempotency-key': 'one-key-for-both' },
+      })
+    const [first, second, replay] = [await send(ours), await send(theirs), await send(ours)]
+    assert.notEqual(first.body.id, second.body.id)
+    assert.equal(second.headers.get('idempotent-replayed'), null)
+    assert.equal(replay.body.id, first.body.id)
+  })
+
+  test('§5.3 C29.2 C31.9 applications, keys and reports of another tenant do not exist', async () => {
+    const created = await vault.post('/applications', theirs.keys.management, {
+      name: 'theirs',
+      type: 'private',
+      permissions: ['token:read'],
+    })
+    assert.equal(created.status, 201, created.text)
+    const { id } = created.body
+    const keys = await vault.get(`/applications/${id}/keys`, theirs.keys.management)
+    const keyId = keys.body.data?.[0]?.id ?? keys.body[0]?.id
+    assert.ok(keyId)
+    const key = ours.keys.management
+    const body = { name: 'taken over', type: 'private', permissions: ['token:read'] }
+    const unknown = '019ac000-0000-7000-8000-000000000000'
+    const sends: ((application: string, apiKey: string) => Promise<TestReply>)[] = [
+      application => vault.get(`/applications/${application}`, key),
+      application => vault.send('PUT', `/applications/${application}`, { key, body }),
+      application => vault.delete(`/applications/${application}`, key),
+      application => vault.get(`/applications/${application}/keys`, key),
+      application => vault.post(`/applications/${application}/keys`, key, {}),
+      (application, apiKey) => vault.delete(`/applications/${application}/keys/${apiKey}`, key),
+    ]
+    for (const send of sends) {
+      const missing = appearance(await send(unknown, unknown))
+      assert.equal(missing.status, 404)
+      assert.deepEqual(appearance(await send(id, keyId)), missing)
+    }
+    assert.equal((await vault.get(`/applications/${id}`, theirs.keys.management)).body.name, 'theirs')
+    assert.ok(!(await vault.get('/applications', key)).text.includes(id))
+    assert.equal((await vault.get('/tenants/self', key)).body.id, ours.tenantId)
+
+    const report = async (tenant: Tenant) =>
+      (await vault.get('/tenants/self/reports/usage', tenant.keys.management)).text
+    const before = await report(ours)
+    await create(theirs, card)
+    assert.equal(await report(ours), before)
+  })
+
+  test('C14.1 C31.9 storage shows no sign that two tenants hold the same value', async () => {
+    const body = {
+      type: 'social_security_number',
+      data: '123-45-6789',
+      metadata: { customer: 'the same' },
+      containers: ['/the/same/'],
+    }
+    const terms = (id: string): string[] =>
+      storedRows(vault, 'terms')
+        .filter(row => row.token_id === id)
+        .map(row => Buffer.from(row.term as Uint8Array).toString('hex'))
+    const counters = (tenant: unknown): unknown[] =>
+      storedRows(vault, 'counters')
+        .filter(row => row.tenant === tenant && String(row.name).startsWith('container:'))
+        .map(row => row.name)
+    const numbers = storedRows(vault, 'tenants')
+    const [one, other, twin] = [
+      await create(ours, body),
+      await create(theirs, body),
+      await create(ours, body),
+    ]
+    const [mine, yours, mineAgain] = [terms(one.body.id), terms(other.body.id), terms(twin.body.id)]
+    assert.ok(mine.length >= 8, 'container and its ancestors, type, fingerprint, match, metadata, indexes')
+    assert.equal(yours.length, mine.length)
+    assert.deepEqual(mineAgain, mine, 'within a tenant equal values have equal terms')
+    assert.deepEqual(
+      mine.filter(term => yours.includes(term)),
+      [],
+    )
+    const [left, right] = numbers.map(row => counters(row.tenant))
+    assert.ok(left && right && left.length > 0 && right.length > 0)
+    assert.deepEqual(
+      left.filter(name => right.includes(name)),
+      [],
+    )
+  })
+})

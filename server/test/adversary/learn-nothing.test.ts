@@ -1,0 +1,475 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { engines } from '../rig/engines.ts'
+import type { TestApplication } from '../rig/test-vault.ts'
+import { arbitraryRequest } from './arbitrary-request.ts'
+import { type Attack, Twins } from './twins.ts'
+import {
+  arbitrarySecrets,
+  oneSecret,
+  otherSecret,
+  places,
+  type VictimId,
+  victimIds,
+  victims,
+} from './victims.ts'
+
+type Attacker = TestApplication & { readonly deduplicates?: boolean }
+
+/** Who attacks. Each holds one key. */
+const attackers = {
+  'token:update alone': { permissions: ['token:update'] },
+  'token:update and token:create': { permissions: ['token:update', 'token:create'] },
+  'token:update and token:read under mask': { permissions: ['token:update', 'token:read', 'token:create'] },
+  'token:update and token:read under redact': {
+    rules: [
+      {
+        priority: 1,
+        container: '/mine/',
+        transform: 'mask',
+        permissions: ['token:create', 'token:read', 'token:update'],
+      },
+      { priority: 2, container: '/', transform: 'redact', permissions: ['token:read', 'token:update'] },
+      { priority: 3, container: '/', transform: 'mask', permissions: ['token:create'] },
+    ],
+  },
+  'token:update everywhere and token:read under reveal in a corner': {
+    rules: [
+      { priority: 1, container: '/', transform: 'reveal', permissions: ['token:update', 'token:create'] },
+      { priority: 2, container: '/mine/', transform: 'reveal', permissions: ['token:read'] },
+    ],
+  },
+  'token:create alone': { permissions: ['token:create'] },
+  'a public application of a tenant that deduplicates': {
+    type: 'public',
+    permissions: ['token:create', 'token:update'],
+    deduplicates: true,
+  },
+} as const satisfies Record<string, Attacker>
+
+type Strategy = (attack: Attack<'eve'>) => Promise<void>
+const token = (id: string) => `/tokens/${id}`
+
+/** Looks at a token in each way there is; an answer that differs ends the attack. */
+const look = async (attack: Attack<'eve'>, id: VictimId): Promise<void> => {
+  await attack.patch('eve', token(id), {})
+  await attack.get('eve', token(id))
+}
+
+const strategies: Record<string, Strategy> = {
+  'C13.1 C13.2 masks that slice out one digit': async attack => {
+    for (const id of victimIds)
+      for (const at of [0, 9]) {
+        const digit = `{{ ${places[id].path} | slice: ${at}, 1 }}`
+        await attack.patch('eve', token(id), { mask: digit })
+        await attack.patch('eve', token(id), { mask: { number: digit, ssn: digit, name: null } })
+        await look(attack, id)
+      }
+  },
+
+  'C13.1 C13.2 masks that fail or not, depending on a digit': async attack => {
+    for (const id of victimIds) {
+      const { path } = places[id]
+      for (const chain of [
+        'slice: 3, 1 | to_number | to_boolean',
+        'slice: 4, 1 | minus: 4 | to_boolean',
+        "slice: 4, 2 | prepend: '%' | url_decode",
+        "slice: 7, 2 | prepend: '2026-' | append: '-01' | date: '%m'",
+        'slice: 0, 5 | to_number | times: 1e304',
+        "remove: '4' | slice: 0, 3 | default: 'none'",
+        "split: '5' | size",
+        "replace: '1', '11111111' | replace: '1', '11111111' | replace: '1', '11111111' | replace: '1', '11111111' | replace: '1', '11111111'",
+      ]) {
+        await attack.patch('eve', token(id), { mask: `{{ ${path} | ${chain} }}` })
+        await look(attack, id)
+      }
+    }
+  },
+
+  'C13.6 C13.1 masks that would show the middle of some card numbers only': async attack => {
+    for (const id of ['victim-card', 'victim-pan'] as const)
+      for (const at of [1, 2, 4, 5, 9]) {
+        const { path } = places[id]
+        await attack.patch('eve', token(id), { mask: `{{ ${path} | remove: '${at}' | slice: 8, 2 }}` })
+        await attack.patch('eve', token(id), { mask: `{{ ${path} | replace_first: '${at}${at}', '' }}` })
+        await look(attack, id)
+      }
+  },
+
+  'C13.1 C13.2 fingerprints of one digit, held against those of known digits': async attack => {
+    for (const id of victimIds) {
+      const { path, type, own } = places[id]
+      const expression = `{{ ${path} | slice: 5, 1 }}`
+      for (const digit of [0, 1, 5, 9])
+        await attack.post('eve', '/tokens', {
+          type,
+          data: own(digit),
+          fingerprint_expression: expression,
+          containers: ['/mine/'],
+        })
+      await attack.patch('eve', token(id), { fingerprint_expression: expression })
+      await look(attack, id)
+      await attack.patch('eve', token(id), { fingerprint_expression: null })
+      await look(attack, id)
+    }
+  },
+
+  'C13.3 C15.3 deduplication of expressions that keep one digit': async attack => {
+    for (const id of victimIds) {
+      const { path, type, own } = places[id]
+      const fingerprint_expression = `{{ ${path} | slice: 5, 1 }}`
+      await attack.patch('eve', token(id), { fingerprint_expression, deduplicate_token: true })
+      for (const digit of [0, 1, 4, 5, 9])
+        await attack.post('eve', '/tokens', {
+          type,
+          data: own(digit),
+          fingerprint_expression,
+          deduplicate_token: true,
+        })
+      await attack.patch('eve', token(id), { deduplicate_token: true })
+      await attack.patch('eve', token(id), { deduplicate_token: null })
+      await look(attack, id)
+    }
+  },
+
+  'C13.3 C15.8 own tokens patched until they would equal the victim': async attack => {
+    for (const id of victimIds) {
+      const { path, type, own } = places[id]
+      const fingerprint_expression = `{{ ${path} | slice: 5, 1 }}`
+      await attack.post('eve', '/tokens', { id: `own-${id}`, type, data: own(0), deduplicate_token: true })
+      await attack.patch('eve', token(id), { fingerprint_expression, mask: null })
+      await attack.patch('eve', token(id), { mask: null, deduplicate_token: true })
+      for (const digit of [1, 4, 5, 9])
+        await attack.patch('eve', token(`own-${id}`), { data: own(digit), fingerprint_expression })
+      await look(attack, id)
+    }
+  },
+
+  'C13.4 C13.5 moving the token to where the attacker sees more': async attack => {
+    for (const id of victimIds)
+      for (const containers of [['/mine/'], ['/mine/deeper/', '/general/high/'], null]) {
+        await attack.patch('eve', token(id), { containers })
+        await attack.patch('eve', token(id), {
+          containers,
+          mask: '{{ data }}',
+          fingerprint_expression: '{{ data }}',
+        })
+        await look(attack, id)
+        await attack.get('eve', '/tokens?container=/mine/')
+      }
+  },
+
+  'C13.4 C24.6 index expressions and every filter of a list': async attack => {
+    for (const id of victimIds) {
+      const { path, type, own } = places[id]
+      await attack.patch('eve', token(id), {
+        search_indexes: [`{{ ${path} | slice: 5, 1 }}`, `{{ ${path} | card_bin }}`],
+      })
+      await look(attack, id)
+      await attack.patch('eve', token(id), { metadata: { digit: '4' }, search_indexes: null })
+      const made = await attack.post('eve', '/tokens', { type, data: own(7), containers: ['/mine/'] })
+      for (const filter of [
+        'metadata.digit=4',
+        `type=${type}&metadata.customer=C-1`,
+        `id=${id}`,
+        `id=${id}&fingerprint=${made.body.fingerprint ?? 'none'}`,
+        `fingerprint=${made.body.fingerprint ?? 'none'}`,
+        'container=/pci/&size=1&page=2',
+      ])
+        await attack.get('eve', `/tokens?${filter}`)
+    }
+  },
+
+  'C13.1 C13.2 C20.2 metadata in the fingerprint': async attack => {
+    for (const id of victimIds) {
+      const { path } = places[id]
+      for (const fingerprint_expression of [
+        '{{ metadata.guess }}',
+        `{{ ${path} | remove: metadata.guess | size }}`,
+        `{{ metadata.guess | default: ${path} | slice: 0, 1 }}`,
+      ])
+        for (const guess of ['4', null]) {
+          await attack.patch('eve', token(id), { fingerprint_expression, metadata: { guess } })
+          await look(attack, id)
+        }
+    }
+  },
+
+  'C13.2 C18.4 data patched around the secret': async attack => {
+    for (const data of [
+      { name: '' },
+      { name: null, extra: { ssn: '4' } },
+      { name: ['4'], account: { number: '1' } },
+      { account: null },
+      { ssn: { number: '1' } },
+      { ssn: null },
+      'all of it',
+      {},
+    ]) {
+      await attack.patch('eve', token('victim-person'), { data })
+      await look(attack, 'victim-person')
+    }
+    for (const data of [
+      { expiration_month: 1 },
+      { expiration_month: null },
+      { expiration_year: null, cvc: '000' },
+      { cvc: null },
+      { number: null },
+      { number: '4' },
+      { number: '4242424242424241' },
+      { secret: '1' },
+      '4242424242424242',
+    ]) {
+      await attack.patch('eve', token('victim-card'), { data })
+      await look(attack, 'victim-card')
+    }
+    for (const data of [{ routing_number: '011401533' }, { routing_number: '1' }, { account_number: null }]) {
+      await attack.patch('eve', token('victim-bank'), { data })
+      await look(attack, 'victim-bank')
+    }
+    for (const id of ['victim-ssn', 'victim-text', 'victim-pan'] as const)
+      for (const data of [{}, { a: null }, [], 12, null]) {
+        await attack.patch('eve', token(id), { data })
+        await look(attack, id)
+      }
+  },
+
+  'C18.1 C18.2 C13.1 clearing everything that can be cleared, one by one': async attack => {
+    for (const id of victimIds) {
+      for (const name of [
+        'mask',
+        'metadata',
+        'search_indexes',
+        'expires_at',
+        'containers',
+        'fingerprint_expression',
+        'deduplicate_token',
+        'data',
+      ]) {
+        await attack.patch('eve', token(id), { [name]: null })
+        await look(attack, id)
+      }
+      await attack.patch('eve', token(id), { mask: {} })
+      await attack.patch('eve', token(id), { mask: { number: null, ssn: '{{ data.ssn }}' } })
+      await attack.patch('eve', token(id), { mask: {}, deduplicate_token: true })
+      await look(attack, id)
+    }
+  },
+
+  'C16.2 C16.7 ids made of data': async attack => {
+    for (const id of victimIds) {
+      const { path, type, own } = places[id]
+      await attack.patch('eve', token(id), { id: `x-{{ ${path} | slice: 0, 4 }}` })
+      await attack.post('eve', '/tokens', { id, type, data: own(3) })
+      await attack.post('eve', '/tokens', { id: `{{ ${path} | slice: 0, 6 }}`, type, data: own(3) })
+      await attack.post('eve', '/tokens', { id: `{{ ${path} | slice: 0, 6 }}`, type, data: own(3) })
+      await attack.post('eve', '/tokenize', [{ id, type, data: own(3), deduplicate_token: true }])
+    }
+  },
+
+  'C17.3 C15.3 expiry of the victim, and what takes its place': async attack => {
+    for (const id of victimIds) {
+      const { path, type, own } = places[id]
+      const fingerprint_expression = `{{ ${path} | slice: 0, 1 }}`
+      await attack.patch('eve', token(id), { expires_at: '2026-03-01T11:00:00Z' })
+      await attack.patch('eve', token(id), { expires_at: '2100-01-01', fingerprint_expression })
+      await look(attack, id)
+      for (const digit of [1, 4, 9])
+        await attack.post('eve', '/tokens', {
+          type,
+          data: own(digit),
+          fingerprint_expression,
+          deduplicate_token: true,
+        })
+    }
+    attack.wait(100 * 365 * 86_400_000)
+    for (const id of victimIds) {
+      const { type, own } = places[id]
+      await look(attack, id)
+      await attack.post('eve', '/tokens', { id, type, data: own(2), deduplicate_token: true })
+    }
+  },
+}
+
+/** What an owner should not have written: each expression mixes the secret with something that may change. */
+const carelessVictims = ({ ssn }: { ssn: string }) => [
+  {
+    id: 'width',
+    type: 'token',
+    data: { ssn, width: 4 },
+    mask: { ssn: '{{ data.ssn | reveal_last: data.width }}' },
+  },
+  {
+    id: 'label',
+    type: 'token',
+    data: { ssn, label: 'payroll' },
+    mask: '{{ data.label | default: data.ssn }}',
+  },
+  {
+    id: 'window',
+    type: 'token',
+    data: { first: '0123456789', ssn },
+    mask: ['{{ data | stringify | slice: 0, 12 }}'],
+  },
+  {
+    id: 'marked',
+    type: 'token',
+    data: { ssn, label: 'payroll' },
+    fingerprint_expression: '{{ data.label | default: data.ssn | slice: 0, 1 }}',
+  },
+  {
+    id: 'numbered',
+    type: 'token',
+    data: { ssn },
+    metadata: { customer: 'c-1' },
+    fingerprint_expression: '{{ metadata.customer | default: data.ssn | slice: 0, 1 }}',
+  },
+]
+
+const carelessPatches: readonly (readonly [id: string, patch: unknown])[] = [
+  ['width', { data: { width: 10 } }],
+  ['width', { data: { width: null } }],
+  ['label', { data: { label: null } }],
+  ['label', { data: { label: '' } }],
+  ['window', { data: { first: null } }],
+  ['window', { data: { first: { ssn: '' } } }],
+  ['marked', { data: { label: null } }],
+  ['numbered', { metadata: { customer: null } }],
+  ['numbered', { metadata: null }],
+]
+
+for (const engine of engines)
+  describe(`attackers learn nothing (${engine.name})`, () => {
+    let twins: Twins
+    before(async () => {
+      twins = await Twins.start(engine)
+    })
+    after(() => twins.stop())
+
+    test('C12.1 control: one who may read sees the two vaults differ', async () => {
+      const attack = await twins.attack(
+        {
+          reader: {
+            rules: [
+              {
+                priority: 1,
+                container: '/',
+                transform: 'reveal',
+                permissions: ['token:read', 'token:update'],
+              },
+            ],
+          },
+        },
+        [victims(oneSecret), victims(otherSecret)],
+      )
+      for (const id of victimIds)
+        await assert.rejects(attack.get('reader', token(id)), /tells the secrets apart/)
+      await assert.rejects(
+        attack.patch('reader', token('victim-text'), { mask: '{{ data | slice: 0, 1 }}' }),
+        /tells the secrets apart/,
+      )
+    })
+
+    for (const [name, { deduplicates, ...application }] of Object.entries<Attacker>(attackers))
+      describe(name, () => {
+        let requests = 0
+        const options = { deduplicates: deduplicates === true }
+
+        for (const [strategy, run] of Object.entries(strategies))
+          test(strategy, async () => {
+            const secrets = [victims(oneSecret), victims(otherSecret)] as const
+            const attack = await twins.attack({ eve: application }, secrets, options)
+            await run(attack)
+            requests += attack.sent
+          })
+
+        test('C13.1 C13.4 data and metadata patched so that a careless expression shows the secret', async () => {
+          for (const [id, patch] of carelessPatches) {
+            const secrets = [carelessVictims(oneSecret), carelessVictims(otherSecret)] as const
+            const attack = await twins.attack({ eve: application }, secrets, options)
+            for (const [type, data] of [
+              ['token', { ssn: '1' }],
+              ['token', { ssn: '9' }],
+            ])
+              await attack.post('eve', '/tokens', {
+                type,
+                data,
+                containers: ['/mine/'],
+                fingerprint_expression: '{{ data.ssn | slice: 0, 1 }}',
+              })
+            await attack.patch('eve', token(id), patch)
+            await attack.patch('eve', token(id), {})
+            await attack.get('eve', token(id))
+            await attack.get('eve', '/tokens')
+            requests += attack.sent
+          }
+        })
+
+        test('C13.1 C13.2 C13.3 C13.4 C13.5 any sequence of requests', async () => {
+          await fc.assert(
+            fc.asyncProperty(
+              arbitrarySecrets,
+              arbitrarySecrets,
+              fc.array(arbitraryRequest(), { minLength: 5, maxLength: 25 }),
+              fc.boolean(),
+              async (one, other, sequence, deduplicates) => {
+                const secrets = [victims(one), victims(other)] as const
+                const attack = await twins.attack({ eve: application }, secrets, { deduplicates })
+                for (const request of sequence) await attack.send(request)
+                for (const id of victimIds) await look(attack, id)
+                requests += attack.sent
+              },
+            ),
+            { numRuns: 10 },
+          )
+        })
+
+        after(() => assert.ok(requests >= 500, `only ${requests} requests were sent`))
+      })
+
+    test('C12.7 C24.6 C26.7 under redact no fingerprint is found by a filter, and none is counted', async () => {
+      // The first digit alone: a guess that a filter would confirm.
+      const weak = ({ ssn }: { ssn: string }) => [
+        { id: 'weak', type: 'token', data: ssn, fingerprint_expression: '{{ data | slice: 0, 1 }}' },
+        {
+          id: 'half-seen',
+          type: 'token',
+          data: ssn,
+          fingerprint_expression: '{{ data | slice: 0, 1 }}',
+          containers: ['/mine/', '/theirs/'],
+        },
+      ]
+      for (const eve of [
+        attackers['token:update and token:read under redact'],
+        {
+          rules: [
+            {
+              priority: 1,
+              container: '/mine/',
+              transform: 'mask',
+              permissions: ['token:read', 'token:create'],
+            },
+          ],
+        },
+      ] as const) {
+        const attack = await twins.attack({ eve }, [weak(oneSecret), weak(otherSecret)])
+        for (const digit of ['1', '9']) {
+          const own = await attack.post('eve', '/tokens', {
+            type: 'token',
+            data: digit,
+            containers: ['/mine/'],
+          })
+          assert.ok(own.body.fingerprint)
+          const found = await attack.get('eve', `/tokens?fingerprint=${own.body.fingerprint}`)
+          assert.equal(found.body.pagination.total_items, 1)
+          assert.deepEqual(
+            found.body.data.map((one: { id: string }) => one.id),
+            [own.body.id],
+          )
+          await attack.get('eve', `/tokens?fingerprint=${own.body.fingerprint}&size=1&page=2`)
+          await attack.get('eve', `/tokens?fingerprint=${own.body.fingerprint}&id=weak&id=half-seen`)
+        }
+      }
+    })
+  })

@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict'
+import type { TestReply } from '../rig/answer-rules.ts'
+import { spoilTokens } from '../rig/look-inside.ts'
+import { sendRaw } from '../rig/raw-http.ts'
+import type { Send, TestApplication, TestVault } from '../rig/test-vault.ts'
+import type { Canaries } from './canaries.ts'
+
+const applications = {
+  writer: { permissions: ['token:create', 'token:update'] },
+  reader: {
+    rules: [
+      { priority: 1, container: '/', transform: 'reveal', permissions: ['token:read', 'token:delete'] },
+    ],
+  },
+  management: {
+    type: 'management',
+    permissions: [
+      'tenant:read',
+      'tenant:update',
+      'tenant:delete',
+      'application:create',
+      'application:read',
+      'application:update',
+      'application:delete',
+      'report:read',
+    ],
+  },
+} as const satisfies Record<string, TestApplication>
+
+export type Sent = { readonly what: string; readonly method: string; readonly reply: TestReply }
+
+export type Traffic = {
+  readonly sent: readonly Sent[]
+  /** Every API key that was shown or made up. */
+  readonly keyTexts: readonly string[]
+  /** Deletes what was made, down to the tenant. */
+  readonly last: () => Promise<void>
+}
+
+/** Canaries through every endpoint and into every kind of refusal. */
+export const sendEverything = async (vault: TestVault, canaries: Canaries): Promise<Traffic> => {
+  const { keys } = await vault.tenant(applications)
+  const keyTexts: string[] = Object.values(keys)
+  const sent: Sent[] = []
+
+  const send = async (method: string, path: string, options: Send = {}): Promise<TestReply> => {
+    const reply = await vault.send(method, path, options)
+    sent.push({ what: `${method} ${path.split('?')[0]}`, method, reply })
+    return reply
+  }
+  const post = (body: unknown, more: Send = {}) =>
+    send('POST', '/tokens', { key: keys.writer, body, ...more })
+  const patch = (id: string, body: unknown) => send('PATCH', `/tokens/${id}`, { key: keys.writer, body })
+
+  const card = () => ({
+    type: 'card',
+    data: { number: canaries.card(), expiration_month: 12, expiration_year: 2030, cvc: canaries.cvc() },
+  })
+  const bank = () => ({
+    type: 'bank',
+    data: { routing_number: '021000021', account_number: canaries.account() },
+  })
+  const ssn = () => ({ type: 'social_security_number', data: canaries.ssn() })
+  const person = () => ({
+    type: 'token',
+    data: { [canaries.name()]: canaries.text(), list: [canaries.text()] },
+  })
+  const trimmings = () => ({
+    id: canaries.id(),
+    mask: { shown: canaries.expression(), [canaries.name()]: 'X' },
+    metadata: { [canaries.name()]: canaries.value() },
+    containers: [canaries.container(), canaries.container()],
+    search_indexes: [canaries.expression()],
+    fingerprint_expression: canaries.expression(),
+    deduplicate_token: true,
+  })
+
+  // What is kept.
+  const ids: string[] = []
+  for (const make of [card, bank, ssn, person]) {
+    const made = await post(make())
+    assert.equal(made.status, 201, made.text)
+    ids.push(made.body.id)
+  }
+  for (const make of [bank, ssn, person]) {
+    const definition = { ...make(), ...trimmings() }
+    const made = await post(definition)
+    assert.equal(made.status, 201, made.text)
+    ids.push(made.body.id)
+    assert.equal((await post(definition)).status, 201, 'deduplicated')
+  }
+  const replayed = { headers: { 'svc-idempotency-key': canaries.value() } }
+  await post(card(), replayed)
+  await post(card(), replayed)
+  const tokenized = await send('POST', '/tokenize', {
+    key: keys.writer,
+    body: {
+      [canaries.name()]: [canaries.text(), card(), { [canaries.name()]: bank() }],
+      plain: canaries.text(),
+    },
+  })
+  assert.equal(tokenized.status, 200, tokenized.text)
+  const [cardId = '', bankId = '', ssnId = '', personId = ''] = ids
+  await patch(cardId, { data: { number: canaries.card(), cvc: canaries.cvc() } })
+  await patch(bankId, {
+    data: { account_number: canaries.account() },
+    metadata: { [canaries.name()]: canaries.value() },
+  })
+  await patch(ssnId, {
+    data: canaries.ssn(),
+    mask: canaries.expression(),
+    containers: [canaries.container()],
+  })
+  await patch(personId, {
+    data: { [canaries.name()]: { [canaries.name()]: canaries.text() } },
+    search_indexes: [canaries.expression()],
+    fingerprint_expression: canaries.expression(),
+    expires_at: '2027-01-01',
+  })
+  for (const id of ids) await vault.get(`/tokens/${id}`, keys.reader)
+
+  // What is refused, and what is looked for.
+  const broken = (type: string, data: unknown, more: object = {}) => post({ type, data, ...more })
+  await broken('card', { number: `${canaries.card()}1` })
+  await broken('card', { number: canaries.card(), cvc: canaries.text() })
+  await broken('card', { number: canaries.card(), cvv: canaries.cvc() })
+  await broken('card', { number: canaries.card(), [canaries.numberAsName()]: canaries.text() })
+  await broken('card', { number: Number(canaries.card()) })
+  await broken('card', canaries.text())
+  await broken('bank', { routing_number: '021000022', account_number: canaries.account() })
+  await broken('bank', { routing_number: canaries.account(), account_number: canaries.text() })
+  await broken('social_security_number', `${canaries.ssn()}0`)
+  await broken(canaries.value().slice(0, 50), canaries.text())
+  await broken('token', canaries.text(), { mask: `{{ data | ${canaries.name()} }}` })
+  await broken('token', canaries.text(), { mask: `{{ data | append: '${canaries.value()}` })
+  await broken('token', canaries.text(), { mask: `{{ ${canaries.card()} | ${canaries.card()} }}` })
+  await broken('token', canaries.text(), {
+    fingerprint_expression: `{{ data | plus: '${canaries.value()}' }}`,
+  })
+  await broken('token', canaries.text(), {
+    search_indexes: [`{{ data | date: '%Q${canaries.value()}' }}`],
+  })
+  await broken('token', canaries.text(), { metadata: { [canaries.name()]: { deep: canaries.value() } } })
+  await broken('token', canaries.text(), { metadata: { [canaries.numberAsName()]: 1 } })
+  await broken('token', canaries.text(), { containers: [canaries.container().slice(1)] })
+  await broken('token', canaries.text(), { expires_at: canaries.value() })
+  await broken('token', canaries.text(), { id: `${canaries.id()}/` })
+  await broken('token', canaries.text(), { id: `{{ data | ${canaries.name()} }}` })
+  await broken('token', canaries.text(), { [canaries.name()]: canaries.value() })
+  await broken('token', canaries.text(), { [canaries.numberAsName()]: canaries.value() })
+  await broken('token', canaries.text(), { deduplicate_token: canaries.value() })
+  const taken = { id: canaries.id(), ...person() }
+  await post(taken)
+  assert.equal((await post({ ...taken, data: canaries.text() })).status, 409)
+  await send('POST', '/tokenize', {
+    key: keys.writer,
+    body: [
+      canaries.text(),
+      { type: 'card', data: { number: canaries.card(), [canaries.name()]: canaries.text() } },
+    ],
+  })
+  await send('POST', '/tokenize', {
+    key: keys.writer,
+    body: { type: canaries.name(), data: canaries.text() },
+  })
+  for (const text of [
+    `{"type":"token","data":"${canaries.card()}"`,
+    `{"type":"token","data":"${canaries.card()}",}`,
+    `${canaries.name()}`,
+    `[${'['.repeat(40)}"${canaries.card()}"`,
+    `{"data":"${'x'.repeat(1_048_576)}${canaries.card()}"}`,
+    Buffer.from(`{"data":"${canaries.card()}\xff"}`, 'latin1'),
+  ])
+    await send('POST', '/tokens', { key: keys.writer, raw: text })
+  await send('POST', '/tokens', {
+    key: keys.writer,
+    raw: canaries.card(),
+    type: `text/${canaries.name()}`,
+  })
+  await send('PATCH', `/tokens/${cardId}`, {
+    key: keys.writer,
+    raw: canaries.card(),
+    type: 'application/json',
+  })
+  await patch(cardId, { data: { number: `${canaries.card()}1` } })
+  await patch(cardId, { data: { [canaries.numberAsName()]: canaries.cvc() } })
+  await patch(cardId, { mask: `{{ data.number | ${canaries.name()} }}` })
+  await patch(cardId, { [canaries.name()]: canaries.value() })
+  await patch(cardId, { id: canaries.id(), tenant_id: canaries.value() })
+  await patch(canaries.id(), { data: canaries.text() })
+  await patch(canaries.card(), { data: canaries.text() })
+  await send('GET', `/tokens/${canaries.card()}`, { key: keys.reader })
+  await send('DELETE', `/tokens/${canaries.id()}`, { key: keys.reader })
+  await send('GET', `/${canaries.name()}/${canaries.card()}`, { key: keys.reader })
+  await send('PUT', `/tokens/${canaries.card()}`, { key: keys.reader })
+  await send('GET', `/tokens/%zz${canaries.card()}`, { key: keys.reader })
+  for (const query of [
+    `id=${canaries.id()}&metadata.${canaries.name()}=${canaries.value()}`,
+    `fingerprint=${canaries.card()}&container=${canaries.container()}`,
+    `${canaries.name()}=${canaries.card()}`,
+    `${canaries.numberAsName()}=1`,
+    `type=${canaries.value()}&page=${canaries.card()}`,
+    `container=${canaries.value()}`,
+    `metadata=${canaries.value()}`,
+    `page=%${canaries.value()}`,
+  ])
+    await send('GET', `/tokens?${query}`, { key: keys.reader })
+  await send('GET', `/tokens/${cardId}?${canaries.name()}=${canaries.card()}`, { key: keys.reader })
+
+  // What asks for nothing.
+  for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await send('GET', path)
+  for (const path of [
+    '/permissions',
+    '/applications/key',
+    '/applications',
+    '/tenants/self',
+    '/tenants/self/reports/usage',
+  ])
+    await send('GET', path, { key: keys.management })
+
+  // Keys and headers.
+  const unknownKey = `${keys.reader.slice(0, -4)}1111`
+  keyTexts.push(unknownKey)
+  await send('GET', '/tokens', { key: unknownKey })
+  await send('GET', '/tokens', { key: canaries.value() })
+  await send('POST', '/tokens', { body: card() })
+  await send('POST', '/tokens', { key: keys.reader, body: card() })
+  await send('GET', '/tokens', { key: keys.reader, headers: { 'svc-trace-id': canaries.card() } })
+  await send('GET', '/health', { headers: { 'svc-trace-id': `a b ${canaries.card()}` } })
+  await post(card(), { headers: { 'svc-idempotency-key': `${canaries.value()} é` } })
+  await post(card(), { headers: { 'content-encoding': canaries.name() } })
+  for (const bytes of [
+    `GET /tokens/${canaries.card()} HTTP/9.1\r\n\r\n`,
+    `${canaries.card()} / HTTP/1.1\r\nhost: x\r\n\r\n`,
+    `GET / HTTP/1.1\r\nhost: x\r\nx: ${canaries.card().repeat(5_000)}\r\n\r\n`,
+  ])
+    for (const reply of await sendRaw(vault.baseUrl, bytes))
+      sent.push({ what: 'no HTTP', method: 'GET', reply })
+
+  // The management of it.
+  const key = keys.management
+  const rules = [
+    {
+      description: canaries.value(),
+      priority: 1,
+      container: canaries.container(),
+      transform: 'mask',
+      permissions: ['token:read'],
+    },
+  ]
+  const application = await send('POST', '/applications', {
+    key,
+    body: { name: canaries.value(), type: 'private', rules },
+  })
+  assert.equal(application.status, 201, application.text)
+  keyTexts.push(application.body.key)
+  const { id } = application.body
+  const idempotent = { 'svc-idempotency-key': canaries.value() }
+  const second = await send('POST', `/applications/${id}/keys`, { key, body: {}, headers: idempotent })
+  keyTexts.push(second.body.key)
+  await send('POST', `/applications/${id}/keys`, { key, body: {}, headers: idempotent })
+  await send('POST', `/applications/${id}/keys`, { key, body: { expires_at: canaries.value() } })
+  await send('PUT', `/applications/${id}`, { key, body: { name: canaries.value(), rules } })
+  await send('PUT', `/applications/${id}`, {
+    key,
+    body: { name: canaries.value(), [canaries.name()]: 1 },
+  })
+  await send('POST', '/applications', {
+    key,
+    body: { name: canaries.value(), type: canaries.value(), permissions: [canaries.value()] },
+  })
+  await send('POST', `/applications/${id}/explain`, {
+    key,
+    body: { permission: canaries.value(), containers: [canaries.container()] },
+  })
+  for (const path of [`/applications/${canaries.card()}`, `/applications/${canaries.card()}/keys`])
+    await send('GET', path, { key })
+  await send('DELETE', `/applications/${id}/keys/${canaries.card()}`, { key })
+  await send('PUT', '/tenants/self', {
+    key,
+    body: { name: canaries.value(), settings: { fingerprint_tokens: 'true' } },
+  })
+  await send('PUT', '/tenants/self', {
+    key,
+    body: {
+      name: canaries.value(),
+      settings: { [canaries.name()]: canaries.value(), deduplicate_tokens: canaries.value() },
+    },
+  })
+
+  // What breaks inside: rows changed behind the vault's back, a key service that is gone.
+  const fragile = [canaries.id(), canaries.id()]
+  for (const id of fragile) await post({ id, ...person(), expires_at: '2026-03-02' })
+  spoilTokens(vault, fragile)
+  for (const id of fragile) {
+    assert.equal((await send('GET', `/tokens/${id}`, { key: keys.reader })).status, 500)
+    assert.equal((await patch(id, { data: canaries.text() })).status, 500)
+  }
+  vault.now += 2 * 86_400_000
+  await vault.service.clockwork.runAll()
+
+  const last = async (): Promise<void> => {
+    await send('DELETE', `/tokens/${bankId}`, { key: keys.reader })
+    await send('DELETE', `/applications/${id}`, { key })
+    await send('DELETE', '/tenants/self', { key })
+    await send('GET', '/tokens', { key: keys.reader })
+  }
+  return { sent, keyTexts, last }
+}

@@ -1,0 +1,351 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Rule, Transform } from '../../src/domain/application.ts'
+import type { Permission } from '../../src/domain/permissions.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { countTokens } from '../rig/scenario.ts'
+import { owner } from '../rig/test-vault.ts'
+
+type Grant = readonly [container: string, transform: Transform]
+
+const rulesFor = (permissions: readonly Permission[], grants: readonly Grant[]): { rules: Rule[] } => ({
+  rules: grants.map(([container, transform], priority) => ({ priority, container, transform, permissions })),
+})
+
+const token = { id: 'a-token', type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
+
+/** A token in these containers, read under these rules, in the order of their priority. */
+const reads: readonly {
+  name: string
+  containers: readonly string[]
+  rules: readonly Grant[]
+  sees: Transform | 'nothing'
+}[] = [
+  { name: 'C28.7 the container itself', containers: ['/a/b/'], rules: [['/a/b/', 'reveal']], sees: 'reveal' },
+  { name: 'C19.3 an ancestor', containers: ['/a/b/'], rules: [['/a/', 'reveal']], sees: 'reveal' },
+  { name: 'C19.3 the root', containers: ['/a/b/'], rules: [['/', 'mask']], sees: 'mask' },
+  {
+    name: 'C19.3 C28.9 a descendant',
+    containers: ['/a/b/'],
+    rules: [['/a/b/c/', 'reveal']],
+    sees: 'nothing',
+  },
+  { name: 'C19.3 C28.9 a sibling', containers: ['/a/b/'], rules: [['/a/c/', 'reveal']], sees: 'nothing' },
+  {
+    name: 'C19.3 C28.9 a sibling with a common beginning',
+    containers: ['/ab/'],
+    rules: [['/a/', 'reveal']],
+    sees: 'nothing',
+  },
+  {
+    name: 'C19.3 C28.9 a sibling whose name goes on',
+    containers: ['/a/b/'],
+    rules: [['/a/bc/', 'reveal']],
+    sees: 'nothing',
+  },
+  {
+    name: 'C19.2 a token that was put there in other letters',
+    containers: ['/A/B/'],
+    rules: [['/a/b/', 'reveal']],
+    sees: 'reveal',
+  },
+  {
+    name: 'C28.7 the first rule by priority decides, more',
+    containers: ['/a/b/'],
+    rules: [
+      ['/a/', 'reveal'],
+      ['/a/b/', 'redact'],
+    ],
+    sees: 'reveal',
+  },
+  {
+    name: 'C28.7 the first rule by priority decides, less',
+    containers: ['/a/b/'],
+    rules: [
+      ['/a/', 'redact'],
+      ['/a/b/', 'reveal'],
+    ],
+    sees: 'redact',
+  },
+  {
+    name: 'C28.7 a rule that does not cover is passed over',
+    containers: ['/a/b/'],
+    rules: [
+      ['/c/', 'redact'],
+      ['/a/b/', 'reveal'],
+    ],
+    sees: 'reveal',
+  },
+  {
+    name: 'C28.8 two containers, one rule',
+    containers: ['/a/', '/b/'],
+    rules: [['/', 'reveal']],
+    sees: 'reveal',
+  },
+  {
+    name: 'C28.8 the least revealing wins: mask',
+    containers: ['/a/', '/b/'],
+    rules: [
+      ['/a/', 'reveal'],
+      ['/b/', 'mask'],
+    ],
+    sees: 'mask',
+  },
+  {
+    name: 'C28.8 the least revealing wins: redact',
+    containers: ['/a/', '/b/', '/c/'],
+    rules: [
+      ['/a/', 'reveal'],
+      ['/b/', 'mask'],
+      ['/c/', 'redact'],
+    ],
+    sees: 'redact',
+  },
+  {
+    name: 'C28.8 a container without a rule counts as redact',
+    containers: ['/a/', '/b/'],
+    rules: [['/a/', 'reveal']],
+    sees: 'redact',
+  },
+  {
+    name: 'C28.8 C28.9 no rule for any of several containers',
+    containers: ['/a/', '/b/'],
+    rules: [['/c/', 'reveal']],
+    sees: 'nothing',
+  },
+  {
+    name: 'C28.7 C28.8 each container has its own deciding rule',
+    containers: ['/a/x/', '/b/'],
+    rules: [
+      ['/a/x/', 'reveal'],
+      ['/', 'mask'],
+      ['/b/', 'reveal'],
+    ],
+    sees: 'mask',
+  },
+]
+
+/** A create in these containers by a caller with these rules for token:create. */
+const creates: readonly {
+  name: string
+  containers: readonly string[] | null
+  rules: readonly Grant[]
+  status: number
+  data?: unknown
+}[] = [
+  {
+    name: 'C28.10 every destination is covered',
+    containers: ['/a/x/', '/a/y/'],
+    rules: [['/a/', 'mask']],
+    status: 201,
+    data: 'XXXXXXXXXXXalue',
+  },
+  {
+    name: 'C28.10 C2.12 one destination is not covered',
+    containers: ['/a/', '/b/'],
+    rules: [['/a/', 'mask']],
+    status: 403,
+  },
+  {
+    name: 'C28.10 §4.1.2 the default container is a destination too',
+    containers: null,
+    rules: [['/a/', 'mask']],
+    status: 403,
+  },
+  {
+    name: 'C28.10 the default container is covered',
+    containers: null,
+    rules: [['/general/', 'mask']],
+    status: 201,
+    data: 'XXXXXXXXXXXalue',
+  },
+  {
+    name: 'C19.3 C2.12 a rule with a common beginning does not cover',
+    containers: ['/ab/'],
+    rules: [['/a/', 'mask']],
+    status: 403,
+  },
+  {
+    name: 'C12.2 reveal shows no more than the mask on a write',
+    containers: ['/a/'],
+    rules: [['/a/', 'reveal']],
+    status: 201,
+    data: 'XXXXXXXXXXXalue',
+  },
+  {
+    name: 'C12.3 redact shows nothing on a write',
+    containers: ['/a/'],
+    rules: [['/a/', 'redact']],
+    status: 201,
+    data: undefined,
+  },
+  {
+    name: 'C12.3 C28.8 redact on one of two destinations',
+    containers: ['/a/', '/b/'],
+    rules: [
+      ['/a/', 'mask'],
+      ['/b/', 'redact'],
+    ],
+    status: 201,
+    data: undefined,
+  },
+]
+
+/** A token in `from` that is moved to `to` by a caller with these rules for token:update. */
+const moves: readonly {
+  name: string
+  from: readonly string[]
+  to: readonly string[] | null
+  rules: readonly Grant[]
+  status: number
+}[] = [
+  {
+    name: 'C19.5 both are covered',
+    from: ['/a/'],
+    to: ['/b/'],
+    rules: [
+      ['/a/', 'mask'],
+      ['/b/', 'mask'],
+    ],
+    status: 200,
+  },
+  { name: 'C19.5 the new one is not', from: ['/a/'], to: ['/b/'], rules: [['/a/', 'mask']], status: 403 },
+  {
+    name: 'C19.5 C28.9 the old one is not',
+    from: ['/a/'],
+    to: ['/b/'],
+    rules: [['/b/', 'mask']],
+    status: 404,
+  },
+  {
+    name: 'C19.5 one of the old ones is not',
+    from: ['/a/', '/c/'],
+    to: ['/b/'],
+    rules: [
+      ['/a/', 'mask'],
+      ['/b/', 'mask'],
+    ],
+    status: 403,
+  },
+  {
+    name: 'C19.5 one of the new ones is not',
+    from: ['/a/'],
+    to: ['/a/', '/b/'],
+    rules: [['/a/', 'mask']],
+    status: 403,
+  },
+  { name: 'C19.5 C18.2 the default is not', from: ['/a/'], to: null, rules: [['/a/', 'mask']], status: 403 },
+  {
+    name: 'C3.1 C19.5 neither is: the destination is asked for first',
+    from: ['/a/'],
+    to: ['/b/'],
+    rules: [['/c/', 'mask']],
+    status: 403,
+  },
+]
+
+onEveryEngine('access rules', vault => {
+  for (const { name, containers, rules, sees } of reads)
+    test(`${name}: ${JSON.stringify(rules)} on ${containers} shows ${sees}`, async () => {
+      const { keys } = await vault().tenant({ owner, limited: rulesFor(['token:read'], rules) })
+      await vault().create(keys.owner, { ...token, containers })
+      const read = await vault().get('/tokens/a-token', keys.limited)
+      const list = await vault().get('/tokens', keys.limited)
+      if (sees === 'nothing') {
+        const unknown = await vault().get('/tokens/unknown', keys.limited)
+        assert.equal(read.status, 404)
+        assert.deepEqual({ ...read.body, trace_id: '' }, { ...unknown.body, trace_id: '' })
+        assert.deepEqual([list.body.data, list.body.pagination.total_items], [[], 0])
+        return
+      }
+      assert.equal(read.status, 200)
+      assert.equal(
+        read.body.data,
+        { reveal: 'Sensitive Value', mask: 'XXXXXXXXXXXalue', redact: undefined }[sees],
+      )
+      assert.equal('fingerprint' in read.body, sees !== 'redact')
+      assert.deepEqual(list.body.data, [read.body])
+      assert.equal(list.body.pagination.total_items, 1)
+    })
+
+  for (const { name, containers, rules, status, data } of creates)
+    test(`${name}: ${JSON.stringify(rules)} to ${containers ?? 'the default'} is ${status}`, async () => {
+      const { keys } = await vault().tenant({ owner, limited: rulesFor(['token:create'], rules) })
+      const reply = await vault().post('/tokens', keys.limited, { ...token, containers })
+      assert.equal(reply.status, status)
+      assert.equal(reply.body.data, data)
+      assert.equal(await countTokens(vault(), keys.owner), status === 201 ? 1 : 0)
+    })
+
+  for (const { name, from, to, rules, status } of moves)
+    test(`${name}: a move from ${from} to ${to ?? 'the default'} under ${JSON.stringify(rules)} is ${status}`, async () => {
+      const { keys } = await vault().tenant({ owner, limited: rulesFor(['token:update'], rules) })
+      await vault().create(keys.owner, { ...token, containers: from })
+      const reply = await vault().patch('/tokens/a-token', keys.limited, {
+        containers: to,
+        metadata: { moved: 'yes' },
+      })
+      assert.equal(reply.status, status, reply.text)
+      const { body } = await vault().get('/tokens/a-token', keys.owner)
+      assert.deepEqual(body.containers, status === 200 ? to : from)
+      assert.equal(body.metadata?.moved, status === 200 ? 'yes' : undefined)
+    })
+
+  test('C28.7 each permission has its own deciding rule', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      limited: {
+        rules: [
+          { priority: 1, container: '/a/', transform: 'redact', permissions: ['token:create'] },
+          { priority: 2, container: '/a/', transform: 'mask', permissions: ['token:create', 'token:read'] },
+          { priority: 3, container: '/', transform: 'reveal', permissions: ['token:read'] },
+        ],
+      },
+    })
+    const made = await vault().create(keys.limited, { ...token, containers: ['/a/'] })
+    assert.equal('data' in made, false)
+    assert.equal((await vault().get('/tokens/a-token', keys.limited)).body.data, 'XXXXXXXXXXXalue')
+    await vault().create(keys.owner, { ...token, id: 'elsewhere', containers: ['/b/'] })
+    assert.equal((await vault().get('/tokens/elsewhere', keys.limited)).body.data, 'Sensitive Value')
+    assert.equal(
+      (await vault().post('/tokens', keys.limited, { ...token, id: 'third', containers: ['/b/'] })).status,
+      403,
+    )
+  })
+
+  test('C28.6 flat permissions hold everywhere, under mask', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      flat: { permissions: ['token:create', 'token:read', 'token:update', 'token:delete'] },
+    })
+    await vault().create(keys.flat, { ...token, containers: ['/any/where/'] })
+    assert.equal((await vault().get('/tokens/a-token', keys.flat)).body.data, 'XXXXXXXXXXXalue')
+    assert.equal(
+      (await vault().patch('/tokens/a-token', keys.flat, { data: 'Another Value' })).body.data,
+      'XXXXXXXXXalue',
+    )
+    assert.equal((await vault().delete('/tokens/a-token', keys.flat)).status, 204)
+  })
+
+  test('C28.3 a public application changes data, metadata and expiry, and nothing else', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      public: { type: 'public', permissions: ['token:create', 'token:update'] },
+    })
+    await vault().create(keys.public, token)
+    const patch = { data: 'Another Value', metadata: { k: 'v' }, expires_at: '2030-01-01' }
+    assert.equal((await vault().patch('/tokens/a-token', keys.public, patch)).status, 200)
+    const before = (await vault().get('/tokens/a-token', keys.owner)).text
+    for (const more of [
+      { mask: 'm' },
+      { mask: null },
+      { containers: ['/a/'] },
+      { search_indexes: [] },
+      { fingerprint_expression: '{{ data }}' },
+      { deduplicate_token: true },
+    ])
+      assert.equal((await vault().patch('/tokens/a-token', keys.public, { ...patch, ...more })).status, 403)
+    assert.equal((await vault().get('/tokens/a-token', keys.owner)).text, before)
+    assert.equal((await vault().get('/tokens/a-token', keys.public)).status, 403)
+  })
+})

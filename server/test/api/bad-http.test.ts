@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { limits } from '../../src/domain/limits.ts'
+import type { TestReply } from '../rig/answer-rules.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { sendRaw } from '../rig/raw-http.ts'
+import { countTokens } from '../rig/scenario.ts'
+import { assertAbsent, owner } from '../rig/test-vault.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+onEveryEngine('HTTP that no client sends', vault => {
+  let key: string
+  before(async () => {
+    key = (await vault().tenant({ owner })).keys.owner
+    await vault().create(key, { id: 'a-token', type: 'token', data: 'Sensitive Value' })
+  })
+
+  const raw = (bytes: string | Uint8Array, answers = 1): Promise<TestReply[]> =>
+    sendRaw(vault().baseUrl, bytes, { answers })
+  const head = (line: string, ...headers: readonly string[]): string =>
+    [`${line} HTTP/1.1`, 'Host: vault', `SVC-API-KEY: ${key}`, ...headers, '', ''].join('\r\n')
+  const statusOf = async (bytes: string | Uint8Array): Promise<number | undefined> =>
+    (await raw(bytes))[0]?.status
+
+  /** A request target, as it goes over the wire, and the status of a GET of it. */
+  const targets: readonly { name: string; target: string; status: number }[] = [
+    { name: 'C2.13 dots', target: '/tokens/..', status: 404 },
+    { name: 'C2.13 encoded dots', target: '/tokens/%2e%2e', status: 404 },
+    { name: 'C2.13 dots that lead elsewhere', target: '/tokens/../health', status: 404 },
+    { name: 'C2.13 dots that lead back', target: '/x/../tokens', status: 404 },
+    { name: 'C2.13 two slashes', target: '//tokens', status: 404 },
+    { name: 'C2.13 a slash at the end', target: '/tokens/', status: 404 },
+    { name: 'C2.13 other letters', target: '/TOKENS', status: 404 },
+    { name: 'C2.13 an encoded slash in an id', target: '/tokens/a%2Fb', status: 404 },
+    { name: 'C2.13 an encoded slash at the end of an id', target: '/tokens/a-token%2F', status: 404 },
+    { name: 'C2.13 a backslash', target: '/tokens\\a-token', status: 404 },
+    { name: 'C2.13 a parameter of the path', target: '/tokens;x=1', status: 404 },
+    { name: 'C2.13 NUL in an id', target: '/tokens/a-token%00', status: 404 },
+    { name: 'C2.13 NUL within an id', target: '/tokens/a%00b', status: 404 },
+    { name: 'C2.13 a line break in an id', target: '/tokens/a-token%0d%0aX:%20y', status: 404 },
+    { name: 'C2.13 an id that is encoded twice', target: '/tokens/%2561-token', status: 404 },
+    { name: 'C2.13 an id beyond measure', target: `/tokens/${'x'.repeat(8_000)}`, status: 404 },
+    { name: 'C2.13 an id that SQL would like', target: "/tokens/a-token'%20OR%20'1'='1", status: 404 },
+    { name: 'C2.13 a wildcard', target: '/tokens/*', status: 404 },
+    { name: '§4.4.1 an id whose letters are encoded', target: '/tokens/%61-token', status: 200 },
+    { name: 'C2.10 a percent sign alone', target: '/tokens/%', status: 400 },
+    { name: 'C2.10 a percent sign before other letters', target: '/tokens/%zz', status: 400 },
+    { name: 'C2.10 half an encoding', target: '/tokens/a%2', status: 400 },
+    { name: 'C2.10 a byte that is no UTF-8', target: '/tokens/%ff', status: 400 },
+    { name: 'C2.10 an overlong encoding', target: '/tokens/%c0%af', status: 400 },
+    { name: 'C2.10 an encoded surrogate', target: '/tokens/%ed%a0%80', status: 400 },
+    { name: 'C2.10 a bad encoding in a value of the query', target: '/tokens?id=%zz', status: 400 },
+    { name: 'C2.10 a bad encoding in a name of the query', target: '/tokens?%ff=1', status: 400 },
+    { name: 'C2.10 a bad encoding in metadata', target: '/tokens?metadata.%c3=x', status: 400 },
+    { name: 'C24.6 NUL in a filter', target: '/tokens?id=%00&metadata.%00=%00', status: 200 },
+    { name: 'C24.6 control characters in a filter', target: '/tokens?metadata.a=%01%7f%0a', status: 200 },
+    { name: 'C6.3 a second question mark belongs to the value', target: '/tokens?id=?x=1', status: 200 },
+  ]
+  for (const { name, target, status } of targets)
+    test(`${name}: GET ${target.slice(0, 60)} is ${status}`, async () => {
+      const [reply] = await raw(head(`GET ${target}`))
+      assert.equal(reply?.status, status)
+      if (status !== 200) assertAbsent({ body: reply?.text ?? '' }, ['a-token', 'Sensitive', target.slice(1)])
+      // What a GET does not find, a DELETE does not delete.
+      if (status !== 200 || !target.includes('?')) return
+      assert.equal(await countTokens(vault(), key), 1)
+    })
+
+  test('C2.13 what a GET does not find, a DELETE and a PATCH do not find', async () => {
+    for (const { target, status } of targets.filter(
+      ({ target }) => !target.includes('?') && !target.includes('%61'),
+    )) {
+      assert.equal(await statusOf(head(`DELETE ${target}`)), target === '/TOKENS' ? 404 : status, target)
+      const patch = head(`PATCH ${target}`, 'Content-Type: application/merge-patch+json', 'Content-Length: 2')
+      assert.equal(await statusOf(`${patch}{}`), status, target)
+    }
+    assert.equal(await countTokens(vault(), key), 1)
+  })
+
+  /** Bytes that are no request, or one that goes wrong after its headers were fine. */
+  const garbage: readonly { name: string; bytes: string | Uint8Array; statuses?: readonly number[] }[] = [
+    { name: 'a greeting', bytes: 'hello\r\n\r\n' },
+    { name: 'a TLS handshake', bytes: Buffer.from('16030100a5010000a10303', 'hex') },
+    { name: 'NUL bytes', bytes: Buffer.alloc(64) },
+    { name: 'HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
+    { name: 'a version that does not exist', bytes: 'GET /tokens HTTP/9.9\r\nHost: x\r\n\r\n' },
+    { name: 'a method that does not exist', bytes: 'BREW /tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
+    { name: 'a method in small letters', bytes: 'get /tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
+    { name: 'a header without a colon', bytes: 'GET /tokens HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n' },
+    {
+      name: 'a header with a blank in its name',
+      bytes: 'GET /tokens HTTP/1.1\r\nHost: x\r\nSVC-API-KEY : y\r\n\r\n',
+    },
+    { name: 'a NUL in a header', bytes: 'GET /tokens HTTP/1.1\r\nHost: x\r\nX-Y: a\0b\r\n\r\n' },
+    { name: 'a negative length', bytes: 'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n' },
+    {
+      name: 'a length that is no number',
+      bytes: 'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 0x10\r\n\r\n',
+    },
+    {
+      name: 'a length beyond measure',
+      bytes: `POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: ${'9'.repeat(30)}\r\n\r\n`,
+    },
+    {
+      name: 'two lengths',
+      bytes: 'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} ',
+    },
+    {
+      name: 'a length and chunks',
+      bytes:
+        'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    },
+    {
+      name: 'an unknown transfer encoding',
+      bytes: 'POST /tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n{}',
+      statuses: [401, 400],
+    },
+    { name: 'no Host', bytes: 'GET /tokens HTTP/1.1\r\n\r\n' },
+    { name: 'a target that is no path', bytes: 'GET tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
+  ]
+  for (const { name, bytes, statuses = [400] } of garbage)
+    test(`C2.1 C2.10 C4.1 ${name}: a problem`, async () => {
+      const replies = await raw(bytes, statuses.length)
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        statuses,
+      )
+      assert.equal((await vault().send('GET', '/health')).status, 200)
+    })
+
+  test('C2.10 bad chunks of a body are refused', async () => {
+    const start = head('POST /tokens', 'Content-Type: application/json', 'Transfer-Encoding: chunked')
+    for (const chunks of ['zz\r\n{}\r\n0\r\n\r\n', '2\r\n{}garbage\r\n0\r\n\r\n', '-2\r\n{}\r\n']) {
+      const replies = await raw(start + chunks)
+      assert.equal(replies[0]?.status, 400)
+    }
+    assert.equal(await countTokens(vault(), key), 1)
+  })
+
+  test('C2.1 requests in one breath are answered in their order', async () => {
+    const body = '{"id":"third","type":"token","data":"x"}'
+    const post = head('POST /tokens', 'Content-Type: application/json', `Content-Length: ${body.length}`)
+    const breath = [
+      head('GET /tokens/unknown'),
+      post + body,
+      head('GET /health'),
+      head('DELETE /tokens/unknown'),
+    ]
+    const replies = await raw(breath.join(''), 4)
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [404, 201, 200, 404],
+    )
+    assert.equal((await vault().delete('/tokens/third', key)).status, 204)
+  })
+
+  test('C2.1 garbage after a request is a problem of its own', async () => {
+    const replies = await raw(`${head('GET /health')}nonsense\r\n\r\n`, 2)
+    assert.equal(replies.at(-1)?.status, 400)
+    assert.equal((await vault().send('GET', '/health')).status, 200)
+  })
+
+  test('C2.19 C2.13 a request hidden in a body that was refused is no request', async () => {
+    const hidden = head('DELETE /tokens/a-token')
+    const requests = [
+      head('POST /tokens', 'Content-Type: text/plain', `Content-Length: ${hidden.length}`),
+      head(
+        'PATCH /tokens/unknown',
+        'Content-Type: application/merge-patch+json',
+        `Content-Length: ${hidden.length}`,
+      ),
+      head('PUT /tokens', `Content-Length: ${hidden.length}`),
+      head('GET /tokens/unknown', `Content-Length: ${hidden.length}`),
+    ]
+    for (const request of requests) {
+      const replies = await raw(`${request}${hidden}${head('GET /tokens/unknown')}`, 2)
+      assert.ok(replies.every(({ status }) => status >= 400))
+    }
+    assert.equal(await countTokens(vault(), key), 1)
+  })
+
+  test('C2.15 methods that HTTP knows and the vault does not', async () => {
+    for (const method of [
+      'PROPFIND',
+      'TRACE',
+      'LOCK',
+      'SEARCH',
+      'PURGE',
+      'QUERY',
+      'LINK',
+      'MKCOL',
+      'REPORT',
+    ]) {
+      const [reply] = await raw(head(`${method} /tokens/a-token`))
+      assert.equal(reply?.status, 405, method)
+      assert.match(reply?.headers.get('allow') ?? '', /GET/)
+      const [unknown] = await raw(`${method} /tokens HTTP/1.1\r\nHost: x\r\n\r\n`)
+      assert.equal(unknown?.status, 401, method)
+    }
+  })
+
+  test('C2.1 an expectation that we do not know is answered like any request', async () => {
+    assert.equal(await statusOf(head('GET /tokens/a-token', 'Expect: the-unexpected')), 200)
+    assert.equal(await statusOf(head('GET /tokens/unknown', 'Expect: the-unexpected')), 404)
+    assert.equal(await statusOf('GET /tokens HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n'), 401)
+  })
+
+  test('C2.1 an upgrade is not made', async () => {
+    assert.equal(
+      await statusOf(head('GET /tokens/unknown', 'Connection: Upgrade', 'Upgrade: websocket')),
+      404,
+    )
+  })
+
+  test('§4.4.1 an old client that keeps nothing open', async () => {
+    const bytes = `GET /tokens/a-token HTTP/1.0\r\nSVC-API-KEY: ${key}\r\n\r\n`
+    assert.equal(await statusOf(bytes), 200)
+  })
+
+  test('§4.6.1 C2.19 bodies where none belongs do no harm, and are bounded', async () => {
+    const withBody = (line: string, body: string): string =>
+      `${head(line, 'Content-Type: application/json', `Content-Length: ${body.length}`)}${body}`
+    assert.equal(await statusOf(withBody('GET /tokens/a-token', '{"a":1}')), 200)
+    assert.equal(await statusOf(withBody('GET /tokens/a-token', 'no json')), 200)
+    await vault().create(key, { id: 'another', type: 'token', data: 1 })
+    assert.equal(await statusOf(withBody('DELETE /tokens/another', '{"id":"a-token"}')), 204)
+    assert.equal(await statusOf(withBody('DELETE /tokens/a-token', ' '.repeat(limits.bodyBytes + 1))), 413)
+    assert.equal(await countTokens(vault(), key), 1)
+  })
+
+  test('C2.5 nothing of all this reached the log', () => {
+    assertAbsent({ log: vault().log.join('\n') }, ['a-token', 'Sensitive Value', 'nonsense', 'unknown', key])
+  })
+})
+
+onEveryEngine('bodies of a hundred megabytes', vault => {
+  const megabyte = 1_048_576
+  const chunk = Buffer.alloc(65_536, ' ')
+
+  /** Sends a body of this length and says how much memory it held at the most; the service runs in this process. */
+  const sendBytes = async (headers: string, length: number, frame: (chunk: Buffer) => Uint8Array) => {
+    const held = (): number => {
+      collectGarbage()
+      const { arrayBuffers, heapUsed } = process.memoryUsage()
+      return arrayBuffers + heapUsed
+    }
+    const start = held()
+    let sent = 0
+    let peak = 0
+    const more = (): Uint8Array | undefined => {
+      if (sent >= length) return undefined
+      if (sent % (10 * megabyte) === 0) peak = Math.max(peak, held() - start)
+      sent += chunk.length
+      return frame(chunk)
+    }
+    const [reply] = await sendRaw(vault().baseUrl, headers, { more })
+    return { reply, peak: Math.max(peak, held() - start) }
+  }
+
+  for (const { name, framing, frame } of [
+    { name: 'announced', framing: `Content-Length: ${100 * megabyte}`, frame: (bytes: Buffer) => bytes },
+    {
+      name: 'in chunks',
+      framing: 'Transfer-Encoding: chunked',
+      frame: (bytes: Buffer) =>
+        Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]),
+    },
+  ])
+    test(`C8.2 C2.19 ${name}, they are 413, and are not kept in memory`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      const send = (line: string, key: string, type = 'application/json') =>
+        sendBytes(
+          `${line} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${key}\r\nContent-Type: ${type}\r\n${framing}\r\n\r\n`,
+          100 * megabyte,
+          frame,
+        )
+      for (const [line, type] of [
+        ['POST /tokens', 'application/json'],
+        ['POST /tokenize', 'application/json'],
+        ['PATCH /tokens/unknown', 'application/merge-patch+json'],
+      ] as const) {
+        const { reply, peak } = await send(line, keys.owner, type)
+        assert.equal(reply?.status, 413, line)
+        assert.ok(peak < 32 * megabyte, `${line}: ${Math.round(peak / megabyte)} MB`)
+      }
+      // C3.1: who has no key is not listened to at all.
+      assert.equal((await send('POST /tokens', 'nonsense')).reply?.status, 401)
+      assert.equal(await countTokens(vault(), keys.owner), 0)
+    })
+
+  test('C8.2 C2.19 one byte more than a megabyte is too much, however it is sent', async () => {
+    const { keys } = await vault().tenant({ owner })
+    for (const length of [megabyte, megabyte + 1]) {
+      const raw = '{"type":"token","data":"x"}'.padEnd(length)
+      const status = length > megabyte ? 413 : 201
+      assert.equal((await vault().send('POST', '/tokens', { key: keys.owner, raw })).status, status)
+      const chunked = [
+        `POST /tokens HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${keys.owner}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+        `${length.toString(16)}\r\n${raw}\r\n0\r\n\r\n`,
+      ]
+      assert.equal((await sendRaw(vault().baseUrl, chunked.join('')))[0]?.status, status)
+    }
+    assert.equal(await countTokens(vault(), keys.owner), 2)
+  })
+})

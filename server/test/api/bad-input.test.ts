@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { exchange } from '../rig/scenario.ts'
+import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
+
+/** Where a body can be sent to; `a-token` exists. */
+const doors = [
+  { method: 'POST', path: '/tokens' },
+  { method: 'POST', path: '/tokenize' },
+  { method: 'PATCH', path: '/tokens/a-token' },
+] as const
+
+const withToken = async (vault: TestVault): Promise<string> => {
+  const { keys } = await vault.tenant({ owner })
+  await vault.create(keys.owner, { id: 'a-token', type: 'token', data: { kept: true } })
+  return keys.owner
+}
+
+const notJson: readonly { name: string; bodies: readonly string[] }[] = [
+  { name: 'nothing', bodies: ['', ' ', '\n\t '] },
+  {
+    name: 'half a value',
+    bodies: ['{', '[1,2', '"Sensitive', '{"type":"token","data":', '{"a"', 'tru', '-', '1e'],
+  },
+  {
+    name: 'what only JavaScript takes',
+    bodies: [
+      "{'a':1}",
+      '{a:1}',
+      '{"a":1,}',
+      '[1,]',
+      'undefined',
+      'NaN',
+      'Infinity',
+      '01',
+      '+1',
+      '.5',
+      '1.',
+      '0x10',
+      '1_000',
+      '// x\n{}',
+      '/**/{}',
+    ],
+  },
+  {
+    name: 'more than one value',
+    bodies: ['{} {}', '{"type":"token","data":"Sensitive Value"}x', '1 2', '[]]', 'null,'],
+  },
+  { name: 'a byte order mark', bodies: ['\ufeff{}'] },
+  { name: 'control characters in a text', bodies: ['"a\nb"', '"a\u0000b"', '"a\tb"'] },
+  { name: 'bad escapes', bodies: ['"\\x41"', '"\\u12"', '"\\', '"\\u{41}"'] },
+]
+
+const notUtf8: readonly { name: string; bytes: readonly number[] }[] = [
+  { name: 'a byte that never occurs', bytes: [0xff] },
+  { name: 'half a character', bytes: [0xc3] },
+  { name: 'a continuation alone', bytes: [0x80] },
+  { name: 'an overlong slash', bytes: [0xc0, 0xaf] },
+  { name: 'an encoded surrogate', bytes: [0xed, 0xa0, 0x80] },
+  { name: 'a character beyond the last', bytes: [0xf4, 0x90, 0x80, 0x80] },
+  { name: 'Latin-1', bytes: [0x63, 0x61, 0x66, 0xe9] },
+]
+
+onEveryEngine('bodies that are no JSON', vault => {
+  for (const { name, bodies } of notJson)
+    test(`C2.10 C2.5 ${name}: 400 on every path, nothing is stored and nothing repeated`, async () => {
+      const key = await withToken(vault())
+      for (const door of doors)
+        for (const raw of bodies) {
+          const reply = await exchange(
+            vault(),
+            { key, counter: key },
+            { ...door, raw },
+            { status: 400, errors: ['$'] },
+          )
+          assertAbsent({ body: reply.text }, ['Sensitive', 'Infinity', 'undefined', '1_000'])
+        }
+    })
+
+  for (const { name, bytes } of notUtf8)
+    test(`C2.10 ${name} is not UTF-8: 400`, async () => {
+      const key = await withToken(vault())
+      const raw = Buffer.concat([
+        Buffer.from('{"type":"token","data":"'),
+        Buffer.from(bytes),
+        Buffer.from('"}'),
+      ])
+      for (const door of doors)
+        await exchange(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
+    })
+
+  test('C8.3 C2.10 32 levels are kept, 33 and any more are refused', async () => {
+    const key = await withToken(vault())
+    const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
+    const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+    const fine = [`{"type":"token","data":${nested(31)}}`, `{"type":"token","data":${objects(31)}}`]
+    for (const raw of fine) {
+      const created = await vault().send('POST', '/tokens', { key, raw })
+      assert.equal(created.status, 201, created.text)
+      const read = await vault().get(`/tokens/${created.body.id}`, key)
+      assert.ok(raw.endsWith(`${JSON.stringify(read.body.data)}}`))
+      assert.equal(
+        (await vault().send('PATCH', '/tokens/a-token', { key, raw: raw.replace('"type":"token",', '') }))
+          .status,
+        200,
+      )
+    }
+    for (const raw of [
+      nested(33),
+      objects(33),
+      nested(10_000),
+      objects(10_000),
+      '['.repeat(1_000_000),
+      '{"a":'.repeat(200_000),
+      `{"data":${nested(32)}}`,
+    ])
+      for (const door of doors)
+        await exchange(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
+  })
+
+  test('C2.10 C7.1 a body that is no object', async () => {
+    const key = await withToken(vault())
+    for (const raw of ['null', 'true', '1', '1e400', '12345678901234567890', '""', '"text"', '[]', '[{}]'])
+      for (const door of [doors[0], doors[2]])
+        await exchange(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
+  })
+})
+
+/** Each value of JSON that a field may be sent; the fourth is a number that no double holds. */
+const values = ['null', 'true', '1', '1e400', '""', '"x"', '[]', '{}', '[null]'] as const
+type Value = (typeof values)[number]
+
+/** Per field the values that are right; every other one is refused at that field. */
+const createFields: Readonly<Record<string, readonly Value[]>> = {
+  id: ['null'],
+  type: [],
+  data: ['true', '1', '1e400', '""', '"x"', '[]', '{}', '[null]'],
+  mask: values,
+  containers: ['null'],
+  metadata: ['null', '{}'],
+  search_indexes: ['null', '[]'],
+  fingerprint_expression: ['null', '"x"'],
+  deduplicate_token: ['null', 'true'],
+  expires_at: ['null'],
+}
+const updateFields: Readonly<Record<string, readonly Value[]>> = {
+  id: [],
+  type: [],
+  tenant_id: [],
+  data: createFields.data ?? [],
+  mask: values,
+  containers: ['null'],
+  metadata: ['null', '{}'],
+  search_indexes: ['null', '[]'],
+  fingerprint_expression: ['null', '"x"'],
+  deduplicate_token: ['null', 'true'],
+  expires_at: ['null'],
+}
+
+onEveryEngine('fields of the wrong JSON type', vault => {
+  /** One place, the field itself or its first element. */
+  const assertPlace = (errors: Record<string, string[]>, field: string): void => {
+    const places = Object.keys(errors)
+    assert.deepEqual(places, [places[0] === `${field}[0]` ? `${field}[0]` : field])
+  }
+
+  for (const [field, right] of Object.entries(createFields))
+    test(`C2.10 C5.3 C5.4 C7.1 create: ${field} is one of ${right.join(' ') || 'none of them'}`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      for (const [at, value] of values.entries()) {
+        const body = { type: '"token"', data: `"Sensitive Value ${at}"`, [field]: value }
+        const raw = `{${Object.entries(body)
+          .map(([name, text]) => `"${name}":${text}`)
+          .join()}}`
+        const isRight = right.includes(value)
+        const reply = await exchange(
+          vault(),
+          { key: keys.owner, counter: keys.owner },
+          { method: 'POST', path: '/tokens', raw },
+          { status: isRight ? 201 : 400, stored: isRight ? 1 : 0, absent: ['Sensitive Value'] },
+        )
+        if (!isRight) assertPlace(reply.body.errors, field)
+        const definition = await vault().send('POST', '/tokenize', { key: keys.owner, raw })
+        assert.equal(definition.status, isRight ? 200 : 400, value)
+      }
+    })
+
+  for (const [field, right] of Object.entries(updateFields))
+    test(`C2.10 C18.1 C18.2 C18.3 C16.7 C7.1 update: ${field} is one of ${right.join(' ') || 'none of them'}`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      for (const [at, value] of values.entries()) {
+        const { id } = await vault().create(keys.owner, {
+          type: 'token',
+          data: `Sensitive Value ${at}`,
+          metadata: { k: 'v' },
+        })
+        const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
+        const isRight = right.includes(value)
+        const reply = await exchange(
+          vault(),
+          { key: keys.owner, counter: keys.owner },
+          { method: 'PATCH', path: `/tokens/${id}`, raw: `{"${field}":${value}}` },
+          { status: isRight ? 200 : 400 },
+        )
+        const after = (await vault().get(`/tokens/${id}`, keys.owner)).text
+        assert.equal(after === before, !isRight)
+        if (!isRight) assertPlace(reply.body.errors, field)
+      }
+    })
+})

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { countTokens, exchange } from '../rig/scenario.ts'
+import { devApplications } from '../rig/test-vault.ts'
+
+const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const number = '4242424242424242'
+
+const good: readonly { name: string; id: string; data?: unknown; becomes: string | RegExp }[] = [
+  { name: 'C8.5 three characters', id: 'abc', becomes: 'abc' },
+  { name: 'C8.5 400 characters', id: 'i'.repeat(400), becomes: 'i'.repeat(400) },
+  { name: 'C8.18 400 code points', id: '😀'.repeat(400), becomes: '😀'.repeat(400) },
+  {
+    name: 'C8.5 blanks and signs that are not forbidden',
+    id: "a b.c,d:e;f!g'(h)*~$@",
+    becomes: "a b.c,d:e;f!g'(h)*~$@",
+  },
+  { name: 'C16.2 an expression', id: 'order-{{ data.n }}', data: { n: 17 }, becomes: 'order-17' },
+  { name: 'C16.2 a number is its digits', id: '{{ data.n }}', data: { n: 1234.5 }, becomes: '1234.5' },
+  { name: 'C16.2 filters', id: '{{ data | downcase | slice: 0, 4 }}', data: 'ABCDEF', becomes: 'abcd' },
+  {
+    name: 'C16.3 C21.2 an alias of the same length',
+    id: '{{ data | alias_preserve_length: 2, 4 }}',
+    data: 'AB12345678WXYZ',
+    becomes: /^AB.{8}WXYZ$/,
+  },
+  {
+    name: 'C16.3 C21.2 an alias of the same form',
+    id: '{{ data | alias_preserve_format: 0, 3 }}',
+    data: '123-45-6789',
+    becomes: /^\d{3}-\d{2}-\d789$/,
+  },
+  {
+    name: 'C16.3 C21.4 an alias that looks like a card',
+    id: '{{ data | alias_card: "false", "true" }}',
+    data: '4242424242424242',
+    becomes: /^\d{12}4242$/,
+  },
+]
+
+const bad: readonly { name: string; id: string; data?: unknown; type?: string }[] = [
+  { name: 'C8.5 no characters', id: '' },
+  { name: 'C8.5 two characters', id: 'ab' },
+  { name: 'C8.18 two code points', id: '😀😀' },
+  { name: 'C8.5 401 characters', id: 'i'.repeat(401) },
+  { name: 'C8.18 401 code points', id: '😀'.repeat(401) },
+  ...[...'#/\\+?[]|&=%<>^'].map(sign => ({ name: `C8.5 the sign ${sign}`, id: `abc${sign}def` })),
+  { name: 'C8.5 an opening brace', id: 'abc{def' },
+  { name: 'C8.5 a closing brace', id: 'abc}def' },
+  ...['\0', '\t', '\n', '\r', '\u001f', '\u007f', '\u0085', '\u2028'].map(sign => ({
+    name: `C8.5 the control character ${sign.codePointAt(0)?.toString(16)}`,
+    id: `abc${sign}def`,
+  })),
+  { name: 'C8.5 a lone surrogate', id: 'abc\ud800def' },
+  { name: 'C16.2 an expression that renders nothing', id: '{{ data.none }}', data: {} },
+  { name: 'C16.2 an expression that renders too little', id: '{{ data }}', data: 'ab' },
+  { name: 'C16.2 an expression that renders too much', id: '{{ data }}', data: 'x'.repeat(401) },
+  { name: 'C16.2 an expression that renders a forbidden sign', id: '{{ data }}', data: 'a/b-c/d' },
+  { name: 'C16.2 an expression that renders an object', id: '{{ data }}', data: { some: 'thing' } },
+  { name: 'C20.4 an expression that cannot be read', id: '{{ data | nothing }}' },
+  { name: 'C20.2 metadata is for fingerprints', id: '{{ metadata.key }}' },
+  {
+    name: 'C21.3 an alias with too little chance',
+    id: '{{ data | alias_preserve_length: 4, 4 }}',
+    data: '1234567890',
+  },
+  { name: 'C11.6 the cvc', type: 'card', id: 'x{{ data.cvc }}', data: { number, cvc: '123' } },
+]
+
+/** C16.6: an id that holds what the token is to hide. */
+const telling: readonly { type: string; data: unknown; ids: readonly string[] }[] = [
+  {
+    type: 'card',
+    data: { number },
+    ids: [
+      number,
+      `card-${number}`,
+      '{{ data.number }}',
+      'a{{ data.number }}z',
+      '4242-4242-4242-4242',
+      '4242 4242 4242 4242',
+    ],
+  },
+  { type: 'card_number', data: number, ids: [number, '{{ data }}', `x${number}x`] },
+  {
+    type: 'bank',
+    data: { routing_number: '021000021', account_number: '123456789' },
+    ids: ['123456789', 'no-{{ data.account_number }}'],
+  },
+  { type: 'us_bank_account_number', data: '123456789', ids: ['123456789', '{{ data }}'] },
+  { type: 'us_bank_routing_number', data: '021000021', ids: ['021000021', 'r{{ data }}'] },
+  { type: 'social_security_number', data: '078-05-1120', ids: ['078-05-1120', '078051120', '{{ data }}'] },
+  { type: 'social_security_number', data: '078051120', ids: ['078-05-1120', 'ssn078051120'] },
+  { type: 'employer_id_number', data: '12-3456789', ids: ['12-3456789', '123456789', '{{ data }}'] },
+]
+
+onEveryEngine('token ids', vault => {
+  for (const { name, id, data = 'Sensitive Value', becomes } of good)
+    test(`${name} make an id`, async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const caller = { key: keys.general, counter: keys.private }
+      const body = { id, type: 'token', data }
+      const { body: created } = await exchange(
+        vault(),
+        caller,
+        { method: 'POST', path: '/tokens', body },
+        { status: 201, stored: 1, body: { id: becomes } },
+      )
+      const read = await vault().get(`/tokens/${encodeURIComponent(created.id)}`, keys.private)
+      assert.deepEqual(read.body.data, data)
+    })
+
+  for (const { name, id, type = 'token', data = 'Sensitive Value' } of bad)
+    test(`${name}: no id`, async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const caller = { key: keys.general, counter: keys.private }
+      const body = { id, type, data }
+      await exchange(
+        vault(),
+        caller,
+        { method: 'POST', path: '/tokens', body },
+        { status: 400, errors: ['id'] },
+      )
+    })
+
+  for (const { type, data, ids } of telling)
+    test(`C16.6 an id does not hold the number of a ${type}`, async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const caller = { key: keys.general, counter: keys.private }
+      for (const id of ids)
+        await exchange(
+          vault(),
+          caller,
+          { method: 'POST', path: '/tokens', body: { id, type, data } },
+          { status: 400, errors: ['id'] },
+        )
+    })
+
+  test('C16.6 the id of a generic token may hold its data', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const created = await vault().create(keys.general, { id: 'no-{{ data }}', type: 'token', data: '12345' })
+    assert.equal(created.id, 'no-12345')
+  })
+
+  test('§4.2.2 C16.1 an absent id becomes a UUIDv7, another one each time', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const ids = new Set<string>()
+    for (let at = 0; at < 10; at++) {
+      const { id } = await vault().create(keys.general, { type: 'token', data: 1 })
+      assert.match(id, uuid7)
+      ids.add(id)
+    }
+    assert.equal(ids.size, 10)
+  })
+
+  test('C16.4 C2.18 a taken id is a conflict, and the token that has it stays as it is', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const caller = { key: keys.general, counter: keys.private }
+    const first = await vault().create(keys.general, { id: 'taken-id', type: 'token', data: 'first value' })
+    for (const id of ['taken-id', '{{ data.id }}'])
+      await exchange(
+        vault(),
+        caller,
+        {
+          method: 'POST',
+          path: '/tokens',
+          body: { id, type: 'token', data: { id: 'taken-id', other: 'second value' } },
+        },
+        { status: 409, absent: ['taken-id', 'first value'] },
+      )
+    const read = await vault().get('/tokens/taken-id', keys.private)
+    assert.equal(read.body.data, 'first value')
+    assert.equal(read.body.created_at, first.created_at)
+  })
+
+  test('C16.4 ids differ in letter case and composition', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    for (const id of ['token-a', 'TOKEN-A', 'caf\u00e9', 'cafe\u0301'])
+      await vault().create(keys.general, { id, type: 'token', data: id })
+    for (const id of ['token-a', 'TOKEN-A', 'caf\u00e9', 'cafe\u0301'])
+      assert.equal((await vault().get(`/tokens/${encodeURIComponent(id)}`, keys.private)).body.data, id)
+  })
+
+  test('C16.5 an id is free again after delete', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    await vault().create(keys.general, { id: 'again', type: 'token', data: 'first' })
+    assert.equal((await vault().delete('/tokens/again', keys.private)).status, 204)
+    await vault().create(keys.general, { id: 'again', type: 'token', data: 'second' })
+    assert.equal((await vault().get('/tokens/again', keys.private)).body.data, 'second')
+    assert.equal(await countTokens(vault(), keys.private), 1)
+  })
+
+  test('§1.3 C31.9 two tenants have the same id without knowing it', async () => {
+    const one = await vault().tenant(devApplications)
+    const two = await vault().tenant(devApplications)
+    await vault().create(one.keys.general, { id: 'same', type: 'token', data: 'one' })
+    await vault().create(two.keys.general, { id: 'same', type: 'token', data: 'two' })
+    assert.equal((await vault().get('/tokens/same', one.keys.private)).body.data, 'one')
+    assert.equal((await vault().get('/tokens/same', two.keys.private)).body.data, 'two')
+  })
+
+  test('C16.4 of two creates at once with one id exactly one wins', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, (_, data) =>
+        vault().post('/tokens', keys.general, { id: 'contested', type: 'token', data }),
+      ),
+    )
+    assert.deepEqual(replies.map(({ status }) => status).sort(), [201, ...Array(7).fill(409)])
+    assert.equal(await countTokens(vault(), keys.private), 1)
+  })
+
+  test('C16.3 an alias that is taken is drawn again, ten times in all, then a UUID is used', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const { store } = vault().service.vault
+    const { commit, getToken } = store
+    const isAlias = (id: string): boolean => id.startsWith('AB')
+    const drawn = new Set<string>()
+    // Storage in which every alias is taken: a real one would need a million tokens.
+    store.getToken = async (tenant, id) =>
+      isAlias(id) ? ({ id } as Awaited<ReturnType<typeof getToken>>) : getToken(tenant, id)
+    store.commit = async set => {
+      const [insert] = set.guarded
+      if (insert?.kind !== 'insertToken' || !isAlias(insert.row.id)) return commit(set)
+      drawn.add(insert.row.id)
+      return { committed: false, conflict: 'tokenExists' }
+    }
+    try {
+      const id = '{{ data | alias_preserve_length: 2, 0 }}'
+      const created = await vault().create(keys.general, { id, type: 'token', data: 'AB12345678' })
+      assert.match(created.id, uuid7)
+      assert.equal(drawn.size, 10)
+    } finally {
+      Object.assign(store, { commit, getToken })
+    }
+  })
+})

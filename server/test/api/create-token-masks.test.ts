@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { exchange } from '../rig/scenario.ts'
+import { devApplications } from '../rig/test-vault.ts'
+
+const number = '4242424242424242'
+
+/** What a mask makes of data; `shown` undefined where nothing is left to show. */
+const masks: readonly { name: string; type?: string; data: unknown; mask: unknown; shown: unknown }[] = [
+  {
+    name: '§2.1.22 §2.1.23 §2.1.24 C22.3 all but the last four characters',
+    data: 'Sensitive Value',
+    mask: '{{ data | reveal_last: 4 }}',
+    shown: 'XXXXXXXXXXXalue',
+  },
+  {
+    name: 'C22.1 C22.5 a short value is masked whole',
+    data: '1234',
+    mask: '{{ data | last4 }}',
+    shown: 'XXXX',
+  },
+  { name: 'C20.1 text without output stands for itself', data: 'secret', mask: 'hidden', shown: 'hidden' },
+  {
+    name: 'C20.1 C20.5 text around output is text',
+    data: { n: 5 },
+    mask: 'n is {{ data.n }}.',
+    shown: 'n is 5.',
+  },
+  { name: 'C20.5 one output keeps a number', data: { n: 5 }, mask: '{{ data.n }}', shown: 5 },
+  { name: 'C20.5 one output keeps a boolean', data: { b: false }, mask: '{{ data.b }}', shown: false },
+  { name: 'C20.5 one output keeps an array', data: { l: [1, [2]] }, mask: '{{ data.l }}', shown: [1, [2]] },
+  { name: 'C20.2 §2.1.25 the data as a whole', data: { a: [1] }, mask: '{{ data }}', shown: { a: [1] } },
+  {
+    name: 'C20.2 an index and an odd key',
+    data: { 'a b': ['x', 'y'] },
+    mask: '{{ data["a b"][1] }}',
+    shown: 'y',
+  },
+  {
+    name: '§4.2.5 C12.5 a mask may be any JSON, and its texts are expressions',
+    data: { name: 'Ada Lovelace', born: 1815, tags: ['countess', 'engine'] },
+    mask: {
+      who: { name: '{{ data.name | reveal_last: 3 }}' },
+      list: ['{{ data.tags[0] | upcase }}', 7, true],
+      fixed: 1815.5,
+      born: '{{ data.born }}',
+    },
+    shown: {
+      who: { name: 'XXXXXXXXXace' },
+      list: ['COUNTESS', 7, true],
+      fixed: 1815.5,
+      born: 1815,
+    },
+  },
+  {
+    name: 'C20.6 leaves that are null are dropped, wherever they stand',
+    data: { a: 1, nothing: null },
+    mask: {
+      a: '{{ data.a }}',
+      missing: '{{ data.b.c }}',
+      nothing: '{{ data.nothing }}',
+      written: null,
+      deep: { missing: '{{ data.b }}' },
+      list: ['{{ data.b }}', '{{ data.a }}', null],
+    },
+    shown: { a: 1, deep: {}, list: [1] },
+  },
+  {
+    name: 'C20.6 C5.1 a mask that renders null shows nothing',
+    data: { a: 1 },
+    mask: '{{ data.b }}',
+    shown: undefined,
+  },
+  { name: 'C12.5 a number is a mask too', data: 'secret', mask: 0, shown: 0 },
+  { name: 'C12.5 false is a mask too', data: 'secret', mask: false, shown: false },
+  {
+    name: 'C12.5 a mask of its own takes the place of the one of the type',
+    type: 'card',
+    data: { number, expiration_month: 3, expiration_year: 2031 },
+    mask: { bin: '{{ data.number | card_bin }}', expires: "{{ data | card_exp: 'MM/YY' }}" },
+    shown: { bin: '42424242', expires: '03/31' },
+  },
+  {
+    name: 'C11.1 only a card has fields that go: elsewhere a cvc is data like any other',
+    type: 'token',
+    data: { number: 'n', cvc: '123' },
+    mask: '{{ data }}',
+    shown: { number: 'n', cvc: '123' },
+  },
+  {
+    name: 'C13.6 C22.8 the first eight and the last four digits of a number that repeats itself',
+    type: 'card',
+    data: { number },
+    mask: { number: '{{ data.number | card_mask: "true","true" }}' },
+    shown: { number: '42424242XXXX4242' },
+  },
+  {
+    name: 'C13.6 the same with other fillings',
+    type: 'card_number',
+    data: number,
+    mask: [
+      '{{ data | card_mask: "true","true","-" }}',
+      "{{ data | reveal: 8, 4, '*' }}",
+      '{{ data | slice: 0, 8 }}',
+    ],
+    shown: ['42424242----4242', '42424242****4242', '42424242'],
+  },
+]
+
+/** Masks that are refused, with the place and what the message must say. */
+const refused: readonly {
+  name: string
+  type?: string
+  data?: unknown
+  mask: unknown
+  place: string
+  says: RegExp
+}[] = [
+  {
+    name: 'C20.4 an unknown filter',
+    mask: '{{ data | reveal_lats: 4 }}',
+    place: 'mask',
+    says: /filter.* at character 11/,
+  },
+  { name: 'C20.4 an unknown variable', mask: '{{ dat }}', place: 'mask', says: /variable.* at character 4/ },
+  {
+    name: 'C20.4 too few arguments',
+    mask: '{{ data | reveal_last }}',
+    place: 'mask',
+    says: /at character 11/,
+  },
+  { name: 'C20.4 too many arguments', mask: '{{ data | last4: 1 }}', place: 'mask', says: /at character 11/ },
+  { name: 'C20.4 output that is not closed', mask: 'abc {{ data', place: 'mask', says: /at character 5/ },
+  { name: 'C20.4 output of nothing', mask: '{{ }}', place: 'mask', says: /at character \d/ },
+  { name: 'C20.3 a tag', mask: '{% if data %}a{% endif %}', place: 'mask', says: /at character 1/ },
+  {
+    name: 'C20.2 metadata is for fingerprints',
+    mask: '{{ metadata.a }}',
+    place: 'mask',
+    says: /at character 4/,
+  },
+  {
+    name: 'C21.2 an alias is for ids',
+    mask: '{{ data | alias_preserve_length: 0, 4 }}',
+    place: 'mask',
+    says: /only for ids/,
+  },
+  {
+    name: 'C20.4 a place deep inside',
+    mask: { a: [1, '{{ x }}'] },
+    place: 'mask.a[1]',
+    says: /at character/,
+  },
+  {
+    name: 'C20.4 a filter that cannot take this data',
+    data: { an: 'object' },
+    mask: '{{ data | reveal_last: 4 }}',
+    place: 'mask',
+    says: /reveal_last/,
+  },
+  {
+    name: 'C11.6 a field that is not kept',
+    type: 'card',
+    data: { number, cvc: '123' },
+    mask: '{{ data.cvc }}',
+    place: 'mask',
+    says: /not kept/,
+  },
+  {
+    name: 'C13.6 the number of a card',
+    type: 'card',
+    data: { number },
+    mask: { n: '{{ data.number }}' },
+    place: 'mask',
+    says: /first 8 and last 4/,
+  },
+  {
+    name: 'C13.6 a bare card number',
+    type: 'card_number',
+    data: number,
+    mask: 'no {{ data | slice: 0, 9 }}',
+    place: 'mask',
+    says: /first 8 and last 4/,
+  },
+  ...[
+    { name: 'nine digits in a row', text: '{{ data.number | slice: 0, 9 }}' },
+    { name: 'a digit between the first eight and the last four', text: '{{ data.number | slice: 9, 1 }}' },
+    { name: 'what depends on such a digit', text: '{{ data.number | slice: 8, 4 | to_number | modulo: 2 }}' },
+    {
+      name: 'the number in groups',
+      text: '{{ data.number | slice: 0, 4 }} {{ data.number | slice: 4, 12 }}',
+    },
+    { name: 'the number, written out', text: '4242-4242-4242-4242' },
+    {
+      name: 'the number, half written out',
+      text: '{{ data.number | slice: 0, 8 }}4242{{ data.number | last4 }}',
+    },
+  ].map(({ name, text }) => ({
+    name: `C13.6 ${name}`,
+    type: 'card',
+    data: { number },
+    mask: { text },
+    place: 'mask',
+    says: /first 8 and last 4/,
+  })),
+  {
+    name: 'C13.6 a number of twelve digits as a whole',
+    type: 'card',
+    data: { number: '500000000009' },
+    mask: '{{ data.number | slice: 0, 6 }}-{{ data.number | slice: 6, 6 }}',
+    place: 'mask',
+    says: /first 8 and last 4/,
+  },
+  {
+    name: 'C8.9 an expression of 401 characters',
+    mask: ['{{ data }}'.padEnd(401)],
+    place: 'mask[0]',
+    says: /too long/,
+  },
+  { name: 'C8.10 more than 16 KiB', mask: maskOfBytes(16_385), place: 'mask', says: /16384/ },
+]
+
+function maskOfBytes(bytes: number): string[] {
+  const lines = Array<string>(41).fill('x'.repeat(390))
+  const rest = bytes - JSON.stringify([...lines, '']).length
+  return [...lines, 'x'.repeat(rest)]
+}
+
+onEveryEngine('masks', vault => {
+  for (const { name, type = 'token', data, mask, shown } of masks)
+    test(`${name}: ${JSON.stringify(mask).slice(0, 60)}`, async () => {
+      const { keys } = await vault().tenant({
+        ...devApplications,
+        masked: { permissions: ['token:read'] },
+      })
+      const created = await exchange(
+        vault(),
+        { key: keys.general, counter: keys.private },
+        { method: 'POST', path: '/tokens', body: { type, data, mask } },
+        {
+          status: 201,
+          stored: 1,
+          body: { mask, ...(shown !== undefined && { data: shown }) },
+          lacks: shown === undefined ? ['data'] : [],
+        },
+      )
+      const read = await vault().get(`/tokens/${created.body.id}`, keys.masked)
+      assert.deepEqual(read.body.data, shown)
+      assert.deepEqual(read.body.mask, mask)
+    })
+
+  for (const { name, type = 'token', data = 'Sensitive Value', mask, place, says } of refused)
+    test(`${name} is refused in a mask`, async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const reply = await exchange(
+        vault(),
+        { key: keys.general, counter: keys.private },
+        { method: 'POST', path: '/tokens', body: { type, data, mask } },
+        { status: 400, errors: [place] },
+      )
+      assert.match(reply.body.errors[place].join(), says)
+    })
+
+  test('C8.9 C8.10 an expression of 400 characters and a mask of 16 KiB are the most', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    for (const mask of [['{{ data }}'.padEnd(400)], ['{{data}}'.padEnd(400, '😀')], maskOfBytes(16_384)]) {
+      const reply = await vault().post('/tokens', keys.general, { type: 'token', data: 1, mask })
+      assert.equal(reply.status, 201, reply.text)
+    }
+  })
+
+  test('C11.7 §2.1.17 a card under a mask of its whole data would show its number, and never shows its cvc', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const data = { number, cvc: '9876' }
+    const whole = await vault().post('/tokens', keys.general, { type: 'card', data, mask: '{{ data }}' })
+    assert.equal(whole.status, 400)
+    const size = await vault().create(keys.general, { type: 'card', data, mask: '{{ data | size }}' })
+    const without = await vault().create(keys.general, {
+      type: 'card',
+      data: { number },
+      mask: '{{ data | size }}',
+    })
+    assert.deepEqual(size.data, without.data)
+  })
+})

@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { exchange } from '../rig/scenario.ts'
+import { devApplications } from '../rig/test-vault.ts'
+
+/** A value that the type takes, and what the answers make of it. */
+type Accepted = {
+  readonly name: string
+  readonly type: string
+  readonly data: unknown
+  /** What a caller with reveal reads, where it is not what was sent. */
+  readonly read?: unknown
+  /** The type's own mask, evaluated; undefined for a type that has none. */
+  readonly masked?: unknown
+}
+
+const number = '4242424242424242'
+const bank = { routing_number: '021000021', account_number: '00123456789' }
+
+const accepted: readonly Accepted[] = [
+  { name: '§1.5 C9.1 text', type: 'token', data: 'Sensitive Value' },
+  { name: '§1.5 C9.1 an empty text', type: 'token', data: '' },
+  { name: '§1.5 C9.1 an integer', type: 'token', data: 42 },
+  { name: '§1.5 C9.1 zero', type: 'token', data: 0 },
+  { name: '§1.5 C9.1 a fraction', type: 'token', data: -8.99 },
+  { name: '§1.5 C9.1 true', type: 'token', data: true },
+  { name: '§1.5 C9.1 false', type: 'token', data: false },
+  { name: '§1.5 C9.1 an array', type: 'token', data: [1, 'two', [3], {}] },
+  { name: '§1.5 C9.1 an empty array', type: 'token', data: [] },
+  { name: '§1.5 C9.1 an empty object', type: 'token', data: {} },
+  {
+    name: '§1.5 C9.1 C5.2 an object, and a null inside it is data',
+    type: 'token',
+    data: { a: null, b: [null, { c: null }] },
+  },
+  {
+    name: '§2.2.3 §2.1.17 §2.1.18 §2.1.19 C9.2 C10.1 a card',
+    type: 'card',
+    data: { number, expiration_month: 1, expiration_year: 2030, cvc: '007' },
+    masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2030 },
+  },
+  {
+    name: '§2.2.4 §2.2.5 §2.2.6 C20.6 a number alone is a card, and its mask has no date',
+    type: 'card',
+    data: { number },
+    masked: { number: 'XXXXXXXXXXXX4242' },
+  },
+  {
+    name: 'C10.2 month and year as digits become integers',
+    type: 'card',
+    data: { number, expiration_month: '09', expiration_year: '2031' },
+    read: { number, expiration_month: 9, expiration_year: 2031 },
+    masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 9, expiration_year: 2031 },
+  },
+  {
+    name: 'C10.3 a card that has run out',
+    type: 'card',
+    data: { number, expiration_month: 12, expiration_year: 1999 },
+    masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 12, expiration_year: 1999 },
+  },
+  {
+    name: 'C10.1 twelve digits',
+    type: 'card',
+    data: { number: '500000000009' },
+    masked: { number: 'XXXXXXXX0009' },
+  },
+  {
+    name: 'C10.1 nineteen digits',
+    type: 'card',
+    data: { number: '6000000000000000004' },
+    masked: { number: 'XXXXXXXXXXXXXXX0004' },
+  },
+  {
+    name: '§2.2.6 a cvc of four digits',
+    type: 'card',
+    data: { number: '378282246310005', cvc: '0004' },
+    masked: { number: 'XXXXXXXXXXX0005' },
+  },
+  {
+    name: '§2.2.1 §2.2.2 C9.3 C10.5 a bank account, leading zeros kept',
+    type: 'bank',
+    data: bank,
+    masked: { routing_number: '021000021', account_number: 'XXXXXXX6789' },
+  },
+  {
+    name: '§2.2.2 §8.2 C10.5 one digit, masked whole',
+    type: 'bank',
+    data: { ...bank, account_number: '7' },
+    masked: { routing_number: '021000021', account_number: 'X' },
+  },
+  {
+    name: '§2.2.2 §8.2 seventeen digits',
+    type: 'bank',
+    data: { ...bank, account_number: '12345678901234567' },
+    masked: { routing_number: '021000021', account_number: 'XXXXXXXXXXXXX4567' },
+  },
+  { name: 'C9.4 thirteen digits', type: 'card_number', data: '4000000000006', masked: 'XXXXXXXXX0006' },
+  { name: 'C9.4 sixteen digits', type: 'card_number', data: number, masked: 'XXXXXXXXXXXX4242' },
+  {
+    name: 'C9.4 nineteen digits',
+    type: 'card_number',
+    data: '6000000000000000004',
+    masked: 'XXXXXXXXXXXXXXX0004',
+  },
+  { name: 'C9.5 C22.1 three digits', type: 'us_bank_account_number', data: '007', masked: 'XXX' },
+  {
+    name: 'C9.5 seventeen digits',
+    type: 'us_bank_account_number',
+    data: '00000000000000007',
+    masked: 'XXXXXXXXXXXXX0007',
+  },
+  { name: 'C9.6 nine digits', type: 'us_bank_routing_number', data: '021000021', masked: 'XXXXX0021' },
+  { name: 'C9.7 with dashes', type: 'social_security_number', data: '078-05-1120', masked: 'XXX-XX-1120' },
+  { name: 'C9.7 without dashes', type: 'social_security_number', data: '078051120', masked: 'XXXXX1120' },
+  { name: 'C9.7 with a dash', type: 'employer_id_number', data: '12-3456789', masked: 'XX-XXX6789' },
+]
+
+const defaults: Readonly<Record<string, { container: string; fingerprint: string; indexes?: string[] }>> = {
+  token: { container: '/general/high/', fingerprint: '{{ data | stringify }}' },
+  card: { container: '/pci/high/', fingerprint: '{{ data.number }}' },
+  bank: { container: '/bank/high/', fingerprint: '{{ data | stringify }}' },
+  card_number: { container: '/pci/high/', fingerprint: '{{ data | stringify }}' },
+  us_bank_account_number: { container: '/bank/high/', fingerprint: '{{ data | stringify }}' },
+  us_bank_routing_number: { container: '/bank/low/', fingerprint: '{{ data | stringify }}' },
+  social_security_number: {
+    container: '/pii/high/',
+    fingerprint: "{{ data | remove: '-' }}",
+    indexes: ['{{ data }}', "{{ data | remove: '-' }}", '{{ data | last4 }}'],
+  },
+  employer_id_number: {
+    container: '/pii/high/',
+    fingerprint: "{{ data | remove: '-' }}",
+    indexes: ['{{ data }}', "{{ data | remove: '-' }}", '{{ data | last4 }}'],
+  },
+}
+
+/** Values that the type does not take, by the place that the answer names. */
+const refused: readonly { name: string; type: string; place: string; values: readonly unknown[] }[] = [
+  {
+    name: '§2.2.3 C10.1 a card number that is none',
+    type: 'card',
+    place: 'data.number',
+    values: [
+      { number: '4242424242424241' },
+      { number: '4242 4242 4242 4242' },
+      { number: '4242-4242-4242-4242' },
+      { number: '50000000000' },
+      { number: '60000000000000000004' },
+      { number: '４２４２４２４２４２４２４２４２' },
+      { number: ` ${number}` },
+      { number: `${number}\n` },
+      { number: 4242424242424242 },
+      { number: '' },
+      { number: null },
+      { number: [number] },
+      { expiration_month: 1 },
+      {},
+    ],
+  },
+  {
+    name: '§2.2.4 C10.2 a month that is none',
+    type: 'card',
+    place: 'data.expiration_month',
+    values: [0, 13, -1, 1.5, '0', '00', '13', '001', 'May', '', null, true, [1]].map(expiration_month => ({
+      number,
+      expiration_month,
+    })),
+  },
+  {
+    name: '§2.2.5 C10.2 a year that is none',
+    type: 'card',
+    place: 'data.expiration_year',
+    values: [26, 999, 10_000, '26', '02030', '203O', 2030.5, null, false, {}].map(expiration_year => ({
+      number,
+      expiration_year,
+    })),
+  },
+  {
+    name: '§2.2.6 §8.4 C10.4 a cvc that is none',
+    type: 'card',
+    place: 'data.cvc',
+    values: [123, '12', '12345', '12a', '١٢٣', ' 123', '', null, ['123']].map(cvc => ({ number, cvc })),
+  },
+  {
+    name: 'C10.7 a misspelt cvc',
+    type: 'card',
+    place: 'data.cvv',
+    values: [{ number, cvv: '73737' }],
+  },
+  {
+    name: 'C10.7 a strange property',
+    type: 'bank',
+    place: 'data.iban',
+    values: [{ ...bank, iban: 'DE8937040044' }],
+  },
+  {
+    name: 'C9.2 C9.3 data that is no object',
+    type: 'card',
+    place: 'data',
+    values: [number, 4242424242424242, [number], true, 'text', []],
+  },
+  {
+    name: '§2.2.1 §7.4 §8.3 C10.6 a routing number that is none',
+    type: 'bank',
+    place: 'data.routing_number',
+    values: ['021000022', '02100002', '0210000210', '02100002x', 21000021, null, '', '021-000-021'].map(
+      routing_number => ({ ...bank, routing_number }),
+    ),
+  },
+  {
+    name: '§2.2.1 a bank without a routing number',
+    type: 'bank',
+    place: 'data.routing_number',
+    values: [{ account_number: '1234567' }],
+  },
+  {
+    name: '§2.2.2 §8.2 C10.5 an account number that is none',
+    type: 'bank',
+    place: 'data.account_number',
+    values: ['', '123456789012345678', '12 34', '12-34', '1234x', 1234567, null].map(account_number => ({
+      ...bank,
+      account_number,
+    })),
+  },
+  {
+    name: '§2.2.2 a bank without an account number',
+    type: 'bank',
+    place: 'data.account_number',
+    values: [{ routing_number: '021000021' }],
+  },
+  {
+    name: 'C9.4 a bare card number that is none',
+    type: 'card_number',
+    place: 'data',
+    values: ['500000000009', '4242424242424241', '60000000000000000004', 4242424242424242, { number }, ''],
+  },
+  {
+    name: 'C9.5 a bare account number that is none',
+    type: 'us_bank_account_number',
+    place: 'data',
+    values: ['12', '123456789012345678', '12a45', 12345, {}],
+  },
+  {
+    name: 'C9.6 a bare routing number that is none',
+    type: 'us_bank_routing_number',
+    place: 'data',
+    values: ['021000022', '02100002', '0210000210', 21000021],
+  },
+  {
+    name: 'C9.7 a social security number that is none',
+    type: 'social_security_number',
+    place: 'data',
+    values: ['07805112', '0780511200', '078--05-1120', '-078051120', '078051120-', '078 05 1120', 78051120],
+  },
+  {
+    name: 'C9.7 an employer id that is none',
+    type: 'employer_id_number',
+    place: 'data',
+    values: ['12-345678', '12-34567890', '12.3456789', 123456789, true],
+  },
+]
+
+onEveryEngine('token types', vault => {
+  for (const { name, type, data, read = data, masked } of accepted)
+    test(`C9.8 ${name}: ${type} is kept, masked as its type says, in the container of its type`, async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const { container, fingerprint, indexes } = defaults[type] ?? assert.fail()
+      const created = await exchange(
+        vault(),
+        { key: keys.general, counter: keys.private },
+        { method: 'POST', path: '/tokens', body: { type, data } },
+        {
+          status: 201,
+          stored: 1,
+          body: {
+            type,
+            containers: [container],
+            fingerprint_expression: fingerprint,
+            ...(masked !== undefined && { data: masked, mask: masked }),
+            ...(indexes && { search_indexes: indexes }),
+          },
+          lacks: [...(masked === undefined ? ['data', 'mask'] : []), ...(indexes ? [] : ['search_indexes'])],
+        },
+      )
+      const { body } = await vault().get(`/tokens/${created.body.id}`, keys.private)
+      assert.deepEqual(body.data, read)
+      assert.deepEqual(body.mask, masked)
+    })
+
+  for (const { name, type, place, values } of refused)
+    test(`C2.3 ${name}: refused at its place, and nothing is kept or repeated`, async () => {
+      const { keys } = await vault().tenant(devApplications)
+      for (const data of values)
+        await exchange(
+          vault(),
+          { key: keys.general, counter: keys.private },
+          { method: 'POST', path: '/tokens', body: { type, data } },
+          { status: 400, body: { title: 'One or more validation errors occurred.' }, errors: [place] },
+        )
+    })
+
+  test('C10.7 C6.2 a misspelt property is told what was probably meant', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const reply = await vault().post('/tokens', keys.general, { type: 'card', data: { number, cvv: '123' } })
+    assert.match(reply.body.errors['data.cvv'][0], /did you mean cvc\?/)
+  })
+})

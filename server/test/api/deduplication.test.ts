@@ -1,0 +1,377 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { countTokens } from '../rig/scenario.ts'
+import { devApplications, owner } from '../rig/test-vault.ts'
+
+const first = {
+  type: 'token',
+  data: 'Sensitive Value',
+  mask: '{{ data | reveal_last: 4 }}',
+  metadata: { made: 'first' },
+  deduplicate_token: true,
+}
+
+/** A second create: is it the first token again? */
+const seconds: readonly { name: string; first?: object; second: object; isSame: boolean }[] = [
+  { name: 'C15.1 §4.2.10 the same value', second: {}, isSame: true },
+  { name: 'C15.1 without the flag', second: { deduplicate_token: false }, isSame: false },
+  { name: 'C15.1 with the flag left out', second: { deduplicate_token: null }, isSame: false },
+  {
+    name: 'C15.3 a first one that was made without the flag',
+    first: { deduplicate_token: false },
+    second: { deduplicate_token: true },
+    isSame: true,
+  },
+  { name: 'C15.3 another value', second: { data: 'Another Value' }, isSame: false },
+  {
+    name: 'C15.3 another JSON type',
+    first: { data: '8', mask: null },
+    second: { data: 8, mask: null },
+    isSame: false,
+  },
+  {
+    name: 'C15.3 other metadata, mask, indexes and expiry',
+    second: {
+      metadata: { made: 'second' },
+      mask: 'm',
+      search_indexes: ['{{ data }}'],
+      expires_at: '2031-01-01',
+    },
+    isSame: true,
+  },
+  {
+    name: 'C15.3 another expression that renders the same',
+    second: { fingerprint_expression: '{{ data }}' },
+    isSame: false,
+  },
+  {
+    name: 'C15.3 the same expression',
+    first: { fingerprint_expression: '{{ data | upcase }}' },
+    second: { fingerprint_expression: '{{ data | upcase }}', data: 'SENSITIVE VALUE' },
+    isSame: true,
+  },
+  {
+    name: 'C15.3 the default expression, written out',
+    second: { fingerprint_expression: '{{ data | stringify }}' },
+    isSame: true,
+  },
+  { name: 'C15.3 another container', second: { containers: ['/other/'] }, isSame: false },
+  { name: 'C15.3 one container more', second: { containers: ['/general/high/', '/other/'] }, isSame: false },
+  {
+    name: 'C15.3 the default container, written out in other letters',
+    second: { containers: ['/General/High/'] },
+    isSame: true,
+  },
+  {
+    name: 'C15.3 the same containers in another order',
+    first: { containers: ['/a/', '/b/'] },
+    second: { containers: ['/b/', '/a/'] },
+    isSame: true,
+  },
+  { name: 'C15.4 an id of its own', second: { id: 'second-id' }, isSame: true },
+  {
+    name: 'C15.4 the id of the match itself',
+    first: { id: 'first-id' },
+    second: { id: 'first-id' },
+    isSame: true,
+  },
+  {
+    name: 'C15.3 another type',
+    first: { data: '021000021' },
+    second: { type: 'us_bank_routing_number', data: '021000021' },
+    isSame: false,
+  },
+]
+
+onEveryEngine('deduplication', vault => {
+  for (const { name, first: change = {}, second, isSame } of seconds)
+    test(`${name}: ${isSame ? 'the first token comes back' : 'a token of its own'}`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      const one = await vault().create(keys.owner, { ...first, ...change })
+      vault().now += 1_000
+      const before = (await vault().get(`/tokens/${one.id}`, keys.owner)).text
+      const reply = await vault().post('/tokens', keys.owner, { ...first, ...change, ...second })
+      assert.equal(reply.status, 201, reply.text)
+      assert.equal(reply.body.id === one.id, isSame)
+      assert.deepEqual(reply.body._extras, { deduplicated: isSame })
+      assert.equal(reply.headers.get('location'), `/tokens/${reply.body.id}`)
+      assert.equal(await countTokens(vault(), keys.owner), isSame ? 1 : 2)
+      // C15.5: whatever was sent, the token that exists is unchanged.
+      assert.equal((await vault().get(`/tokens/${one.id}`, keys.owner)).text, before)
+    })
+
+  test('C15.5 C15.6 C12.2 C1.2 a caller who may read gets the token that exists, under its mask', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { _extras, ...one } = await vault().create(keys.owner, first)
+    assert.deepEqual(_extras, { deduplicated: false })
+    const again = await vault().post('/tokens', keys.owner, { ...first, metadata: { made: 'second' } })
+    assert.equal(again.status, 201)
+    assert.deepEqual(again.body, { ...one, _extras: { deduplicated: true } })
+    assert.equal(again.body.data, 'XXXXXXXXXXXalue')
+    assert.deepEqual(again.body.metadata, { made: 'first' })
+  })
+
+  test('C15.7 §4.5.14 a caller who may not read learns that it exists, and no more', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const one = await vault().create(keys.general, {
+      ...first,
+      search_indexes: ['{{ data }}'],
+      expires_at: '2031-01-01',
+    })
+    const again = await vault().create(keys.general, first)
+    const { id, type, tenant_id, fingerprint, containers, created_by, created_at } = one
+    assert.deepEqual(again, {
+      ...{ id, type, tenant_id, fingerprint, containers, created_by, created_at },
+      _extras: { deduplicated: true },
+    })
+  })
+
+  test('C15.1 the setting of the tenant counts where the flag is absent', async () => {
+    const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
+    const body = { type: 'token', data: 'x' }
+    const one = await vault().create(keys.owner, body)
+    assert.equal((await vault().create(keys.owner, body)).id, one.id)
+    assert.equal((await vault().create(keys.owner, { ...body, deduplicate_token: null })).id, one.id)
+    assert.notEqual((await vault().create(keys.owner, { ...body, deduplicate_token: false })).id, one.id)
+    assert.equal(await countTokens(vault(), keys.owner), 2)
+  })
+
+  test('C15.2 of a public application only the setting of the tenant counts', async () => {
+    const applications = {
+      owner,
+      public: { type: 'public', permissions: ['token:create', 'token:update'] },
+    } as const
+    for (const deduplicateTokens of [true, false]) {
+      const { keys } = await vault().tenant(applications, { deduplicateTokens })
+      const one = await vault().create(keys.owner, { ...first, deduplicate_token: false })
+      const two = await vault().create(keys.public, { ...first, deduplicate_token: !deduplicateTokens })
+      assert.equal(two.id === one.id, deduplicateTokens)
+    }
+  })
+
+  test('C15.4 the oldest of several wins', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const ids: string[] = []
+    for (let at = 0; at < 3; at++) {
+      ids.push((await vault().create(keys.owner, { ...first, deduplicate_token: false })).id)
+      vault().now += 1
+    }
+    assert.equal((await vault().create(keys.owner, first)).id, ids[0])
+    await vault().delete(`/tokens/${ids[0]}`, keys.owner)
+    assert.equal((await vault().create(keys.owner, first)).id, ids[1])
+  })
+
+  test('C15.4 a match wins over a taken literal id, and only a match does', async () => {
+    const { keys } = await vault().tenant({ owner })
+    await vault().create(keys.owner, { id: 'taken', type: 'token', data: 'something else' })
+    const one = await vault().create(keys.owner, first)
+    const again = await vault().create(keys.owner, { ...first, id: 'taken' })
+    assert.equal(again.id, one.id)
+    const other = { ...first, id: 'taken', data: 'a third value' }
+    assert.equal((await vault().post('/tokens', keys.owner, other)).status, 409)
+  })
+
+  test('C15.3 §1.3 another tenant has no match', async () => {
+    const one = await vault().tenant({ owner })
+    const two = await vault().tenant({ owner })
+    const made = await vault().create(one.keys.owner, first)
+    const other = await vault().create(two.keys.owner, first)
+    assert.notEqual(other.id, made.id)
+    assert.deepEqual(other._extras, { deduplicated: false })
+  })
+
+  test('C15.3 a deleted token is no match', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const one = await vault().create(keys.owner, first)
+    await vault().delete(`/tokens/${one.id}`, keys.owner)
+    const again = await vault().create(keys.owner, first)
+    assert.notEqual(again.id, one.id)
+    assert.equal((await vault().create(keys.owner, first)).id, again.id)
+  })
+
+  test('C15.3 C17.4 an expired token is no match, from the instant on, purged or not', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const expires_at = new Date(vault().now + 60_000).toISOString()
+    const one = await vault().create(keys.owner, { ...first, expires_at })
+    vault().now += 59_999
+    assert.equal((await vault().create(keys.owner, first)).id, one.id)
+    vault().now += 1
+    const two = await vault().create(keys.owner, first)
+    assert.notEqual(two.id, one.id)
+    assert.equal((await vault().create(keys.owner, first)).id, two.id)
+    await vault().service.clockwork.runAll()
+    assert.equal((await vault().create(keys.owner, first)).id, two.id)
+    assert.equal(await countTokens(vault(), keys.owner), 1)
+  })
+
+  test('C15.3 a token that was changed is a match for what it has become', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const one = await vault().create(keys.owner, first)
+    await vault().patch(`/tokens/${one.id}`, keys.owner, { data: 'Changed Value' })
+    const two = await vault().create(keys.owner, first)
+    assert.notEqual(two.id, one.id)
+    assert.equal((await vault().create(keys.owner, { ...first, data: 'Changed Value' })).id, one.id)
+    await vault().patch(`/tokens/${one.id}`, keys.owner, { containers: ['/moved/'] })
+    assert.notEqual((await vault().create(keys.owner, { ...first, data: 'Changed Value' })).id, one.id)
+  })
+
+  test('C15.9 creates of one value at once make one token', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => vault().post('/tokens', keys.owner, first)),
+    )
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [201])
+    assert.equal(new Set(replies.map(({ body }) => body.id)).size, 1)
+    assert.equal(replies.filter(({ body }) => body._extras.deduplicated === false).length, 1)
+    assert.equal(await countTokens(vault(), keys.owner), 1)
+  })
+
+  test('C15.10 C15.6 equal elements of one tokenize make one token', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const other = { ...first, data: 'other' }
+    const { body } = await vault().post('/tokenize', keys.owner, { a: first, list: [other, first, other] })
+    assert.equal(body.list[1].id, body.a.id)
+    assert.equal(body.list[2].id, body.list[0].id)
+    assert.deepEqual(
+      [body.a, ...body.list].map(({ _extras }) => _extras.deduplicated),
+      [false, false, true, true],
+    )
+    assert.equal(await countTokens(vault(), keys.owner), 2)
+  })
+
+  test('C15.10 C15.3 an element that asks for it meets an equal one before it that did not', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { body } = await vault().post('/tokenize', keys.owner, [
+      { ...first, deduplicate_token: false },
+      first,
+    ])
+    assert.equal(body[1].id, body[0].id)
+    assert.equal(await countTokens(vault(), keys.owner), 1)
+  })
+
+  test('C15.1 C15.10 with the setting, plain values are deduplicated too', async () => {
+    const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
+    const { body } = await vault().post('/tokenize', keys.owner, ['a', 'b', 'a', 8, '8'])
+    assert.equal(body[0], body[2])
+    assert.equal(new Set(body).size, 4)
+    const again = await vault().post('/tokenize', keys.owner, { x: 'b' })
+    assert.equal(again.body.x, body[1])
+    assert.equal(await countTokens(vault(), keys.owner), 4)
+  })
+})
+
+const target = { type: 'token', data: 'target', metadata: { k: 'target' }, deduplicate_token: true }
+
+/** An update of a second token: does it meet the first? */
+const patches: readonly { name: string; second: object; patch: object; meets: boolean }[] = [
+  { name: 'C15.8 data', second: { data: 'other' }, patch: { data: 'target' }, meets: true },
+  {
+    name: 'C15.8 data and everything else',
+    second: { data: 'other' },
+    patch: { data: 'target', metadata: { k: 'new' }, expires_at: '2031-01-01' },
+    meets: true,
+  },
+  {
+    name: 'C15.8 the containers',
+    second: { containers: ['/other/'] },
+    patch: { containers: null },
+    meets: true,
+  },
+  {
+    name: 'C15.8 the expression',
+    second: { fingerprint_expression: '{{ data }}' },
+    patch: { fingerprint_expression: null },
+    meets: true,
+  },
+  {
+    name: 'C15.8 §4.5.10 the flag',
+    second: { deduplicate_token: false },
+    patch: { deduplicate_token: true },
+    meets: true,
+  },
+  {
+    name: 'C15.8 data together with the flag',
+    second: { data: 'other', deduplicate_token: false },
+    patch: { data: 'target', deduplicate_token: true },
+    meets: true,
+  },
+  {
+    name: 'C15.1 data of a token that is not deduplicated',
+    second: { data: 'other', deduplicate_token: false },
+    patch: { data: 'target' },
+    meets: false,
+  },
+  {
+    name: 'C15.1 data together with taking the flag off',
+    second: { data: 'other' },
+    patch: { data: 'target', deduplicate_token: false },
+    meets: false,
+  },
+  {
+    name: 'C18.2 data together with the default of the flag',
+    second: { data: 'other' },
+    patch: { data: 'target', deduplicate_token: null },
+    meets: false,
+  },
+  {
+    name: 'C15.3 data in another container',
+    second: { data: 'other', containers: ['/other/'] },
+    patch: { data: 'target' },
+    meets: false,
+  },
+  {
+    name: 'C15.8 metadata alone',
+    second: { data: 'other' },
+    patch: { metadata: { k: 'target' } },
+    meets: false,
+  },
+]
+
+onEveryEngine('deduplication of updates', vault => {
+  for (const { name, second, patch, meets } of patches)
+    test(`${name}: ${meets ? 'the other token comes back and nothing changes' : 'the update is made'}`, async () => {
+      const { keys } = await vault().tenant({ owner, ...devApplications })
+      const one = await vault().create(keys.owner, target)
+      vault().now += 1_000
+      const two = await vault().create(keys.owner, { ...target, ...second })
+      assert.notEqual(two.id, one.id)
+      vault().now += 1_000
+      const before = await vault().get('/tokens', keys.owner)
+      const reply = await vault().patch(`/tokens/${two.id}`, keys.owner, patch)
+      assert.equal(reply.status, 200, reply.text)
+      assert.equal(reply.body.id, meets ? one.id : two.id)
+      assert.deepEqual(reply.body._extras, meets ? { deduplicated: true } : undefined)
+      const after = await vault().get('/tokens', keys.owner)
+      if (meets) assert.equal(after.text, before.text)
+      else assert.ok(after.body.data[0].modified_at)
+      // C13.3: an expression that is set blindly makes no match.
+      if (!meets || 'fingerprint_expression' in patch) return
+      // C15.7, C15.8: who may not read the other token learns that it exists, no more.
+      const blind = await vault().patch(`/tokens/${two.id}`, keys.general, patch)
+      const { id, type, tenant_id, fingerprint, containers, created_by, created_at } = one
+      assert.deepEqual(blind.body, {
+        ...{ id, type, tenant_id, fingerprint, containers, created_by, created_at },
+        _extras: { deduplicated: true },
+      })
+    })
+
+  test('C15.8 §2.4.12 the setting of the tenant counts for updates too', async () => {
+    const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
+    const one = await vault().create(keys.owner, { type: 'token', data: 'a' })
+    const two = await vault().create(keys.owner, { type: 'token', data: 'b' })
+    const reply = await vault().patch(`/tokens/${two.id}`, keys.owner, { data: 'a' })
+    assert.equal(reply.body.id, one.id)
+    assert.equal((await vault().get(`/tokens/${two.id}`, keys.owner)).body.data, 'b')
+  })
+
+  test('C15.8 an update that changes nothing meets nobody, least of all itself', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const one = await vault().create(keys.owner, target)
+    for (const patch of [{}, { data: 'target' }, { deduplicate_token: true }, { containers: null }]) {
+      const reply = await vault().patch(`/tokens/${one.id}`, keys.owner, patch)
+      assert.equal(reply.body.id, one.id)
+      assert.equal(reply.body._extras, undefined)
+    }
+  })
+})

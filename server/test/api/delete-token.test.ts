@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Transform } from '../../src/domain/application.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { countTokens } from '../rig/scenario.ts'
+import { devApplications, owner, type TestApplication } from '../rig/test-vault.ts'
+
+const token = { id: 'a-token', type: 'token', data: 'Sensitive Value', metadata: { k: 'v' } }
+
+const mayDelete = (container: string, transform: Transform = 'redact'): TestApplication => ({
+  rules: [{ priority: 1, container, transform, permissions: ['token:delete'] }],
+})
+
+onEveryEngine('delete a token', vault => {
+  test('§4.6.1 §3.3 C1.4 the token is gone from every path, and the answer is empty', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    await vault().create(keys.general, token)
+    await vault().create(keys.general, { ...token, id: 'another' })
+    const reply = await vault().delete('/tokens/a-token', keys.private)
+    assert.equal(reply.status, 204)
+    assert.equal(reply.text, '')
+    assert.equal(reply.headers.get('content-type'), null)
+    assert.equal((await vault().get('/tokens/a-token', keys.private)).status, 404)
+    assert.equal((await vault().patch('/tokens/a-token', keys.general, {})).status, 404)
+    for (const path of [
+      '/tokens',
+      '/tokens?metadata.k=v',
+      '/tokens?type=token',
+      '/tokens?id=a-token&id=another',
+    ]) {
+      const { body } = await vault().get(path, keys.private)
+      assert.deepEqual(
+        body.data.map(({ id }: { id: string }) => id),
+        ['another'],
+        path,
+      )
+      assert.equal(body.pagination.total_items, 1, path)
+    }
+  })
+
+  test('§4.6.2 C2.13 C2.14 what cannot be deleted is 404 with one body for all', async () => {
+    const { keys } = await vault().tenant({ owner, elsewhere: mayDelete('/elsewhere/') })
+    const other = await vault().tenant({ owner })
+    await vault().create(keys.owner, token)
+    await vault().create(other.keys.owner, { ...token, id: 'theirs' })
+    await vault().create(keys.owner, { ...token, id: 'gone' })
+    assert.equal((await vault().delete('/tokens/gone', keys.owner)).status, 204)
+    const replies = [
+      await vault().delete('/tokens/unknown', keys.owner),
+      await vault().delete('/tokens/gone', keys.owner),
+      await vault().delete('/tokens/theirs', keys.owner),
+      await vault().delete('/tokens/a-token', keys.elsewhere),
+      await vault().delete('/tokens/A-TOKEN', keys.owner),
+    ]
+    for (const { status, body } of replies) {
+      assert.equal(status, 404)
+      assert.deepEqual({ ...body, trace_id: '' }, { ...replies[0]?.body, trace_id: '' })
+    }
+    assert.equal(await countTokens(vault(), keys.owner), 1)
+    assert.equal((await vault().get('/tokens/theirs', other.keys.owner)).status, 200)
+  })
+
+  test('§5.7 C2.12 without token:delete it is 403, whether the token exists or not', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    await vault().create(keys.general, token)
+    for (const id of ['a-token', 'unknown'])
+      assert.equal((await vault().delete(`/tokens/${id}`, keys.general)).status, 403)
+    assert.equal(await countTokens(vault(), keys.private), 1)
+  })
+
+  /** The token lies in these containers; may a rule on `container` delete it? */
+  const rules: readonly { containers: readonly string[]; container: string; status: number }[] = [
+    { containers: ['/a/b/'], container: '/', status: 204 },
+    { containers: ['/a/b/'], container: '/a/', status: 204 },
+    { containers: ['/a/b/'], container: '/a/b/', status: 204 },
+    { containers: ['/a/b/'], container: '/a/b/c/', status: 404 },
+    { containers: ['/a/b/'], container: '/a/bc/', status: 404 },
+    { containers: ['/ab/'], container: '/a/', status: 404 },
+    { containers: ['/a/', '/b/'], container: '/c/', status: 404 },
+    { containers: ['/a/', '/b/'], container: '/a/', status: 403 },
+    { containers: ['/a/x/', '/a/y/'], container: '/a/', status: 204 },
+  ]
+  for (const { containers, container, status } of rules)
+    test(`C28.9 C28.10 C19.3 a rule on ${container} deletes from ${containers}: ${status}`, async () => {
+      const { keys } = await vault().tenant({ owner, limited: mayDelete(container) })
+      await vault().create(keys.owner, { ...token, containers })
+      assert.equal((await vault().delete('/tokens/a-token', keys.limited)).status, status)
+      assert.equal(await countTokens(vault(), keys.owner), status === 204 ? 0 : 1)
+    })
+
+  test('C27.1 of several deletes at once one finds the token', async () => {
+    const { keys } = await vault().tenant({ owner })
+    await vault().create(keys.owner, token)
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, () => vault().delete('/tokens/a-token', keys.owner)),
+    )
+    assert.deepEqual(replies.map(({ status }) => status).sort(), [204, ...Array(7).fill(404)])
+    assert.equal(await countTokens(vault(), keys.owner), 0)
+  })
+})

@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { countTokens, exchange } from '../rig/scenario.ts'
+import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
+
+const token = { type: 'token', data: 'Sensitive Value', metadata: { k: 'v' } }
+
+/** What is sent, what is returned, and the instant that both mean. The clock of the vault stands at 2026-03-01. */
+const forms: readonly { name: string; sent: string; shown: string }[] = [
+  {
+    name: '§2.3.3 the form with an offset',
+    sent: '8/26/2030 7:23:57 PM -07:00',
+    shown: '2030-08-26T19:23:57.000-07:00',
+  },
+  {
+    name: '§2.3.3 an offset with minutes',
+    sent: '08/26/2030 07:23:57 AM +05:30',
+    shown: '2030-08-26T07:23:57.000+05:30',
+  },
+  {
+    name: '§2.3.3 12 AM is midnight',
+    sent: '1/2/2030 12:00:01 AM +00:00',
+    shown: '2030-01-02T00:00:01.000+00:00',
+  },
+  {
+    name: '§2.3.3 12 PM is noon',
+    sent: '1/2/2030 12:00:00 PM +14:00',
+    shown: '2030-01-02T12:00:00.000+14:00',
+  },
+  {
+    name: '§2.3.5 without an offset it is UTC',
+    sent: '8/26/2030 7:23:57 PM',
+    shown: '2030-08-26T19:23:57.000+00:00',
+  },
+  {
+    name: '§2.3.4 §2.3.6 a date is its midnight in UTC',
+    sent: '8/26/2030',
+    shown: '2030-08-26T00:00:00.000+00:00',
+  },
+  { name: '§2.3.4 a date with zeros', sent: '01/02/2030', shown: '2030-01-02T00:00:00.000+00:00' },
+  { name: '§2.3.4 the 29th of February', sent: '2/29/2028', shown: '2028-02-29T00:00:00.000+00:00' },
+  { name: 'C17.1 an ISO date', sent: '2030-08-26', shown: '2030-08-26T00:00:00.000+00:00' },
+  {
+    name: 'C17.1 an ISO date-time without offset',
+    sent: '2030-08-26T19:23:57',
+    shown: '2030-08-26T19:23:57.000+00:00',
+  },
+  {
+    name: 'C17.1 an ISO date-time in UTC',
+    sent: '2030-08-26T19:23:57.5Z',
+    shown: '2030-08-26T19:23:57.500+00:00',
+  },
+  {
+    name: 'C17.1 C5.6 an ISO date-time with offset',
+    sent: '2030-08-26T19:23:57.123-03:30',
+    shown: '2030-08-26T19:23:57.123-03:30',
+  },
+  {
+    name: 'C17.2 a millisecond ahead',
+    sent: '2026-03-01T12:00:00.001Z',
+    shown: '2026-03-01T12:00:00.001+00:00',
+  },
+]
+
+const refused: readonly { name: string; values: readonly string[] }[] = [
+  {
+    name: 'C17.2 what is past, in every form',
+    values: [
+      '1/1/2020',
+      '2/28/2026 11:59:59 PM -00:00',
+      '2026-03-01',
+      '2026-03-01T12:00:00Z',
+      '2026-03-01T13:59:59+02:00',
+      '0001-01-01',
+    ],
+  },
+  {
+    name: 'C17.2 days and times that do not exist',
+    values: [
+      '2/30/2030',
+      '13/1/2030',
+      '0/1/2030',
+      '2/29/2030',
+      '2030-13-01',
+      '2030-02-30',
+      '1/1/2030 13:00:00 PM',
+      '1/1/2030 0:00:00 AM',
+      '2030-01-01T24:00:00',
+      '2030-01-01T00:60:00',
+      '2030-01-01T00:00:00+25:00',
+      '1/1/2030 1:00:00 AM +14:30',
+    ],
+  },
+  {
+    name: 'C17.2 any other text',
+    values: [
+      '',
+      ' ',
+      'never',
+      'tomorrow',
+      '1893456000',
+      '1893456000000',
+      '1/1/30',
+      '1.1.2030',
+      '2030/01/01',
+      '2030-1-1',
+      '20300101',
+      '1/1/2030 1:00 PM',
+      '1/1/2030 01:00:00',
+      '2030-01-01 00:00:00',
+      ' 1/1/2030',
+      '1/1/2030 ',
+      '2030-01-01T00:00:00 Z',
+      'Tue, 01 Jan 2030 00:00:00 GMT',
+      '2030-W01-1',
+      '+002030-01-01',
+      '１/１/２０３０',
+    ],
+  },
+]
+
+onEveryEngine('expires_at', vault => {
+  for (const { name, sent, shown } of forms)
+    test(`§2.3.7 ${name}: ${sent}, on create and update, in every answer`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      const body = { ...token, expires_at: sent }
+      const created = await vault().create(keys.owner, body)
+      assert.equal(created.expires_at, shown)
+      assert.equal((await vault().get(`/tokens/${created.id}`, keys.owner)).body.expires_at, shown)
+      assert.equal((await vault().get('/tokens', keys.owner)).body.data[0].expires_at, shown)
+      const other = await vault().create(keys.owner, token)
+      const patched = await vault().patch(`/tokens/${other.id}`, keys.owner, { expires_at: sent })
+      assert.equal(patched.body.expires_at, shown)
+      assert.equal((await vault().get(`/tokens/${other.id}`, keys.owner)).body.expires_at, shown)
+    })
+
+  for (const { name, values } of refused)
+    test(`${name}: refused on create and update`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      const { id } = await vault().create(keys.owner, { ...token, expires_at: '2030-01-01' })
+      const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
+      const caller = { key: keys.owner, counter: keys.owner }
+      for (const expires_at of values) {
+        const expect = { status: 400, errors: ['expires_at'] }
+        const create = { method: 'POST', path: '/tokens', body: { ...token, expires_at } }
+        await exchange(vault(), caller, create, expect)
+        await exchange(
+          vault(),
+          caller,
+          { method: 'PATCH', path: `/tokens/${id}`, body: { expires_at } },
+          expect,
+        )
+      }
+      assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
+    })
+
+  test('§2.3.1 a token does not expire unless it is told to', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token)
+    vault().now += 100 * 365 * 86_400_000
+    await vault().service.clockwork.runAll()
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 200)
+    vault().now -= 100 * 365 * 86_400_000
+  })
+
+  const minuteAhead = (at: TestVault): string => new Date(at.now + 60_000).toISOString()
+
+  test('C17.3 C2.14 from the instant on it is 404 on every path, not a millisecond before', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, { ...token, expires_at: minuteAhead(vault()) })
+    vault().now += 59_999
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 200)
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.owner, {})).status, 200)
+    vault().now += 1
+    const unknown = await vault().get('/tokens/unknown', keys.owner)
+    for (const method of ['GET', 'PATCH', 'DELETE']) {
+      const reply = await vault().send(method, `/tokens/${id}`, {
+        key: keys.owner,
+        ...(method === 'PATCH' && { body: {} }),
+      })
+      assert.equal(reply.status, 404, method)
+      assert.deepEqual({ ...reply.body, trace_id: '' }, { ...unknown.body, trace_id: '' })
+    }
+    const revived = await vault().patch(`/tokens/${id}`, keys.owner, { expires_at: '2031-01-01' })
+    assert.equal(revived.status, 404)
+  })
+
+  const lists = ['/tokens', '/tokens?type=token', '/tokens?metadata.k=v', '/tokens?container=/general/']
+
+  test('C17.4 C17.5 C17.6 §2.3.2 §3.4 §8.5 it leaves every list and count at the instant, before and after the purge', async () => {
+    const { keys, tenantId } = await vault().tenant({
+      owner,
+      some: {
+        rules: [{ priority: 1, container: '/general/', transform: 'mask', permissions: ['token:read'] }],
+      },
+      several: {
+        rules: ['/general/', '/pci/'].map((container, priority) => ({
+          priority,
+          container,
+          transform: 'mask' as const,
+          permissions: ['token:read' as const],
+        })),
+      },
+    })
+    const stays = await vault().create(keys.owner, token)
+    const goes = await vault().create(keys.owner, { ...token, id: 'going', expires_at: minuteAhead(vault()) })
+    const expectIds = async (ids: readonly string[]): Promise<void> => {
+      for (const key of Object.values(keys))
+        for (const path of [
+          ...lists,
+          `/tokens?id=${stays.id}&id=${goes.id}`,
+          `/tokens?fingerprint=${stays.fingerprint}`,
+        ]) {
+          const { body } = await vault().get(path, key)
+          assert.deepEqual(body.data.map(({ id }: { id: string }) => id).sort(), [...ids].sort(), path)
+          assert.equal(body.pagination.total_items, ids.length, path)
+        }
+    }
+    vault().now += 59_999
+    await expectIds([stays.id, goes.id])
+    const number = await vault().tenantNumber(tenantId)
+    assert.ok(await vault().store.getToken(number, goes.id))
+    vault().now += 1
+    await expectIds([stays.id])
+    await vault().service.clockwork.runAll()
+    await expectIds([stays.id])
+    assert.equal(await vault().store.getToken(number, goes.id), undefined)
+    // C17.6: what was purged has given its id back.
+    await vault().create(keys.owner, { ...token, id: 'going' })
+    await expectIds([stays.id, goes.id])
+  })
+
+  test('§4.5.11 C18.1 a new expiry counts, and null takes it away', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, { ...token, expires_at: minuteAhead(vault()) })
+    await vault().patch(`/tokens/${id}`, keys.owner, {
+      expires_at: new Date(vault().now + 120_000).toISOString(),
+    })
+    vault().now += 60_000
+    assert.equal((await vault().get('/tokens?metadata.k=v', keys.owner)).body.pagination.total_items, 1)
+    const cleared = await vault().patch(`/tokens/${id}`, keys.owner, { expires_at: null })
+    assert.equal('expires_at' in cleared.body, false)
+    vault().now += 3_600_000
+    await vault().service.clockwork.runAll()
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 200)
+    assert.equal((await vault().get('/tokens?metadata.k=v', keys.owner)).body.pagination.total_items, 1)
+    assert.equal(await countTokens(vault(), keys.owner), 1)
+  })
+
+  test('C17.3 of a card, the cvc does not outlive the token', async () => {
+    const { keys, tenantId } = await vault().tenant(devApplications)
+    const number = await vault().tenantNumber(tenantId)
+    const data = { number: '4242424242424242', cvc: '123' }
+    const { id } = await vault().create(keys.general, {
+      type: 'card',
+      data,
+      expires_at: minuteAhead(vault()),
+    })
+    vault().now += 60_000
+    assert.equal((await vault().get(`/tokens/${id}`, keys.private)).status, 404)
+    assert.equal((await vault().store.getTransients(number, [id])).length, 1)
+    await vault().service.clockwork.runAll()
+    assert.deepEqual(await vault().store.getTransients(number, [id]), [])
+  })
+})

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestReply } from '../rig/answer-rules.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { owner } from '../rig/test-vault.ts'
+
+const number = '4242424242424242'
+const large = 'a'.repeat(900_000)
+const zeros = '0'.repeat(900_000)
+const list = Array.from({ length: 120_000 }, (_, at) => at)
+const nested = (levels: number): unknown =>
+  levels === 0 ? 'x' : { a: nested(levels - 1), b: nested(levels - 1) }
+const chain = (filter: string, times: number): string => `{{ data ${`| ${filter} `.repeat(times)}}}`
+/** Just under what one rendering may spend; a card's mask is rendered some sixty times when it is judged. */
+const heavy = "{{ data.expiration_year | pad_left: 9000 | split: '' | sort | uniq | size }}"
+const heavyCard = { type: 'card', data: { number, expiration_year: 2030 }, mask: heavy }
+const costly = '{{ data | pad_left: 10000 | upcase | downcase | upcase | size }}'
+
+/** What can be sent to make the vault work; `status` where only one is right. */
+const bombs: readonly { name: string; path?: string; body: unknown; status?: number }[] = [
+  {
+    name: 'a thousand leaves that each show it all',
+    body: { type: 'token', data: large, mask: Array(1_000).fill('{{data}}') },
+    status: 400,
+  },
+  {
+    name: 'a text that shows it forty times',
+    body: { type: 'token', data: large, mask: '{{data}}'.repeat(40) },
+    status: 400,
+  },
+  {
+    name: 'a text that doubles itself',
+    body: { type: 'token', data: large, mask: chain('append: data', 20) },
+    status: 400,
+  },
+  {
+    name: 'replacements that multiply',
+    body: { type: 'token', data: 'ab', mask: chain("replace: '', 'aaaaaaaa'", 12) },
+    status: 400,
+  },
+  {
+    name: 'a search that repeats itself',
+    body: {
+      type: 'token',
+      data: { text: zeros.slice(0, 450_000), pattern: `${zeros.slice(0, 200_000)}1` },
+      mask: '{{ data.text | remove: data.pattern | size }}',
+    },
+  },
+  {
+    name: 'padding without end',
+    body: { type: 'token', data: 'x', mask: '{{ data | pad_left: 999999999 }}' },
+    status: 400,
+  },
+  {
+    name: 'a format without end',
+    body: { type: 'token', data: '%A'.repeat(400_000), mask: '{{ 0 | date: data }}' },
+  },
+  {
+    name: 'characters, one by one',
+    body: { type: 'token', data: large, mask: "{{ data | split: '' | reverse | sort | uniq | join: '' }}" },
+  },
+  {
+    name: 'a long list, sorted',
+    body: { type: 'token', data: list, mask: '{{ data | sort | reverse | sort | size }}' },
+  },
+  { name: 'a long list, each once', body: { type: 'token', data: list, mask: '{{ data | uniq | size }}' } },
+  {
+    name: 'a list that grows',
+    body: { type: 'token', data: list, mask: chain('concat: data', 25) },
+    status: 400,
+  },
+  {
+    name: 'numbers beyond measure',
+    body: {
+      type: 'token',
+      data: 1e308,
+      mask: '{{ data | times: 1e308 | times: -1e308 | round: 999999999 }}',
+    },
+  },
+  {
+    name: 'ten indexes over it all',
+    body: { type: 'token', data: large, search_indexes: Array(10).fill(chain('upcase | downcase', 8)) },
+  },
+  {
+    name: 'a fingerprint over a deep object',
+    body: { type: 'token', data: nested(15), fingerprint_expression: chain('stringify', 20) },
+  },
+  {
+    name: 'a fingerprint over all metadata',
+    body: {
+      type: 'token',
+      data: 'x',
+      metadata: Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`k${at}`, 'v'.repeat(1_024)])),
+      fingerprint_expression: '{{metadata|stringify}}'.repeat(18),
+    },
+  },
+  {
+    name: 'an id of it all',
+    body: { type: 'token', id: '{{ data | alias_preserve_length: 0, 0 }}', data: large },
+    status: 400,
+  },
+  {
+    name: 'an id that grows',
+    body: { type: 'token', id: chain('append: data', 20), data: large },
+    status: 400,
+  },
+  {
+    name: 'a path into the deep',
+    body: {
+      type: 'token',
+      data: nested(12),
+      mask: Array.from({ length: 300 }, () => `{{ data${'.a'.repeat(12)} }}`),
+    },
+  },
+  {
+    name: 'brackets without end',
+    body: { type: 'token', data: 1, mask: `{{ data${'['.repeat(380)} }}` },
+    status: 400,
+  },
+  { name: 'braces without end', body: { type: 'token', data: 1, mask: '{{'.repeat(200) }, status: 400 },
+  {
+    name: 'ten thousand strange fields',
+    body: {
+      type: 'token',
+      data: 1,
+      ...Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, 1])),
+    },
+    status: 400,
+  },
+  {
+    name: 'ten thousand strange properties',
+    body: {
+      type: 'card',
+      data: Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`f${at}`, 1])),
+    },
+    status: 400,
+  },
+  {
+    name: 'a hundred thousand metadata keys',
+    body: {
+      type: 'token',
+      data: 1,
+      metadata: Object.fromEntries(Array.from({ length: 80_000 }, (_, at) => [`f${at}`, ''])),
+    },
+    status: 400,
+  },
+  { name: 'a card whose mask works', body: heavyCard },
+  {
+    name: 'a thousand cards whose masks work',
+    path: '/tokenize',
+    body: Array(1_000).fill(heavyCard),
+    status: 400,
+  },
+  {
+    name: 'a thousand tokens whose indexes work',
+    path: '/tokenize',
+    body: Array(1_000).fill({
+      type: 'token',
+      data: 'x',
+      mask: costly,
+      search_indexes: Array(10).fill(costly),
+      fingerprint_expression: costly,
+    }),
+    status: 400,
+  },
+  {
+    name: 'a thousand cards that are all wrong',
+    path: '/tokenize',
+    body: Array(1_000).fill({ type: 'card', data: { number: '1', cvv: 1 } }),
+    status: 400,
+  },
+]
+
+onEveryEngine('expression bombs', vault => {
+  /** The time that this process works on a request, whatever else the machine does. */
+  const timed = async (work: () => Promise<TestReply>): Promise<{ reply: TestReply; seconds: number }> => {
+    const start = process.cpuUsage()
+    const reply = await work()
+    const { user, system } = process.cpuUsage(start)
+    return { reply, seconds: (user + system) / 1e6 }
+  }
+
+  for (const { name, path = '/tokens', body, status } of bombs)
+    test(`C20.7 C2.5 ${name}: answered soon, and shortly`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      const { reply, seconds } = await timed(() => vault().post(path, keys.owner, body))
+      assert.ok(status === undefined ? reply.status < 500 : reply.status === status, reply.text.slice(0, 300))
+      assert.ok(seconds < 3, `${seconds} s`)
+      assert.ok(reply.text.length < 3_000_000, `${reply.text.length} characters`)
+      if (reply.status === 400) assert.ok(reply.text.length < 20_000, `${reply.text.length} characters`)
+    })
+
+  test('C20.7 a thousand ordinary cards with a mask of their own are no bomb', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const mask = {
+      bin: '{{ data.number | card_bin }}',
+      last4: '{{ data.number | last4 }}',
+      number: "{{ data.number | card_mask: 'true', 'true' }}",
+      expires: "{{ data | card_exp: 'MM/YY' }}",
+    }
+    const body = Array(1_000).fill({
+      type: 'card',
+      data: { number, expiration_month: 1, expiration_year: 2030 },
+      mask,
+    })
+    const { reply, seconds } = await timed(() => vault().post('/tokenize', keys.owner, body))
+    assert.equal(reply.status, 200, reply.text.slice(0, 300))
+    assert.deepEqual(reply.body[999].data, {
+      bin: '42424242',
+      last4: '4242',
+      number: '42424242XXXX4242',
+      expires: '01/30',
+    })
+    assert.ok(seconds < 5, `${seconds} s`)
+  })
+
+  test('C20.7 a bomb in an update is one too, and the token stays as it was', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, { type: 'token', data: large })
+    const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
+    for (const patch of [
+      { mask: Array(1_000).fill('{{data}}') },
+      { fingerprint_expression: chain('append: data', 20) },
+      { search_indexes: [chain('concat: data', 25)] },
+    ]) {
+      const { reply, seconds } = await timed(() => vault().patch(`/tokens/${id}`, keys.owner, patch))
+      assert.equal(reply.status, 400)
+      assert.ok(seconds < 3, `${seconds} s`)
+    }
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
+  })
+
+  test('C20.7 a page of a hundred tokens whose masks work is read soon', async () => {
+    const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
+    const body = Array(100).fill({ type: 'token', data: { expiration_year: 2030 }, mask: heavy })
+    assert.equal((await vault().post('/tokenize', keys.owner, body)).status, 200)
+    const { reply, seconds } = await timed(() => vault().get('/tokens?size=100', keys.masked))
+    assert.equal(reply.body.data.length, 100)
+    assert.ok(seconds < 3, `${seconds} s`)
+  })
+})

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
+
+const number = '4242424242424242'
+
+/** Bodies of creates as texts, so that they say how a number was spelt and in which order keys came. */
+const same: readonly { name: string; bodies: readonly string[] }[] = [
+  { name: '§2.1.7 the same text', bodies: ['{"type":"token","data":"x"}', '{"data":"x","type":"token"}'] },
+  {
+    name: 'C14.2 C7.4 objects whatever the order of their keys',
+    bodies: [
+      '{"type":"token","data":{"a":1,"b":{"c":[1,2],"d":null}}}',
+      '{"type":"token","data":{"b":{"d":null,"c":[1,2]},"a":1}}',
+    ],
+  },
+  {
+    name: 'C14.2 C7.4 numbers whatever their spelling',
+    bodies: ['{"type":"token","data":1}', '{"type":"token","data":1.0}', '{"type":"token","data":10e-1}'],
+  },
+  {
+    name: 'C14.2 exact numbers whatever their spelling',
+    bodies: ['{"type":"token","data":1e400}', '{"type":"token","data":10.0e399}'],
+  },
+  {
+    name: 'C9.2 §2.1.20 cards of one number, whatever else is on them',
+    bodies: [
+      `{"type":"card","data":{"number":"${number}"}}`,
+      `{"type":"card","data":{"number":"${number}","expiration_month":1,"expiration_year":2030,"cvc":"123"}}`,
+    ],
+  },
+  {
+    name: 'C9.7 numbers with and without dashes',
+    bodies: [
+      '{"type":"social_security_number","data":"078-05-1120"}',
+      '{"type":"social_security_number","data":"078051120"}',
+    ],
+  },
+  {
+    name: 'C14.5 values that the expression makes equal',
+    bodies: [
+      '{"type":"token","data":"abc","fingerprint_expression":"{{ data | upcase }}"}',
+      '{"type":"token","data":"ABC","fingerprint_expression":"{{ data | upcase }}"}',
+    ],
+  },
+  {
+    name: 'C20.2 values and metadata together',
+    bodies: [
+      '{"type":"token","data":"a","metadata":{"k":"b"},"fingerprint_expression":"{{ data }}{{ metadata.k }}"}',
+      '{"type":"token","data":"ab","metadata":{},"fingerprint_expression":"{{ data }}{{ metadata.k }}"}',
+    ],
+  },
+  {
+    name: 'C14.1 mask, metadata, containers, indexes and expiry take no part',
+    bodies: [
+      '{"type":"token","data":"x"}',
+      '{"type":"token","data":"x","mask":"m","metadata":{"a":"b"},"containers":["/c/"],"search_indexes":["{{data}}"],"expires_at":"2030-01-01"}',
+    ],
+  },
+]
+
+const different: readonly { name: string; bodies: readonly string[] }[] = [
+  { name: '§2.1.7 two texts', bodies: ['{"type":"token","data":"x"}', '{"type":"token","data":"y"}'] },
+  {
+    name: 'C14.1 the letter case and composition of a text',
+    bodies: [
+      '{"type":"token","data":"é"}',
+      '{"type":"token","data":"É"}',
+      '{"type":"token","data":"e\\u0301"}',
+    ],
+  },
+  {
+    name: 'C14.1 C14.3 the JSON type',
+    bodies: [
+      '{"type":"token","data":8}',
+      '{"type":"token","data":"8"}',
+      '{"type":"token","data":[8]}',
+      '{"type":"token","data":"[8]"}',
+      '{"type":"token","data":{"a":8}}',
+      '{"type":"token","data":"{\\"a\\":8}"}',
+      '{"type":"token","data":true}',
+      '{"type":"token","data":"true"}',
+    ],
+  },
+  {
+    name: 'C14.1 the type of the token',
+    bodies: [
+      '{"type":"token","data":"021000021"}',
+      '{"type":"us_bank_routing_number","data":"021000021"}',
+      '{"type":"us_bank_account_number","data":"021000021"}',
+    ],
+  },
+  {
+    name: 'C14.2 numbers that are one double',
+    bodies: [
+      '{"type":"token","data":12345678901234567890}',
+      '{"type":"token","data":12345678901234567891}',
+      '{"type":"token","data":12345678901234567000}',
+    ],
+  },
+  {
+    name: 'C14.2 the order of an array, and where its elements end',
+    bodies: [
+      '{"type":"token","data":["1","23"]}',
+      '{"type":"token","data":["12","3"]}',
+      '{"type":"token","data":["23","1"]}',
+    ],
+  },
+  {
+    name: 'C14.2 an empty text, list and object',
+    bodies: ['""', '[]', '{}'].map(data => `{"type":"token","data":${data}}`),
+  },
+]
+
+onEveryEngine('fingerprints', vault => {
+  const fingerprints = async (at: TestVault, bodies: readonly string[]): Promise<string[]> => {
+    const { keys } = await at.tenant(devApplications)
+    const found: string[] = []
+    for (const raw of bodies) {
+      const reply = await at.send('POST', '/tokens', { key: keys.general, raw })
+      assert.equal(reply.status, 201, reply.text)
+      assert.match(reply.body.fingerprint, /^[1-9A-HJ-NP-Za-km-z]{40,44}$/)
+      const read = await at.get(`/tokens/${reply.body.id}`, keys.private)
+      assert.equal(read.body.fingerprint, reply.body.fingerprint)
+      found.push(reply.body.fingerprint)
+    }
+    return found
+  }
+
+  for (const { name, bodies } of same)
+    test(`${name}: one fingerprint`, async () => {
+      assert.equal(new Set(await fingerprints(vault(), bodies)).size, 1)
+    })
+
+  for (const { name, bodies } of different)
+    test(`${name}: a fingerprint each`, async () => {
+      assert.equal(new Set(await fingerprints(vault(), bodies)).size, bodies.length)
+    })
+
+  test('C14.1 §1.3 another tenant has other fingerprints', async () => {
+    const [one] = await fingerprints(vault(), ['{"type":"token","data":"x"}'])
+    const [two] = await fingerprints(vault(), ['{"type":"token","data":"x"}'])
+    assert.notEqual(one, two)
+  })
+
+  test('C14.4 a fingerprint outlives a restart', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const before = await vault().create(keys.general, { type: 'token', data: 'x' })
+    await vault().restart()
+    const after = await vault().create(keys.general, { type: 'token', data: 'x' })
+    assert.equal(after.fingerprint, before.fingerprint)
+  })
+
+  test('§2.4.11 C14.5 C12.9 C12.8 without the setting only an expression or deduplication makes one', async () => {
+    const { keys } = await vault().tenant(devApplications, { fingerprintTokens: false })
+    const cases = [
+      { body: {}, has: false, expression: '{{ data | stringify }}' },
+      { body: { deduplicate_token: false }, has: false, expression: '{{ data | stringify }}' },
+      { body: { fingerprint_expression: null }, has: false, expression: '{{ data | stringify }}' },
+      { body: { fingerprint_expression: '{{ data }}' }, has: true, expression: '{{ data }}' },
+      { body: { deduplicate_token: true }, has: true, expression: '{{ data | stringify }}' },
+    ]
+    for (const { body, has, expression } of cases) {
+      const created = await vault().create(keys.general, { type: 'token', data: 'x', ...body })
+      const { body: read } = await vault().get(`/tokens/${created.id}`, keys.private)
+      assert.equal('fingerprint' in created, has)
+      assert.equal('fingerprint' in read, has)
+      assert.equal(created.fingerprint_expression, expression)
+    }
+  })
+
+  test('§2.4.10 C14.5 with the setting of the tenant to deduplicate there is one too', async () => {
+    const settings = { fingerprintTokens: false, deduplicateTokens: true }
+    const { keys } = await vault().tenant(devApplications, settings)
+    assert.ok((await vault().create(keys.general, { type: 'token', data: 'x' })).fingerprint)
+    const created = await vault().create(keys.general, { type: 'token', data: 'y', deduplicate_token: false })
+    assert.equal('fingerprint' in created, false)
+  })
+
+  test('C14.6 switching the setting on applies to later writes', async () => {
+    const { keys } = await vault().tenant(
+      { owner, management: { type: 'management', permissions: ['tenant:update'] } },
+      { fingerprintTokens: false },
+    )
+    const old = await vault().create(keys.owner, { type: 'token', data: 'x' })
+    const settings = { fingerprint_tokens: 'true' }
+    const { status } = await vault().send('PUT', '/tenants/self', {
+      key: keys.management,
+      body: { name: 'Test', settings },
+    })
+    assert.equal(status, 200)
+    const { fingerprint } = await vault().create(keys.owner, { type: 'token', data: 'x' })
+    assert.ok(fingerprint)
+    assert.equal('fingerprint' in (await vault().get(`/tokens/${old.id}`, keys.owner)).body, false)
+    const { body } = await vault().patch(`/tokens/${old.id}`, keys.owner, { data: 'x' })
+    assert.equal(body.fingerprint, fingerprint)
+  })
+
+  test('§2.1.7 §4.5.9 the fingerprint follows the data and the expression through updates', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const x = await vault().create(keys.owner, { type: 'token', data: 'x' })
+    const y = await vault().create(keys.owner, { type: 'token', data: 'y' })
+    const patched = await vault().patch(`/tokens/${x.id}`, keys.owner, { data: 'y' })
+    assert.equal(patched.body.fingerprint, y.fingerprint)
+    const upper = await vault().patch(`/tokens/${x.id}`, keys.owner, {
+      fingerprint_expression: '{{ data | upcase }}',
+    })
+    assert.equal(upper.body.fingerprint_expression, '{{ data | upcase }}')
+    assert.notEqual(upper.body.fingerprint, y.fingerprint)
+    const back = await vault().patch(`/tokens/${x.id}`, keys.owner, { fingerprint_expression: null })
+    assert.equal(back.body.fingerprint_expression, '{{ data | stringify }}')
+    assert.equal(back.body.fingerprint, y.fingerprint)
+  })
+
+  test('C14.7 C18.5 C18.6 data under which the expression renders nothing is refused', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const fingerprint_expression = '{{ data.id }}'
+    const made = await vault().create(keys.owner, {
+      type: 'token',
+      data: { id: 'a' },
+      fingerprint_expression,
+    })
+    const reply = await vault().patch(`/tokens/${made.id}`, keys.owner, { data: { id: null } })
+    assert.equal(reply.status, 400)
+    assert.deepEqual(Object.keys(reply.body.errors), ['fingerprint_expression'])
+    assert.deepEqual((await vault().get(`/tokens/${made.id}`, keys.owner)).body.data, { id: 'a' })
+  })
+})

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { endpoints } from '../../src/contract/endpoints.ts'
+import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { limits } from '../../src/domain/limits.ts'
+import { StoreUnavailableError } from '../../src/store/port.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+
+onEveryEngine('health, readiness and documentation', vault => {
+  const open: readonly { path: string; type: RegExp }[] = [
+    { path: '/health', type: /^application\/json/ },
+    { path: '/ready', type: /^application\/json/ },
+    { path: '/openapi.json', type: /^application\/json/ },
+    { path: '/docs', type: /^text\/html/ },
+  ]
+  for (const { path, type } of open)
+    test(`C36.1 C36.2 C36.3 C1.3 GET ${path} needs no key, and minds none that is wrong`, async () => {
+      for (const headers of [{}, { 'svc-api-key': 'nonsense' }]) {
+        const reply = await vault().send('GET', path, { headers })
+        assert.equal(reply.status, 200)
+        assert.match(reply.headers.get('content-type') ?? '', type)
+      }
+      const head = await vault().send('HEAD', path)
+      assert.deepEqual([head.status, head.text], [200, ''])
+    })
+
+  test('C36.1 C36.2 the answers', async () => {
+    assert.deepEqual((await vault().send('GET', '/health')).body, { status: 'up' })
+    assert.deepEqual((await vault().send('GET', '/ready')).body, { status: 'ready' })
+  })
+
+  test('C36.2 C2.23 without storage or key service the vault is up but not ready, and recovers', async () => {
+    const { store, keyProvider } = vault().service.vault
+    const broken = [
+      { part: store, error: new StoreUnavailableError('disk 4242424242424242 is gone') },
+      { part: keyProvider, error: new KeyProviderError('key 4242424242424242 is gone') },
+    ]
+    for (const { part, error } of broken) {
+      const { health } = part
+      part.health = async () => {
+        throw error
+      }
+      try {
+        const reply = await vault().send('GET', '/ready')
+        assert.equal(reply.status, 503)
+        assert.equal(reply.headers.get('retry-after'), '1')
+        assert.ok(!reply.text.includes('4242'))
+        assert.equal((await vault().send('GET', '/health')).status, 200)
+      } finally {
+        part.health = health
+      }
+      assert.equal((await vault().send('GET', '/ready')).status, 200)
+    }
+  })
+
+  test('C36.3 C8.1 the OpenAPI document has every endpoint, and the limits', async () => {
+    const { body } = await vault().send('GET', '/openapi.json')
+    assert.match(body.openapi, /^3\.1\./)
+    for (const { id, method, path } of Object.values<Endpoint>(endpoints)) {
+      const declared = body.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+      assert.equal(declared?.operationId, id)
+    }
+    assert.deepEqual(body['x-limits'], { ...limits })
+    const names = [...JSON.stringify(body).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)]
+    assert.ok(names.length > 0)
+    for (const [, name = ''] of names) assert.ok(body.components.schemas[name], name)
+  })
+
+  test('C36.3 the documentation names every endpoint, and loads nothing', async () => {
+    const { text, headers } = await vault().send('GET', '/docs')
+    for (const { path } of Object.values<Endpoint>(endpoints)) assert.ok(text.includes(path), path)
+    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
+    assert.doesNotMatch(text, /<script|<img|<link|src=|@import|url\(/)
+  })
+})

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { engines } from '../rig/engines.ts'
+import { TestVault } from '../rig/test-vault.ts'
+import {
+  isAnswerable,
+  type ModelQuery,
+  type ModelRule,
+  type ModelToken,
+  modelSearch,
+} from './search-model.ts'
+
+const hourMs = 3_600_000
+const both = ['token:read', 'token:search'] as const
+
+/** Callers with all kinds of sight. */
+const callers: Record<string, readonly ModelRule[]> = {
+  whole: [{ priority: 1, container: '/', transform: 'reveal', permissions: both }],
+  masked: [{ priority: 1, container: '/', transform: 'mask', permissions: both }],
+  redacted: [{ priority: 1, container: '/', transform: 'redact', permissions: both }],
+  part: [{ priority: 1, container: '/a/', transform: 'reveal', permissions: both }],
+  mixed: [
+    { priority: 5, container: '/', transform: 'mask', permissions: both },
+    { priority: 3, container: '/b/', transform: 'redact', permissions: ['token:read'] },
+    { priority: 1, container: '/a/x/', transform: 'reveal', permissions: ['token:read'] },
+  ],
+  apart: [
+    { priority: 1, container: '/a/x/', transform: 'reveal', permissions: ['token:search'] },
+    { priority: 2, container: '/ab/', transform: 'redact', permissions: ['token:search'] },
+    { priority: 3, container: '/a/', transform: 'mask', permissions: ['token:read'] },
+    { priority: 4, container: '/b/', transform: 'reveal', permissions: ['token:read'] },
+  ],
+}
+
+const containers = ['/a/', '/a/x/', '/b/', '/ab/']
+const words = ['red', 'Red', 'RED BLUE', 'zürich', '12345', '']
+const days = ['2026-02-28', '2026-03-01', '2026-03-02', '2026-03-03']
+const people = ['maker', 'other']
+
+const newToken = fc.record({
+  type: fc.constantFrom('token', 'us_bank_account_number'),
+  word: fc.constantFrom('red', 'Red', 'RED BLUE', 'Zürich'),
+  digits: fc.constantFrom('12345', '54321'),
+  containers: fc.uniqueArray(fc.constantFrom(...containers), { minLength: 1, maxLength: 2 }),
+  metadata: fc.dictionary(fc.constantFrom('k', 'odd key'), fc.constantFrom(...words), { maxKeys: 2 }),
+  /** Expressions as the vault and as the model know them. */
+  indexes: fc.subarray(['{{ data }}', '{{ data | append: "!" }}']),
+  maker: fc.constantFrom(...people),
+  /** Hours that pass before it is made; none makes ties, twelve the first moment of a day. */
+  wait: fc.constantFrom(0, 0, 9, 12, 30),
+  lifetime: fc.constantFrom(undefined, undefined, undefined, 20, 200),
+  /** Who touches it afterwards, if anyone. */
+  editor: fc.constantFrom(undefined, undefined, ...people),
+})
+type NewToken = typeof newToken extends fc.Arbitrary<infer T> ? T : never
+
+const dateEnd = fc.option(fc.constantFrom(...days), { nil: undefined })
+const text = (field: string, ...values: string[]) =>
+  fc.constantFrom(...values).map(value => ({ op: 'term', field, value }) as const)
+const date = (field: string) =>
+  fc.oneof(
+    text(field, ...days),
+    fc
+      .record({ from: dateEnd, to: dateEnd, openFrom: fc.boolean(), openTo: fc.boolean() })
+      .filter(({ from, to }) => from === undefined || to === undefined || from <= to)
+      .map(({ from, to, ...ends }) => ({
+        op: 'term' as const,
+        field,
+        ...ends,
+        ...(from !== undefined && { from }),
+        ...(to !== undefined && { to }),
+      })),
+  )
+const term: fc.Arbitrary<ModelQuery> = fc.oneof(
+  text('id', 'token-0', 'token-1', 'token-2', 'none'),
+  text('type', 'token', 'us_bank_account_number', 'card'),
+  text('data', ...words, 'red!', '12345!'),
+  text('fingerprint', 'of token-0', 'of token-1', 'none'),
+  text('container', ...containers, ...containers.map(container => `${container}*`), '/*'),
+  text('metadata.k', ...words),
+  text('metadata.odd key', ...words),
+  text('created_by', ...people),
+  text('modified_by', ...people),
+  date('created_at'),
+  date('modified_at'),
+)
+const query = fc.letrec<{ query: ModelQuery }>(tie => ({
+  query: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    term,
+    fc.record({
+      op: fc.constantFrom('and' as const, 'or' as const),
+      left: tie('query'),
+      right: tie('query'),
+    }),
+    fc.record({ op: fc.constant('not' as const), of: tie('query') }),
+  ),
+})).query
+/** Half of the queries get a term that an index can answer, so that most are not refused. */
+const asked = fc.oneof(
+  query,
+  fc.record({ op: fc.constant('and' as const), left: text('type', 'token'), right: query }),
+)
+
+/** The query in the vault's language; `style` picks among spellings of the same. */
+const write = (node: ModelQuery, style: number, names: ReadonlyMap<string, string>): string => {
+  if (node.op === 'not') return `${['NOT ', '-', '! '][style % 3]}${wrap(node.of, style + 1, names)}`
+  if (node.op !== 'term') {
+    const joint = node.op === 'or' ? ' OR ' : style % 2 === 0 ? ' ' : ' AND '
+    return wrap(node.left, style + 1, names) + joint + wrap(node.right, style + 2, names)
+  }
+  const field = node.field === 'metadata.odd key' ? 'metadata."odd key"' : node.field
+  if ('value' in node) {
+    const value = names.get(node.value) ?? node.value
+    const isPlain = /^[\w:/-]+\*?$/.test(value) && style % 2 === 0
+    return `${field}:${isPlain ? value : `"${value}"`}`
+  }
+  const { from = '*', to = '*', openFrom, openTo } = node
+  return `${field}:${openFrom ? '{' : '['}${from} TO ${to}${openTo ? '}' : ']'}`
+}
+const wrap = (node: ModelQuery, style: number, names: ReadonlyMap<string, string>): string =>
+  node.op === 'term' ? write(node, style, names) : `(${write(node, style, names)})`
+
+/** Names that stand for what only the vault knows (ids of applications, fingerprints), replaced. */
+const resolve = (node: ModelQuery, names: ReadonlyMap<string, string>): ModelQuery => {
+  if (node.op === 'not') return { ...node, of: resolve(node.of, names) }
+  if (node.op !== 'term')
+    return { ...node, left: resolve(node.left, names), right: resolve(node.right, names) }
+  return 'value' in node ? { ...node, value: names.get(node.value) ?? node.value } : node
+}
+
+for (const engine of engines)
+  describe(`search against a naive model (${engine.name})`, () => {
+    let vault: TestVault
+    const start = Date.parse('2026-03-01T12:00:00Z')
+    before(async () => {
+      vault = await TestVault.start({ engine, now: start })
+    })
+    after(() => vault.stop())
+
+    /** The tokens in a tenant of their own, and what the model knows of them. */
+    const fill = async (wanted: readonly NewToken[]) => {
+      vault.now = start
+      const writes = { permissions: ['token:create', 'token:update'] } as const
+      const { keys } = await vault.tenant({
+        maker: writes,
+        other: writes,
+        ...Object.fromEntries(
+          Object.entries(callers).map(([name, rules]) => [
+            name,
+            { rules: [...rules].sort((a, b) => a.priority - b.priority) },
+          ]),
+        ),
+      })
+      const keyOf = (name: string): string => (keys as Record<string, string>)[name]!
+      const names = new Map<string, string>()
+      for (const name of people) names.set(name, (await vault.get('/applications/key', keyOf(name))).body.id)
+
+      const tokens: ModelToken[] = []
+      for (const [index, token] of wanted.entries()) {
+        vault.now += token.wait * hourMs
+        const id = `token-${index}`
+        const data = token.type === 'token' ? token.word : token.digits
+        const expiresAt = token.lifetime === undefined ? undefined : vault.now + token.lifetime * hourMs
+        const createdAt = vault.now
+        const made = await vault.post('/tokens', keyOf(token.maker), {
+          id,
+          type: token.type,
+          data,
+          containers: token.containers,
+          metadata: token.metadata,
+          search_indexes: token.indexes,
+          ...(expiresAt !== undefined && { expires_at: new Date(expiresAt).toISOString() }),
+        })
+        assert.equal(made.status, 201, made.text)
+        names.set(`of ${id}`, made.body.fingerprint)
+        if (token.editor !== undefined) {
+          vault.now += hourMs
+          const changed = await vault.patch(`/tokens/${id}`, keyOf(token.editor), { metadata: { k: 'red' } })
+          assert.equal(changed.status, 200, changed.text)
+        }
+        tokens.push({
+          id,
+          type: token.type,
+          containers: token.containers,
+          metadata: { ...token.metadata, ...(token.editor !== undefined && { k: 'red' }) },
+          indexed: token.indexes.map(expression => (expression.includes('append') ? `${data}!` : data)),
+          fingerprint: made.body.fingerprint,
+          createdAt,
+          createdBy: names.get(token.maker)!,
+          ...(token.editor !== undefined && { modified: { at: vault.now, by: names.get(token.editor)! } }),
+          ...(expiresAt !== undefined && { expiresAt }),
+        })
+      }
+      return { keyOf, names, tokens }
+    }
+
+    test('C26.1 C26.2 C26.3 C26.4 C26.5 C26.6 C26.7 C26.8 C24.5 every answer is that of the model', async () => {
+      let answered = 0
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(newToken, { maxLength: 7 }),
+          fc.array(
+            fc.record({
+              query: asked,
+              style: fc.nat(5),
+              page: fc.constantFrom(1, 1, 2),
+              size: fc.constantFrom(2, 20),
+            }),
+            {
+              minLength: 1,
+              maxLength: 6,
+            },
+          ),
+          async (wanted, searches) => {
+            const { keyOf, names, tokens } = await fill(wanted)
+            for (const { query, style, page, size } of searches)
+              for (const [name, rules] of Object.entries(callers)) {
+                const text = write(query, style, names)
+                const reply = await vault.post('/tokens/search', keyOf(name), { query: text, page, size })
+                if (text.length > 400 || !isAnswerable(query)) {
+                  assert.equal(reply.status, 400, text)
+                  continue
+                }
+                assert.equal(reply.status, 200, `${text}: ${reply.text}`)
+                answered++
+                const expected = modelSearch(tokens, rules, resolve(query, names), vault.now)
+                assert.equal(reply.body.pagination.total_items, expected.length, `${name}: ${text}`)
+                assert.deepEqual(
+                  reply.body.data.map((token: { id: string }) => token.id),
+                  expected.slice((page - 1) * size, page * size),
+                  `${name}: ${text}`,
+                )
+              }
+          },
+        ),
+        { numRuns: 60 },
+      )
+      assert.ok(answered > 300, `only ${answered} searches were answered`)
+    })
+  })

@@ -1,0 +1,121 @@
+/**
+ * A naive model of search, written from C26 and C28 alone: tokens in a list, queries as trees, access by
+ * walking the rules. It shares nothing with the vault.
+ */
+export type ModelToken = {
+  readonly id: string
+  readonly type: string
+  readonly containers: readonly string[]
+  readonly metadata: Readonly<Record<string, string>>
+  /** What its search indexes render. */
+  readonly indexed: readonly string[]
+  readonly fingerprint: string
+  readonly createdAt: number
+  readonly createdBy: string
+  readonly modified?: { readonly at: number; readonly by: string }
+  readonly expiresAt?: number
+}
+
+export type ModelRule = {
+  readonly priority: number
+  readonly container: string
+  readonly transform: 'reveal' | 'mask' | 'redact'
+  readonly permissions: readonly ('token:read' | 'token:search')[]
+}
+
+export type ModelQuery =
+  | { readonly op: 'and' | 'or'; readonly left: ModelQuery; readonly right: ModelQuery }
+  | { readonly op: 'not'; readonly of: ModelQuery }
+  | ModelTerm
+export type ModelTerm = { readonly op: 'term'; readonly field: string } & (
+  | { readonly value: string }
+  /** Days; absent ends are open, `open` ends are not part of the range. */
+  | { readonly from?: string; readonly to?: string; readonly openFrom: boolean; readonly openTo: boolean }
+)
+
+const dayMs = 86_400_000
+const fold = (text: string): string => text.normalize('NFC').toLowerCase()
+
+const sees = (rules: readonly ModelRule[], permission: 'token:read' | 'token:search', token: ModelToken) => {
+  const order = ['redact', 'mask', 'reveal']
+  const deciding = token.containers.map(container =>
+    [...rules]
+      .sort((a, b) => a.priority - b.priority)
+      .find(rule => rule.permissions.includes(permission) && container.startsWith(rule.container)),
+  )
+  if (deciding.every(rule => rule === undefined)) return undefined
+  return order[Math.min(...deciding.map(rule => order.indexOf(rule?.transform ?? 'redact')))]
+}
+
+const inRange = (instant: number | undefined, term: ModelTerm): boolean => {
+  if (instant === undefined) return false
+  if ('value' in term) return instant >= Date.parse(term.value) && instant < Date.parse(term.value) + dayMs
+  const { from, to, openFrom, openTo } = term
+  const isLateEnough = from === undefined || instant >= Date.parse(from) + (openFrom ? dayMs : 0)
+  const isEarlyEnough = to === undefined || instant < Date.parse(to) + (openTo ? 0 : dayMs)
+  return isLateEnough && isEarlyEnough
+}
+
+const meets = (token: ModelToken, query: ModelQuery, transform: string): boolean => {
+  if (query.op === 'not') return !meets(token, query.of, transform)
+  if (query.op !== 'term') {
+    const [left, right] = [query.left, query.right].map(part => meets(token, part, transform))
+    return query.op === 'and' ? left === true && right === true : left === true || right === true
+  }
+  if (query.field === 'created_at') return inRange(token.createdAt, query)
+  if (query.field === 'modified_at') return inRange(token.modified?.at, query)
+  const value = 'value' in query ? query.value : ''
+  if (query.field.startsWith('metadata.')) {
+    const own = token.metadata[query.field.slice('metadata.'.length)]
+    return own !== undefined && fold(own) === fold(value)
+  }
+  const facts: Record<string, () => boolean> = {
+    id: () => token.id === value,
+    type: () => token.type === value,
+    data: () => transform !== 'redact' && token.indexed.some(text => fold(text) === fold(value)),
+    fingerprint: () => transform !== 'redact' && token.fingerprint === value,
+    container: () =>
+      value.endsWith('*')
+        ? token.containers.some(container => container.startsWith(value.slice(0, -1)))
+        : token.containers.includes(value),
+    created_by: () => token.createdBy === value,
+    modified_by: () => token.modified?.by === value,
+  }
+  return facts[query.field]!()
+}
+
+/** Ids of all that the caller finds, newest first, ties by id. */
+export const modelSearch = (
+  tokens: readonly ModelToken[],
+  rules: readonly ModelRule[],
+  query: ModelQuery,
+  now: number,
+): string[] =>
+  tokens
+    .filter(token => {
+      const transform = sees(rules, 'token:read', token)
+      return (
+        transform !== undefined &&
+        sees(rules, 'token:search', token) !== undefined &&
+        (token.expiresAt === undefined || token.expiresAt > now) &&
+        meets(token, query, transform)
+      )
+    })
+    .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
+    .map(token => token.id)
+
+const unindexed = ['created_by', 'created_at', 'modified_by', 'modified_at']
+
+/** C26.8, by the meaning of it: does a set of unindexed or negated terms alone make the query true? */
+export const isAnswerable = (query: ModelQuery): boolean =>
+  branches(query, true).every(branch => branch.includes('indexed'))
+
+const branches = (query: ModelQuery, positive: boolean): string[][] => {
+  if (query.op === 'not') return branches(query.of, !positive)
+  if (query.op === 'term') return [[positive && !unindexed.includes(query.field) ? 'indexed' : 'other']]
+  const left = branches(query.left, positive)
+  const right = branches(query.right, positive)
+  return (query.op === 'or') === positive
+    ? [...left, ...right]
+    : left.flatMap(one => right.map(other => [...one, ...other]))
+}

@@ -1,0 +1,353 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Rule, Transform } from '../../src/domain/application.ts'
+import { limits } from '../../src/domain/limits.ts'
+import type { TestReply } from '../rig/answer-rules.ts'
+import { engines } from '../rig/engines.ts'
+import { assertAbsent, devApplications, TestVault } from '../rig/test-vault.ts'
+
+const rule = (priority: number, container: string, transform: Transform, ...verbs: string[]): Rule => ({
+  priority,
+  container,
+  transform,
+  permissions: verbs.map(verb => `token:${verb}` as Rule['permissions'][number]),
+})
+
+for (const engine of engines)
+  describe(`search tokens (${engine.name})`, () => {
+    let vault: TestVault
+    let keys: Record<
+      'general' | 'private' | 'editor' | 'masked' | 'redacted' | 'onlyA' | 'searchA' | 'blind' | 'reader',
+      string
+    >
+    let editorId: string
+    let afterLast: string
+    before(async () => {
+      vault = await TestVault.start({ engine })
+      ;({ keys } = await vault.tenant({
+        ...devApplications,
+        editor: { permissions: ['token:update'] },
+        masked: { permissions: ['token:read', 'token:search'] },
+        redacted: { rules: [rule(1, '/', 'redact', 'read', 'search')] },
+        onlyA: { rules: [rule(1, '/a/', 'reveal', 'read', 'search')] },
+        searchA: { rules: [rule(1, '/a/', 'reveal', 'search'), rule(2, '/', 'reveal', 'read')] },
+        blind: { permissions: ['token:search'] },
+        reader: { permissions: ['token:read'] },
+      }))
+      editorId = (await vault.get('/applications/key', keys.editor)).body.id
+      const indexes = { search_indexes: ['{{ data }}'] }
+      const tokens = [
+        { id: 'red', data: 'Red Paint', containers: ['/a/'], metadata: { tone: 'Warm' }, ...indexes },
+        { id: 'blue', data: 'blue', containers: ['/a/b/'], metadata: { tone: 'cold' }, ...indexes },
+        { id: 'both', data: 'both', containers: ['/a/', '/c/'], metadata: { tone: 'warm' }, ...indexes },
+        { id: 'plain', data: 'plain', containers: ['/c/'], mask: '{{ data | reveal_last: 2 }}' },
+        { id: 'account', type: 'us_bank_account_number', data: '000123456', ...indexes },
+      ]
+      for (const token of tokens) {
+        vault.now += 86_400_000
+        const made = await vault.post('/tokens', keys.general, { type: 'token', ...token })
+        assert.equal(made.status, 201, made.text)
+      }
+      vault.now += 86_400_000
+      afterLast = new Date(vault.now).toISOString()
+      assert.equal(
+        (await vault.patch('/tokens/blue', keys.editor, { metadata: { seen: 'yes' } })).status,
+        200,
+      )
+    })
+    after(() => vault.stop())
+
+    const search = (
+      query: string,
+      more: Record<string, unknown> = {},
+      key = keys.private,
+    ): Promise<TestReply> => vault.post('/tokens/search', key, { query, ...more })
+    const found = async (query: string, key = keys.private): Promise<string[]> => {
+      const reply = await search(query, {}, key)
+      assert.equal(reply.status, 200, reply.text)
+      const ids = reply.body.data.map((token: { id: string }) => token.id)
+      assert.equal(reply.body.pagination.total_items, ids.length)
+      return ids
+    }
+
+    const everything = ['account', 'plain', 'both', 'blue', 'red']
+    const answers: [ids: string, query: string, ...found: string[]][] = [
+      ['C26.3', 'id:blue', 'blue'],
+      ['C26.3', 'type:us_bank_account_number', 'account'],
+      ['C26.3 C24.4', 'type:token', ...everything.slice(1)],
+      ['C26.6', 'data:BLUE', 'blue'],
+      ['C26.6', 'data:"red paint"', 'red'],
+      ['C26.6', 'data:paint'],
+      ['C26.6', 'data:plain'],
+      ['C26.3', 'metadata.tone:WARM', 'both', 'red'],
+      ['C26.5', 'container:/a/', 'both', 'red'],
+      ['C26.5', 'container:"/a/*"', 'both', 'blue', 'red'],
+      ['C26.5', 'container:/*', ...everything],
+      ['C26.4', 'metadata.tone:warm container:/c/', 'both'],
+      ['C26.4', 'metadata.tone:warm OR id:plain', 'plain', 'both', 'red'],
+      ['C26.4', 'type:token OR id:plain OR container:/*', ...everything],
+      ['C26.4', 'container:/a/* -metadata.tone:warm', 'blue'],
+      ['C26.4', 'container:/a/* !id:red', 'both', 'blue'],
+      ['C26.4', 'container:/a/* AND NOT (metadata.tone:cold OR container:/c/)', 'red'],
+      ['C26.4', 'type:token (id:red OR id:blue) NOT data:blue', 'red'],
+      ['C26.5', 'type:token created_at:2026-03-02', 'red'],
+      ['C26.5', 'type:token created_at:[2026-03-03 TO 2026-03-04]', 'both', 'blue'],
+      ['C26.5', 'type:token created_at:{2026-03-03 TO *]', 'plain', 'both'],
+      ['C26.5', 'type:token -created_at:[2026-03-03 TO *]', 'red'],
+      ['C26.5', 'type:token created_at:"3/2/2026 12:00:00 PM"', 'red'],
+      ['C26.5', 'container:/* modified_at:[2026-03-07 TO *]', 'blue'],
+      ['C26.5', 'container:/* modified_at:[* TO *]', 'blue'],
+      ['C26.5', 'container:/a/* -modified_at:[* TO *]', 'both', 'red'],
+    ]
+    for (const [ids, query, ...expected] of answers)
+      test(`${ids} ${query} finds ${expected.join(' ') || 'nothing'}`, async () =>
+        assert.deepEqual(await found(query), expected))
+
+    test('C26.3 tokens are found by who made and who changed them', async () => {
+      const generalId = (await vault.get('/applications/key', keys.general)).body.id
+      assert.deepEqual(await found(`container:/a/* created_by:${generalId}`), ['both', 'blue', 'red'])
+      assert.deepEqual(await found(`container:/a/* created_by:${editorId}`), [])
+      assert.deepEqual(await found(`container:/a/* modified_by:${editorId}`), ['blue'])
+      assert.deepEqual(await found(`container:/a/* NOT modified_by:${editorId}`), ['both', 'red'])
+    })
+
+    test('C26.3 a fingerprint finds its token', async () => {
+      const { fingerprint } = (await vault.get('/tokens/plain', keys.private)).body
+      assert.deepEqual(await found(`fingerprint:${fingerprint}`), ['plain'])
+    })
+
+    test('C26.1 C24.1 C24.2 pages are those of the list', async () => {
+      const ids = async (page: number, size: number) => {
+        const { status, body } = await search('container:/*', { page, size })
+        assert.equal(status, 200)
+        assert.deepEqual(body.pagination, {
+          total_items: 5,
+          page_number: page,
+          page_size: size,
+          total_pages: Math.ceil(5 / size),
+        })
+        return body.data.map((token: { id: string }) => token.id)
+      }
+      assert.deepEqual(await ids(1, 2), everything.slice(0, 2))
+      assert.deepEqual(await ids(3, 2), everything.slice(4))
+      assert.deepEqual(await ids(4, 2), [])
+      const byDefault = (await search('container:/*', { page: null })).body.pagination
+      assert.deepEqual([byDefault.page_number, byDefault.page_size], [1, 20])
+      for (const more of [
+        { page: 0 },
+        { size: 0 },
+        { size: 101 },
+        { size: '5' },
+        { page: 1.5 },
+        { start: 'x' },
+      ])
+        assert.equal((await search('container:/*', more)).status, 400)
+      // The same pages where every token has to be opened.
+      for (const [page, expected] of [
+        everything.slice(0, 2),
+        everything.slice(2, 4),
+        everything.slice(4),
+      ].entries()) {
+        const { body } = await search(`container:/* -created_by:${editorId}`, { page: page + 1, size: 2 })
+        assert.deepEqual(
+          body.data.map((token: { id: string }) => token.id),
+          expected,
+        )
+        assert.equal(body.pagination.total_items, 5)
+      }
+    })
+
+    test('C26.1 it needs token:search, and finds what token:read covers as well', async () => {
+      assert.equal((await search('id:red', {}, keys.reader)).status, 403)
+      assert.equal((await vault.send('POST', '/tokens/search', { body: { query: 'id:red' } })).status, 401)
+      assert.deepEqual(await found('container:/*', keys.blind), [])
+      assert.deepEqual(await found('container:/*', keys.onlyA), ['both', 'blue', 'red'])
+      assert.deepEqual(await found('type:token -metadata.tone:cold', keys.onlyA), ['both', 'red'])
+      assert.deepEqual(await found('container:/*', keys.searchA), ['both', 'blue', 'red'])
+    })
+
+    test('C26.2 C12.1 each token is shown as a read would show it', async () => {
+      for (const key of [keys.private, keys.masked, keys.redacted, keys.onlyA]) {
+        const { body } = await search('container:/*', {}, key)
+        assert.ok(body.data.length > 0)
+        for (const token of body.data)
+          assert.deepEqual(token, (await vault.get(`/tokens/${token.id}`, key)).body)
+      }
+    })
+
+    test('C26.7 under redact, data and fingerprint match nothing, found or excluded', async () => {
+      const { fingerprint } = (await vault.get('/tokens/blue', keys.private)).body
+      for (const term of ['data:blue', `fingerprint:${fingerprint}`]) {
+        assert.deepEqual(await found(term, keys.masked), ['blue'])
+        assert.deepEqual(await found(term, keys.redacted), [])
+        assert.deepEqual(await found(`container:/a/* NOT ${term}`, keys.masked), ['both', 'red'])
+        assert.deepEqual(await found(`container:/a/* NOT ${term}`, keys.redacted), ['both', 'blue', 'red'])
+        assert.deepEqual(await found(`${term} OR id:red`, keys.redacted), ['red'])
+      }
+      // A container without a rule counts as redact (C28): of `both`, this caller sees one of two.
+      assert.deepEqual(await found('data:both', keys.onlyA), [])
+      assert.deepEqual(await found('data:blue', keys.onlyA), ['blue'])
+      assert.deepEqual(await found('data:both', keys.private), ['both'])
+    })
+
+    const bad: [query: string, position: number][] = [
+      ['', 1],
+      ['created_by:x', 1],
+      ['type:token OR -id:red', 16],
+      ['type:token AND', 15],
+      ['data:"4242424242424242', 6],
+      ['4242424242424242', 1],
+      ['type:4242424242424242', 6],
+      ['number4242424242:x', 1],
+      ['created_at:4242424242424242', 12],
+      [`id:"${'x'.repeat(limits.searchQueryCharactersMax)}"`, Number.NaN],
+    ]
+    for (const [query, position] of bad)
+      test(`C26.8 C26.9 C8.14 ${query.slice(0, 40) || 'an empty query'} is refused where it is wrong`, async () => {
+        const reply = await search(query)
+        assert.equal(reply.status, 400)
+        assert.deepEqual(Object.keys(reply.body.errors), ['query'])
+        if (!Number.isNaN(position))
+          assert.match(reply.body.errors.query[0], new RegExp(`, at character ${position}$`))
+        assertAbsent({ answer: reply.text, log: vault.log.join('\n') }, ['4242424242', 'xxxxxxxx'])
+      })
+
+    test('C8.14 the characters of a query are code points', async () => {
+      const frame = 'id:""'.length
+      const fits = '𝒳'.repeat(limits.searchQueryCharactersMax - frame)
+      assert.equal((await search(`id:"${fits}"`)).status, 200)
+      assert.equal((await search(`id:"${fits}𝒳"`)).status, 400)
+    })
+
+    test('C33.11 a search is a read: the idempotency header is ignored', async () => {
+      const send = (query: string) =>
+        vault.send('POST', '/tokens/search', {
+          key: keys.private,
+          body: { query },
+          headers: { 'svc-idempotency-key': 'once' },
+        })
+      assert.equal((await send('id:red')).body.pagination.total_items, 1)
+      const second = await send('type:token')
+      assert.equal(second.body.pagination.total_items, 4)
+      assert.equal(second.headers.get('idempotent-replayed'), null)
+    })
+
+    test('C26.8 the plan names fields and numbers, no values, and starts from the rarest', async () => {
+      const query = 'container:/* metadata.tone:cold type:token -data:"red paint"'
+      const { body } = await search(query, { explain: true })
+      assert.deepEqual(body.plan, {
+        counted_by: 'index',
+        touched_rows: 1,
+        branches: [
+          {
+            steps: [
+              { do: 'start', field: 'metadata.tone', estimated_rows: 1 },
+              { do: 'check', field: 'type', estimated_rows: 4 },
+              { do: 'check', field: 'container', estimated_rows: 5 },
+              { do: 'check', field: 'data', negated: true },
+            ],
+          },
+        ],
+      })
+      const opening = await search(`type:token created_at:[* TO ${afterLast}] -created_by:${editorId}`, {
+        explain: true,
+        size: 1,
+      })
+      assert.deepEqual(opening.body.plan, {
+        counted_by: 'opening',
+        touched_rows: 4,
+        branches: [
+          {
+            steps: [
+              { do: 'start', field: 'type', estimated_rows: 4 },
+              { do: 'check', field: 'created_at' },
+              { do: 'open', field: 'created_by' },
+            ],
+          },
+        ],
+      })
+      const rare = await search('type:token OR id:red', { explain: true }, keys.onlyA)
+      assert.deepEqual(
+        rare.body.plan.branches.map(({ steps }: { steps: { field: string }[] }) =>
+          steps.map(step => step.field),
+        ),
+        [
+          ['access', 'type'],
+          ['id', 'access'],
+        ],
+      )
+      assert.equal((await search(query)).body.plan, undefined)
+    })
+
+    test('C26.1 C17.4 C17.5 C27.1 what is written, moved, expired or deleted is found as it is now', async () => {
+      const { keys } = await vault.tenant(devApplications)
+      const ids = async (query: string): Promise<string[]> =>
+        (await search(query, {}, keys.private)).body.data.map((token: { id: string }) => token.id)
+      const token = {
+        id: 'one',
+        type: 'token',
+        data: 'first',
+        search_indexes: ['{{ data }}'],
+        containers: ['/a/'],
+      }
+      await vault.post('/tokens', keys.general, {
+        ...token,
+        expires_at: new Date(vault.now + 9_000).toISOString(),
+      })
+      await vault.post('/tokens', keys.general, { ...token, id: 'two' })
+      assert.deepEqual(await ids('data:first'), ['one', 'two'])
+      await vault.patch('/tokens/two', keys.general, { data: 'second', containers: ['/a/b/'] })
+      assert.deepEqual(await ids('data:first'), ['one'])
+      assert.deepEqual(await ids('data:second OR data:first'), ['one', 'two'])
+      assert.deepEqual(await ids('container:/a/'), ['one'])
+      vault.now += 9_000
+      for (const query of ['data:first', 'id:one', `container:/a/ -created_by:${editorId}`])
+        assert.deepEqual(await ids(query), [])
+      assert.equal((await search('type:token', {}, keys.private)).body.pagination.total_items, 1)
+      await vault.delete('/tokens/two', keys.private)
+      assert.deepEqual(await ids('type:token'), [])
+    })
+
+    test('C26.1 C24.10 more tokens than are opened at once are counted and paged exactly', async () => {
+      const { keys } = await vault.tenant(devApplications)
+      const count = 2 * limits.searchBatchRows + 100
+      const ids = Array.from({ length: count }, (_, index) => `many-${String(index).padStart(5, '0')}`)
+      // Of one moment each, so that the batches part tokens that only their ids put in order.
+      for (const half of [ids.slice(0, 900), ids.slice(900)]) {
+        const made = await vault.post(
+          '/tokenize',
+          keys.general,
+          half.map(id => ({ id, type: 'token', data: id })),
+        )
+        assert.equal(made.status, 200, made.text)
+        vault.now += 1_000
+      }
+      const inOrder = [...ids.slice(900), ...ids.slice(0, 900)]
+      const seen: string[] = []
+      for (let page = 1; page <= Math.ceil(count / 100); page++) {
+        const { body } = await search(`type:token -created_by:${editorId}`, { page, size: 100 }, keys.private)
+        assert.equal(body.pagination.total_items, count)
+        seen.push(...body.data.map((token: { id: string }) => token.id))
+      }
+      assert.deepEqual(seen, inOrder)
+    })
+
+    test('C26.1 tenants do not find one another', async () => {
+      const other = await vault.tenant(devApplications)
+      assert.deepEqual(await found('container:/* OR id:red OR data:blue', other.keys.private), [])
+    })
+
+    test('C32.2 what a search shows is active this month, what it only counts is not', async () => {
+      const { keys } = await vault.tenant({
+        ...devApplications,
+        management: { type: 'management', permissions: ['report:read'] },
+      })
+      await vault.post('/tokenize', keys.general, ['x', 'y', 'z'])
+      vault.now += 40 * 86_400_000
+      await search('type:token', { size: 1 }, keys.private)
+      await search(`type:token -created_by:${editorId}`, { size: 2 }, keys.private)
+      await vault.service.vault.activity.flush()
+      const report = await vault.get('/tenants/self/reports/usage', keys.management)
+      assert.equal(report.body.token_report.monthly_active_tokens, 2)
+    })
+  })

@@ -1,0 +1,383 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { countTokens, exchange, type Scenario } from '../rig/scenario.ts'
+import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const number = '4242424242424242'
+const card = { type: 'card', data: { number, expiration_month: 1, expiration_year: 2030 } }
+const maskedCard = { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2030 }
+
+/** A payload in which `1`, `'x'` and the like become tokens; the answer has the same shape. */
+const shapes: readonly { name: string; send: unknown; tokens: number }[] = [
+  { name: '§4.1.4 a string', send: 'Sensitive Value', tokens: 1 },
+  { name: '§4.1.4 an empty string', send: '', tokens: 1 },
+  { name: 'C23.1 a number', send: 42, tokens: 1 },
+  { name: 'C23.1 zero', send: 0, tokens: 1 },
+  { name: 'C23.1 true', send: true, tokens: 1 },
+  { name: 'C23.1 false', send: false, tokens: 1 },
+  { name: 'C23.2 null', send: null, tokens: 0 },
+  { name: 'C23.2 an empty object', send: {}, tokens: 0 },
+  { name: 'C23.2 an empty array', send: [], tokens: 0 },
+  { name: '§4.1.6 an object', send: { name: 'Ada', born: 1815, dead: true, spouse: null }, tokens: 3 },
+  { name: '§4.1.7 an array', send: ['a', 'b', null, 'a'], tokens: 3 },
+  {
+    name: '§4.1.3 objects and arrays within one another',
+    send: { a: [{ b: ['x', [['y']]] }, {}, []], c: { d: { e: 'z' } } },
+    tokens: 3,
+  },
+  { name: '§4.1.6 an object with `type` alone', send: { type: 'card', number: 'x' }, tokens: 2 },
+  { name: '§4.1.6 an object with `data` alone', send: { data: { a: 'x' } }, tokens: 1 },
+  {
+    name: '§4.1.6 odd keys',
+    send: { '': 'x', 'a.b': 'y', '[0]': 'z', constructor: 'c', toString: 's' },
+    tokens: 5,
+  },
+  { name: '§4.1.7 nothing but nulls and empties', send: [null, [null, {}], { a: null }], tokens: 0 },
+]
+
+const refusals: readonly Scenario[] = [
+  {
+    name: 'C23.5 C2.4 a bad card in the middle',
+    send: ['first value', card, { type: 'card', data: { number: '4242424242424241' } }, 'last value'],
+    expect: { status: 400, errors: ['[2].data.number'] },
+  },
+  {
+    name: 'C2.4 C23.5 faults at several depths are all told',
+    send: {
+      people: [
+        { ssn: { type: 'social_security_number', data: '12' } },
+        { ssn: { type: 'nonsense', data: 'x' } },
+      ],
+      bank: { type: 'bank', data: { routing_number: '021000021' } },
+      note: 'kept nowhere',
+    },
+    expect: { status: 400, errors: ['people[0].ssn.data', 'people[1].ssn.type', 'bank.data.account_number'] },
+  },
+  {
+    name: 'C23.4 an unknown further key of a definition',
+    send: { card: { ...card, colour: 'ultramarine' } },
+    expect: { status: 400, errors: ['card.colour'] },
+  },
+  {
+    name: 'C23.4 C5.3 an unknown further key that is null',
+    send: { card: { ...card, colour: null } },
+    expect: { status: 400, errors: ['card.colour'] },
+  },
+  {
+    name: 'C23.3 a definition whose type is no text',
+    send: [
+      { type: 17, data: 'Sensitive Value' },
+      { type: null, data: 'Sensitive Value' },
+    ],
+    expect: { status: 400, errors: ['[0].type', '[1].type'] },
+  },
+  {
+    name: 'C23.3 C5.4 a definition whose data is null',
+    send: { type: 'token', data: null },
+    expect: { status: 400, errors: ['data'] },
+  },
+  {
+    name: 'C2.7 a payload key that may be a number is named by its position',
+    send: { fine: 'x', '4242 4242 4242 4242': { type: 'card', data: {} } },
+    expect: { status: 400, errors: ['[key 2].data.number'], absent: ['4242 4242 4242 4242'] },
+  },
+  {
+    name: 'C2.6 a long payload key is cut',
+    send: { ['k'.repeat(100)]: { type: 'card', data: {} } },
+    expect: { status: 400, errors: [`${'k'.repeat(64)}.data.number`] },
+  },
+  {
+    name: 'C23.3 bad fields of a definition, each at its place',
+    send: {
+      a: {
+        ...card,
+        id: 'a/b',
+        containers: ['x'],
+        metadata: { k: 7 },
+        search_indexes: ['{{'],
+        fingerprint_expression: '{{ no }}',
+        expires_at: 'never',
+        mask: { m: '{{ no }}' },
+      },
+    },
+    expect: { status: 400, errors: ['a.metadata.k'] },
+  },
+  {
+    name: 'C23.3 bad values of a definition, each at its place',
+    send: {
+      a: {
+        ...card,
+        id: 'a/b',
+        containers: ['x'],
+        metadata: { '': 'v' },
+        search_indexes: ['{{'],
+        fingerprint_expression: '{{ no }}',
+        expires_at: 'never',
+        mask: { m: '{{ no }}' },
+      },
+    },
+    expect: {
+      status: 400,
+      errors: [
+        'a.id',
+        'a.containers[0]',
+        'a.metadata[key 1]',
+        'a.search_indexes[0]',
+        'a.fingerprint_expression',
+        'a.expires_at',
+        'a.mask.m',
+      ],
+    },
+  },
+  {
+    name: 'C16.6 an id that holds the number',
+    send: { cards: [{ ...card, id: '{{ data.number }}' }] },
+    expect: { status: 400, errors: ['cards[0].id'] },
+  },
+  { name: 'C8.4 C2.10 1,001 values', send: Array(1_001).fill('x'), expect: { status: 400, errors: ['$'] } },
+  {
+    name: 'C8.4 1,001 values spread over an object',
+    send: { a: Array(500).fill(1), b: { c: Array(500).fill(true), d: card } },
+    expect: { status: 400, errors: ['$'] },
+  },
+]
+
+onEveryEngine('tokenize', vault => {
+  for (const { name, send, tokens } of shapes)
+    test(`${name}: the same shape comes back, and ${tokens} tokens are made`, async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const reply = await exchange(
+        vault(),
+        { key: keys.general, counter: keys.private },
+        { method: 'POST', path: '/tokenize', body: send },
+        { status: 200, stored: tokens },
+      )
+      const ids: string[] = []
+      await assertTokenized(vault(), keys.private, send, reply.body, ids)
+      assert.equal(new Set(ids).size, tokens)
+    })
+
+  for (const { name, send, expect } of refusals)
+    test(`${name}: refused whole`, async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const caller = { key: keys.general, counter: keys.private }
+      await exchange(vault(), caller, { method: 'POST', path: '/tokenize', body: send }, expect)
+    })
+
+  test('§4.1.5 §4.1.8 §4.1.10 §4.1.11 §4.1.12 §2.1.19 a definition becomes the token object', async () => {
+    const { keys, tenantId } = await vault().tenant(devApplications)
+    const send = {
+      ...card,
+      metadata: { k: 'v' },
+      search_indexes: ['{{ data.number | last4 }}'],
+      fingerprint_expression: '{{ data }}',
+    }
+    const { body } = await vault().post('/tokenize', keys.general, send)
+    const { id, created_by, fingerprint, ...rest } = body
+    assert.match(id, uuid)
+    assert.match(created_by, uuid)
+    assert.ok(fingerprint)
+    assert.deepEqual(rest, {
+      tenant_id: tenantId,
+      type: 'card',
+      data: maskedCard,
+      mask: maskedCard,
+      containers: ['/pci/high/'],
+      metadata: { k: 'v' },
+      search_indexes: ['{{ data.number | last4 }}'],
+      fingerprint_expression: '{{ data }}',
+      created_at: new Date(vault().now).toISOString().replace('Z', '+00:00'),
+      _extras: { deduplicated: false },
+    })
+    assert.deepEqual((await vault().get(`/tokens/${id}`, keys.private)).body.data, card.data)
+  })
+
+  test('C23.3 a definition has the full shape of a create', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const send = {
+      id: 'chosen-id',
+      type: 'token',
+      data: { any: ['thing', null] },
+      mask: '{{ data.any[0] | reveal_last: 1 }}',
+      containers: ['/a/', '/b/'],
+      deduplicate_token: true,
+      expires_at: '2030-01-01',
+      metadata: null,
+    }
+    const { body } = await vault().post('/tokenize', keys.general, { deep: [send] })
+    const [made] = body.deep
+    assert.equal(made.id, 'chosen-id')
+    assert.equal(made.data, 'XXXXg')
+    assert.equal(made.mask, send.mask)
+    assert.deepEqual(made.containers, ['/a/', '/b/'])
+    assert.equal(made.expires_at, '2030-01-01T00:00:00.000+00:00')
+    assert.equal('metadata' in made, false)
+    const again = await vault().post('/tokenize', keys.general, { ...send, id: null })
+    assert.deepEqual([again.body.id, again.body._extras], ['chosen-id', { deduplicated: true }])
+  })
+
+  test('§1.6 §1.7 §4.1.9 §4.1.13 definitions and values, mixed', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const send = {
+      customer: {
+        name: 'Ada',
+        card,
+        bank: { type: 'bank', data: { routing_number: '021000021', account_number: '123456789' } },
+      },
+      list: ['x', { type: 'token', data: 'y' }, [card, 8], null],
+    }
+    const { body } = await exchange(
+      vault(),
+      { key: keys.general, counter: keys.private },
+      { method: 'POST', path: '/tokenize', body: send },
+      { status: 200, stored: 7, absent: [number, '123456789'] },
+    )
+    assert.match(body.customer.name, uuid)
+    assert.deepEqual(body.customer.card.mask, maskedCard)
+    assert.deepEqual(body.customer.bank.data, { routing_number: '021000021', account_number: 'XXXXX6789' })
+    assert.match(body.list[0], uuid)
+    assert.equal(body.list[1].type, 'token')
+    assert.deepEqual(body.list[2][0].data, maskedCard)
+    assert.match(body.list[2][1], uuid)
+    assert.equal(body.list[3], null)
+    assert.deepEqual(Object.keys(body.customer), ['name', 'card', 'bank'])
+  })
+
+  test('C23.3 only own keys make a definition, and `data` may be a definition itself', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const raw =
+      '{"__proto__":{"type":"token","data":"x"},"inner":{"type":"token","data":{"type":"card","data":{}}}}'
+    const { body, status } = await vault().send('POST', '/tokenize', { key: keys.general, raw })
+    assert.equal(status, 200)
+    assert.equal(Object.getOwnPropertyDescriptor(body, '__proto__')?.value.type, 'token')
+    const inner = await vault().get(`/tokens/${body.inner.id}`, keys.private)
+    assert.deepEqual(inner.body.data, { type: 'card', data: {} })
+    assert.equal(await countTokens(vault(), keys.private), 2)
+  })
+
+  test('C8.4 1,000 values are the most, and all of them are stored', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const send = Array.from({ length: 1_000 }, (_, at) =>
+      at % 100 === 0 ? { type: 'token', data: at } : `value ${at}`,
+    )
+    const reply = await exchange(
+      vault(),
+      { key: keys.general, counter: keys.private },
+      { method: 'POST', path: '/tokenize', body: send },
+      { status: 200, stored: 1_000 },
+    )
+    assert.equal(reply.body.length, 1_000)
+    const last = await vault().get(`/tokens/${reply.body[999]}`, keys.private)
+    assert.equal(last.body.data, 'value 999')
+  })
+
+  test('C23.5 C16.4 one taken id, and nothing is created', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    await vault().create(keys.general, { id: 'taken-id', type: 'token', data: 'first value' })
+    const send = [
+      'one value',
+      { id: 'free-id', ...card },
+      { id: 'taken-id', type: 'token', data: 'other value' },
+    ]
+    await exchange(
+      vault(),
+      { key: keys.general, counter: keys.private },
+      { method: 'POST', path: '/tokenize', body: send },
+      { status: 409, absent: ['free-id', 'first value'] },
+    )
+    assert.equal((await vault().get('/tokens/free-id', keys.private)).status, 404)
+  })
+
+  test('C23.5 C16.4 one id twice in a payload, and nothing is created', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const send = [1, 2].map(data => ({ id: 'same-id', type: 'token', data }))
+    await exchange(
+      vault(),
+      { key: keys.general, counter: keys.private },
+      { method: 'POST', path: '/tokenize', body: send },
+      { status: 409 },
+    )
+  })
+
+  test('§4.1.2 C23.5 C28.10 C2.12 one container that the caller may not write to, and nothing is created', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      limited: {
+        rules: [{ priority: 1, container: '/general/', transform: 'mask', permissions: ['token:create'] }],
+      },
+    })
+    const caller = { key: keys.limited, counter: keys.owner }
+    const fine = ['plain', { type: 'token', data: 'x', containers: ['/general/low/'] }]
+    await exchange(
+      vault(),
+      caller,
+      { method: 'POST', path: '/tokenize', body: fine },
+      { status: 200, stored: 2 },
+    )
+    for (const one of [card, { type: 'token', data: 'x', containers: ['/general/a/', '/other/'] }])
+      await exchange(
+        vault(),
+        caller,
+        { method: 'POST', path: '/tokenize', body: [...fine, { deep: one }] },
+        { status: 403 },
+      )
+  })
+
+  test('§5.4 C2.12 without token:create it is 403', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    assert.equal((await vault().post('/tokenize', keys.private, 'x')).status, 403)
+  })
+
+  test('C12.3 where the granting rule says redact, the answer shows no data', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      writer: {
+        rules: [{ priority: 1, container: '/', transform: 'redact', permissions: ['token:create'] }],
+      },
+    })
+    for (const path of ['/tokenize', '/tokens']) {
+      const { body } = await exchange(
+        vault(),
+        { key: keys.writer, counter: keys.owner },
+        { method: 'POST', path, body: card },
+        {
+          status: path === '/tokens' ? 201 : 200,
+          stored: 1,
+          lacks: ['data', 'mask', 'fingerprint'],
+          absent: ['4242'],
+        },
+      )
+      assert.equal(body.type, 'card')
+    }
+  })
+})
+
+/** Holds the answer against the payload, and reads back every value. */
+const assertTokenized = async (
+  vault: TestVault,
+  key: string,
+  sent: unknown,
+  answered: unknown,
+  ids: string[],
+): Promise<void> => {
+  if (sent === null) assert.equal(answered, null)
+  else if (Array.isArray(sent)) {
+    assert.ok(Array.isArray(answered))
+    assert.equal(answered.length, sent.length)
+    for (const [at, item] of sent.entries()) await assertTokenized(vault, key, item, answered[at], ids)
+  } else if (typeof sent === 'object') {
+    assert.ok(typeof answered === 'object' && answered !== null)
+    assert.deepEqual(Object.keys(answered), Object.keys(sent))
+    for (const [name, item] of Object.entries(sent))
+      await assertTokenized(vault, key, item, (answered as Record<string, unknown>)[name], ids)
+  } else {
+    assert.match(String(answered), uuid)
+    ids.push(String(answered))
+    const { body } = await vault.get(`/tokens/${answered}`, key)
+    assert.equal(body.data, sent)
+    assert.equal(body.type, 'token')
+    assert.deepEqual(body.containers, ['/general/high/'])
+  }
+}

@@ -1,0 +1,417 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { assertHolds } from '../rig/scenario.ts'
+import { devApplications, owner } from '../rig/test-vault.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+const number = '4242424242424242'
+const card = { type: 'card', data: { number, expiration_month: 1, expiration_year: 2030, cvc: '123' } }
+const bank = { type: 'bank', data: { routing_number: '021000021', account_number: '123456789' } }
+const ssn = { type: 'social_security_number', data: '078-05-1120' }
+const token = (data: unknown, more: Body = {}): Body => ({ type: 'token', data, ...more })
+
+/** A token, a patch, and what a caller with reveal reads afterwards. */
+const changes: readonly { name: string; given: Body; patch: Body; after: Body; lacks?: readonly string[] }[] =
+  [
+    {
+      name: '§4.5.4 §4.5.12 C18.4 members of data are added, changed and removed',
+      given: token({ a: 1, b: { c: 1, d: 2 }, e: [1, { f: 1 }] }),
+      patch: { data: { a: null, b: { d: 3, x: null }, e: [{ f: null }], g: 'new' } },
+      after: { data: { b: { c: 1, d: 3 }, e: [{ f: null }], g: 'new' } },
+    },
+    {
+      name: '§4.5.4 C18.4 a value takes the place of an object',
+      given: token({ a: 1 }),
+      patch: { data: 'text' },
+      after: { data: 'text' },
+    },
+    {
+      name: '§4.5.4 C18.4 an object takes the place of a value, without its nulls',
+      given: token('text'),
+      patch: { data: { a: { b: null }, c: 1 } },
+      after: { data: { a: {}, c: 1 } },
+    },
+    {
+      name: '§4.5.4 C18.4 an array is replaced whole',
+      given: token([1, 2, 3]),
+      patch: { data: [null] },
+      after: { data: [null] },
+    },
+    {
+      name: '§4.5.4 an empty object changes no data',
+      given: token({ a: null }),
+      patch: { data: {} },
+      after: { data: { a: null } },
+    },
+    {
+      name: 'C18.4 __proto__ is a member like any other',
+      given: token({ a: 1 }),
+      patch: JSON.parse('{"data":{"__proto__":{"b":2}}}'),
+      after: { data: JSON.parse('{"a":1,"__proto__":{"b":2}}') },
+    },
+    {
+      name: '§4.5.4 C10.2 one field of a card',
+      given: card,
+      patch: { data: { expiration_month: '07' } },
+      after: {
+        data: { ...card.data, expiration_month: 7 },
+        mask: { number: 'XXXXXXXXXXXX4242', expiration_month: 7, expiration_year: 2030 },
+      },
+    },
+    {
+      name: '§4.5.4 optional fields of a card can be removed',
+      given: card,
+      patch: { data: { expiration_month: null, expiration_year: null, cvc: null } },
+      after: { data: { number } },
+    },
+    {
+      name: '§4.5.4 another number',
+      given: card,
+      patch: { data: { number: '4012888888881881' } },
+      after: { data: { ...card.data, number: '4012888888881881' } },
+    },
+    {
+      name: '§4.5.4 leading zeros are kept',
+      given: bank,
+      patch: { data: { account_number: '007' } },
+      after: { data: { ...bank.data, account_number: '007' } },
+    },
+    {
+      name: '§4.5.5 C18.4 members of the mask',
+      given: token({ a: 'aaaaaa', b: 'bbbbbb' }, { mask: { a: '{{ data.a }}', b: '{{ data.b }}' } }),
+      patch: { mask: { a: null, c: 'new' } },
+      after: { mask: { b: '{{ data.b }}', c: 'new' } },
+    },
+    {
+      name: '§4.5.5 another mask',
+      given: token('abcdef', { mask: '{{ data }}' }),
+      patch: { mask: '{{ data | last4 }}' },
+      after: { mask: '{{ data | last4 }}' },
+    },
+    {
+      name: '§4.5.5 a first mask',
+      given: token('abcdef'),
+      patch: { mask: 'hidden' },
+      after: { mask: 'hidden' },
+    },
+    {
+      name: '§4.5.5 the mask of the type is what a patch merges into',
+      given: card,
+      patch: { mask: { expiration_year: null, brand: 'visa' } },
+      after: {
+        mask: {
+          number: '{{ data.number | reveal_last: 4 }}',
+          expiration_month: '{{ data.expiration_month }}',
+          brand: 'visa',
+        },
+      },
+    },
+    {
+      name: 'C18.1 no mask',
+      given: token('abcdef', { mask: 'hidden' }),
+      patch: { mask: null },
+      after: { data: 'abcdef' },
+      lacks: ['mask'],
+    },
+    {
+      name: 'C18.1 no mask for a card',
+      given: card,
+      patch: { mask: null },
+      after: { data: card.data },
+      lacks: ['mask'],
+    },
+    {
+      name: '§4.5.6 C18.4 members of metadata',
+      given: token(1, { metadata: { a: '1', b: '2', C: '3' } }),
+      patch: { metadata: { a: null, b: 'two', c: 'three', x: null } },
+      after: { metadata: { b: 'two', C: '3', c: 'three' } },
+    },
+    {
+      name: '§4.5.6 first metadata',
+      given: token(1),
+      patch: { metadata: { a: '1', b: null } },
+      after: { metadata: { a: '1' } },
+    },
+    {
+      name: 'C18.1 no metadata',
+      given: token(1, { metadata: { a: '1' } }),
+      patch: { metadata: null },
+      after: {},
+      lacks: ['metadata'],
+    },
+    {
+      name: '§4.5.7 C19.2 the containers',
+      given: token(1, { containers: ['/a/', '/b/'] }),
+      patch: { containers: ['/C/'] },
+      after: { containers: ['/c/'] },
+    },
+    {
+      name: 'C18.2 the default containers',
+      given: { ...card, containers: ['/a/', '/b/'] },
+      patch: { containers: null },
+      after: { containers: ['/pci/high/'] },
+    },
+    {
+      name: '§4.5.8 the indexes',
+      given: token('abc', { search_indexes: ['{{ data }}', '{{ data | last4 }}'] }),
+      patch: { search_indexes: ['{{ data | upcase }}'] },
+      after: { search_indexes: ['{{ data | upcase }}'] },
+    },
+    {
+      name: 'C18.1 no indexes',
+      given: token('abc', { search_indexes: ['{{ data }}'] }),
+      patch: { search_indexes: null },
+      after: {},
+      lacks: ['search_indexes'],
+    },
+    {
+      name: '§4.5.8 an empty list of indexes',
+      given: token('abc', { search_indexes: ['{{ data }}'] }),
+      patch: { search_indexes: [] },
+      after: {},
+      lacks: ['search_indexes'],
+    },
+    {
+      name: 'C18.1 no indexes for a type that has some',
+      given: ssn,
+      patch: { search_indexes: null },
+      after: { data: ssn.data },
+      lacks: ['search_indexes'],
+    },
+    {
+      name: '§4.5.9 the fingerprint expression',
+      given: token('abc'),
+      patch: { fingerprint_expression: '{{ data | upcase }}' },
+      after: { fingerprint_expression: '{{ data | upcase }}' },
+    },
+    {
+      name: 'C18.2 the default fingerprint expression',
+      given: { ...card, fingerprint_expression: '{{ data.expiration_year }}' },
+      patch: { fingerprint_expression: null },
+      after: { fingerprint_expression: '{{ data.number }}' },
+    },
+    {
+      name: '§4.5.11 the expiry',
+      given: token(1, { expires_at: '2030-01-01' }),
+      patch: { expires_at: '2/2/2031 1:00:00 PM +01:00' },
+      after: { expires_at: '2031-02-02T13:00:00.000+01:00' },
+    },
+    {
+      name: 'C18.1 no expiry',
+      given: token(1, { expires_at: '2030-01-01' }),
+      patch: { expires_at: null },
+      after: {},
+      lacks: ['expires_at'],
+    },
+    {
+      name: '§4.5.10 C18.2 the flag, which no answer shows',
+      given: token(1, { deduplicate_token: true }),
+      patch: { deduplicate_token: null },
+      after: {},
+      lacks: ['deduplicate_token'],
+    },
+    {
+      name: '§4.5.3 everything at once',
+      given: token({ a: 'abcdef' }, { metadata: { k: 'v' } }),
+      patch: {
+        data: { b: 1 },
+        mask: 'm',
+        metadata: { l: 'w' },
+        containers: ['/x/'],
+        search_indexes: ['{{ data.a }}'],
+        fingerprint_expression: '{{ data.a }}',
+        deduplicate_token: false,
+        expires_at: '2030-01-01',
+      },
+      after: {
+        data: { a: 'abcdef', b: 1 },
+        mask: 'm',
+        metadata: { k: 'v', l: 'w' },
+        containers: ['/x/'],
+        search_indexes: ['{{ data.a }}'],
+        fingerprint_expression: '{{ data.a }}',
+        expires_at: '2030-01-01T00:00:00.000+00:00',
+      },
+    },
+  ]
+
+onEveryEngine('update a token', vault => {
+  for (const { name, given, patch, after, lacks = [] } of changes)
+    test(`${name}: ${JSON.stringify(patch).slice(0, 50)}`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      const made = await vault().create(keys.owner, given)
+      vault().now += 1_000
+      const reply = await vault().patch(`/tokens/${made.id}`, keys.owner, patch)
+      assert.equal(reply.status, 200, reply.text)
+      const { body: read } = await vault().get(`/tokens/${made.id}`, keys.owner)
+      assertHolds(read, { id: made.id, type: given.type, created_at: made.created_at, ...after })
+      for (const field of lacks) assert.ok(!(field in read), field)
+      // §4.5.12, C12.2: the answer is the token as it is now, with its data under its mask.
+      const { data: _shown, ...answered } = reply.body
+      const { data: _read, ...stored } = read
+      assert.deepEqual(answered, stored)
+    })
+
+  test('§3.2 §2.1.15 §2.1.16 C18.7 an empty patch sets who changed it last and when', async () => {
+    const { keys } = await vault().tenant({ owner, other: owner })
+    const made = await vault().create(keys.owner, token('abc', { metadata: { k: 'v' } }))
+    assert.ok(!('modified_at' in made))
+    vault().now += 1_234
+    const first = await vault().patch(`/tokens/${made.id}`, keys.other, {})
+    const { _extras, ...before } = made
+    assert.deepEqual(first.body, {
+      ...before,
+      modified_by: first.body.modified_by,
+      modified_at: new Date(vault().now).toISOString().replace('Z', '+00:00'),
+    })
+    assert.notEqual(first.body.modified_by, made.created_by)
+    vault().now += 1_234
+    const second = await vault().patch(`/tokens/${made.id}`, keys.owner, {})
+    assert.equal(second.body.modified_by, made.created_by)
+    assert.notEqual(second.body.modified_at, first.body.modified_at)
+    assert.equal(second.body.created_at, made.created_at)
+  })
+
+  test('§2.1.22 C12.2 C12.4 the answer shows data under the mask, never itself', async () => {
+    const { keys } = await vault().tenant({ ...devApplications, owner })
+    const { id } = await vault().create(keys.owner, token('abcdef'))
+    const bare = await vault().patch(`/tokens/${id}`, keys.owner, {})
+    assert.ok(!('data' in bare.body))
+    const masked = await vault().patch(`/tokens/${id}`, keys.owner, { mask: '{{ data | reveal_last: 2 }}' })
+    assert.equal(masked.body.data, 'XXXXef')
+    const changed = await vault().patch(`/tokens/${id}`, keys.general, { data: 'ghijkl' })
+    assert.equal(changed.body.data, 'XXXXkl')
+  })
+
+  test('C13.1 C18.1 a card without a mask shows nothing until it has one again', async () => {
+    const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
+    const { id } = await vault().create(keys.owner, card)
+    await vault().patch(`/tokens/${id}`, keys.owner, { mask: null })
+    const { body } = await vault().get(`/tokens/${id}`, keys.masked)
+    assert.ok(!('data' in body) && !('mask' in body))
+    await vault().patch(`/tokens/${id}`, keys.owner, { mask: { last: '{{ data.number | last4 }}' } })
+    assert.deepEqual((await vault().get(`/tokens/${id}`, keys.masked)).body.data, { last: '4242' })
+  })
+
+  test('§4.5.2 §7.1 C2.20 any other Content-Type is 415, and the text names the right one', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token('abc'))
+    for (const type of [
+      'application/json',
+      'text/plain',
+      'application/json-patch+json',
+      'application/merge-patch',
+      'application/merge-patch+json2',
+      '',
+      'merge-patch+json',
+    ]) {
+      const reply = await vault().send('PATCH', `/tokens/${id}`, {
+        key: keys.owner,
+        raw: '{"data":"changed"}',
+        type,
+      })
+      assert.equal(reply.status, 415, type)
+      assert.match(reply.body.detail, /application\/merge-patch\+json/)
+    }
+    const bare = await vault().send('PATCH', `/tokens/${id}`, { key: keys.owner })
+    assert.equal(bare.status, 415)
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).body.data, 'abc')
+  })
+
+  test('§4.5.2 C2.20 parameters and letter case of the Content-Type do not matter', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token('abc'))
+    for (const type of [
+      'application/merge-patch+json',
+      'application/merge-patch+json; charset=utf-8',
+      'APPLICATION/Merge-Patch+JSON ;charset="UTF-8"; x=y',
+    ]) {
+      const reply = await vault().send('PATCH', `/tokens/${id}`, { key: keys.owner, raw: '{}', type })
+      assert.equal(reply.status, 200, type)
+    }
+  })
+
+  test('§4.5.13 C2.13 C2.14 what cannot be changed is 404 with one body for all', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      elsewhere: {
+        rules: [
+          { priority: 1, container: '/elsewhere/', transform: 'reveal', permissions: ['token:update'] },
+        ],
+      },
+    })
+    const other = await vault().tenant({ owner })
+    await vault().create(keys.owner, token(1, { id: 'here' }))
+    await vault().create(other.keys.owner, token(1, { id: 'theirs' }))
+    await vault().create(keys.owner, token(1, { id: 'gone' }))
+    await vault().delete('/tokens/gone', keys.owner)
+    const replies = [
+      await vault().patch('/tokens/unknown', keys.owner, {}),
+      await vault().patch('/tokens/gone', keys.owner, { data: 2 }),
+      await vault().patch('/tokens/theirs', keys.owner, { data: 2 }),
+      await vault().patch('/tokens/here', keys.elsewhere, { data: 2 }),
+    ]
+    for (const { status, body } of replies) {
+      assert.equal(status, 404)
+      assert.deepEqual({ ...body, trace_id: '' }, { ...replies[0]?.body, trace_id: '' })
+    }
+  })
+
+  test('§4.5.1 §5.6 C2.12 without token:update it is 403', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const { id } = await vault().create(keys.general, token(1))
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.private, { data: 2 })).status, 403)
+  })
+
+  test('C18.8 patches at the same time never lose one another', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token({}, { metadata: {} }))
+    const names = Array.from({ length: 25 }, (_, at) => `k${at}`)
+    const replies = await Promise.all(
+      names.map(name =>
+        vault().patch(`/tokens/${id}`, keys.owner, { data: { [name]: name }, metadata: { [name]: name } }),
+      ),
+    )
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [200])
+    const { body } = await vault().get(`/tokens/${id}`, keys.owner)
+    assert.deepEqual(Object.keys(body.data).sort(), [...names].sort())
+    assert.deepEqual(Object.keys(body.metadata).sort(), [...names].sort())
+  })
+
+  test('C18.8 a patch and a delete at the same time: the token is gone, and nothing is half-done', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token('abc', { metadata: { k: 'v' } }))
+    const [patched, deleted] = await Promise.all([
+      vault().patch(`/tokens/${id}`, keys.owner, { data: 'changed' }),
+      vault().delete(`/tokens/${id}`, keys.owner),
+    ])
+    assert.ok(patched.status === 200 || patched.status === 404)
+    assert.equal(deleted.status, 204)
+    const { body } = await vault().get('/tokens?metadata.k=v', keys.owner)
+    assert.deepEqual([body.data, body.pagination.total_items], [[], 0])
+  })
+
+  test('§4.5.7 §4.3.4 lists follow what an update changed, and forget what it was', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id, fingerprint } = await vault().create(
+      keys.owner,
+      token('abc', { containers: ['/a/'], metadata: { k: 'old' } }),
+    )
+    const found = async (query: string): Promise<number> => {
+      const { body } = await vault().get(`/tokens?${query}`, keys.owner)
+      assert.equal(body.data.length, body.pagination.total_items)
+      return body.pagination.total_items
+    }
+    await vault().patch(`/tokens/${id}`, keys.owner, {
+      data: 'def',
+      containers: ['/b/'],
+      metadata: { k: 'new' },
+    })
+    for (const query of ['container=/a/', 'metadata.k=old', `fingerprint=${fingerprint}`])
+      assert.equal(await found(query), 0, query)
+    for (const query of ['container=/b/', 'metadata.k=new', 'type=token', ''])
+      assert.equal(await found(query), 1, query)
+  })
+})

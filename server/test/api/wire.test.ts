@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { StoreUnavailableError } from '../../src/store/port.ts'
+import { engines } from '../rig/engines.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { sendRaw } from '../rig/raw-http.ts'
+import { countTokens, exchange } from '../rig/scenario.ts'
+import { assertAbsent, owner, TestVault } from '../rig/test-vault.ts'
+
+const token = { type: 'token', data: 'Sensitive Value' }
+
+onEveryEngine('the wire', vault => {
+  test('C2.13 C2.14 an unknown route is 404, with the body of an unknown token', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const unknown = await vault().get('/tokens/unknown', keys.owner)
+    for (const path of [
+      '/',
+      '/nowhere',
+      '/token',
+      '/tokens/a/b',
+      '/v3/tokens',
+      '/tokenize/x',
+      '/healthy',
+      '/index.html',
+    ]) {
+      const reply = await vault().get(path, keys.owner)
+      assert.equal(reply.status, 404, path)
+      assert.deepEqual({ ...reply.body, trace_id: '' }, { ...unknown.body, trace_id: '' })
+    }
+  })
+
+  test('C2.15 a wrong method is 405, and Allow names the right ones', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const wrong: readonly [path: string, methods: readonly string[], allow: readonly string[]][] = [
+      ['/tokens', ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], ['GET', 'HEAD', 'POST']],
+      ['/tokens/some', ['POST', 'PUT', 'OPTIONS'], ['DELETE', 'GET', 'HEAD', 'PATCH']],
+      ['/tokens/some?x=1', ['POST'], ['DELETE', 'GET', 'HEAD', 'PATCH']],
+      ['/tokenize', ['GET', 'PUT', 'PATCH', 'DELETE'], ['POST']],
+      ['/health', ['POST', 'DELETE'], ['GET', 'HEAD']],
+      ['/openapi.json', ['PUT'], ['GET', 'HEAD']],
+    ]
+    for (const [path, methods, allow] of wrong)
+      for (const method of methods) {
+        const reply = await vault().send(method, path, { key: keys.owner })
+        assert.equal(reply.status, 405, `${method} ${path}`)
+        assert.deepEqual(reply.headers.get('allow')?.split(', ').sort(), allow)
+      }
+  })
+
+  test('C1.3 HEAD answers as GET does, without a body', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token)
+    for (const path of ['/tokens', `/tokens/${id}`]) {
+      const reply = await vault().send('HEAD', path, { key: keys.owner })
+      assert.deepEqual([reply.status, reply.text], [200, ''])
+    }
+    assert.equal((await vault().send('HEAD', '/tokens/unknown', { key: keys.owner })).status, 404)
+  })
+
+  test('§0.1 C1.3 answers are JSON in UTF-8', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const created = await vault().post('/tokens', keys.owner, { ...token, metadata: { k: 'ü😀' } })
+    assert.equal(created.headers.get('content-type'), 'application/json; charset=utf-8')
+    assert.deepEqual(created.body.metadata, { k: 'ü😀' })
+  })
+
+  test('§4.1.1 §4.2.1 C2.20 POST takes application/json, whatever its parameters and letter case', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const raw = JSON.stringify(token)
+    for (const path of ['/tokens', '/tokenize']) {
+      for (const type of [
+        'application/json',
+        'Application/JSON',
+        'application/json;charset=UTF-8',
+        'application/json ; x="y"',
+      ])
+        assert.ok((await vault().send('POST', path, { key: keys.owner, raw, type })).status < 300, type)
+      for (const type of [
+        'text/plain',
+        'application/merge-patch+json',
+        'application/x-www-form-urlencoded',
+        'application/jsonx',
+        'json',
+        '',
+      ]) {
+        const reply = await vault().send('POST', path, { key: keys.owner, raw, type })
+        assert.equal(reply.status, 415, type)
+        assert.match(reply.body.detail, /application\/json/)
+      }
+      const bare = await vault().send('POST', path, { key: keys.owner })
+      assert.equal(bare.status, 415)
+    }
+    assert.equal(await countTokens(vault(), keys.owner), 8)
+  })
+
+  test('C2.20 a body that was packed is refused, not unpacked', async () => {
+    const { keys } = await vault().tenant({ owner })
+    for (const encoding of ['gzip', 'br', 'deflate', 'GZIP, identity']) {
+      const headers = { 'content-encoding': encoding }
+      const reply = await vault().send('POST', '/tokens', { key: keys.owner, body: token, headers })
+      assert.equal(reply.status, 415, encoding)
+    }
+    const headers = { 'content-encoding': 'identity' }
+    assert.equal(
+      (await vault().send('POST', '/tokens', { key: keys.owner, body: token, headers })).status,
+      201,
+    )
+  })
+
+  test('C6.3 endpoints without parameters refuse every one', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token)
+    for (const [method, path, body] of [
+      ['POST', '/tokens', token],
+      ['POST', '/tokenize', token],
+      ['GET', `/tokens/${id}`, undefined],
+      ['PATCH', `/tokens/${id}`, {}],
+      ['DELETE', `/tokens/${id}`, undefined],
+    ] as const)
+      await exchange(
+        vault(),
+        { key: keys.owner, counter: keys.owner },
+        { method, path: `${path}?dry_run=ultramarine&12345678=x`, body },
+        { status: 400, errors: ['dry_run', '[key 2]'], absent: ['ultramarine', '12345678'] },
+      )
+  })
+
+  test('C2.16 headers that are too large are 431', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const [reply] = await sendRaw(
+      vault().baseUrl,
+      `GET /tokens HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${keys.owner}\r\nX-Much: ${'4242'.repeat(20_000)}\r\n\r\n`,
+    )
+    assert.equal(reply?.status, 431)
+    assert.ok(!reply?.text.includes('4242'))
+    const long = await sendRaw(
+      vault().baseUrl,
+      `GET /tokens?id=${'4242'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+    )
+    assert.equal(long[0]?.status, 431)
+  })
+
+  test('C2.17 C2.5 §7.5 our bug is 500 with the trace id; neither the answer nor the log tells what it met', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { store } = vault().service.vault
+    const { getToken } = store
+    store.getToken = async () => {
+      throw new TypeError('cannot read 4242424242424242 of "Sensitive Value"')
+    }
+    try {
+      const reply = await vault().get('/tokens/secret-id-17', keys.owner)
+      assert.equal(reply.status, 500)
+      assert.deepEqual(Object.keys(reply.body).sort(), ['detail', 'status', 'title', 'trace_id', 'type'])
+      const log = vault().log.join('\n')
+      assertAbsent({ body: reply.text, log }, ['4242424242424242', 'Sensitive Value', 'secret-id-17'])
+      const line = vault().log.find(text => text.includes(reply.body.trace_id) && text.includes('"error"'))
+      assert.match(line ?? '', /TypeError/)
+    } finally {
+      store.getToken = getToken
+    }
+  })
+
+  test('C2.23 storage that does not answer is 503 with Retry-After, nothing is half-done, and it recovers', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { store } = vault().service.vault
+    const { commit } = store
+    store.commit = async () => {
+      throw new StoreUnavailableError('disk of "Sensitive Value" is full')
+    }
+    try {
+      for (const path of ['/tokens', '/tokenize']) {
+        const reply = await vault().post(path, keys.owner, token)
+        assert.equal(reply.status, 503)
+        assert.equal(reply.headers.get('retry-after'), '1')
+        assertAbsent({ body: reply.text, log: vault().log.join('\n') }, ['Sensitive Value'])
+      }
+    } finally {
+      store.commit = commit
+    }
+    assert.equal(await countTokens(vault(), keys.owner), 0)
+    await vault().create(keys.owner, token)
+  })
+
+  test('C2.5 C2.8 C2.9 logs hold the route and the trace id, and nothing that was sent', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const from = vault().log.length
+    const secrets = [
+      'secret-id-17',
+      'ultramarine',
+      'Sensitive Value',
+      'chosen_key',
+      'blue-value',
+      'unheard-of',
+    ]
+    await vault().create(keys.owner, { ...token, id: 'secret-id-17', metadata: { chosen_key: 'blue-value' } })
+    const trace = 'my-trace-0001'
+    await vault().send('GET', '/tokens/secret-id-17', { key: keys.owner, headers: { 'svc-trace-id': trace } })
+    await vault().get('/tokens?metadata.chosen_key=blue-value&ultramarine=1', keys.owner)
+    await vault().get('/unheard-of', keys.owner)
+    await vault().get('/tokens/%zzultramarine', keys.owner)
+    await vault().send('POST', '/tokens', { key: keys.owner, raw: '{"chosen_key": Sensitive Value' })
+    await vault().delete('/tokens/secret-id-17', keys.owner)
+    const log = vault().log.slice(from)
+    assertAbsent({ log: log.join('\n') }, [...secrets, ...Object.values(keys)])
+    const line = JSON.parse(log.find(text => text.includes(trace)) ?? '{}')
+    assert.deepEqual([line.route, line.method, line.status], ['/tokens/:id', 'GET', 200])
+  })
+
+  /** A trace id that was sent: is it the one of the answer? */
+  const traces: readonly { sent: string; isKept: boolean }[] = [
+    { sent: 'abcdefgh', isKept: true },
+    { sent: 'A.b_c-9'.padEnd(64, 'x'), isKept: true },
+    { sent: '6b9a7f0e-7f3c-4a55-9d0c-0f5f6a0c1d2e', isKept: true },
+    { sent: 'order-12345678901', isKept: true },
+    { sent: 'order-123456789012', isKept: false },
+    { sent: '4242424242424242', isKept: false },
+    { sent: 'abcdefg', isKept: false },
+    { sent: 'x'.repeat(65), isKept: false },
+    { sent: 'has a blank', isKept: false },
+    { sent: 'slash/es-not', isKept: false },
+    { sent: 'quote"d-not', isKept: false },
+    { sent: '', isKept: false },
+  ]
+  for (const { sent, isKept } of traces)
+    test(`C4.1 C4.2 the trace id ${JSON.stringify(sent)} is ${isKept ? 'kept' : 'replaced'}`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      const headers = { 'svc-trace-id': sent }
+      for (const [method, path, key] of [
+        ['GET', '/tokens', keys.owner],
+        ['GET', '/tokens/unknown', keys.owner],
+        ['GET', '/tokens', ''],
+        ['GET', '/health', ''],
+        ['POST', '/tokenize', keys.owner],
+      ] as const) {
+        const reply = await vault().send(method, path, { key, headers })
+        assert.equal(reply.headers.get('svc-trace-id') === sent, isKept)
+        if (!isKept && sent.length > 5) assert.ok(!reply.headers.get('svc-trace-id')?.includes(sent))
+      }
+    })
+
+  test('C4.2 C4.3 a new trace id each time, and no answer may be kept', async () => {
+    const traces = new Set<string | null>()
+    for (let at = 0; at < 5; at++)
+      traces.add((await vault().send('GET', '/health')).headers.get('svc-trace-id'))
+    assert.equal(traces.size, 5)
+  })
+
+  test('C4.6 CORS is off', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const headers = { origin: 'https://shop.example', 'access-control-request-method': 'POST' }
+    for (const method of ['OPTIONS', 'GET']) {
+      const reply = await vault().send(method, '/tokens', {
+        ...(method === 'GET' && { key: keys.owner }),
+        headers,
+      })
+      for (const name of reply.headers.keys()) assert.ok(!name.startsWith('access-control-'), name)
+    }
+  })
+})
+
+for (const engine of engines) {
+  let vault: TestVault
+  before(async () => {
+    vault = await TestVault.start({ engine, settings: { headerPrefix: 'acme' } })
+  })
+  after(() => vault.stop())
+
+  test(`C4.5 the prefix of the headers is the operator's (${engine.name})`, async () => {
+    const { keys } = await vault.tenant({ owner })
+    const send = (headers: Record<string, string>) => fetch(`${vault.baseUrl}/tokens`, { headers })
+    const known = await send({ 'acme-api-key': keys.owner, 'acme-trace-id': 'my-trace-0001' })
+    assert.deepEqual([known.status, known.headers.get('acme-trace-id')], [200, 'my-trace-0001'])
+    assert.equal(known.headers.get('svc-trace-id'), null)
+    const unknown = await send({ 'svc-api-key': keys.owner })
+    assert.equal(unknown.status, 401)
+    assert.equal(unknown.headers.get('www-authenticate'), 'ApiKey header="ACME-API-KEY"')
+  })
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { assertAbsent } from '../rig/test-vault.ts'
+import { assertRefused, call, type Program, Site } from './program.ts'
+
+describe('applications, beside a running server', () => {
+  const site = new Site()
+  let server: Program & { url: string }
+  let tenant: { tenant_id: string; api_key: string; management_api_key: string }
+  before(async () => {
+    server = await site.serve()
+    tenant = await site.json('tenant', 'create', '--name', 'T')
+  })
+  after(() => site.remove())
+
+  const create = (...args: string[]) => [
+    'app',
+    'create',
+    '--tenant',
+    tenant.tenant_id,
+    '--name',
+    'A',
+    ...args,
+  ]
+
+  test('C28.6 C29.6 flat permissions: the printed key works at once, for these and no other', async () => {
+    const permissions = 'token:create, token:search'
+    const made = await site.json(...create('--type', 'private', '--permissions', permissions))
+    assert.deepEqual([made.name, made.type, made.tenant_id], ['A', 'private', tenant.tenant_id])
+    assert.deepEqual([made.permissions, made.rules], [['token:create', 'token:search'], []])
+    const status = async (method: string, path: string, body?: unknown) =>
+      (await call(server.url, method, path, made.key, body)).status
+    assert.equal(await status('POST', '/tokens', { type: 'token', data: 1 }), 201)
+    assert.equal(await status('GET', '/tokens'), 403)
+    const own = await call(server.url, 'GET', '/applications/key', made.key)
+    assert.equal(own.body.id, made.id)
+  })
+
+  test('C28.6 rules come from a file and count as they are written there', async () => {
+    const rules = [
+      {
+        description: 'cards',
+        priority: 1,
+        container: '/pci/',
+        transform: 'mask',
+        permissions: ['token:read'],
+      },
+      { priority: 2, container: '/general/', transform: 'reveal', permissions: ['token:read'] },
+    ]
+    const file = site.file('rules.json', JSON.stringify(rules))
+    const made = await site.json(...create('--type', 'private', '--rules', file))
+    assert.deepEqual(made.rules, rules)
+    const read = async (body: object) => {
+      const token = await call(server.url, 'POST', '/tokens', tenant.api_key, body)
+      return call(server.url, 'GET', `/tokens/${token.body.id}`, made.key)
+    }
+    assert.equal((await read({ type: 'token', data: 'plain' })).body.data, 'plain')
+    const card = await read({ type: 'card', data: { number: '4242424242424242' } })
+    assert.equal(card.body.data.number, 'XXXXXXXXXXXX4242')
+  })
+
+  test('C29.6 to a reader it prints the id and the key', async () => {
+    const { code, stdout } = await site.run([
+      ...create('--type', 'public', '--permissions', 'token:create'),
+      ...site.vault,
+    ])
+    assert.equal(code, 0)
+    assert.match(stdout, /^id +[0-9a-f-]{36}\nkey +key_\w+\n$/)
+  })
+
+  test('C29.6 app list shows every application, and no key', async () => {
+    const made = await site.json(...create('--type', 'management', '--permissions', 'report:read'))
+    const listed = await site.json('app', 'list', '--tenant', tenant.tenant_id)
+    const { key, ...rest } = made
+    assert.deepEqual(
+      listed.find(({ id }: { id: string }) => id === made.id),
+      rest,
+    )
+    for (const name of ['general', 'private', 'management'])
+      assert.ok(listed.some((application: { name: string }) => application.name === name))
+    const { stdout } = await site.run(['app', 'list', '--tenant', tenant.tenant_id, ...site.vault])
+    assert.match(stdout, /^id +type +name\n/)
+    assert.match(stdout, new RegExp(`^${made.id}  management  A$`, 'm'))
+    assertAbsent({ json: JSON.stringify(listed), stdout }, [key, 'key_'])
+  })
+
+  const rule = { priority: 1, container: '/', transform: 'mask', permissions: ['token:read'] }
+  const faults: { name: string; args?: string[]; rules?: unknown; says: RegExp }[] = [
+    { name: 'no type', says: /--type is missing/ },
+    {
+      name: 'a type that there is not',
+      args: ['--type', 'admin'],
+      says: /type must be one of public, private, management/,
+    },
+    {
+      name: 'a misspelt permission',
+      args: ['--type', 'private', '--permissions', 'token:create,token:reed'],
+      says: /permissions\[1\] is not a permission that a private application may hold/,
+    },
+    {
+      name: 'a permission of another type',
+      args: ['--type', 'public', '--permissions', 'token:read'],
+      says: /permissions\[0\] is not a permission that a public application may hold/,
+    },
+    {
+      name: 'permissions and rules',
+      args: ['--type', 'private', '--permissions', 'token:read'],
+      rules: [rule],
+      says: /rules must not be given together with permissions/,
+    },
+    {
+      name: 'rules for management',
+      args: ['--type', 'management'],
+      rules: [rule],
+      says: /rules are about tokens/,
+    },
+    {
+      name: 'rules that are no list',
+      args: ['--type', 'private'],
+      rules: rule,
+      says: /rules must be an array/,
+    },
+    {
+      name: 'a rule with a container that is none',
+      args: ['--type', 'private'],
+      rules: [rule, { ...rule, priority: 2, container: 'pci' }],
+      says: /rules\[1\]\.container /,
+    },
+    {
+      name: 'two rules of one priority',
+      args: ['--type', 'private'],
+      rules: [rule, rule],
+      says: /rules\[1\]\.priority must not be the priority of another rule/,
+    },
+    {
+      name: 'a rule with a misspelt field',
+      args: ['--type', 'private'],
+      rules: [{ ...rule, transfrom: 'reveal' }],
+      says: /rules\[0\]\.transfrom is not a known field; did you mean "transform"\?/,
+    },
+    {
+      name: 'two faults, both named',
+      args: ['--type', 'private'],
+      rules: [
+        { ...rule, permissions: ['x'] },
+        { ...rule, transform: 'reveal', priority: 'first' },
+      ],
+      says: /rules\[1\]\.priority must be an integer/,
+    },
+    {
+      name: 'a file that is not there',
+      args: ['--type', 'private', '--rules', '/nowhere.json'],
+      says: /\/nowhere\.json cannot be read as JSON/,
+    },
+  ]
+  for (const { name, args = [], rules, says } of faults)
+    test(`C28.1 C28.6 app create is refused in one line that names the place: ${name}`, async () => {
+      const file = rules === undefined ? [] : ['--rules', site.file('faulty.json', JSON.stringify(rules))]
+      assertRefused(await site.run([...create(...args), ...file, ...site.vault]), 2, says)
+    })
+
+  test('C35 an unknown tenant is told', async () => {
+    assertRefused(
+      await site.run(['app', 'list', '--tenant', 'x', ...site.vault]),
+      1,
+      /There is no such tenant/,
+    )
+    assertRefused(await site.run(['app', 'list', ...site.vault]), 2, /--tenant is missing/)
+  })
+})

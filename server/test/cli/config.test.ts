@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { type Config, ConfigError, readConfig, settings, variableName } from '../../src/config.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+
+const folder = temporaryFolder()
+after(() => folder.remove())
+
+const configFile = (content: string, mode = 0o600): string => {
+  const path = join(folder.path, 'strongroom.json')
+  writeFileSync(path, content)
+  chmodSync(path, mode)
+  return path
+}
+
+type Sources = {
+  flags?: Record<string, string>
+  environment?: Record<string, string>
+  file?: Record<string, unknown>
+}
+
+const read = ({ flags = {}, environment = {}, file }: Sources): Config =>
+  readConfig({
+    flags: file === undefined ? flags : { ...flags, config: configFile(JSON.stringify(file)) },
+    environment,
+  })
+
+const complaint = (sources: Sources): string => {
+  let message = ''
+  assert.throws(
+    () => read(sources),
+    error => {
+      assert.ok(error instanceof ConfigError)
+      message = error.message
+      return true
+    },
+  )
+  assert.ok(!message.includes('\n'), 'one line')
+  return message
+}
+
+/** Every setting: three values that differ, where they show, and texts that it refuses. */
+const table: {
+  readonly name: string
+  readonly key: string
+  readonly values: readonly [string, string, string]
+  readonly beside?: Record<string, string>
+  readonly show: (config: Config) => unknown
+  readonly shown?: readonly [unknown, unknown, unknown]
+  readonly bad?: readonly string[]
+  readonly flag?: false
+}[] = [
+  {
+    name: 'data',
+    key: 'data',
+    values: ['/a', 'b', 'c/d'],
+    show: c => c.dataFolder,
+    shown: paths('/a', 'b', 'c/d'),
+  },
+  { name: 'host', key: 'host', values: ['127.0.0.1', '0.0.0.0', '::1'], show: c => c.host },
+  {
+    name: 'port',
+    key: 'port',
+    values: ['0', '1', '65535'],
+    show: c => String(c.port),
+    bad: ['65536', '-1', '80.5', 'http', '0x50', '1e3', ' 80', 'tcp://10.0.0.1:80'],
+  },
+  {
+    name: 'log-level',
+    key: 'logLevel',
+    values: ['silent', 'trace', 'error'],
+    show: c => c.logLevel,
+    bad: ['verbose', 'INFO'],
+  },
+  {
+    name: 'header-prefix',
+    key: 'headerPrefix',
+    values: ['svc', 'ACME', 'x-y2'],
+    show: c => c.headerPrefix,
+    shown: ['svc', 'acme', 'x-y2'],
+    bad: ['2x', 'a_b', 'a b', 'a\r\nb', 'x'.repeat(33)],
+  },
+  {
+    name: 'cors-origins',
+    key: 'corsOrigins',
+    values: ['https://a.example', 'https://a.example, http://localhost:3000', 'https://b.example,'],
+    show: c => c.corsOrigins,
+    shown: [['https://a.example'], ['https://a.example', 'http://localhost:3000'], ['https://b.example']],
+    bad: [
+      '*',
+      'https://a.example/',
+      'https://a.example/path',
+      'a.example',
+      'null',
+      'file:///x',
+      'HTTPS://a.example',
+    ],
+  },
+  {
+    name: 'idempotency-strict',
+    key: 'idempotencyStrict',
+    values: ['true', 'false', 'true'],
+    show: c => String(c.idempotencyStrict),
+    bad: ['yes', '1', 'TRUE'],
+  },
+  {
+    name: 'rate-limit',
+    key: 'rateLimit',
+    values: ['0.5', '10', '1000000'],
+    show: c => c.rateLimit,
+    shown: [
+      { perSecond: 0.5, burst: 1 },
+      { perSecond: 10, burst: 10 },
+      { perSecond: 1_000_000, burst: 1_000_000 },
+    ],
+    bad: ['0', '-1', '1000001', 'many', 'NaN', 'Infinity'],
+  },
+  {
+    name: 'rate-limit-burst',
+    key: 'rateLimitBurst',
+    values: ['1', '2.5', '30'],
+    beside: { 'rate-limit': '5' },
+    show: c => String(c.rateLimit?.burst),
+    bad: ['0', '0.5', 'x'],
+  },
+  {
+    name: 'key-provider',
+    key: 'keyProvider',
+    values: ['file', 'env', 'file'],
+    show: c => c.keyProvider,
+    bad: ['aws', 'File'],
+  },
+  {
+    name: 'master-key-file',
+    key: 'masterKeyFile',
+    values: ['/k', 'k', '../k'],
+    show: c => c.masterKeyFile,
+    shown: paths('/k', 'k', '../k'),
+  },
+  {
+    name: 'master-key',
+    key: 'masterKey',
+    values: ['one', 'two', 'three'],
+    show: c => c.masterKey,
+    flag: false,
+  },
+  {
+    name: 'tls-cert',
+    key: 'tlsCert',
+    values: ['/c', 'c', 'd/c'],
+    beside: { 'tls-key': '/key' },
+    show: c => c.tls?.cert,
+    shown: paths('/c', 'c', 'd/c'),
+  },
+  {
+    name: 'tls-key',
+    key: 'tlsKey',
+    values: ['/c', 'c', 'd/c'],
+    beside: { 'tls-cert': '/cert' },
+    show: c => c.tls?.key,
+    shown: paths('/c', 'c', 'd/c'),
+  },
+  {
+    name: 'tls-client-ca',
+    key: 'tlsClientCa',
+    values: ['/c', 'c', 'd/c'],
+    beside: { 'tls-cert': '/cert', 'tls-key': '/key' },
+    show: c => c.tls?.clientCa,
+    shown: paths('/c', 'c', 'd/c'),
+  },
+  {
+    name: 'drain-timeout',
+    key: 'drainTimeout',
+    values: ['0', '0.25', '3600'],
+    show: c => c.drainTimeoutMs,
+    shown: [0, 250, 3_600_000],
+    bad: ['3601', '10s', '-1'],
+  },
+]
+
+function paths(...values: readonly [string, string, string]): readonly [string, string, string] {
+  return [resolve(values[0]), resolve(values[1]), resolve(values[2])]
+}
+
+describe('settings', () => {
+  test('C35.4 this table holds every setting', () => {
+    assert.deepEqual(
+      table.map(({ name }) => name),
+      settings.map(({ name }) => name),
+    )
+  })
+
+  for (const { name, key, values, beside = {}, show, shown = values, flag } of table)
+    test(`C35.4 ${name}: the file counts, the variable before it, the flag before both`, () => {
+      const variable = variableName(name)
+      const file = { [key]: values[0] }
+      assert.deepEqual(show(read({ flags: beside, file })), shown[0])
+      assert.deepEqual(show(read({ flags: beside, file, environment: { [variable]: values[1] } })), shown[1])
+      assert.deepEqual(show(read({ flags: beside, file, environment: { [variable]: '' } })), shown[0])
+      if (flag === false) return
+      const flags = { ...beside, [name]: values[2] }
+      assert.deepEqual(show(read({ flags, file, environment: { [variable]: values[1] } })), shown[2])
+    })
+
+  for (const { name, key, beside = {}, bad = [] } of table.filter(({ flag }) => flag !== false))
+    test(`C35.4 ${name}: a wrong value is refused by the name of its place, and not repeated`, () => {
+      for (const value of bad) {
+        const complaints = [
+          complaint({ flags: beside, file: { [key]: value } }),
+          complaint({ flags: beside, environment: { [variableName(name)]: value } }),
+          complaint({ flags: { ...beside, [name]: value } }),
+        ]
+        assert.ok(complaints[0]?.startsWith(`${key} in ${folder.path}`))
+        assert.ok(complaints[1]?.startsWith(`${variableName(name)} `))
+        assert.ok(complaints[2]?.startsWith(`--${name} `))
+        if (value.length > 3) for (const message of complaints) assert.ok(!message.includes(value))
+      }
+      assert.equal(complaint({ flags: { ...beside, [name]: '' } }), `--${name} is empty`)
+    })
+
+  test('C34.2 C35.4 with nothing given it is port 8080 of 127.0.0.1 at info, and nothing that must be explicit', () => {
+    assert.deepEqual(read({}), {
+      dataFolder: undefined,
+      host: '127.0.0.1',
+      port: 8_080,
+      logLevel: 'info',
+      headerPrefix: 'svc',
+      corsOrigins: [],
+      idempotencyStrict: false,
+      rateLimit: undefined,
+      keyProvider: undefined,
+      masterKeyFile: undefined,
+      masterKey: undefined,
+      tls: undefined,
+      drainTimeoutMs: 10_000,
+    } satisfies Config)
+  })
+
+  test('C35.4 JSON values of their own type count as their text', () => {
+    const config = read({
+      file: { port: 9_000, idempotencyStrict: true, corsOrigins: ['https://a.example', 'https://b.example'] },
+    })
+    assert.equal(config.port, 9_000)
+    assert.equal(config.idempotencyStrict, true)
+    assert.deepEqual(config.corsOrigins, ['https://a.example', 'https://b.example'])
+  })
+
+  test('C35.4 the config file is named by --config, or by STRONGROOM_CONFIG', () => {
+    const path = configFile('{"port":1}')
+    assert.equal(read({ environment: { STRONGROOM_CONFIG: path } }).port, 1)
+    assert.equal(read({ environment: { STRONGROOM_CONFIG: '' } }).port, 8_080)
+    assert.equal(
+      readConfig({ flags: { config: path }, environment: { STRONGROOM_CONFIG: '/nowhere.json' } }).port,
+      1,
+    )
+  })
+
+  const faults: { name: string; content: string; mode?: number; says: RegExp }[] = [
+    { name: 'no JSON', content: '{port: 1}', says: /cannot be read as JSON$/ },
+    { name: 'null', content: 'null', says: /must hold a JSON object$/ },
+    { name: 'a list', content: '[{"port":1}]', says: /must hold a JSON object$/ },
+    { name: 'a text', content: '"port"', says: /must hold a JSON object$/ },
+    {
+      name: 'an unknown setting',
+      content: '{"tlsCertificate":"x"}',
+      says: /has an unknown setting: tlsCertificate$/,
+    },
+    {
+      name: 'a misspelt setting',
+      content: '{"keyProvder":"env"}',
+      says: /keyProvder; did you mean keyProvider\?$/,
+    },
+    { name: 'the name of the flag', content: '{"log-level":"info"}', says: /did you mean logLevel\?$/ },
+    {
+      name: 'null as a value',
+      content: '{"data":null}',
+      says: /must have text, a number, true or false as data$/,
+    },
+    { name: 'an object as a value', content: '{"port":{"number":80}}', says: / as port$/ },
+    { name: 'a list where one is expected', content: '{"data":["/a","/b"]}', says: / as data$/ },
+    {
+      name: 'the master key, open to others',
+      content: '{"masterKey":"m"}',
+      mode: 0o640,
+      says: /run chmod 600 /,
+    },
+  ]
+  for (const { name, content, mode, says } of faults)
+    test(`C35.4 a config file is refused in one line: ${name}`, () => {
+      const path = configFile(content, mode)
+      const message = complaint({ flags: { config: path } })
+      assert.ok(message.startsWith(`the config file ${path} `))
+      assert.match(message, says)
+    })
+
+  test('C35.4 a config file that is not there is refused, also when it is named by a variable', () => {
+    assert.equal(
+      complaint({ environment: { STRONGROOM_CONFIG: '/nowhere.json' } }),
+      'the config file /nowhere.json cannot be read as JSON',
+    )
+  })
+
+  const together: { flags: Record<string, string>; says: RegExp }[] = [
+    { flags: { 'tls-cert': '/c' }, says: /^TLS has no private key: set --tls-key or STRONGROOM_TLS_KEY/ },
+    { flags: { 'tls-key': '/k' }, says: /^TLS has no certificate: set --tls-cert or STRONGROOM_TLS_CERT/ },
+    { flags: { 'tls-client-ca': '/a' }, says: /^TLS has no certificate/ },
+    { flags: { 'rate-limit-burst': '5' }, says: /^--rate-limit-burst needs a rate limit beside it/ },
+  ]
+  for (const { flags, says } of together)
+    test(`C35.1 half a setting is refused: ${Object.keys(flags)} alone`, () => {
+      assert.match(complaint({ flags }), says)
+    })
+})

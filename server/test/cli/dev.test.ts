@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import type { StarterKeys } from '../../src/cli/starter-applications.ts'
+import { assertRefused, call, type Program, Site } from './program.ts'
+
+const card = {
+  type: 'card',
+  data: { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 },
+}
+const mode = (path: string): number => statSync(path).mode & 0o777
+const answers = (line: string): boolean => line.startsWith('Strongroom answers at')
+
+describe('strongroom dev', () => {
+  const sites: Site[] = []
+  after(async () => {
+    for (const site of sites) await site.remove()
+  })
+  /** An empty place, and `dev` on a free port in it. */
+  const newSite = (): Site => {
+    const site = new Site()
+    sites.push(site)
+    return site
+  }
+  const settings = (site: Site) => ({ STRONGROOM_DATA: site.data, STRONGROOM_PORT: '0' })
+  const start = async (site: Site): Promise<Program> => {
+    const program = site.start(['dev'], settings(site))
+    await program.line('stdout', answers)
+    return program
+  }
+  const stop = async (program: Program, signal: NodeJS.Signals = 'SIGTERM') => {
+    program.child.kill(signal)
+    return program.exited
+  }
+  const files = (site: Site) => ({
+    keys: join(site.data, 'dev-keys.json'),
+    master: join(site.data, 'master.key'),
+  })
+  const readKeys = (site: Site): StarterKeys => JSON.parse(readFileSync(files(site).keys, 'utf8'))
+
+  test('C34.1 `npm start` is strongroom dev', () => {
+    const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'))
+    assert.equal(manifest.scripts.start, 'node server/src/cli/main.ts dev')
+  })
+
+  test('C34.1 C34.3 C34.4 C34.6 in an empty folder it makes a master key, a tenant and three keys', async () => {
+    const site = newSite()
+    const program = await start(site)
+    const text = readFileSync(files(site).keys, 'utf8')
+    const keys = readKeys(site)
+    assert.deepEqual(Object.keys(keys), [
+      'base_url',
+      'tenant_id',
+      'api_key',
+      'private_api_key',
+      'management_api_key',
+    ])
+    assert.match(keys.base_url, /^http:\/\/127\.0\.0\.1:\d+$/)
+    assert.ok(text.endsWith('}\n'))
+    for (const path of [...Object.values(files(site)), join(site.data, 'vault.db')])
+      assert.equal(mode(path), 0o600, path)
+    assert.equal(mode(site.data), 0o700)
+    assert.ok(!existsSync(`${files(site).keys}.new`))
+
+    const own = async (key: string) => (await call(keys.base_url, 'GET', '/applications/key', key)).body
+    const [general, priv, management] = await Promise.all(
+      [keys.api_key, keys.private_api_key, keys.management_api_key].map(own),
+    )
+    assert.deepEqual([general.type, general.permissions], ['private', ['token:create', 'token:update']])
+    assert.equal(priv.type, 'private')
+    assert.deepEqual(
+      priv.rules.map((rule: Record<string, unknown>) => [rule.container, rule.transform, rule.permissions]),
+      [['/', 'reveal', ['token:read', 'token:delete', 'token:search']]],
+    )
+    assert.equal(management.type, 'management')
+    const tenant = await call(keys.base_url, 'GET', '/tenants/self', keys.management_api_key)
+    assert.deepEqual([tenant.status, tenant.body.id], [200, keys.tenant_id])
+    assert.equal((await stop(program)).code, 0)
+  })
+
+  test('C34.5 it prints the keys, and a curl line that works as pasted', async () => {
+    const site = newSite()
+    const program = await start(site)
+    const line = (await program.line('stdout', text => text.trimStart().startsWith('curl '))).trim()
+    const keys = readKeys(site)
+    for (const key of [keys.api_key, keys.private_api_key, keys.management_api_key])
+      assert.ok(program.stdout.includes(key))
+    assert.ok(program.stdout.includes(files(site).keys), 'and where they are kept')
+    const hasCurl = spawnSync('curl', ['--version']).status === 0
+    const { code, stdout } = hasCurl ? await site.shell(line) : await sendAsCurl(line)
+    assert.equal(code, 0)
+    const token = JSON.parse(stdout)
+    assert.equal(token.data.number, 'XXXXXXXXXXXX4242')
+    const read = await call(keys.base_url, 'GET', `/tokens/${token.id}`, keys.private_api_key)
+    assert.equal(read.body.data.number, '4242424242424242')
+  })
+
+  test('C34.1 without STRONGROOM_DATA the folder is .strongroom', async () => {
+    const site = newSite()
+    const program = site.start(['dev'], { STRONGROOM_PORT: '0' })
+    await program.line('stdout', answers)
+    assert.ok(existsSync(join(site.path, '.strongroom', 'dev-keys.json')))
+  })
+
+  test('C34.7 started again it keeps everything and prints no key', async () => {
+    const site = newSite()
+    const first = await start(site)
+    const before = readKeys(site)
+    const master = readFileSync(files(site).master, 'utf8')
+    const { body } = await call(before.base_url, 'POST', '/tokens', before.api_key, card)
+    assert.equal((await stop(first)).code, 0)
+
+    const second = await start(site)
+    const keys = readKeys(site)
+    assert.deepEqual({ ...keys, base_url: '' }, { ...before, base_url: '' })
+    assert.equal(readFileSync(files(site).master, 'utf8'), master)
+    assert.equal(mode(files(site).keys), 0o600)
+    assert.ok(second.stdout.includes(keys.base_url))
+    assert.ok(!second.stdout.includes('key_'))
+    const read = await call(keys.base_url, 'GET', `/tokens/${body.id}`, keys.private_api_key)
+    assert.deepEqual(read.body.data, card.data)
+    const list = await call(keys.base_url, 'GET', '/tokens', keys.private_api_key)
+    assert.equal(list.body.pagination.total_items, 1)
+    assert.equal((await stop(second, 'SIGINT')).code, 0)
+
+    rmSync(files(site).keys)
+    const third = await start(site)
+    const { port } = new URL(third.stdout.match(/http:\S+/)?.[0] ?? '')
+    const again = await call(`http://127.0.0.1:${port}`, 'GET', `/tokens/${body.id}`, keys.private_api_key)
+    assert.equal(again.status, 200, 'the keys work, also where their file was taken away')
+    assert.ok(!existsSync(files(site).keys))
+  })
+
+  test('C34.4 C34.6 keys that a crash left without a tenant are replaced by keys that work', async () => {
+    const site = newSite()
+    await stop(await start(site))
+    const stale = readKeys(site)
+    // What a crash right before the tenant's commit leaves: keys in their file, nothing in storage.
+    for (const name of ['vault.db', 'vault.db-wal', 'vault.db-shm'])
+      rmSync(join(site.data, name), { force: true })
+    await start(site)
+    const keys = readKeys(site)
+    assert.notEqual(keys.api_key, stale.api_key)
+    assert.equal((await call(keys.base_url, 'POST', '/tokens', keys.api_key, card)).status, 201)
+    assert.equal((await call(keys.base_url, 'POST', '/tokens', stale.api_key, card)).status, 401)
+  })
+
+  test('C34.3 C34.7 without the master key that belongs to the folder it says so and stops', async () => {
+    const site = newSite()
+    await stop(await start(site))
+    const { master } = files(site)
+    const before = readFileSync(join(site.data, 'vault.db'))
+    const refused = async (says: RegExp): Promise<void> =>
+      assertRefused(await site.run(['dev'], settings(site)), 1, says)
+
+    renameSync(master, `${master}.lost`)
+    await refused(/master\.key.*restore/)
+    assert.ok(!existsSync(master), 'no new one that would open nothing')
+    writeFileSync(master, readFileSync(site.masterKeyFile), { mode: 0o600 })
+    await refused(/does not open.*restore/)
+    writeFileSync(master, 'not a key', { mode: 0o600 })
+    await refused(/does not hold a master key/)
+    renameSync(`${master}.lost`, master)
+    chmodSync(master, 0o644)
+    await refused(/chmod 600/)
+    chmodSync(master, 0o600)
+    assert.deepEqual(readFileSync(join(site.data, 'vault.db')), before)
+    await start(site)
+    assert.equal(
+      (await call(readKeys(site).base_url, 'GET', '/tokens', readKeys(site).private_api_key)).status,
+      200,
+    )
+  })
+
+  for (const [name, value] of [
+    ['STRONGROOM_PORT', '65536'],
+    ['STRONGROOM_PORT', 'http'],
+    ['STRONGROOM_PORT', '-1'],
+    ['STRONGROOM_LOG_LEVEL', 'loud'],
+    ['STRONGROOM_HEADER_PREFIX', 'a b'],
+  ] as const)
+    test(`C34.2 ${name}=${value} is refused with exit code 2 before anything is made`, async () => {
+      const site = newSite()
+      const result = await site.run(['dev'], { ...settings(site), [name]: value })
+      assertRefused(result, 2, new RegExp(name))
+      assert.ok(!existsSync(site.data))
+    })
+
+  test('C34.2 a port that is taken is named as the reason, and the folder stays usable', async () => {
+    const site = newSite()
+    const other = createServer()
+    await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as { port: number }
+    const result = await site.run(['dev'], { ...settings(site), STRONGROOM_PORT: String(port) })
+    other.close()
+    assertRefused(result, 1, /port is taken/)
+    const program = await start(site)
+    assert.equal(
+      (await call(readKeys(site).base_url, 'POST', '/tokens', readKeys(site).api_key, card)).status,
+      201,
+    )
+    assert.equal((await stop(program)).code, 0)
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    test(`C34.7 on ${signal} requests in flight are answered, and it ends with 0`, async () => {
+      const site = newSite()
+      const program = await start(site)
+      const { base_url, api_key, private_api_key } = readKeys(site)
+      const body = JSON.stringify(card)
+      const { hostname, port } = new URL(base_url)
+      const socket = connect(Number(port), hostname)
+      let received = ''
+      const until = (text: string): Promise<void> =>
+        new Promise((resolve, reject) => {
+          const look = (): void => {
+            if (received.includes(text)) resolve()
+          }
+          socket.on('data', look)
+          socket.on('close', () => reject(new Error(`closed after: ${received}`)))
+          look()
+        })
+      socket.setEncoding('utf8').on('data', chunk => {
+        received += chunk
+      })
+      socket.write(
+        [
+          'POST /tokens HTTP/1.1',
+          `Host: ${hostname}`,
+          `SVC-API-KEY: ${api_key}`,
+          'Content-Type: application/json',
+          `Content-Length: ${body.length}`,
+          'Expect: 100-continue',
+          '\r\n',
+        ].join('\r\n'),
+      )
+      // The vault has the request now, and waits for its body.
+      await until('100 Continue')
+      program.child.kill(signal)
+      // A new connection is no longer taken: the signal has arrived.
+      await refusesConnections(Number(port), hostname)
+      socket.write(body)
+      await until('201 Created')
+      assert.equal((await program.exited).code, 0)
+
+      const { id } = JSON.parse(received.slice(received.indexOf('{')))
+      await start(site)
+      const read = await call(readKeys(site).base_url, 'GET', `/tokens/${id}`, private_api_key)
+      assert.equal(read.status, 200, 'what was answered is there')
+    })
+})
+
+/** Resolves when the port no longer takes connections. */
+const refusesConnections = async (port: number, host: string): Promise<void> => {
+  const isTaken = (): Promise<boolean> =>
+    new Promise(resolve => {
+      const socket = connect(port, host)
+      socket.on('connect', () => {
+        socket.destroy()
+        resolve(true)
+      })
+      socket.on('error', () => resolve(false))
+    })
+  while (await isTaken());
+}
+
+/** For machines without curl: the same request, read off the line. */
+const sendAsCurl = async (line: string): Promise<{ code: number; stdout: string }> => {
+  const url = line.match(/curl -s (\S+)/)?.[1] ?? ''
+  const headers = [...line.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name = '', value = '']) => [
+    name,
+    value,
+  ])
+  const body = line.match(/-d '(.*)'$/)?.[1] ?? ''
+  const reply = await fetch(url, { method: 'POST', headers: Object.fromEntries(headers), body })
+  return { code: reply.ok ? 0 : 22, stdout: await reply.text() }
+}

@@ -1,0 +1,366 @@
+import assert from 'node:assert/strict'
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { examine, type Finding } from '../../src/cli/doctor-checks.ts'
+import { thisMachine } from '../../src/cli/machine.ts'
+import { shellWord } from '../../src/cli/shell-word.ts'
+import { starterApplications } from '../../src/cli/starter-applications.ts'
+import { readConfig } from '../../src/config.ts'
+import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { newMasterKeyText } from '../../src/crypto/master-key.ts'
+import { createApiKey } from '../../src/operations/create-api-key.ts'
+import { createTenant } from '../../src/operations/create-tenant.ts'
+import { createToken } from '../../src/operations/create-token.ts'
+import { deleteApiKey } from '../../src/operations/delete-api-key.ts'
+import { openVault } from '../../src/operations/open-vault.ts'
+import { operatorOf } from '../../src/operations/operator.ts'
+import { loadGrants } from '../../src/operations/revise-tenant.ts'
+import type { Vault } from '../../src/operations/vault.ts'
+import { migrations } from '../../src/store/sqlite/migrate.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { assertRefused, type Result, Site } from './program.ts'
+
+type Told = Pick<Finding, 'check' | 'problem' | 'command'>
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+describe('doctor', () => {
+  let site: Site
+  /** An odd name, so that a command that does not quote its paths fails. */
+  let data: string
+  let database: string
+  let masterKeyFile: string
+  let flags: string[]
+  beforeEach(() => {
+    site = new Site()
+    const home = join(site.path, "the vault's home")
+    mkdirSync(home, { mode: 0o700 })
+    data = join(home, 'data $HOME')
+    database = join(data, 'vault.db')
+    masterKeyFile = join(home, 'master key')
+    copyFileSync(site.masterKeyFile, masterKeyFile)
+    flags = ['--data', data, '--key-provider', 'file', '--master-key-file', masterKeyFile]
+  })
+  afterEach(() => site.remove())
+
+  /** The vault as a process with another clock would use it. */
+  const withVault = async (now: number, work: (vault: Vault) => Promise<unknown>): Promise<void> => {
+    mkdirSync(data, { recursive: true, mode: 0o700 })
+    const store = openSqlite({ path: database })
+    try {
+      await work(await openVault({ store, keyProvider: fileKeyProvider(masterKeyFile), clock: () => now }))
+    } finally {
+      await store.close()
+    }
+  }
+  const makeVault = (): Promise<void> => withVault(Date.now(), async () => undefined)
+  const makeTenant = async (vault: Vault): Promise<string> => {
+    let id = ''
+    await createTenant(vault, { name: 'T', applications: starterApplications }, made => {
+      id = made.tenantId
+    })
+    return id
+  }
+
+  const read = ({ code, stdout, stderr }: Result): Told[] => {
+    assert.equal(stderr, '')
+    const findings: Told[] = JSON.parse(stdout)
+    for (const finding of findings) assert.deepEqual(Object.keys(finding), ['check', 'problem', 'command'])
+    assert.equal(code, findings.length === 0 ? 0 : 1)
+    return findings
+  }
+  const line = (...args: string[]): string =>
+    ['strongroom', 'doctor', '--json', ...args].map(shellWord).join(' ')
+  const ask = async (): Promise<Told[]> => read(await site.shell(line(...flags)))
+
+  /** Runs what was printed, in the shell, with the backup's path where it says so. */
+  const obey = async ({ command }: Told, backup = ''): Promise<void> => {
+    const { code, stderr } = await site.shell(command.replace(/<your backup [^>]+>/g, shellWord(backup)))
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  }
+
+  test('C35 a healthy vault has nothing to mend, also while a server runs on it', async () => {
+    const server = await site.serve(flags)
+    assert.deepEqual(await ask(), [])
+    const { code, stdout } = await site.run(['doctor', ...flags])
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: 'nothing to mend\n' })
+    assert.equal((await fetch(`${server.url}/ready`)).status, 200)
+  })
+
+  test('C35 a reader gets each finding with its command below it, and exit code 1', async () => {
+    await makeVault()
+    chmodSync(data, 0o755)
+    const { code, stdout } = await site.run(['doctor', ...flags])
+    assert.equal(code, 1)
+    assert.equal(stdout, `file permissions: ${data} is open to others\n  chmod 700 ${shellWord(data)}\n`)
+  })
+
+  /** Each finding: how it comes about, what doctor says; then its command is run, and it is gone. */
+  const findings: {
+    name: string
+    plant: () => Promise<string | undefined> | string | undefined
+    check: string
+    says: RegExp
+  }[] = [
+    {
+      name: 'no vault yet',
+      plant: () => undefined,
+      check: 'storage',
+      says: /holds no vault yet$/,
+    },
+    {
+      name: 'a data folder that others may enter',
+      plant: async () => {
+        await makeVault()
+        chmodSync(data, 0o750)
+        return undefined
+      },
+      check: 'file permissions',
+      says: /data \$HOME is open to others$/,
+    },
+    {
+      name: 'a file with API keys that others may read',
+      plant: async () => {
+        await makeVault()
+        const keys = join(data, 'dev-keys.json')
+        writeFileSync(keys, '{}')
+        chmodSync(keys, 0o644)
+        return undefined
+      },
+      check: 'file permissions',
+      says: /dev-keys\.json is open to others$/,
+    },
+    {
+      name: 'a key file in the data folder that others may read',
+      plant: async () => {
+        await makeVault()
+        const key = join(data, 'old.key')
+        createMasterKeyFile(key)
+        chmodSync(key, 0o640)
+        return undefined
+      },
+      check: 'file permissions',
+      says: /old\.key is open to others$/,
+    },
+    {
+      name: 'an older schema',
+      plant: () => {
+        mkdirSync(data, { mode: 0o700 })
+        writeFileSync(database, '')
+        return undefined
+      },
+      check: 'storage',
+      says: /^storage has schema 0, this release needs \d+$/,
+    },
+    {
+      name: 'a newer schema',
+      plant: async () => {
+        const backup = await backUp()
+        const opened = new DatabaseSync(database)
+        opened.exec(`PRAGMA user_version = ${(migrations.at(-1)?.number ?? 0) + 1}`)
+        opened.close()
+        return backup
+      },
+      check: 'storage',
+      says: /^storage has schema \d+, this release knows \d+: install the newer release again/,
+    },
+    {
+      name: 'a file that is no vault',
+      plant: async () => {
+        const backup = await backUp()
+        writeFileSync(database, 'overwritten'.repeat(1_000))
+        return backup
+      },
+      check: 'storage',
+      says: /vault\.db cannot be read \(file is not a database\): stop the server and restore it$/,
+    },
+    {
+      name: 'a master key file that is gone',
+      plant: async () => {
+        await makeVault()
+        rmSync(masterKeyFile)
+        return site.masterKeyFile
+      },
+      check: 'keys',
+      says: /master key cannot be read: restore it from your backup$/,
+    },
+    {
+      name: 'a master key file with something else in it',
+      plant: async () => {
+        await makeVault()
+        writeFileSync(masterKeyFile, 'something else\n')
+        return site.masterKeyFile
+      },
+      check: 'keys',
+      says: /does not hold a master key/,
+    },
+    {
+      name: 'the master key of another vault',
+      plant: async () => {
+        await makeVault()
+        rmSync(masterKeyFile)
+        createMasterKeyFile(masterKeyFile)
+        return site.masterKeyFile
+      },
+      check: 'keys',
+      says: /does not open with the master key in .*: restore the one that belongs to this storage$/,
+    },
+    {
+      name: 'a master key file that others may read',
+      plant: async () => {
+        await makeVault()
+        chmodSync(masterKeyFile, 0o644)
+        return undefined
+      },
+      check: 'keys',
+      says: /master key is open to others/,
+    },
+    {
+      name: 'a tenant whose last management key is over',
+      plant: async () => {
+        const now = Date.now()
+        await withVault(now - dayMs, async vault => {
+          const operator = await operatorOf(vault, await makeTenant(vault))
+          const { grants } = await loadGrants(vault, operator.tenantNumber)
+          const application = grants.applications.find(({ type }) => type === 'management')
+          const key = grants.apiKeys.find(({ row }) => row.applicationId === application?.id)
+          assert.ok(application && key)
+          const end = new Date(now - hourMs).toISOString()
+          await createApiKey(vault, operator, application.id, { expires_at: end })
+          await deleteApiKey(vault, operator, application.id, key.row.id)
+        })
+        return undefined
+      },
+      check: 'access',
+      says: /^tenant [0-9a-f-]{36} has no living management key$/,
+    },
+    {
+      name: 'an application that was changed in storage',
+      plant: async () => {
+        await withVault(Date.now(), makeTenant)
+        const backup = copyDatabase()
+        const opened = new DatabaseSync(database)
+        opened.exec('UPDATE applications SET sealed = zeroblob(length(sealed))')
+        opened.close()
+        return backup
+      },
+      check: 'access',
+      says: /^application [0-9a-f-]{36} does not open: its stored row was changed/,
+    },
+  ]
+  for (const { name, plant, check, says } of findings)
+    test(`C35 doctor finds ${name}, and its command as pasted mends it`, async () => {
+      const backup = await plant()
+      const found = await ask()
+      assert.equal(found.length, 1)
+      const [finding] = found
+      assert.ok(finding)
+      assert.equal(finding.check, check)
+      assert.match(finding.problem, says)
+      await obey(finding, backup)
+      assert.deepEqual(await ask(), [])
+    })
+
+  const copyDatabase = (): string => {
+    const backup = join(site.path, 'backup.db')
+    copyFileSync(database, backup)
+    return backup
+  }
+  const backUp = async (): Promise<string> => {
+    await makeVault()
+    return copyDatabase()
+  }
+
+  test('C35 doctor finds a wrong key of the provider env; its command mends it in the same shell, without showing the key', async () => {
+    await makeVault()
+    const env = { STRONGROOM_MASTER_KEY: newMasterKeyText() }
+    const again = line('--data', data, '--key-provider', 'env')
+    const [finding] = read(await site.shell(again, env))
+    assert.equal(finding?.check, 'keys')
+    assert.match(finding.problem, /does not open with the master key in STRONGROOM_MASTER_KEY/)
+    const mend = finding.command.replace(/<your backup [^>]+>/, shellWord(site.masterKeyFile))
+    assert.deepEqual(read(await site.shell(`${mend} && ${again}`, env)), [])
+  })
+
+  test('C35 doctor finds a clock that is behind, planted as tokens of a node whose clock is ahead; timedatectl is not run, the right time comes by itself', async () => {
+    const ahead = Date.now() + hourMs
+    await withVault(ahead, async vault => {
+      const operator = await operatorOf(vault, await makeTenant(vault))
+      const { grants } = await loadGrants(vault, operator.tenantNumber)
+      const application = grants.applications.find(({ name }) => name === 'general')
+      assert.ok(application)
+      await createToken(vault, { ...operator, application }, { type: 'token', data: 'x' })
+    })
+    const [finding, ...others] = await ask()
+    assert.deepEqual(others, [])
+    assert.deepEqual([finding?.check, finding?.command], ['clock', 'timedatectl set-ntp true'])
+    const config = readConfig({ flags: Object.fromEntries(pairs(flags)), environment: {} })
+    assert.deepEqual(await examine({ config, machine: { ...thisMachine, now: () => ahead } }), [])
+  })
+
+  test('C35 doctor finds a low limit of open files; ulimit mends it, or where that is not allowed a shell that starts with more', async () => {
+    await makeVault()
+    const [finding, ...others] = read(await site.shell(`ulimit -n 512; ${line(...flags)}`))
+    assert.deepEqual(others, [])
+    assert.deepEqual([finding?.check, finding?.command], ['limits', 'ulimit -n 65536'])
+    assert.match(finding?.problem ?? '', /^only 512 files may be open at once/)
+    const mayRaise = (await site.shell(`ulimit -n 512; ${finding?.command}`)).code === 0
+    const start = mayRaise ? `ulimit -n 512; ${finding?.command}` : ':'
+    assert.deepEqual(read(await site.shell(`${start}; ${line(...flags)}`)), [])
+  })
+
+  test('C35 doctor finds a disk that is nearly full, planted as its free bytes; df shows where', async () => {
+    await makeVault()
+    const config = readConfig({ flags: Object.fromEntries(pairs(flags)), environment: {} })
+    const withFree = (bytes: number) =>
+      examine({ config, machine: { ...thisMachine, freeBytes: () => bytes } })
+    const [finding, ...others] = await withFree(256 * 1_048_576 - 1)
+    assert.deepEqual(others, [])
+    assert.equal(finding?.check, 'limits')
+    assert.match(finding.problem, /^less than 256 MiB are free/)
+    await obey(finding)
+    assert.deepEqual(await withFree(256 * 1_048_576), [])
+  })
+
+  test('C35 what does not block is told together, and what blocks comes last', async () => {
+    await makeVault()
+    chmodSync(data, 0o755)
+    rmSync(masterKeyFile)
+    assert.deepEqual(
+      (await ask()).map(({ check }) => check),
+      ['file permissions', 'keys'],
+    )
+  })
+
+  test('C35 the folder of strongroom dev needs no further settings, also when its key is lost', async () => {
+    await makeVault()
+    const devKey = join(data, 'master.key')
+    copyFileSync(masterKeyFile, devKey)
+    writeFileSync(join(data, 'dev-keys.json'), '{}', { mode: 0o600 })
+    flags = ['--data', data]
+    assert.deepEqual(await ask(), [])
+    rmSync(devKey)
+    const [finding] = await ask()
+    assert.equal(finding?.check, 'keys')
+    await obey(finding, masterKeyFile)
+    assert.deepEqual(await ask(), [])
+  })
+
+  test('C35 half set up, doctor itself says what is missing and ends with 2', async () => {
+    assertRefused(await site.run(['doctor']), 2, /storage is not configured/)
+    await makeVault()
+    assertRefused(await site.run(['doctor', '--data', data]), 2, /no key provider is configured/)
+    assertRefused(
+      await site.run(['doctor', '--data', data, '--key-provider', 'env']),
+      2,
+      /needs STRONGROOM_MASTER_KEY/,
+    )
+    assertRefused(await site.run(['doctor', '--data', masterKeyFile]), 2, /it is not a folder/)
+  })
+})
+
+const pairs = (args: readonly string[]): [string, string][] =>
+  args.flatMap((arg, index) => (index % 2 === 0 ? [[arg.slice(2), args[index + 1] ?? '']] : []))

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { appCreate, appList } from '../../src/cli/application.ts'
+import { dev } from '../../src/cli/dev.ts'
+import { doctor } from '../../src/cli/doctor.ts'
+import { keyCreate, keyList, keyRevoke } from '../../src/cli/key.ts'
+import { masterKey } from '../../src/cli/master-key.ts'
+import { migrate } from '../../src/cli/migrate.ts'
+import { serve } from '../../src/cli/serve.ts'
+import { tenantCreate, tenantDelete, tenantList } from '../../src/cli/tenant.ts'
+import { settings, variableName } from '../../src/config.ts'
+import { assertRefused, mainFile, Program, Site } from './program.ts'
+
+const commands = [
+  ...[dev, serve, migrate],
+  ...[tenantCreate, tenantList, tenantDelete],
+  ...[appCreate, appList],
+  ...[keyCreate, keyList, keyRevoke],
+  ...[masterKey, doctor],
+]
+const server = join(import.meta.dirname, '../..')
+const manifest = JSON.parse(readFileSync(join(server, 'package.json'), 'utf8'))
+
+describe('the command line', () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  for (const command of commands)
+    test(`C35.4 ${command.name} --help names its options, every setting and every variable`, async () => {
+      const { code, stdout, stderr } = await site.run([...command.name.split(' '), '--help'])
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+      assert.ok(stdout.startsWith(`strongroom ${[command.name, ...(command.words ?? [])].join(' ')}\n`))
+      assert.ok(stdout.includes(command.summary))
+      for (const [name, help] of Object.entries({ ...command.options, ...command.flags }))
+        assert.match(stdout, new RegExp(`^ +--${name} .*${RegExp.escape(help)}$`, 'm'))
+      for (const { name, help, flag } of [
+        ...settings,
+        { name: 'config', help: 'JSON file', flag: undefined },
+      ])
+        assert.match(
+          stdout,
+          new RegExp(
+            `^ +${flag === false ? '' : `--${name} +`}${variableName(name)} +${RegExp.escape(help)}`,
+            'm',
+          ),
+        )
+    })
+
+  const overviews: { args: string[]; lists: (name: string) => boolean }[] = [
+    { args: ['--help'], lists: () => true },
+    { args: ['-h'], lists: () => true },
+    { args: ['help'], lists: () => true },
+    { args: ['help', 'nonsense'], lists: () => true },
+    { args: ['tenant', '--help'], lists: name => name.startsWith('tenant ') },
+    { args: ['help', 'key'], lists: name => name.startsWith('key ') },
+  ]
+  for (const { args, lists } of overviews)
+    test(`C35 strongroom ${args.join(' ')} lists the commands that it is about`, async () => {
+      const { code, stdout, stderr } = await site.run(args)
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+      for (const { name, summary } of commands)
+        assert.equal(new RegExp(`^  ${name} +${RegExp.escape(summary)}$`, 'm').test(stdout), lists(name))
+    })
+
+  test('C35 strongroom help tenant create tells what strongroom tenant create --help tells', async () => {
+    const [one, other] = await Promise.all([
+      site.run(['help', 'tenant', 'create']),
+      site.run(['tenant', 'create', '--help']),
+    ])
+    assert.deepEqual(one, other)
+  })
+
+  test('C35 --version prints the release', async () => {
+    for (const flag of ['--version', '-v']) {
+      const { code, stdout, stderr } = await site.run([flag])
+      assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+    }
+  })
+
+  test('C35 nothing at all is wrongly called and gets the overview on standard error', async () => {
+    const { code, stdout, stderr } = await site.run([])
+    assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
+    for (const { name } of commands) assert.ok(stderr.includes(name))
+  })
+
+  const secret = 'strongroom-master-key-1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='
+  const wrong: { args: string[]; says: RegExp; absent?: string }[] = [
+    { args: ['sevre'], says: /there is no such command; did you mean serve\? see strongroom --help$/m },
+    { args: ['tenant', 'craete'], says: /did you mean tenant create\?/ },
+    { args: ['tenan', 'create'], says: /did you mean tenant create\?/ },
+    { args: ['tenat'], says: /did you mean tenant\?/ },
+    { args: ['tenant'], says: /which one: tenant create, tenant list, tenant delete\?/ },
+    { args: ['key', 'nonsense'], says: /which one: key create, key list, key revoke\?/ },
+    { args: ['nonsense'], says: /there is no such command; see strongroom --help$/m },
+    {
+      args: ['serve', '--prot', '1'],
+      says: /there is no option --prot; did you mean --port\?; see strongroom serve --help/,
+    },
+    { args: ['migrate', '--name', 'x'], says: /there is no option --name/ },
+    { args: ['serve', '-p', '1'], says: /there is no option -p/ },
+    { args: ['serve', '--data'], says: /--data needs a value/ },
+    { args: ['tenant', 'create', '--name', '--json'], says: /--name needs a value/ },
+    { args: ['tenant', 'create', '--json=yes', '--name', 'x'], says: /--json takes no value/ },
+    { args: ['serve', '--data', ''], says: /--data is empty/ },
+    { args: ['serve', 'now'], says: /there is a word too many/ },
+    { args: ['tenant', 'delete', '--yes'], says: /<tenant id> is missing/ },
+    { args: ['key', 'revoke', 'a', 'b'], says: /there is a word too many/ },
+    { args: ['serve', `--master-key=${secret}`], says: /set STRONGROOM_MASTER_KEY/, absent: secret },
+    { args: ['serve', '--master-key', secret], says: /set STRONGROOM_MASTER_KEY/, absent: secret },
+    { args: ['serve', '--port', 'eighty'], says: /--port must be a number from 0 to 65535/ },
+    { args: ['serve', '--config', '/nowhere.json'], says: /the config file \/nowhere\.json/ },
+  ]
+  for (const { args, says, absent } of wrong)
+    test(`C35 strongroom ${args.join(' ').slice(0, 40)} is wrongly called: exit code 2 and one line`, async () => {
+      const result = await site.run(args)
+      assertRefused(result, 2, says)
+      if (absent !== undefined) assert.ok(!result.stderr.includes(absent))
+    })
+
+  test('C35.4 flags count before variables, variables before the file, in the real program', async () => {
+    const [a, b, c] = ['a', 'b', 'c'].map(name => join(site.path, `data-${name}`))
+    const config = site.file('settings.json', JSON.stringify({ data: a }))
+    const env = { STRONGROOM_CONFIG: config }
+    assert.equal((await site.run(['migrate'], env)).code, 0)
+    assert.equal((await site.run(['migrate'], { ...env, STRONGROOM_DATA: b })).code, 0)
+    assert.equal((await site.run(['migrate', '--data', `${c}`], { ...env, STRONGROOM_DATA: b })).code, 0)
+    for (const folder of [a, b, c]) assert.ok(existsSync(join(`${folder}`, 'vault.db')))
+  })
+
+  test('C35 a reader that stops reading, a full disk and an empty environment do not crash it', async () => {
+    const closed = site.start(['--help'])
+    closed.child.stdout?.destroy()
+    const { code, stderr } = await closed.exited
+    assert.deepEqual({ code, stderr }, { code: 1, stderr: '' })
+    if (existsSync('/dev/full')) {
+      const full = await site.shell('strongroom --help > /dev/full')
+      assert.deepEqual(
+        [full.code, full.stderr],
+        [1, 'strongroom: standard output cannot be written: ENOSPC\n'],
+      )
+    }
+    const mute = site.start(['nonsense'])
+    mute.child.stderr?.destroy()
+    assert.equal((await mute.exited).code, 2)
+    const bare = new Program(process.execPath, [mainFile, 'migrate', '--data', join(site.path, 'bare')], {
+      cwd: '/',
+      env: {},
+    })
+    assert.equal((await bare.exited).code, 0)
+  })
+})
+
+describe('the strongroom that npm puts on PATH', () => {
+  const site = new Site()
+  after(() => site.remove())
+  const bin = join(server, manifest.bin.strongroom)
+
+  test('C35.3 is a file that runs as a program, also through the link that npm makes', async () => {
+    assert.ok(statSync(bin).mode & 0o100)
+    assert.match(readFileSync(bin, 'utf8'), /^#!\/usr\/bin\/env node\n/)
+    const link = join(site.path, 'strongroom')
+    symlinkSync(bin, link)
+    const PATH = `${join(process.execPath, '..')}:${process.env.PATH}`
+    const { code, stdout, stderr } = await new Program(link, ['--version'], {
+      cwd: site.path,
+      env: site.environment({ PATH }),
+    }).exited
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+  })
+
+  test('C35 says in one line that Node is too old', async () => {
+    const pretend = site.file(
+      'old.mjs',
+      `Object.defineProperty(process.versions, 'node', { value: '20.19.0' })\n`,
+    )
+    const program = new Program(process.execPath, ['--import', pretend, bin, 'serve'], {
+      cwd: site.path,
+      env: site.environment(),
+    })
+    assertRefused(await program.exited, 2, /Node 26 or newer is needed/)
+  })
+})

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+
+export const mainFile = join(import.meta.dirname, '../../src/cli/main.ts')
+
+/** Every program of a test file compiles the same code; after the first it is found here. */
+const compiled = temporaryFolder()
+process.on('exit', compiled.remove)
+
+type Environment = Record<string, string | undefined>
+export type Result = {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A running child process whose output can be waited for. */
+export class Program {
+  readonly child: ChildProcess
+  readonly exited: Promise<Result>
+  stdout = ''
+  stderr = ''
+  readonly #watchers = new Set<() => void>()
+
+  constructor(command: string, args: readonly string[], options: { cwd: string; env: Environment }) {
+    this.child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of ['stdout', 'stderr'] as const)
+      this.child[stream]?.setEncoding('utf8').on('data', (text: string) => {
+        this[stream] += text
+        for (const watch of [...this.#watchers]) watch()
+      })
+    this.exited = once(this.child, 'close').then(([code, signal]) => {
+      for (const watch of [...this.#watchers]) watch()
+      return { code, signal, stdout: this.stdout, stderr: this.stderr }
+    })
+  }
+
+  get pid(): number {
+    assert.ok(this.child.pid)
+    return this.child.pid
+  }
+
+  /** Resolves with the whole line (of several the nth) that the test looks for; fails when the program ends without it. */
+  line(stream: 'stdout' | 'stderr', isIt: (line: string) => boolean, nth = 1): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const watch = (): void => {
+        const found = this[stream].split('\n').slice(0, -1).filter(isIt)[nth - 1]
+        const isOver = this.child.exitCode !== null || this.child.signalCode !== null
+        if (found === undefined && !isOver) return
+        this.#watchers.delete(watch)
+        if (found === undefined) reject(new Error(`the program ended: ${this.stdout}${this.stderr}`))
+        else resolve(found)
+      }
+      this.#watchers.add(watch)
+      watch()
+    })
+  }
+
+  logged(message: string, nth?: number): Promise<string> {
+    return this.line('stderr', line => line.includes(`"msg":"${message}"`), nth)
+  }
+
+  /** For the end of a test, whatever became of it. */
+  async end(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGKILL')
+    await this.exited
+  }
+}
+
+export type Reply = {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find
+  readonly body: any
+}
+
+export const call = async (
+  baseUrl: string,
+  method: string,
+  path: string,
+  key: string,
+  body?: unknown,
+): Promise<Reply> => {
+  const reply = await fetch(baseUrl + path, {
+    method,
+    headers: { 'svc-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await reply.text()
+  return { status: reply.status, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+/** A place to run the real program in: its folder, a data folder and a master key beside it. */
+export class Site {
+  readonly #folder = temporaryFolder()
+  readonly #programs: Program[] = []
+  readonly path = this.#folder.path
+  readonly data = join(this.path, 'data')
+  readonly masterKeyFile = join(this.path, 'master.key')
+  /** What names this vault to every command. */
+  readonly vault: readonly string[] = [
+    ...['--data', this.data],
+    ...['--key-provider', 'file'],
+    ...['--master-key-file', this.masterKeyFile],
+  ]
+
+  constructor() {
+    createMasterKeyFile(this.masterKeyFile)
+  }
+
+  /** Nothing of the environment of the tests but PATH: neither STRONGROOM_* nor HOME. */
+  environment(more: Environment = {}): Environment {
+    return { PATH: process.env.PATH, NODE_COMPILE_CACHE: compiled.path, ...more }
+  }
+
+  file(name: string, content: string | Uint8Array, mode = 0o600): string {
+    const path = join(this.path, name)
+    writeFileSync(path, content, { mode })
+    return path
+  }
+
+  start(args: readonly string[], env: Environment = {}): Program {
+    return this.#watch(new Program(process.execPath, [mainFile, ...args], this.#options(env)))
+  }
+
+  run(args: readonly string[], env: Environment = {}): Promise<Result> {
+    return this.start(args, env).exited
+  }
+
+  /** A line for the shell, with `strongroom` on PATH as an operator has it. */
+  shell(line: string, env: Environment = {}): Promise<Result> {
+    this.file('strongroom', `#!/bin/sh\nexec '${process.execPath}' '${mainFile}' "$@"\n`, 0o755)
+    const PATH = `${this.path}:${process.env.PATH}`
+    return this.#watch(new Program('/bin/sh', ['-c', line], this.#options({ PATH, ...env }))).exited
+  }
+
+  /** Standard output as JSON, of a command that must succeed. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find
+  async json(...args: readonly string[]): Promise<any> {
+    const { code, stdout, stderr } = await this.run([...args, '--json', ...this.vault])
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    return JSON.parse(stdout)
+  }
+
+  /** A server of this vault on a free port, once it answers. */
+  async serve(args: readonly string[] = [], env: Environment = {}): Promise<Program & { url: string }> {
+    const program = this.start(['serve', '--port', '0', ...this.vault, ...args], env)
+    const { url } = JSON.parse(await program.logged('listening'))
+    return Object.assign(program, { url })
+  }
+
+  async remove(): Promise<void> {
+    for (const program of this.#programs) await program.end()
+    this.#folder.remove()
+  }
+
+  #options(env: Environment): { cwd: string; env: Environment } {
+    return { cwd: this.path, env: this.environment(env) }
+  }
+
+  #watch(program: Program): Program {
+    this.#programs.push(program)
+    return program
+  }
+}
+
+/** Wrongly called, half set up or failed: nothing on standard output, and one line that says why. */
+export const assertRefused = (result: Result, code: 1 | 2, says: RegExp): void => {
+  assert.equal(result.stdout, '')
+  assert.match(result.stderr, /^strongroom[^\n]*: [^\n]+\n$/)
+  assert.match(result.stderr, says)
+  assert.equal(result.code, code)
+}

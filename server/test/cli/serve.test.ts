@@ -1,0 +1,437 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { createServer, type Socket, connect as tcpConnect } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
+import { newMasterKeyText } from '../../src/crypto/master-key.ts'
+import { certificate } from '../rig/certificates.ts'
+import { assertAbsent } from '../rig/test-vault.ts'
+import { assertRefused, call, mainFile, Program, type Result, Site } from './program.ts'
+
+describe('serve, half set up', () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  const { cert, key } = certificate('localhost')
+  const certFile = site.file('cert.pem', cert)
+  const keyFile = site.file('key.pem', key)
+  const otherKeyFile = site.file('other-key.pem', certificate('localhost').key)
+  const garbage = site.file('garbage.pem', 'garbage\n')
+  const openKey = join(site.path, 'open.key')
+  createMasterKeyFile(openKey)
+  chmodSync(openKey, 0o644)
+  const badMasterKey = 'strongroom-master-key-1:c2hvcnQ='
+
+  const { data, masterKeyFile } = site
+  const fileProvider = ['--key-provider', 'file', '--master-key-file', masterKeyFile]
+  const cases: {
+    name: string
+    args?: string[]
+    env?: Record<string, string>
+    code?: 1 | 2
+    says: RegExp
+    absent?: string
+  }[] = [
+    { name: 'nothing', says: /storage is not configured: set --data or STRONGROOM_DATA to a folder/ },
+    { name: 'a provider and no storage', args: fileProvider, says: /storage is not configured/ },
+    {
+      name: 'storage and no provider',
+      args: ['--data', data],
+      says: /no key provider is configured: set --key-provider or STRONGROOM_KEY_PROVIDER/,
+    },
+    {
+      name: 'storage and no provider, by variables',
+      env: { STRONGROOM_DATA: data },
+      says: /no key provider is configured/,
+    },
+    {
+      name: 'a master key without the word that chooses the provider',
+      args: ['--data', data],
+      env: { STRONGROOM_MASTER_KEY: newMasterKeyText() },
+      says: /no key provider is configured/,
+    },
+    {
+      name: 'the provider file without its file',
+      args: ['--data', data, '--key-provider', 'file'],
+      says: /the key provider file needs --master-key-file or STRONGROOM_MASTER_KEY_FILE/,
+    },
+    {
+      name: 'the provider file with a file that is not there',
+      args: ['--data', data, '--key-provider', 'file', '--master-key-file', '/nowhere.key'],
+      code: 1,
+      says: /the master key file \/nowhere\.key cannot be read/,
+    },
+    {
+      name: 'the provider file with a file that others can read',
+      args: ['--data', data, '--key-provider', 'file', '--master-key-file', openKey],
+      code: 1,
+      says: /is open to others: run chmod 600 /,
+    },
+    {
+      name: 'the provider file with a file of something else',
+      args: ['--data', data, '--key-provider', 'file', '--master-key-file', garbage],
+      code: 1,
+      says: /does not hold a master key/,
+    },
+    {
+      name: 'the provider env without its key',
+      args: ['--data', data, '--key-provider', 'env'],
+      says: /the key provider env needs STRONGROOM_MASTER_KEY/,
+    },
+    {
+      name: 'the provider env with half a key',
+      args: ['--data', data, '--key-provider', 'env'],
+      env: { STRONGROOM_MASTER_KEY: badMasterKey },
+      code: 1,
+      says: /STRONGROOM_MASTER_KEY does not hold a master key/,
+      absent: 'c2hvcnQ',
+    },
+    {
+      name: 'a TLS certificate without a key',
+      args: [...site.vault, '--tls-cert', certFile],
+      says: /TLS has no private key: set --tls-key or STRONGROOM_TLS_KEY/,
+    },
+    {
+      name: 'a TLS key without a certificate',
+      args: [...site.vault, '--tls-key', keyFile],
+      says: /TLS has no certificate: set --tls-cert or STRONGROOM_TLS_CERT/,
+    },
+    {
+      name: 'a client CA without TLS',
+      args: [...site.vault, '--tls-client-ca', certFile],
+      says: /TLS has no certificate/,
+    },
+    {
+      name: 'a TLS certificate that is not there',
+      args: [...site.vault, '--tls-cert', '/nowhere.pem', '--tls-key', keyFile],
+      says: /the TLS file \/nowhere\.pem cannot be read/,
+    },
+    {
+      name: 'a TLS key that is not there',
+      args: [...site.vault, '--tls-cert', certFile, '--tls-key', '/nowhere.pem'],
+      says: /the TLS file \/nowhere\.pem cannot be read/,
+    },
+    {
+      name: 'a client CA that is not there',
+      args: [...site.vault, '--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', '/nowhere.pem'],
+      says: /the TLS file \/nowhere\.pem cannot be read/,
+    },
+    {
+      name: 'a TLS certificate that is none',
+      args: [...site.vault, '--tls-cert', garbage, '--tls-key', keyFile],
+      says: /do not hold a certificate and its key/,
+    },
+    {
+      name: 'a TLS key of another certificate',
+      args: [...site.vault, '--tls-cert', certFile, '--tls-key', otherKeyFile],
+      says: /do not hold a certificate and its key/,
+    },
+  ]
+  for (const { name, args = [], env = {}, code = 2, says, absent } of cases)
+    test(`C35.1 serve does not start with ${name}, says so in one line, and makes nothing`, async () => {
+      const result = await site.run(['serve', '--port', '0', ...args], env)
+      assertRefused(result, code, says)
+      assert.ok(!existsSync(data))
+      if (absent !== undefined) assertAbsent({ stderr: result.stderr }, [absent])
+    })
+})
+
+describe('serve, on storage that cannot be used', () => {
+  const site = new Site()
+  after(() => site.remove())
+  const serveOn = (data: string, ...more: string[]): Promise<Result> =>
+    site.run(['serve', '--port', '0', ...site.vault, '--data', data, ...more])
+
+  test('C35.1 a data folder that is a file, or in a file, is named', async () => {
+    const file = site.file('file', '')
+    assertRefused(await serveOn(file), 2, /the data folder \S+file cannot be used: it is not a folder/)
+    assertRefused(
+      await serveOn(join(file, 'x')),
+      2,
+      /the data folder \S+x cannot be used: it is not a folder/,
+    )
+  })
+
+  test('C35.1 a data folder that this user may not write is named', async t => {
+    const isRoot = process.getuid?.() === 0
+    const user = isRoot ? { uid: 65_534, gid: 65_534 } : {}
+    // Root may write anywhere, so root asks as nobody, who must at least be able to run the program.
+    if (isRoot && spawnSync(process.execPath, [mainFile, '--version'], { ...user, env: {} }).status !== 0)
+      return t.skip('nobody may not read this repository')
+    const closed = join(site.path, 'closed')
+    mkdirSync(closed)
+    chmodSync(site.path, 0o755)
+    chmodSync(closed, 0o555)
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [mainFile, 'serve', '--port', '0', '--data', closed, '--key-provider', 'env'],
+      { ...user, cwd: '/', env: { STRONGROOM_MASTER_KEY: newMasterKeyText() }, encoding: 'utf8' },
+    )
+    chmodSync(site.path, 0o700)
+    assertRefused(
+      { code: status, signal: null, stdout, stderr },
+      2,
+      /closed cannot be used: this user may not/,
+    )
+  })
+
+  test('C35.1 a file that is no vault is left alone', async () => {
+    const data = join(site.path, 'stranger')
+    mkdirSync(data)
+    const file = site.file(
+      'stranger/vault.db',
+      'no database, but long enough to be taken for one\n'.repeat(50),
+    )
+    const before = readFileSync(file)
+    assertRefused(await serveOn(data), 1, /vault\.db cannot be opened: file is not a database/)
+    assert.deepEqual(readFileSync(file), before)
+  })
+
+  test('C35.1 storage of another master key is not opened', async () => {
+    const data = join(site.path, 'other')
+    const other = join(site.path, 'other.key')
+    createMasterKeyFile(other)
+    const first = await site.serve(['--data', data])
+    first.child.kill('SIGTERM')
+    assert.equal((await first.exited).code, 0)
+    const result = await serveOn(data, '--master-key-file', other)
+    assertRefused(
+      result,
+      1,
+      /does not open with the master key in \S+other\.key: restore the one that belongs/,
+    )
+  })
+
+  test('C35.1 an address that is not of this machine is told', async () => {
+    const result = await serveOn(join(site.path, 'address'), '--host', '203.0.113.1')
+    assertRefused(result, 1, /203\.0\.113\.1/)
+  })
+
+  test('C35.1 a port that is taken is told, and how to choose another', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as { port: number }
+    const result = await serveOn(join(site.path, 'port'), '--port', String(port))
+    taken.close()
+    assertRefused(result, 1, /the port is taken: stop what uses it, or set --port/)
+  })
+})
+
+describe('serve, running', () => {
+  const site = new Site()
+  const masterKey = newMasterKeyText()
+  const provider = ['--key-provider', 'env']
+  const env = { STRONGROOM_MASTER_KEY: masterKey }
+  let server: Program & { url: string }
+  let keys: Record<string, string>
+  before(async () => {
+    server = await site.serve([...provider, '--log-level', 'trace'], env)
+    const made = await site.run(
+      ['tenant', 'create', '--name', 'T', '--json', ...site.vault, ...provider],
+      env,
+    )
+    keys = JSON.parse(made.stdout)
+  })
+  after(() => site.remove())
+
+  test('C35.1 C36.1 C36.2 it answers with explicit storage and provider', async () => {
+    assert.equal((await call(server.url, 'GET', '/health', '')).status, 200)
+    assert.equal((await call(server.url, 'GET', '/ready', '')).status, 200)
+  })
+
+  test('C35.2 it prints no key: neither master key nor API key, in use or refused, at any level', async () => {
+    const { api_key = '', private_api_key = '', management_api_key = '' } = keys
+    assert.equal((await call(server.url, 'POST', '/tokens', api_key, { type: 'token', data: 1 })).status, 201)
+    assert.equal((await call(server.url, 'GET', '/tokens', private_api_key)).status, 200)
+    assert.equal((await call(server.url, 'GET', '/tenants/self', management_api_key)).status, 200)
+    assert.equal((await call(server.url, 'GET', '/tokens', `${private_api_key}x`)).status, 401)
+    await server.line('stderr', line => line.includes('"status":401'))
+    assert.equal(server.stdout, '')
+    assertAbsent({ stderr: server.stderr }, [
+      ...[api_key, private_api_key, management_api_key, 'key_'],
+      ...[masterKey, masterKey.slice(masterKey.indexOf(':') + 1)],
+    ])
+  })
+
+  test('C35.2 the process list shows no secret', t => {
+    if (!existsSync(`/proc/${server.pid}/cmdline`)) return t.skip('this system has no /proc')
+    const line = readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')
+    assert.match(line, /serve/)
+    assertAbsent({ line }, ['strongroom-master-key', masterKey.slice(masterKey.indexOf(':') + 1), 'key_'])
+  })
+
+  test('C35.1 SIGHUP does not stop a server without certificates', async () => {
+    server.child.kill('SIGHUP')
+    assert.equal((await call(server.url, 'GET', '/health', '')).status, 200)
+    assert.equal(server.child.exitCode, null)
+  })
+
+  test('C35.1 a log that nobody reads any more does not stop it', async () => {
+    server.child.stderr?.destroy()
+    for (let n = 0; n < 5; n++)
+      assert.equal((await call(server.url, 'GET', '/tokens', keys.private_api_key ?? '')).status, 200)
+    server.child.kill('SIGTERM')
+    assert.equal((await server.exited).code, 0)
+  })
+})
+
+describe('the files of a vault', () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  test('C35.1 are closed to others from the start, whatever the umask and the folder', async () => {
+    const data = join(site.path, 'shared')
+    mkdirSync(data, { mode: 0o755 })
+    const program = new Program(
+      '/bin/sh',
+      ['-c', 'umask 000; exec "$@"', 'sh', process.execPath, mainFile, 'serve', '--port', '0'].concat(
+        site.vault,
+        ['--data', data],
+      ),
+      { cwd: site.path, env: site.environment() },
+    )
+    await program.logged('listening')
+    const modes = Object.fromEntries(
+      readdirSync(data).map(name => [name, statSync(join(data, name)).mode & 0o777]),
+    )
+    program.child.kill('SIGTERM')
+    await program.exited
+    assert.deepEqual(modes, { 'vault.db': 0o600, 'vault.db-shm': 0o600, 'vault.db-wal': 0o600 })
+  })
+})
+
+describe('serve, told to stop', { timeout: 120_000 }, () => {
+  const site = new Site()
+  let apiKey = ''
+  before(async () => {
+    await site.run(['migrate', ...site.vault])
+    apiKey = (await site.json('tenant', 'create', '--name', 'T')).api_key
+  })
+  after(() => site.remove())
+
+  const body = JSON.stringify({ type: 'token', data: 'in flight' })
+
+  /** A create whose headers have arrived (the server asked for the body) and whose body has not. */
+  const createInFlight = async (url: string): Promise<Flight> => {
+    const flight = new Flight(url)
+    flight.socket.write(
+      `POST /tokens HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${apiKey}\r\nContent-Type: application/json\r\n` +
+        `Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+    )
+    await flight.received('HTTP/1.1 100 Continue')
+    return flight
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    test(`C35.1 on ${signal} what is in flight is answered, new connections are refused, and it ends with 0`, async () => {
+      const server = await site.serve(['--drain-timeout', '3600'])
+      const flight = await createInFlight(server.url)
+      server.child.kill(signal)
+      await server.logged('draining')
+      await refusesConnections(server.url)
+      flight.socket.write(body)
+      await flight.received('HTTP/1.1 201 Created')
+      // The connection could be kept alive, but not by a server that goes.
+      await flight.closed
+      assert.deepEqual(await outcome(server), { code: 0, signal: null })
+    })
+
+  test('C35.1 an idle connection that is kept alive does not hold it up', async () => {
+    const server = await site.serve(['--drain-timeout', '3600'])
+    const flight = new Flight(server.url)
+    flight.socket.write('GET /health HTTP/1.1\r\nHost: vault\r\n\r\n')
+    await flight.received('HTTP/1.1 200 OK')
+    server.child.kill('SIGTERM')
+    await flight.closed
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+  })
+
+  test('C35.1 a request that never ends is cut at the timeout, and it ends with 0', async () => {
+    const server = await site.serve(['--drain-timeout', '0.2'])
+    const flight = await createInFlight(server.url)
+    server.child.kill('SIGTERM')
+    await flight.closed
+    assert.ok(!flight.text.includes('HTTP/1.1 201'))
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+  })
+
+  const { cert, key } = certificate('localhost')
+  const tls = ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
+  const silent: { name: string; args: string[]; sends: string }[] = [
+    { name: 'sends nothing', args: [], sends: '' },
+    { name: 'sends half a header', args: [], sends: 'GET /health HTTP/1.1\r\nHo' },
+    { name: 'sends nothing to a TLS server', args: tls, sends: '' },
+  ]
+  for (const { name, args, sends } of silent)
+    test(`C35.1 a connection that ${name} is cut at the timeout too`, async () => {
+      const server = await site.serve(['--drain-timeout', '0.2', ...args])
+      const flight = new Flight(server.url)
+      await once(flight.socket, 'connect')
+      flight.socket.write(sends)
+      // Answered after it, so the server has seen the silent one.
+      if (args.length === 0) assert.equal((await call(server.url, 'GET', '/health', '')).status, 200)
+      server.child.kill('SIGTERM')
+      await flight.closed
+      assert.deepEqual(await outcome(server), { code: 0, signal: null })
+    })
+
+  test('C34.1 strongroom dev stops when its terminal closes', async () => {
+    const program = site.start(['dev', '--port', '0', '--data', join(site.path, 'dev')])
+    await program.line('stdout', line => line.startsWith('Strongroom answers at '))
+    program.child.kill('SIGHUP')
+    assert.deepEqual(await outcome(program), { code: 0, signal: null })
+  })
+
+  test('C35.1 told a second time, it ends at once', async () => {
+    const server = await site.serve(['--drain-timeout', '3600'])
+    await createInFlight(server.url)
+    server.child.kill('SIGINT')
+    await server.logged('draining')
+    server.child.kill('SIGINT')
+    assert.deepEqual(await outcome(server), { code: null, signal: 'SIGINT' })
+  })
+})
+
+/** A raw connection, so that a request can be half sent. */
+class Flight {
+  readonly socket: Socket
+  readonly closed: Promise<unknown>
+  text = ''
+
+  constructor(url: string) {
+    this.socket = tcpConnect(Number(new URL(url).port), '127.0.0.1')
+    this.socket.setEncoding('utf8').on('data', chunk => {
+      this.text += chunk
+    })
+    // A connection that is cut may end with a reset.
+    this.socket.on('error', () => undefined)
+    this.closed = once(this.socket, 'close')
+  }
+
+  async received(start: string): Promise<void> {
+    while (!this.text.includes(start))
+      await Promise.race([once(this.socket, 'data'), this.closed.then(this.#fail)])
+  }
+
+  readonly #fail = (): never => assert.fail(`the connection ended with ${this.text}`)
+}
+
+/** While the socket closes, a connection may still be taken or reset. */
+const refusesConnections = async (url: string): Promise<void> => {
+  for (let code = ''; code !== 'ECONNREFUSED'; ) {
+    const socket = tcpConnect(Number(new URL(url).port), '127.0.0.1')
+    code = await once(socket, 'connect').then(
+      () => '',
+      error => error.code,
+    )
+    socket.destroy()
+  }
+}
+
+const outcome = async (program: Program): Promise<Pick<Result, 'code' | 'signal'>> => {
+  const { code, signal } = await program.exited
+  return { code, signal }
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { assertRefused, call, type Program, Site } from './program.ts'
+
+const shape = ['base_url', 'tenant_id', 'api_key', 'private_api_key', 'management_api_key']
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+describe('tenants, beside a running server', () => {
+  const site = new Site()
+  let server: Program & { url: string }
+  before(async () => {
+    server = await site.serve()
+  })
+  after(() => site.remove())
+
+  test('C35.3 C34.6 tenant create --json has the shape of dev-keys.json, with the address of the settings', async () => {
+    const made = await site.json(
+      'tenant',
+      'create',
+      '--name',
+      'Shape',
+      '--host',
+      '127.0.0.1',
+      '--port',
+      '9443',
+    )
+    assert.deepEqual(Object.keys(made), shape)
+    assert.equal(made.base_url, 'http://127.0.0.1:9443')
+    assert.match(made.tenant_id, uuid)
+    const texts = shape.slice(2).map(name => made[name])
+    for (const text of texts) assert.match(text, /^key_[a-z]+_[A-Za-z0-9]+$/)
+    assert.equal(new Set(texts).size, 3)
+  })
+
+  test('C35.3 C34.4 its keys work at once on the running server, each for what it is for', async () => {
+    const keys = await site.json('tenant', 'create', '--name', 'At once')
+    const token = await call(server.url, 'POST', '/tokens', keys.api_key, { type: 'token', data: 'secret' })
+    assert.equal(token.status, 201)
+    const path = `/tokens/${token.body.id}`
+    assert.equal((await call(server.url, 'GET', path, keys.private_api_key)).body.data, 'secret')
+    const self = await call(server.url, 'GET', '/tenants/self', keys.management_api_key)
+    assert.deepEqual([self.status, self.body.id, self.body.name], [200, keys.tenant_id, 'At once'])
+    assert.equal((await call(server.url, 'GET', path, keys.api_key)).status, 403)
+    assert.equal((await call(server.url, 'GET', path, keys.management_api_key)).status, 403)
+    assert.equal((await call(server.url, 'GET', '/tenants/self', keys.private_api_key)).status, 403)
+  })
+
+  test('C35.3 without --json it prints the same to a reader', async () => {
+    const { code, stdout } = await site.run(['tenant', 'create', '--name', 'Reader', ...site.vault])
+    assert.equal(code, 0)
+    assert.deepEqual(
+      stdout
+        .trim()
+        .split('\n')
+        .map(line => line.split(/ {2,}/)[0]),
+      shape,
+    )
+  })
+
+  test('C35.3 several at a time do not get in each other’s way', async () => {
+    const made = await Promise.all(['a', 'b', 'c'].map(name => site.json('tenant', 'create', '--name', name)))
+    const answers = await Promise.all(
+      made.map(({ management_api_key }) => call(server.url, 'GET', '/tenants/self', management_api_key)),
+    )
+    assert.deepEqual(
+      answers.map(({ body }) => body.name),
+      ['a', 'b', 'c'],
+    )
+  })
+
+  test('C8.15 C8.18 a name has 1 to 200 characters', async () => {
+    const create = (...name: string[]) => site.run(['tenant', 'create', ...site.vault, ...name])
+    assertRefused(await create(), 2, /--name is missing/)
+    assertRefused(await create('--name', ''), 2, /--name is missing/)
+    assertRefused(await create('--name', '🔒'.repeat(201)), 2, /--name has at most 200 characters/)
+    assert.equal((await create('--name', '🔒'.repeat(200))).code, 0)
+  })
+
+  test('C35 tenant list shows every tenant, and its --json the tenant object', async () => {
+    const { tenant_id } = await site.json('tenant', 'create', '--name', 'Listed')
+    const found = (await site.json('tenant', 'list')).find(({ id }: { id: string }) => id === tenant_id)
+    assert.deepEqual(Object.keys(found).sort(), [
+      'created_at',
+      'created_by',
+      'id',
+      'name',
+      'owner_id',
+      'settings',
+    ])
+    assert.deepEqual(found.settings, { fingerprint_tokens: 'true', deduplicate_tokens: 'false' })
+    const { stdout } = await site.run(['tenant', 'list', ...site.vault])
+    assert.match(stdout, /^id +name +created\n/)
+    assert.match(stdout, new RegExp(`^${tenant_id}  Listed +\\d{4}-`, 'm'))
+  })
+
+  test('C35 a name that would drive a terminal is printed without its control characters', async () => {
+    const { tenant_id, management_api_key } = await site.json('tenant', 'create', '--name', 'x')
+    const name = 'red\u001b[31m\nsecond line\u009b2J'
+    assert.equal((await call(server.url, 'PUT', '/tenants/self', management_api_key, { name })).status, 200)
+    const { stdout } = await site.run(['tenant', 'list', ...site.vault])
+    assert.match(stdout, new RegExp(`^${tenant_id}  red\ufffd\\[31m\ufffdsecond line\ufffd2J  `, 'm'))
+  })
+
+  test('C31.8 C27.2 tenant delete kills the keys for the very next request, and no other tenant', async () => {
+    const [gone, other] = await Promise.all(
+      ['gone', 'other'].map(name => site.json('tenant', 'create', '--name', name)),
+    )
+    const status = async (key: string) => (await call(server.url, 'GET', '/tenants/self', key)).status
+    assert.equal(await status(gone.management_api_key), 200)
+
+    const unsure = await site.run(['tenant', 'delete', gone.tenant_id, ...site.vault])
+    assertRefused(unsure, 2, /add --yes to delete the tenant and everything in it/)
+    assert.equal(await status(gone.management_api_key), 200)
+
+    const sure = await site.run(['tenant', 'delete', gone.tenant_id, '--yes', ...site.vault])
+    assert.deepEqual([sure.code, sure.stdout], [0, `tenant ${gone.tenant_id} is deleted\n`])
+    assert.equal(await status(gone.management_api_key), 401)
+    assert.equal((await call(server.url, 'GET', '/tokens', gone.private_api_key)).status, 401)
+    assert.equal(await status(other.management_api_key), 200)
+    const left: string[] = (await site.json('tenant', 'list')).map(({ id }: { id: string }) => id)
+    assert.ok(!left.includes(gone.tenant_id) && left.includes(other.tenant_id))
+    const again = await site.run(['tenant', 'delete', gone.tenant_id, '--yes', ...site.vault])
+    assertRefused(again, 1, /There is no such tenant/)
+  })
+})
+
+describe('tenants, without a vault', () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  test('C35 commands say that there is no vault, and make none', async () => {
+    const calls = [
+      ['tenant', 'create', '--name', 'x'],
+      ['tenant', 'list'],
+      ['app', 'list', '--tenant', 'x'],
+      ['key', 'list', '--tenant', 'x', '--app', 'y'],
+    ]
+    for (const args of calls)
+      assertRefused(
+        await site.run([...args, ...site.vault]),
+        2,
+        /holds no vault: strongroom migrate makes one/,
+      )
+    assertRefused(await site.run(['tenant', 'list']), 2, /storage is not configured/)
+    assert.equal((await site.run(['migrate', ...site.vault])).code, 0)
+    assertRefused(await site.run(['tenant', 'list', '--data', site.data]), 2, /no key provider is configured/)
+  })
+})

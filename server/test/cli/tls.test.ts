@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls'
+import { type Certificate, certificate } from '../rig/certificates.ts'
+import { Site } from './program.ts'
+
+const ca = certificate('vault ca')
+const clientCa = certificate('client ca')
+
+/** A connection of its own, so that the test sees which certificate it got. */
+const connectTo = async (url: string, more: ConnectionOptions = {}): Promise<TLSSocket> => {
+  const socket = tlsConnect({
+    host: '127.0.0.1',
+    port: Number(new URL(url).port),
+    ca: ca.cert,
+    checkServerIdentity: () => undefined,
+    ...more,
+  })
+  await once(socket, 'secureConnect')
+  return socket
+}
+
+/** The status line of GET /health, or how the server refused: a client hears of that only once it reads. */
+const health = (socket: TLSSocket): Promise<string> =>
+  new Promise(resolve => {
+    socket
+      .setEncoding('utf8')
+      .once('data', (text: string) => resolve(text.split('\r\n', 1)[0] ?? ''))
+      .once('error', (error: NodeJS.ErrnoException) => resolve(`refused: ${error.code}`))
+      .once('close', () => resolve('refused: closed'))
+      .write('GET /health HTTP/1.1\r\nHost: vault\r\n\r\n')
+  })
+
+const nameOf = (socket: TLSSocket): string => String(socket.getPeerCertificate().subject.CN)
+
+const servedName = async (url: string): Promise<string> => {
+  const socket = await connectTo(url)
+  const name = nameOf(socket)
+  socket.destroy()
+  return name
+}
+
+describe('serve with TLS', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+  const certFile = join(site.path, 'cert.pem')
+  const keyFile = join(site.path, 'key.pem')
+  const caFile = join(site.path, 'client-ca.pem')
+  const tls = ['--tls-cert', certFile, '--tls-key', keyFile]
+
+  const install = ({ cert, key }: Pick<Certificate, 'cert' | 'key'>): void => {
+    site.file('cert.pem', cert)
+    site.file('key.pem', key)
+  }
+
+  test('C35.1 it answers https, and nothing else', async () => {
+    install(certificate('first', ca))
+    const server = await site.serve(tls)
+    assert.match(server.url, /^https:\/\/127\.0\.0\.1:\d+$/)
+    const socket = await connectTo(server.url)
+    assert.equal(nameOf(socket), 'first')
+    assert.equal(await health(socket), 'HTTP/1.1 200 OK')
+    socket.destroy()
+    await assert.rejects(fetch(server.url.replace('https', 'http')))
+    await assert.rejects(connectTo(server.url, { ca: clientCa.cert }), {
+      code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    })
+    await assert.rejects(connectTo(server.url, { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' }))
+    server.child.kill('SIGTERM')
+    assert.equal((await server.exited).code, 0)
+  })
+
+  test('C35.1 SIGHUP gives new connections the new certificate, and leaves those that exist alone', async () => {
+    install(certificate('first', ca))
+    const server = await site.serve(tls)
+    const old = await connectTo(server.url)
+    install(certificate('second', ca))
+    server.child.kill('SIGHUP')
+    await server.logged('TLS certificates renewed')
+    assert.equal(await servedName(server.url), 'second')
+    assert.equal(await health(old), 'HTTP/1.1 200 OK')
+    old.destroy()
+    server.child.kill('SIGTERM')
+    assert.equal((await server.exited).code, 0)
+  })
+
+  const third = certificate('third', ca)
+  const broken: { name: string; files: Pick<Certificate, 'cert' | 'key'> }[] = [
+    { name: 'garbage', files: { cert: 'garbage', key: third.key } },
+    { name: 'of another key', files: { cert: third.cert, key: certificate('x').key } },
+    { name: 'empty', files: { cert: '', key: '' } },
+  ]
+  test('C35.1 a new certificate that is broken leaves the old one in place, and a later good one is taken', async () => {
+    install(certificate('first', ca))
+    const server = await site.serve(tls)
+    for (const [index, { name, files }] of broken.entries()) {
+      install(files)
+      server.child.kill('SIGHUP')
+      await server.logged('the new TLS certificates cannot be used; the old ones stay', index + 1)
+      assert.equal(await servedName(server.url), 'first', name)
+    }
+    install(third)
+    server.child.kill('SIGHUP')
+    await server.logged('TLS certificates renewed')
+    assert.equal(await servedName(server.url), 'third')
+    assert.ok(!server.stderr.includes('garbage'))
+  })
+
+  test('C35.1 with a client CA only its clients are answered, and SIGHUP changes the CA too', async () => {
+    install(certificate('first', ca))
+    site.file('client-ca.pem', clientCa.cert)
+    const server = await site.serve([...tls, '--tls-client-ca', caFile])
+    const friend = certificate('friend', clientCa)
+    const answerTo = async (client: ConnectionOptions): Promise<string> => {
+      const socket = await connectTo(server.url, client).catch(error => `refused: ${error.code}`)
+      return typeof socket === 'string' ? socket : health(socket).finally(() => socket.destroy())
+    }
+    const refusal = /^refused: (ERR_SSL_|ECONNRESET|EPIPE|closed)/
+    const otherCa = certificate('client ca')
+    const stranger = certificate('friend', otherCa)
+    assert.equal(await answerTo({ cert: friend.cert, key: friend.key }), 'HTTP/1.1 200 OK')
+    assert.match(await answerTo({}), refusal)
+    assert.match(await answerTo({ cert: stranger.cert, key: stranger.key }), refusal)
+
+    site.file('client-ca.pem', otherCa.cert)
+    server.child.kill('SIGHUP')
+    await server.logged('TLS certificates renewed')
+    assert.equal(await answerTo({ cert: stranger.cert, key: stranger.key }), 'HTTP/1.1 200 OK')
+    assert.match(await answerTo({ cert: friend.cert, key: friend.key }), refusal)
+  })
+
+  test('C35.3 a tenant made with the settings of a TLS server gets an https base_url', async () => {
+    install(certificate('first', ca))
+    await site.run(['migrate', ...site.vault])
+    const made = await site.json('tenant', 'create', '--name', 'T', ...tls, '--host', '::1', '--port', '8443')
+    assert.equal(made.base_url, 'https://[::1]:8443')
+  })
+})

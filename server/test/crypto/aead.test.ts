@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { open, seal, sealedKeyVersion, sealOverheadBytes } from '../../src/crypto/aead.ts'
+import { damages } from './damages.ts'
+import { newKey } from './test-keys.ts'
+
+describe('authenticated encryption', () => {
+  test('§1.1 any bytes under any context come back as they were', () => {
+    const key = newKey()
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 300 }),
+        fc.string({ unit: 'binary' }),
+        fc.nat(2 ** 32 - 1),
+        (text, context, version) => {
+          const sealed = seal(key, version, text, context)
+          assert.equal(sealed.length, text.length + sealOverheadBytes)
+          assert.equal(sealedKeyVersion(sealed), version)
+          assert.deepEqual(open(key, sealed, context), Buffer.from(text))
+        },
+      ),
+    )
+    const text = 'text with ümläuts and \u{1f512}'
+    assert.equal(open(key, seal(key, 1, text, ''), '')?.toString(), text)
+  })
+
+  test('§1.1 a value damaged in any bit or at any length does not open', () => {
+    const key = newKey()
+    for (const text of ['', 'a secret of some length']) {
+      const sealed = seal(key, 7, text, 'context')
+      for (const { how, bytes } of damages(sealed)) assert.equal(open(key, bytes, 'context'), undefined, how)
+      assert.equal(open(key, sealed, 'context')?.toString(), text)
+    }
+  })
+
+  test('§1.1 a value opens under no other key and no other context', () => {
+    const key = newKey()
+    const sealed = seal(key, 1, 'a secret', 'context')
+    assert.equal(open(newKey(), sealed, 'context'), undefined)
+    for (const other of ['', 'Context', 'context ', 'contex', '1|context'])
+      assert.equal(open(key, sealed, other), undefined, other)
+  })
+
+  test('§1.1 a value may lie anywhere in a larger buffer', () => {
+    const key = newKey()
+    const sealed = seal(key, 513, 'a secret', 'context')
+    const page = new Uint8Array(300).fill(9)
+    page.set(sealed, 101)
+    const inside = page.subarray(101, 101 + sealed.length)
+    assert.equal(sealedKeyVersion(inside), 513)
+    assert.equal(open(key, inside, 'context')?.toString(), 'a secret')
+  })
+
+  test('§1.1 no nonce comes twice in a hundred thousand seals, nor does it show a pattern', () => {
+    const key = newKey()
+    const nonces = new Set<string>()
+    const ones = new Array<number>(96).fill(0)
+    const seals = 100_000
+    for (let i = 0; i < seals; i++) {
+      const nonce = seal(key, 1, 'same', 'same').subarray(5, 17)
+      nonces.add(nonce.toString('latin1'))
+      for (let bit = 0; bit < 96; bit++)
+        if (((nonce[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0) ones[bit] = (ones[bit] ?? 0) + 1
+    }
+    assert.equal(nonces.size, seals)
+    // Eight standard deviations: a fair bit strays so far once in 10^15.
+    for (const [bit, count] of ones.entries())
+      assert.ok(Math.abs(count - seals / 2) < 8 * Math.sqrt(seals / 4), `bit ${bit}: ${count} of ${seals}`)
+  })
+})

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, beforeEach, describe, test } from 'node:test'
+import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+import { keyProviderContract } from './key-provider-contract.ts'
+
+const folder = temporaryFolder()
+let files = 0
+const newPath = (): string => join(folder.path, `master-${files++}.key`)
+const newFile = (): string => {
+  const path = newPath()
+  createMasterKeyFile(path)
+  return path
+}
+after(() => folder.remove())
+
+keyProviderContract('file', async () => ({
+  provider: fileKeyProvider(newFile()),
+  stranger: fileKeyProvider(newFile()),
+}))
+
+describe('the master key file', () => {
+  let path: string
+  beforeEach(() => {
+    path = newFile()
+  })
+  const refusal = (message: string | RegExp) => (error: unknown) => {
+    assert.ok(error instanceof KeyProviderError)
+    assert.match(error.message, typeof message === 'string' ? new RegExp(message) : message)
+    return true
+  }
+
+  test('C34.3 it is made for its owner alone, whatever the umask, and no two are alike', () => {
+    const umask = process.umask(0)
+    try {
+      const open = newFile()
+      assert.equal(statSync(open).mode & 0o777, 0o600)
+    } finally {
+      process.umask(umask)
+    }
+    assert.notEqual(readFileSync(path, 'utf8'), readFileSync(newFile(), 'utf8'))
+    assert.match(readFileSync(path, 'utf8'), /^strongroom-master-key-1:[A-Za-z0-9+/]{43}=\n$/)
+  })
+
+  test('C34.3 it is never overwritten', () => {
+    const before = readFileSync(path)
+    assert.throws(() => createMasterKeyFile(path), { code: 'EEXIST' })
+    assert.deepEqual(readFileSync(path), before)
+    writeFileSync(path, '')
+    assert.throws(() => createMasterKeyFile(path), { code: 'EEXIST' })
+    assert.equal(readFileSync(path, 'utf8'), '')
+  })
+
+  for (const mode of [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o666, 0o777])
+    test(`C34.3 one that is open to others (${mode.toString(8)}) is refused with the command that helps`, async () => {
+      chmodSync(path, mode)
+      assert.throws(() => fileKeyProvider(path), refusal(`run chmod 600 ${path}$`))
+      chmodSync(path, 0o600)
+      const provider = fileKeyProvider(path)
+      chmodSync(path, mode)
+      await assert.rejects(provider.health(), refusal(`run chmod 600 ${path}$`))
+    })
+
+  test('C34.3 one that only its owner may read is fine', async () => {
+    chmodSync(path, 0o400)
+    await fileKeyProvider(path).health()
+  })
+
+  test('C36.2 one that is missing is told, at the start and later', async () => {
+    assert.throws(() => fileKeyProvider(newPath()), refusal(/cannot be read: restore it from your backup$/))
+    const provider = fileKeyProvider(path)
+    rmSync(path)
+    await assert.rejects(provider.health(), refusal(/cannot be read/))
+    assert.throws(() => fileKeyProvider(folder.path), KeyProviderError)
+  })
+
+  const wrongContents: Record<string, (right: string) => string> = {
+    'is empty': () => '',
+    'has lost its end': right => right.trim().slice(0, -12),
+    'has lost its beginning': right => right.slice(10),
+    'has no key': () => 'strongroom-master-key-1:\n',
+    'has another prefix': right => right.replace('key-1', 'key-2'),
+    'has a key that is too long': right => right.replace(/=\n$/, 'AAAA\n'),
+    'is something else': () => '-----BEGIN PRIVATE KEY-----\n',
+  }
+  for (const [name, change] of Object.entries(wrongContents))
+    test(`C34.3 one that ${name} is refused, and its content is not told`, () => {
+      const content = change(readFileSync(path, 'utf8'))
+      writeFileSync(path, content)
+      assert.throws(
+        () => fileKeyProvider(path),
+        (error: unknown) => {
+          refusal(/does not hold a master key: restore it from your backup$/)(error)
+          const secret = content.split(':')[1]?.trim() ?? ''
+          assert.ok(secret === '' || !(error as Error).message.includes(secret))
+          return true
+        },
+      )
+    })
+
+  test('C31.7 the wrong one says what to restore', async () => {
+    const wrapped = await fileKeyProvider(newFile()).wrap(new Uint8Array(32), 'a context')
+    await assert.rejects(
+      fileKeyProvider(path).unwrap(wrapped, 'a context'),
+      refusal('restore the one that belongs to this storage$'),
+    )
+  })
+})

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type GrantKind, openGrant, sealGrant } from '../../src/crypto/grant-seal.ts'
+import { TamperedError } from '../../src/domain/errors.ts'
+import { damages } from './damages.ts'
+import { newVaultKeys } from './test-keys.ts'
+
+describe('sealed grants', () => {
+  const keys = newVaultKeys()
+  const identity = ['the id', 'the tenant', 'the application', 5, null]
+  const grant = { permissions: ['token:read'], note: 'ü' }
+  const sealed = sealGrant(keys, 'application', identity, grant)
+  const namesRow = (error: unknown): boolean =>
+    error instanceof TamperedError && error.row.kind === 'application' && error.row.id === 'the id'
+
+  test('C28.1 a grant opens as it was sealed', () => {
+    assert.deepEqual(openGrant(keys, 'application', identity, sealed), grant)
+    assert.ok(!sealed.includes('token:read'))
+  })
+
+  test('C28.1 a grant damaged in any bit or at any length names its row and grants nothing', () => {
+    for (const { how, bytes } of damages(sealed))
+      assert.throws(() => openGrant(keys, 'application', identity, bytes), namesRow, how)
+  })
+
+  test('C28.1 a grant opens under no other key', () => {
+    assert.throws(() => openGrant(newVaultKeys(), 'application', identity, sealed), namesRow)
+    assert.throws(
+      () => openGrant({ ...keys, grants: keys.apiKeys }, 'application', identity, sealed),
+      namesRow,
+    )
+  })
+
+  for (const kind of ['tenant', 'api-key'] as GrantKind[])
+    test(`C28.1 the grant of an application is none of a row of kind ${kind}`, () => {
+      assert.throws(() => openGrant(keys, kind, identity, sealed), TamperedError)
+    })
+
+  const others: Record<string, (string | number | null)[]> = {
+    'with another id': ['another', ...identity.slice(1)],
+    'with another tenant': ['the id', 'another', ...identity.slice(2)],
+    'with two parts changed round': ['the id', 'the application', 'the tenant', 5, null],
+    'with a number as text': ['the id', 'the tenant', 'the application', '5', null],
+    'with null as text': ['the id', 'the tenant', 'the application', 5, 'null'],
+    'with a part less': identity.slice(0, -1),
+    'with a part more': [...identity, null],
+    'with two parts in one': ['the id', 'the tenant","the application', 5, null],
+  }
+  for (const [name, other] of Object.entries(others))
+    test(`C28.1 a grant does not open in a row ${name}`, () => {
+      assert.throws(() => openGrant(keys, 'application', other, sealed), TamperedError)
+    })
+})

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { indexHash } from '../../src/crypto/index-hash.ts'
+import { fixedKey, newTenantKeys } from './test-keys.ts'
+
+describe('index hashes', () => {
+  const keys = newTenantKeys({ index: fixedKey })
+  const hex = (field: string, value: string, by = keys) => indexHash(by, field, value).toString('hex')
+
+  test('C24.6 they never change for a key: the index was written with them', () => {
+    assert.equal(hex('type', 'card'), '1cf9b96eea0f0eb9ec30e60b')
+    assert.equal(hex('metadata.color', 'red'), '75b2203f0eeb9e9d1f673108')
+  })
+
+  test('C24.6 equal values of different fields differ, wherever field and value meet', () => {
+    const pairs = [
+      ['type', 'card'],
+      ['container', 'card'],
+      ['fingerprint', 'card'],
+      ['data', 'card'],
+      ['metadata.a', 'card'],
+      ['metadata.b', 'card'],
+      ['metadata', 'a.card'],
+      ['metadata.a","b', 'c'],
+      ['metadata.a', 'b","c'],
+      ['data', ''],
+      ['', 'data'],
+      ['data', '\ud800'],
+      ['data', '\udfff'],
+      ['data', '\ufffd'],
+    ] as const
+    assert.equal(new Set(pairs.map(([field, value]) => hex(field, value))).size, pairs.length)
+  })
+
+  test('§1.3 C31.9 equal terms of two tenants differ', () => {
+    const other = newTenantKeys()
+    for (const field of ['type', 'data']) assert.notEqual(hex(field, 'card'), hex(field, 'card', other))
+  })
+
+  test('C24.6 recurring terms are remembered without being mixed up, however many there are', () => {
+    const other = newTenantKeys()
+    const first = Array.from({ length: 3_000 }, (_, i) => hex('container', `/c${i}/`))
+    const again = Array.from({ length: 3_000 }, (_, i) => [
+      hex('container', `/c${i}/`),
+      hex('container', `/c${i}/`, other),
+    ])
+    assert.deepEqual(
+      again.map(([own]) => own),
+      first,
+    )
+    assert.equal(new Set(again.flat()).size, 6_000)
+  })
+})

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import {
+  newTenantKeys,
+  newVaultKeys,
+  newWrappedKey,
+  unwrapTenantKeys,
+  unwrapVaultKeys,
+} from '../../src/crypto/keys.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+
+describe('wrapped keys', () => {
+  const folder = temporaryFolder()
+  createMasterKeyFile(join(folder.path, 'master.key'))
+  const provider = fileKeyProvider(join(folder.path, 'master.key'))
+  after(() => folder.remove())
+
+  test('C31.7 a tenant has a data, an index and a fingerprint key, all different', async () => {
+    const wrapped = await newTenantKeys(provider, 'a tenant')
+    assert.deepEqual(
+      wrapped.map(({ purpose, version }) => `${purpose} ${version}`),
+      ['data 1', 'index 1', 'fingerprint 1'],
+    )
+    const keys = await unwrapTenantKeys(provider, 'a tenant', wrapped)
+    const all = [keys.data.get(1), keys.index, keys.fingerprint].map(key => key?.export().toString('hex'))
+    assert.equal(new Set(all).size, 3)
+    for (const key of all) assert.match(key ?? '', /^[0-9a-f]{64}$/)
+    for (const { wrapped: bytes } of wrapped)
+      for (const key of all) assert.ok(!Buffer.from(bytes).includes(key ?? '', 0, 'hex'))
+  })
+
+  test('C31.7 new rows take the newest data key, the others stay for old rows', async () => {
+    const first = await newTenantKeys(provider, 'a tenant')
+    const second = await newWrappedKey(provider, 'a tenant', 'data', 2)
+    const tenth = await newWrappedKey(provider, 'a tenant', 'data', 10)
+    const keys = await unwrapTenantKeys(provider, 'a tenant', [tenth, ...first, second])
+    assert.equal(keys.currentDataVersion, 10)
+    assert.deepEqual(
+      [...keys.data.keys()].sort((a, b) => a - b),
+      [1, 2, 10],
+    )
+    const before = await unwrapTenantKeys(provider, 'a tenant', first)
+    assert.ok(keys.fingerprint.equals(before.fingerprint))
+    assert.ok(keys.data.get(1)?.equals(before.data.get(1) ?? keys.index))
+  })
+
+  test('C31.7 §1.3 a wrapped key that was moved to another tenant, purpose or version is refused', async () => {
+    const wrapped = await newTenantKeys(provider, 'a tenant')
+    const [data, index, fingerprint] = wrapped
+    assert.ok(data && index && fingerprint)
+    const moves = {
+      'to another tenant': unwrapTenantKeys(provider, 'another', wrapped),
+      'to another purpose': unwrapTenantKeys(provider, 'a tenant', [
+        { ...index, purpose: 'data' },
+        { ...data, purpose: 'index' },
+        fingerprint,
+      ]),
+      'to another version': unwrapTenantKeys(provider, 'a tenant', [
+        { ...data, version: 2 },
+        index,
+        fingerprint,
+      ]),
+      'to the vault': unwrapVaultKeys(provider, [
+        { ...data, purpose: 'grants' },
+        { ...index, purpose: 'api-keys' },
+      ]),
+    }
+    for (const [move, result] of Object.entries(moves)) await assert.rejects(result, KeyProviderError, move)
+  })
+
+  test('C31.7 without one of its keys nothing is made up', async () => {
+    const wrapped = await newTenantKeys(provider, 'a tenant')
+    for (const missing of ['data', 'index', 'fingerprint'])
+      await assert.rejects(
+        unwrapTenantKeys(
+          provider,
+          'a tenant',
+          wrapped.filter(({ purpose }) => purpose !== missing),
+        ),
+        new Error(`storage holds no key for ${missing}`),
+      )
+    await assert.rejects(unwrapVaultKeys(provider, []), /storage holds no key/)
+  })
+
+  test('C30.2 the vault has its own keys', async () => {
+    const keys = await unwrapVaultKeys(provider, await newVaultKeys(provider))
+    assert.ok(!keys.apiKeys.equals(keys.grants))
+  })
+})

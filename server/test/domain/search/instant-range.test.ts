@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  intersect,
+  isEmpty,
+  isWithin,
+  readInstant,
+  readRange,
+} from '../../../src/domain/search/instant-range.ts'
+
+const at = (text: string): number => Date.parse(text)
+
+describe('dates of a search query', () => {
+  const spans: [text: string, from: string, until: string][] = [
+    ['2026-03-01', '2026-03-01T00:00:00Z', '2026-03-02T00:00:00Z'],
+    ['3/1/2026', '2026-03-01T00:00:00Z', '2026-03-02T00:00:00Z'],
+    ['2026-03-01T12:00:00Z', '2026-03-01T12:00:00.000Z', '2026-03-01T12:00:00.001Z'],
+    ['2026-03-01T12:00:00.5+02:00', '2026-03-01T10:00:00.500Z', '2026-03-01T10:00:00.501Z'],
+  ]
+  for (const [text, from, until] of spans)
+    test(`C26.5 ${text} stands for its day or its millisecond`, () =>
+      assert.deepEqual(readInstant(text), { from: at(from), until: at(until) }))
+
+  const day = { first: '2026-03-01', last: '2026-03-03' }
+  const ranges: [name: string, holdsFrom: boolean, holdsTo: boolean, from: string, until: string][] = [
+    ['[a TO b] holds both days whole', true, true, '2026-03-01', '2026-03-04'],
+    ['{a TO b} holds neither', false, false, '2026-03-02', '2026-03-03'],
+    ['[a TO b} holds the first', true, false, '2026-03-01', '2026-03-03'],
+    ['{a TO b] holds the last', false, true, '2026-03-02', '2026-03-04'],
+  ]
+  for (const [name, holdsFrom, holdsTo, from, until] of ranges)
+    test(`C26.5 ${name}`, () =>
+      assert.deepEqual(readRange({ kind: 'range', from: day.first, to: day.last, holdsFrom, holdsTo }), {
+        from: at(from),
+        until: at(until),
+      }))
+
+  test('C26.5 an open end is open', () => {
+    const ends = { holdsFrom: true, holdsTo: true, kind: 'range' } as const
+    assert.deepEqual(readRange(ends), {})
+    assert.deepEqual(readRange({ ...ends, from: day.first }), { from: at(day.first) })
+    assert.deepEqual(readRange({ ...ends, to: day.first }), { until: at('2026-03-02') })
+  })
+
+  test('C26.9 what is no date, or ends before it starts, is no range', () => {
+    const ends = { holdsFrom: true, holdsTo: true, kind: 'range' } as const
+    for (const [from, to] of [
+      ['yesterday', '2026-03-01'],
+      ['2026-02-30', '2026-03-01'],
+      ['2026-03-01', 'now'],
+      ['2026-03-02', '2026-03-01'],
+    ])
+      assert.equal(readRange({ ...ends, from: from!, to: to! }), undefined)
+    assert.equal(readInstant('1772366400000'), undefined)
+    const nothing = readRange({
+      kind: 'range',
+      from: '2026-03-01',
+      to: '2026-03-01',
+      holdsFrom: false,
+      holdsTo: false,
+    })
+    assert.ok(nothing && isEmpty(nothing), 'a range without its only day is legal and holds nothing')
+  })
+
+  test('C26.5 ranges hold their start, not their end, and intersect', () => {
+    const range = { from: 10, until: 20 }
+    assert.deepEqual(
+      [9, 10, 19, 20].map(instant => isWithin(instant, range)),
+      [false, true, true, false],
+    )
+    assert.deepEqual(intersect(range, { from: 15 }), { from: 15, until: 20 })
+    assert.deepEqual(intersect({}, range), range)
+    assert.ok(isEmpty(intersect(range, { until: 10 })))
+    assert.ok(!isEmpty({ from: 10 }))
+  })
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { limits } from '../../../src/domain/limits.ts'
+import { parseQuery } from '../../../src/domain/search/parser.ts'
+import { type PlannedBranch, planSearch } from '../../../src/domain/search/plan.ts'
+import { faultOf, positionOf } from './fault.ts'
+
+const plan = (text: string, mayRedact = false) => planSearch(parseQuery(text), { mayRedact })
+
+/** A branch in one line: what is looked up, what is excluded, what only the opened token tells. */
+const show = ({ terms, without, ids, withoutIds, createdAt, notCreatedAt, opened }: PlannedBranch): string =>
+  [
+    ...(ids ?? []).map(id => `id=${id}`),
+    ...terms.map(({ terms: [term] }) => `${term?.field}=${term?.value}`),
+    ...(Object.keys(createdAt).length > 0 ? ['created'] : []),
+    ...notCreatedAt.map(() => 'not created'),
+    ...withoutIds.map(id => `not id=${id}`),
+    ...without.map(({ terms: [term] }) => `not ${term?.field}=${term?.value}`),
+    ...opened.map(field => `open ${field}`),
+  ].join(', ')
+
+describe('the plan of a search', () => {
+  const plans: [query: string, ...branches: string[]][] = [
+    ['type:card', 'type=card'],
+    ['id:abc type:card', 'id=abc, type=card'],
+    ['id:abc id:abc', 'id=abc'],
+    ['data:ABC metadata.K:É', 'data=abc, metadata.K=é'],
+    ['container:/A/ container:/b/*', 'container=/a/, container=/b/, open container'],
+    ['type:card -container:/a/', 'type=card, open container'],
+    ['type:card -container:/a/*', 'type=card, not container=/a/'],
+    ['type:card OR type:bank', 'type=card', 'type=bank'],
+    ['type:card (data:x OR data:y)', 'type=card, data=x', 'type=card, data=y'],
+    ['type:card -data:x -id:abc', 'type=card, not id=abc, not data=x'],
+    ['type:card NOT (data:x OR data:y)', 'type=card, not data=x, not data=y'],
+    ['type:card NOT (data:x AND data:y)', 'type=card, not data=x', 'type=card, not data=y'],
+    ['NOT (NOT type:card)', 'type=card'],
+    ['NOT (-type:card OR data:x)', 'type=card, not data=x'],
+    ['type:card created_at:2026-01-01', 'type=card, created'],
+    ['type:card -created_at:2026-01-01', 'type=card, not created'],
+    ['type:card created_by:x', 'type=card, open created_by'],
+    ['type:card -modified_at:2026-01-01', 'type=card, open modified_at'],
+    ['(type:card OR created_by:x) data:y', 'type=card, data=y', 'data=y, open created_by'],
+  ]
+  for (const [query, ...branches] of plans)
+    test(`C26.8 ${query} starts from the index`, () =>
+      assert.deepEqual(plan(query).branches.map(show), branches))
+
+  test('C26.5 ranges of one branch meet in one range', () => {
+    const [branch] = plan('type:card created_at:[2026-01-01 TO *] created_at:{* TO 2026-02-01}').branches
+    assert.deepEqual(branch?.createdAt, { from: Date.parse('2026-01-01'), until: Date.parse('2026-02-01') })
+  })
+
+  test('C26.4 a branch that cannot hold is not asked for', () => {
+    assert.deepEqual(plan('id:abc id:xyz').branches, [])
+    assert.deepEqual(plan('type:card created_at:2026-01-01 created_at:2026-01-02').branches, [])
+    assert.equal(plan('(id:abc id:xyz) OR type:card').branches.length, 1)
+  })
+
+  test('C26.8 only what an index tells exactly is counted by it', () => {
+    for (const query of ['type:card -data:x created_at:2026-01-01', 'container:/a/* OR id:abc'])
+      assert.equal(plan(query).isExact, true, query)
+    for (const query of ['container:/a/', 'type:card created_by:x', 'type:card OR (data:x -modified_by:y)'])
+      assert.equal(plan(query).isExact, false, query)
+  })
+
+  test('C26.7 where tokens may be redacted, data and fingerprint are decided on the opened token', () => {
+    assert.equal(plan('type:card metadata.k:x', true).isExact, true)
+    for (const query of ['data:x', 'fingerprint:x', 'type:card -data:x'])
+      assert.equal(plan(query, true).isExact, false)
+    assert.deepEqual(plan('data:x', true).branches.map(show), ['data=x, open data'])
+    // A token that has the value but hides it must not be ruled out: for this caller it has none.
+    assert.deepEqual(plan('type:card -data:x', true).branches.map(show), ['type=card, open data'])
+  })
+
+  const refused: [query: string, position: number][] = [
+    ['created_by:x', 1],
+    ['created_at:2026-01-01', 1],
+    ['NOT type:card', 5],
+    ['-id:abc', 2],
+    ['type:card OR created_by:x', 14],
+    ['type:card OR (modified_by:x AND NOT data:y)', 15],
+    ['NOT (type:card AND data:x)', 6],
+    ['(type:card OR -data:x) (id:abc OR created_by:y)', 16],
+  ]
+  for (const [query, position] of refused)
+    test(`C26.8 refuses ${query} at character ${position}`, () =>
+      assert.equal(positionOf(faultOf(() => plan(query))), position))
+
+  test('C26.9 the alternatives are bounded, however they come about', () => {
+    const pair = '(data:x OR data:y)'
+    const pairs = (count: number): string => Array(count).fill(pair).join(' ')
+    assert.equal(plan(pairs(Math.log2(limits.searchBranches))).branches.length, limits.searchBranches)
+    const tooMany = pairs(Math.log2(limits.searchBranches) + 1)
+    assert.equal(positionOf(faultOf(() => plan(tooMany))), tooMany.lastIndexOf(pair) + 2)
+    assert.match(
+      faultOf(() => plan(`type:card NOT (${tooMany.replaceAll('OR', 'AND').replaceAll(') (', ') OR (')})`)),
+      /branches/,
+    )
+  })
+})

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { clockwork, type Job } from '../../src/jobs/clockwork.ts'
+import { upkeep } from '../../src/jobs/upkeep.ts'
+import { engines } from '../rig/engines.ts'
+import { spoilTokens, storedRows } from '../rig/look-inside.ts'
+import { owner, TestVault } from '../rig/test-vault.ts'
+
+const day = 86_400_000
+const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
+
+describe('the clockwork', () => {
+  const silent = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
+
+  test('C17.6 a job that fails is logged without its words and keeps no other from running', async () => {
+    const ran: string[] = []
+    const logged: string[] = []
+    const job = (name: string, fails = false): Job => ({
+      name,
+      run: async () => {
+        ran.push(name)
+        if (fails) throw new Error('4242424242424242')
+        return {}
+      },
+    })
+    const log = { ...silent, error: (fields: object) => logged.push(JSON.stringify(fields)) }
+    const work = clockwork([job('first', true), job('second'), job('third', true), job('fourth')], {
+      intervalMs: 60_000,
+      log,
+    })
+    await work.runAll()
+    await work.runAll()
+    assert.deepEqual(ran, ['first', 'second', 'third', 'fourth', 'first', 'second', 'third', 'fourth'])
+    assert.equal(logged.length, 4)
+    assert.ok(logged[0]?.includes('"job":"first"'))
+    assert.ok(!logged.join().includes('4242'))
+  })
+
+  test('C17.6 a slow run is not overtaken, and stopping waits for it', async () => {
+    let running = 0
+    let runs = 0
+    let release = (): void => {}
+    const work = clockwork(
+      [
+        {
+          name: 'slow',
+          run: async () => {
+            running++
+            runs++
+            assert.equal(running, 1)
+            await new Promise<void>(resolve => {
+              release = resolve
+            })
+            running--
+            return {}
+          },
+        },
+      ],
+      { intervalMs: 1, log: silent },
+    )
+    work.start()
+    const again = work.runAll()
+    const stopped = work.stop()
+    release()
+    await Promise.all([again, stopped])
+    assert.deepEqual([running, runs], [0, 1])
+  })
+})
+
+for (const engine of engines)
+  describe(`upkeep (${engine.name})`, () => {
+    const withVault = async (work: (vault: TestVault, key: string) => Promise<void>): Promise<void> => {
+      const vault = await TestVault.start({ engine })
+      try {
+        await work(vault, (await vault.tenant({ owner })).keys.owner)
+      } finally {
+        await vault.stop()
+      }
+    }
+    const soon = (vault: TestVault): string => new Date(vault.now + 3_600_000).toISOString()
+
+    test('C17.6 C11.2 §4.11.7 a vault that was down for a day catches up as soon as it starts', () =>
+      withVault(async (vault, key) => {
+        const kept = await vault.create(key, card)
+        await vault.create(key, { ...card, expires_at: soon(vault) })
+        await vault.send('POST', '/tokens', {
+          key,
+          body: { type: 'token', data: 'x' },
+          headers: { 'svc-idempotency-key': 'yesterday' },
+        })
+        const counts = () => ['tokens', 'transients', 'results'].map(table => storedRows(vault, table).length)
+        assert.deepEqual(counts(), [3, 2, 1])
+        vault.now += day
+        await vault.restart()
+        assert.deepEqual(counts(), [3, 2, 1], 'nothing happened in between')
+        vault.service.startClockwork()
+        await vault.service.clockwork.runAll()
+        assert.deepEqual(counts(), [2, 0, 0])
+        assert.deepEqual((await vault.get(`/tokens/${kept.id}`, key)).body.data, { number: card.data.number })
+        assert.equal((await vault.get('/tokens', key)).body.pagination.total_items, 2)
+      }))
+
+    test('C17.6 C11.2 thousands are due: they go in batches, and requests are answered in between', () =>
+      withVault(async (vault, key) => {
+        const expires_at = soon(vault)
+        const kept = await vault.create(key, { type: 'token', data: 'kept' })
+        for (let batch = 0; batch < 3; batch++) {
+          const definitions = Array.from({ length: 1_000 }, () => ({ ...card, expires_at }))
+          assert.equal((await vault.post('/tokenize', key, definitions)).status, 200)
+        }
+        vault.now += 3_600_000
+        let isSwept = false
+        const sweeping = vault.service.clockwork.runAll().then(() => {
+          isSwept = true
+        })
+        let answered = 0
+        const left: number[] = []
+        while (!isSwept) {
+          assert.equal((await vault.get(`/tokens/${kept.id}`, key)).status, 200)
+          assert.equal(
+            (await vault.get('/tokens', key)).body.pagination.total_items,
+            1,
+            'exact at every moment',
+          )
+          answered++
+          left.push(storedRows(vault, 'tokens').length)
+        }
+        await sweeping
+        assert.ok(answered >= 5, `only ${answered} rounds of requests were answered during the sweep`)
+        assert.ok(new Set(left).size >= 3, 'the sweep advances in steps')
+        assert.equal(storedRows(vault, 'tokens').length, 1)
+        assert.equal(storedRows(vault, 'transients').length, 0)
+        assert.equal(storedRows(vault, 'terms').filter(row => row.token_id !== kept.id).length, 0)
+      }))
+
+    test('C17.6 rows that do not open, however many, do not keep the others from being purged', () =>
+      withVault(async (vault, key) => {
+        const expires_at = soon(vault)
+        const broken = Array.from({ length: 450 }, () => ({ type: 'token', data: 'broken', expires_at }))
+        const { body } = await vault.post('/tokenize', key, broken)
+        const ids: string[] = body.map((token: { id: string }) => token.id)
+        vault.now += 1
+        const fine = await vault.create(key, { type: 'token', data: 'fine', expires_at: soon(vault) })
+        spoilTokens(vault, ids)
+        vault.now += 3_600_000
+        await vault.service.clockwork.runAll()
+        const rows = storedRows(vault, 'tokens').map(row => row.token_id)
+        assert.ok(!rows.includes(fine.id), 'the last one is purged')
+        assert.equal(rows.length, ids.length, 'the others are left for the operator')
+        assert.equal(vault.log.filter(line => line.includes('does not open')).length, ids.length)
+      }))
+
+    test('C11.2 a sweep that cannot read expired tokens still purges transient fields', () =>
+      withVault(async (vault, key) => {
+        await vault.create(key, card)
+        vault.now += 3_600_000
+        const { vault: inside } = vault.service
+        const store = { ...inside.store, expiredTokens: () => Promise.reject(new Error('gone')) }
+        const log = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
+        await clockwork(upkeep({ ...inside, store }, log), { intervalMs: 60_000, log }).runAll()
+        assert.deepEqual(storedRows(vault, 'transients'), [])
+      }))
+  })

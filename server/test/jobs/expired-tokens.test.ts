@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { type StoredRow, storedRows } from '../rig/look-inside.ts'
+import { owner, type TestApplication, type TestVault } from '../rig/test-vault.ts'
+
+const day = 86_400_000
+/** Its unfiltered lists are counted by the counter of that container alone. */
+const cornerReader = {
+  rules: [{ priority: 1, container: '/corner/', transform: 'mask', permissions: ['token:read'] }],
+} as const satisfies TestApplication
+
+onEveryEngine('expired tokens', vaultOfSuite => {
+  let vault: TestVault
+  let keys: Record<'owner' | 'cornerReader', string>
+  let tenant: number
+  before(async () => {
+    vault = vaultOfSuite()
+    const made = await vault.tenant({ owner, cornerReader })
+    keys = made.keys
+    tenant = await vault.tenantNumber(made.tenantId)
+  })
+
+  const sweep = (): Promise<void> => vault.service.clockwork.runAll()
+  const soon = (milliseconds: number): string => new Date(vault.now + milliseconds).toISOString()
+  const total = async (query = '', key = keys.owner): Promise<number> =>
+    (await vault.get(`/tokens${query}`, key)).body.pagination.total_items
+  const ofTenant = (table: string): StoredRow[] =>
+    storedRows(vault, table).filter(row => row.tenant === tenant)
+  const counters = (): Record<string, unknown> =>
+    Object.fromEntries(
+      ofTenant('counters')
+        .filter(({ name, value }) => value !== 0 && /^(type|container|several)/.test(String(name)))
+        .map(({ name, value }) => [String(name), value]),
+    )
+
+  test('C17.3 C17.4 C17.5 from its instant on a token is nowhere, though it is still stored', async () => {
+    const definition = {
+      type: 'card',
+      data: { number: '4242424242424242', cvc: '123' },
+      metadata: { customer: 'c-1' },
+      containers: ['/corner/', '/other/'],
+      deduplicate_token: true,
+    }
+    const before = { all: await total(), corner: await total('', keys.cornerReader), counters: counters() }
+    const made = await vault.create(keys.owner, { ...definition, expires_at: soon(day) })
+    const queries = [
+      `?id=${made.id}`,
+      '?type=card',
+      '?metadata.customer=c-1',
+      '?container=/corner/',
+      `?fingerprint=${made.fingerprint}`,
+    ]
+    vault.now += day - 1
+    assert.equal((await vault.get(`/tokens/${made.id}`, keys.owner)).status, 200)
+    assert.equal(await total(), before.all + 1)
+    for (const query of queries) assert.equal(await total(query), 1, query)
+
+    vault.now += 1
+    assert.equal((await vault.get(`/tokens/${made.id}`, keys.owner)).status, 404)
+    assert.equal((await vault.patch(`/tokens/${made.id}`, keys.owner, {})).status, 404)
+    assert.equal((await vault.delete(`/tokens/${made.id}`, keys.owner)).status, 404)
+    assert.equal(await total(), before.all)
+    assert.equal(await total('', keys.cornerReader), before.corner)
+    for (const query of queries) assert.equal(await total(query), 0, query)
+    assert.ok(ofTenant('tokens').some(row => row.token_id === made.id))
+
+    const again = await vault.create(keys.owner, definition)
+    assert.equal(again._extras.deduplicated, false, 'an expired token is no match')
+    const twin = await vault.create(keys.owner, definition)
+    assert.equal(twin.id, again.id, 'the new one is')
+
+    await sweep()
+    for (const table of ['tokens', 'terms', 'matches', 'transients'])
+      assert.deepEqual(
+        ofTenant(table).filter(row => row.token_id === made.id),
+        [],
+        table,
+      )
+    assert.equal((await vault.create(keys.owner, definition)).id, again.id, 'also after the sweep')
+    assert.equal(await total(), before.all + 1)
+    await vault.delete(`/tokens/${again.id}`, keys.owner)
+    assert.deepEqual(counters(), before.counters)
+  })
+
+  test('C17.6 §2.3.2 §3.4 the sweep leaves storage as if the token had never been', async () => {
+    const before = {
+      counters: counters(),
+      terms: ofTenant('terms').length,
+      matches: ofTenant('matches').length,
+    }
+    for (let index = 0; index < 20; index++)
+      await vault.create(keys.owner, {
+        type: 'token',
+        data: `value ${index}`,
+        metadata: { [`key ${index}`]: 'value' },
+        containers: index % 2 === 0 ? ['/corner/'] : ['/corner/deep/', '/other/'],
+        search_indexes: ['{{ data }}'],
+        deduplicate_token: true,
+        expires_at: soon(1_000 + index),
+      })
+    assert.equal(await total('', keys.cornerReader), 20)
+    vault.now += 1_010
+    assert.equal(await total('', keys.cornerReader), 9, 'half of them are due')
+    await sweep()
+    assert.equal(await total('', keys.cornerReader), 9)
+    vault.now += 1_000
+    await sweep()
+    assert.equal(await total('', keys.cornerReader), 0)
+    assert.deepEqual(
+      { counters: counters(), terms: ofTenant('terms').length, matches: ofTenant('matches').length },
+      before,
+    )
+  })
+
+  test('C17.4 C18.1 a new expiry by patch counts, in the index as well', async () => {
+    const made = await vault.create(keys.owner, {
+      type: 'token',
+      data: 'moved',
+      metadata: { moved: 'yes' },
+      expires_at: soon(1_000),
+    })
+    await vault.patch(`/tokens/${made.id}`, keys.owner, { expires_at: soon(3_000) })
+    vault.now += 2_000
+    await sweep()
+    assert.equal(await total('?metadata.moved=yes'), 1)
+    await vault.patch(`/tokens/${made.id}`, keys.owner, { expires_at: null })
+    vault.now += 2_000
+    await sweep()
+    assert.equal(await total('?metadata.moved=yes'), 1)
+    await vault.patch(`/tokens/${made.id}`, keys.owner, { expires_at: soon(1) })
+    vault.now += 1
+    assert.equal(await total('?metadata.moved=yes'), 0)
+    await sweep()
+    assert.ok(!ofTenant('tokens').some(row => row.token_id === made.id))
+  })
+})

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { limits } from '../../src/domain/limits.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { storedRows } from '../rig/look-inside.ts'
+import { owner, TestVault } from '../rig/test-vault.ts'
+import { filesOf } from '../rig/traces.ts'
+
+const hour = 3_600_000
+const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' }
+const { cvc: _cvc, ...withoutCvc } = card
+
+onEveryEngine('transient fields', vaultOfSuite => {
+  let vault: TestVault
+  let key: string
+  before(async () => {
+    vault = vaultOfSuite()
+    key = (await vault.tenant({ owner })).keys.owner
+  })
+
+  const create = async (data: object = card): Promise<string> =>
+    (await vault.create(key, { type: 'card', data })).id
+  const sweep = (): Promise<void> => vault.service.clockwork.runAll()
+  const rowsOf = (id: string) => storedRows(vault, 'transients').filter(row => row.token_id === id)
+  const patch = async (id: string, data: object): Promise<void> => {
+    assert.equal((await vault.patch(`/tokens/${id}`, key, { data })).status, 200)
+  }
+
+  /** The data on every path that shows it. */
+  const assertData = async (id: string, expected: object): Promise<void> => {
+    assert.deepEqual((await vault.get(`/tokens/${id}`, key)).body.data, expected)
+    const listed = await vault.get(`/tokens?id=${id}`, key)
+    assert.deepEqual(listed.body.data[0].data, expected)
+    const pages = await vault.get('/tokens?size=100', key)
+    assert.deepEqual(pages.body.data.find((token: { id: string }) => token.id === id).data, expected)
+  }
+
+  test('C11.1 §2.2.7 §3.5 a cvc is there for an hour, and from that instant on it is not', async () => {
+    const id = await create()
+    vault.now += hour - 1
+    await assertData(id, card)
+    vault.now += 1
+    await assertData(id, withoutCvc)
+    assert.equal(rowsOf(id).length, 1, 'invisible before it is purged')
+  })
+
+  test('C11.1 C18.4 a patch after the hour does not bring it back, swept or not', async () => {
+    const [early, late] = [await create(), await create()]
+    vault.now += hour
+    await patch(early, { expiration_month: 1 })
+    await assertData(early, { ...withoutCvc, expiration_month: 1 })
+    await sweep()
+    await patch(late, { expiration_month: 1 })
+    await assertData(late, { ...withoutCvc, expiration_month: 1 })
+  })
+
+  test('C11.1 C11.5 a patch of another field keeps the hour, a new cvc starts its own', async () => {
+    const [kept, renewed] = [await create(), await create()]
+    vault.now += hour / 2
+    await patch(kept, { expiration_month: 1 })
+    await patch(renewed, { cvc: '4567' })
+    vault.now += hour / 2 - 1
+    await assertData(kept, { ...card, expiration_month: 1 })
+    vault.now += 1
+    await sweep()
+    await assertData(kept, { ...withoutCvc, expiration_month: 1 })
+    assert.deepEqual(rowsOf(kept), [])
+    await assertData(renewed, { ...card, cvc: '4567' })
+    vault.now += hour / 2 - 1
+    await assertData(renewed, { ...card, cvc: '4567' })
+    vault.now += 1
+    await assertData(renewed, withoutCvc)
+    await sweep()
+    assert.deepEqual(rowsOf(renewed), [])
+  })
+
+  test('C11.1 C18.4 a cvc that is patched away is gone at once, and one can come later', async () => {
+    const [id, later] = [await create(), await create(withoutCvc)]
+    await patch(id, { cvc: null })
+    await assertData(id, withoutCvc)
+    assert.deepEqual(rowsOf(id), [])
+    vault.now += 5 * hour
+    await patch(later, { cvc: '999' })
+    vault.now += hour - 1
+    await sweep()
+    await assertData(later, { ...withoutCvc, cvc: '999' })
+    vault.now += 1
+    await assertData(later, withoutCvc)
+  })
+
+  test('C11.2 C11.4 the next sweep removes the row and changes nothing else of the token', async () => {
+    const id = await create()
+    await patch(id, { expiration_month: 3 })
+    const row = () => storedRows(vault, 'tokens').find(({ token_id }) => token_id === id)
+    const before = { row: row(), view: (await vault.get(`/tokens/${id}`, key)).body }
+    vault.now += hour
+    assert.equal(rowsOf(id).length, 1)
+    await sweep()
+    assert.deepEqual(rowsOf(id), [])
+    assert.deepEqual(row(), before.row)
+    const { data, ...after } = (await vault.get(`/tokens/${id}`, key)).body
+    const { data: _data, ...unchanged } = before.view
+    assert.deepEqual(after, unchanged)
+    assert.deepEqual(data, { ...withoutCvc, expiration_month: 3 })
+    assert.ok(limits.sweepIntervalMs * 2 < 300_000, 'sweeps come often enough for five minutes')
+  })
+
+  test('C11.2 a deleted token takes its cvc along', async () => {
+    const id = await create()
+    assert.equal(rowsOf(id).length, 1)
+    await vault.delete(`/tokens/${id}`, key)
+    assert.deepEqual(rowsOf(id), [])
+  })
+})
+
+test('C11.3 no byte of the ciphertext is left in the data folder', async () => {
+  const vault = await TestVault.start()
+  try {
+    const { keys } = await vault.tenant({ owner })
+    const key = keys.owner
+    const ciphertexts = new Map<string, Buffer>()
+    /** Everything that is stored of transient fields now; what changes later is remembered, too. */
+    const remember = (): void => {
+      for (const row of storedRows(vault, 'transients')) {
+        const sealed = Buffer.from(row.sealed as Uint8Array)
+        // Without the header: format and key version are in every sealed value.
+        ciphertexts.set(sealed.toString('hex'), sealed.subarray(5))
+      }
+    }
+    const ids: string[] = []
+    for (let round = 0; round < 4; round++) {
+      const definitions = Array.from({ length: 100 }, (_, index) => ({
+        type: 'card',
+        data: { ...card, cvc: String(1_000 + round * 100 + index) },
+      }))
+      const made = await vault.post('/tokenize', key, definitions)
+      ids.push(...made.body.map((token: { id: string }) => token.id))
+      remember()
+      // Changed, patched away and deleted among others that stay: pages with holes in all places.
+      for (const [index, id] of ids.entries()) {
+        if (index % 7 === round) await vault.patch(`/tokens/${id}`, key, { data: { cvc: '123' } })
+        if (index % 11 === round) await vault.patch(`/tokens/${id}`, key, { data: { cvc: null } })
+        if (index % 13 === round) await vault.delete(`/tokens/${id}`, key)
+      }
+      remember()
+    }
+    assert.ok(ciphertexts.size > 400)
+    const found = (): number => {
+      const bytes = Buffer.concat([...filesOf(vault.folder.path).values()])
+      return [...ciphertexts.values()].filter(text => bytes.includes(text)).length
+    }
+    assert.ok(found() > 300, 'the search finds what is there')
+    vault.now += hour
+    await vault.service.clockwork.runAll()
+    assert.equal(found(), 0)
+    assert.deepEqual(storedRows(vault, 'transients'), [])
+  } finally {
+    await vault.stop()
+  }
+})

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { engines } from '../rig/engines.ts'
+import { assertAbsent, devApplications, TestVault } from '../rig/test-vault.ts'
+
+for (const engine of engines)
+  describe(`what lies in storage (${engine.name})`, () => {
+    let vault: TestVault
+    let keys: Record<'general' | 'private', string>
+    before(async () => {
+      vault = await TestVault.start({ engine })
+      keys = (await vault.tenant(devApplications)).keys
+    })
+    after(() => vault.stop())
+
+    const folderContent = (): Record<string, Uint8Array> =>
+      Object.fromEntries(
+        readdirSync(vault.folder.path)
+          .filter(name => name !== 'master.key')
+          .map(name => [name, readFileSync(join(vault.folder.path, name))]),
+      )
+
+    test('§1.1 C30.2 nothing that a caller sent but ids, and no key, can be read from the files', async () => {
+      const texts = {
+        data: 'a value to keep',
+        mask: 'a mask of mine',
+        key: 'metadata-key-of-mine',
+        metadata: 'metadata value of mine',
+        index: 'an index of mine',
+        fingerprint: 'a fingerprint of mine',
+        container: 'container-of-mine',
+      }
+      const body = {
+        type: 'token',
+        data: { secret: texts.data },
+        mask: { secret: texts.mask },
+        metadata: { [texts.key]: texts.metadata },
+        search_indexes: [`{{ data.secret | append: "${texts.index}" }}`],
+        fingerprint_expression: `{{ data.secret | append: "${texts.fingerprint}" }}`,
+        containers: [`/${texts.container}/`],
+      }
+      const made = await vault.post('/tokens', keys.general, body)
+      const number = '4242424242424242'
+      const replies = [
+        made,
+        await vault.patch(`/tokens/${made.body.id}`, keys.general, { data: { more: `${texts.data} too` } }),
+        await vault.post('/tokens', keys.general, { type: 'card', data: { number, cvc: '1357' } }),
+        await vault.post('/tokenize', keys.general, { [texts.key]: [texts.data, texts.metadata] }),
+      ]
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        [201, 200, 201, 200],
+      )
+      const secrets = [
+        ...Object.values(texts),
+        number,
+        '"1357"',
+        ...Object.values(keys),
+        readFileSync(join(vault.folder.path, 'master.key'), 'utf8').split(':')[1]?.trim() ?? '',
+      ]
+      assertAbsent(folderContent(), secrets)
+      await vault.store.shred()
+      assertAbsent(folderContent(), secrets)
+    })
+  })

@@ -1,0 +1,496 @@
+import assert from 'node:assert/strict'
+import type { SQLInputValue } from 'node:sqlite'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import type { TestReply } from '../rig/answer-rules.ts'
+import { engines, type StoredRow } from '../rig/engines.ts'
+import { assertAbsent, devApplications, TestVault } from '../rig/test-vault.ts'
+
+const number = '4242424242424242'
+const hour = 3_600_000
+
+const flipped = (bytes: Uint8Array, bit: number): Uint8Array => {
+  const changed = Uint8Array.from(bytes)
+  changed[bit >>> 3] = (changed[bit >>> 3] ?? 0) ^ (1 << (bit & 7))
+  return changed
+}
+
+for (const engine of engines) {
+  /** A vault with two tenants, and a hand in its storage. */
+  class Scene {
+    vault!: TestVault
+    readonly keys = { general: '', private: '', otherGeneral: '', otherPrivate: '' }
+    tenantId = ''
+    otherTenantId = ''
+
+    async start(): Promise<void> {
+      this.vault = await TestVault.start({ engine })
+      const own = await this.vault.tenant(devApplications)
+      const other = await this.vault.tenant(devApplications)
+      this.tenantId = own.tenantId
+      this.otherTenantId = other.tenantId
+      Object.assign(this.keys, own.keys, {
+        otherGeneral: other.keys.general,
+        otherPrivate: other.keys.private,
+      })
+    }
+
+    reach(sql: string, ...values: SQLInputValue[]): Promise<StoredRow[]> {
+      return engine.reach(this.vault.folder.path, sql, ...values)
+    }
+
+    /** The tenant's number inside storage. */
+    async numberOf(tenantId: string): Promise<number> {
+      const [row] = await this.reach('SELECT tenant FROM tenants WHERE tenant_id = ?', tenantId)
+      return Number(row?.tenant)
+    }
+
+    async create(body: object, key = this.keys.general): Promise<string> {
+      const made = await this.vault.post('/tokens', key, body)
+      assert.equal(made.status, 201, made.text)
+      return made.body.id
+    }
+
+    read(id: string, key = this.keys.private): Promise<TestReply> {
+      return this.vault.get(`/tokens/${encodeURIComponent(id)}`, key)
+    }
+
+    /** Whatever happened to one row, everything else goes on. */
+    async assertAllElseWell(): Promise<void> {
+      const id = await this.create({ type: 'card', data: { number, cvc: '987' } })
+      assert.equal((await this.read(id)).body.data.cvc, '987')
+      assert.equal((await this.vault.get('/tokens', this.keys.otherPrivate)).status, 200)
+      assert.equal((await this.vault.send('GET', '/ready')).status, 200)
+    }
+  }
+
+  describe(`a token's row that was changed in storage (${engine.name})`, () => {
+    const scene = new Scene()
+    before(() => scene.start())
+    after(() => scene.vault.stop())
+
+    type Change = (id: string, bystander: string) => Promise<unknown>
+    const reach = scene.reach.bind(scene)
+    const set =
+      (column: string, value: SQLInputValue): Change =>
+      id =>
+        reach(`UPDATE tokens SET ${column} = ? WHERE token_id = ?`, value, id)
+    const sealedOf = async (id: string): Promise<Uint8Array> =>
+      (await reach('SELECT sealed FROM tokens WHERE token_id = ?', id))[0]?.sealed as Uint8Array
+    const reseal =
+      (change: (sealed: Uint8Array, other: Uint8Array) => SQLInputValue): Change =>
+      async (id, bystander) =>
+        set('sealed', change(await sealedOf(id), await sealedOf(bystander)))(id, bystander)
+    const slotOf = async (id: string) =>
+      (
+        await reach(
+          'SELECT s.slot, s.bytes AS sealed FROM transients t JOIN slots s USING (slot) WHERE t.token_id = ?',
+          id,
+        )
+      )[0] as { slot: number; sealed: Uint8Array }
+    const refillSlot = async (id: string, sealed: SQLInputValue) =>
+      reach('UPDATE slots SET bytes = ? WHERE slot = ?', sealed, (await slotOf(id)).slot)
+
+    const changes: Record<string, Change> = {
+      'another format': reseal(sealed => flipped(sealed, 0)),
+      'another key version': reseal(sealed => flipped(sealed, 4 * 8)),
+      'a bit of the nonce flipped': reseal(sealed => flipped(sealed, 9 * 8)),
+      'a bit of the text flipped': reseal(sealed => flipped(sealed, 20 * 8)),
+      'a bit of the tag flipped': reseal(sealed => flipped(sealed, sealed.length * 8 - 1)),
+      'its sealed part cut': reseal(sealed => sealed.subarray(0, -1)),
+      'half of its sealed part': reseal(sealed => sealed.subarray(0, sealed.length / 2)),
+      'no sealed part': reseal(() => new Uint8Array(0)),
+      'text as its sealed part': reseal(() => 'text'),
+      'a number as its sealed part': reseal(() => 5),
+      'the sealed part of another token': reseal((_own, other) => other),
+      'another type': set('type', 'token'),
+      'a type that is none': set('type', 'nonsense'),
+      'bytes as its type': set('type', new Uint8Array([1, 2, 3])),
+      'another version': set('version', 2),
+      'a word as its version': set('version', 'one'),
+      'an earlier creation': set('created_at', 1),
+      'a creation far beyond numbers': set('created_at', 9_223_372_036_854_775_807n),
+      'a broken moment of creation': set('created_at', 1.5),
+      'a word as its creation': set('created_at', 'today'),
+      'another maker': set('created_by', crypto.randomUUID()),
+      'bytes as its maker': set('created_by', new Uint8Array([1])),
+      'a change that never was': set('modified_at', Date.parse('2026-03-01T12:00:00Z')),
+      'a word as its change': set('modified_at', 'never'),
+      'a changer that never was': set('modified_by', crypto.randomUUID()),
+      'an expiry that it never had': set('expires_at', Date.parse('2030-01-01T00:00:00Z')),
+      'a word as its expiry': set('expires_at', 'never'),
+      'an expiry far beyond numbers': set('expires_at', 9_223_372_036_854_775_807n),
+      'a bit of its card code flipped': async id =>
+        refillSlot(id, flipped((await slotOf(id)).sealed, 20 * 8)),
+      'a card code cut': async id => refillSlot(id, (await slotOf(id)).sealed.subarray(0, 10)),
+      'text as its card code': id => refillSlot(id, 'text'),
+      'the card code of another': async (id, bystander) => refillSlot(id, (await slotOf(bystander)).sealed),
+      'the slot of another': async (id, bystander) =>
+        reach('UPDATE transients SET slot = ? WHERE token_id = ?', (await slotOf(bystander)).slot, id),
+      'no slot for its card code': async id =>
+        reach('DELETE FROM slots WHERE slot = ?', (await slotOf(id)).slot),
+      'a later deadline for its card code': id =>
+        reach('UPDATE transients SET expires_at = expires_at + 1 WHERE token_id = ?', id),
+      'its card code under another name': id =>
+        reach("UPDATE transients SET field = 'number' WHERE token_id = ?", id),
+    }
+
+    for (const [name, change] of Object.entries(changes))
+      for (const isChosen of [false, true])
+        test(`§1.1 C2.17 C2.5 C2.8 with ${name} ${isChosen ? 'a token of a chosen id' : 'it'} answers 500 and is named`, async () => {
+          const { vault, keys } = scene
+          const card = (cvc: string, id?: string) => ({
+            type: 'card',
+            data: { number, cvc },
+            metadata: { note: 'in the clear nowhere' },
+            ...(id !== undefined && { id }),
+          })
+          const id = await scene.create(
+            card('1357', isChosen ? `chosen-by-a-caller-${crypto.randomUUID()}` : undefined),
+          )
+          const bystander = await scene.create(card('2468'))
+          await change(id, bystander)
+          vault.log.length = 0
+
+          const path = `/tokens/${id}`
+          const replies = [
+            await vault.get(path, keys.private),
+            await vault.get(`/tokens?id=${id}`, keys.private),
+            await vault.get(`/tokens?id=${id}&id=${bystander}&size=2`, keys.private),
+            await vault.patch(path, keys.general, { metadata: { note: 'changed' } }),
+            await vault.patch(path, keys.general, {}),
+            await vault.delete(path, keys.private),
+          ]
+          for (const reply of replies) {
+            assert.equal(reply.status, 500, reply.text)
+            assert.deepEqual(reply.body, {
+              type: 'about:blank',
+              title: 'Internal Server Error',
+              status: 500,
+              detail: 'The vault failed; the trace id finds the reason in its log.',
+              trace_id: reply.headers.get('svc-trace-id'),
+            })
+          }
+          const errors = vault.log.filter(line => line.includes('"error"'))
+          assert.equal(errors.length, replies.length)
+          const named = isChosen ? '(id chosen by a caller)' : id
+          for (const line of errors) {
+            assert.equal(JSON.parse(line).row, `token ${named} of tenant ${scene.tenantId}`)
+            assert.equal(JSON.parse(line).error, 'TamperedError')
+          }
+          const places = { log: vault.log.join('\n'), answers: replies.map(({ text }) => text).join('\n') }
+          assertAbsent(places, [number, '"1357"', '"2468"', 'in the clear', 'chosen-by-a-caller'])
+
+          assert.equal((await scene.read(bystander)).body.data.cvc, '2468')
+          await reach('DELETE FROM transients WHERE token_id = ?', id)
+          await reach('DELETE FROM tokens WHERE token_id = ?', id)
+          await scene.assertAllElseWell()
+        })
+
+    test('§1.1 an expiry that is later, earlier or gone is noticed', async () => {
+      for (const sql of ['expires_at + 1', 'expires_at - 1', 'NULL', '1']) {
+        const id = await scene.create({ type: 'token', data: 'x', expires_at: '2030-01-01' })
+        await reach(`UPDATE tokens SET expires_at = ${sql} WHERE token_id = ?`, id)
+        assert.equal((await scene.read(id)).status, 500, sql)
+        await reach('DELETE FROM tokens WHERE token_id = ?', id)
+      }
+    })
+
+    test('§1.1 two tokens whose sealed parts were exchanged are both refused', async () => {
+      const [one, other] = [
+        await scene.create({ type: 'token', data: 'first' }),
+        await scene.create({ type: 'token', data: 'second' }),
+      ]
+      const [a, b] = [await sealedOf(one), await sealedOf(other)]
+      await set('sealed', b)(one, other)
+      await set('sealed', a)(other, one)
+      for (const id of [one, other]) assert.equal((await scene.read(id)).status, 500)
+      await set('sealed', a)(one, other)
+      await set('sealed', b)(other, one)
+      assert.deepEqual(
+        [(await scene.read(one)).body.data, (await scene.read(other)).body.data],
+        ['first', 'second'],
+      )
+    })
+
+    test('§1.3 C31.9 a row that was moved to another id or another tenant opens in neither place', async () => {
+      const id = await scene.create({ type: 'token', data: 'kept here' })
+      const moved = crypto.randomUUID()
+      await reach('UPDATE tokens SET token_id = ? WHERE token_id = ?', moved, id)
+      assert.equal((await scene.read(id)).status, 404)
+      assert.equal((await scene.read(moved)).status, 500)
+
+      const other = await scene.numberOf(scene.otherTenantId)
+      await reach('UPDATE tokens SET token_id = ?, tenant = ? WHERE token_id = ?', id, other, moved)
+      scene.vault.log.length = 0
+      const stolen = await scene.read(id, scene.keys.otherPrivate)
+      assert.equal(stolen.status, 500)
+      assertAbsent({ answer: stolen.text, log: scene.vault.log.join('\n') }, ['kept here'])
+      assert.ok(scene.vault.log.join('\n').includes(`token ${id} of tenant ${scene.otherTenantId}`))
+      assert.equal((await scene.read(id)).status, 404)
+      await reach('DELETE FROM tokens WHERE token_id = ?', id)
+    })
+
+    test('C11.1 a card code whose deadlines were moved does not come back after its hour', async () => {
+      const id = await scene.create({ type: 'card', data: { number, cvc: '1357' } })
+      await reach('UPDATE transients SET expires_at = expires_at + ? WHERE token_id = ?', 100 * hour, id)
+      await reach(
+        'UPDATE tokens SET transient_until = transient_until + ? WHERE token_id = ?',
+        100 * hour,
+        id,
+      )
+      scene.vault.now += hour
+      const reply = await scene.read(id)
+      assert.equal(reply.status, 500)
+      assertAbsent({ answer: reply.text }, ['"1357"', number])
+      await reach('DELETE FROM transients WHERE token_id = ?', id)
+      await reach('DELETE FROM tokens WHERE token_id = ?', id)
+    })
+  })
+
+  describe(`an index that was changed in storage (${engine.name})`, () => {
+    const scene = new Scene()
+    before(() => scene.start())
+    after(() => scene.vault.stop())
+    const termsOf = (id: string) => scene.reach('SELECT * FROM terms WHERE token_id = ?', id)
+
+    test('C24.6 it only proposes: what it names wrongly is not in the list', async () => {
+      const { keys, vault } = scene
+      const body = (color: string) => ({ type: 'token', data: color, metadata: { color } })
+      const [red, blue] = [await scene.create(body('red')), await scene.create(body('blue'))]
+      const own = new Set(
+        (await termsOf(blue)).map(({ term }) => Buffer.from(term as Uint8Array).toString('hex')),
+      )
+      for (const { term, tenant, created_at } of await termsOf(red))
+        if (!own.has(Buffer.from(term as Uint8Array).toString('hex')))
+          await scene.reach(
+            'INSERT INTO terms (tenant, term, created_at, token_id) VALUES (?,?,?,?)',
+            tenant as number,
+            term as Uint8Array,
+            created_at as number,
+            blue,
+          )
+      const listed = await vault.get('/tokens?metadata.color=red', keys.private)
+      assert.deepEqual(
+        listed.body.data.map((token: { id: string }) => token.id),
+        [red],
+      )
+    })
+
+    test('C15.3 a match that points to another value is no match', async () => {
+      const { keys, vault } = scene
+      const body = (data: string) => ({ type: 'token', data, deduplicate_token: true })
+      const [one, other] = [await scene.create(body('one')), await scene.create(body('other'))]
+      await scene.reach('DELETE FROM tokens WHERE token_id = ?', one)
+      await scene.reach('UPDATE OR IGNORE terms SET token_id = ? WHERE token_id = ?', other, one)
+      await scene.reach('UPDATE matches SET token_id = ? WHERE token_id = ?', other, one)
+      const made = await vault.post('/tokens', keys.general, body('one'))
+      assert.equal(made.status, 201)
+      assert.deepEqual(made.body._extras, { deduplicated: false })
+      assert.notEqual(made.body.id, other)
+    })
+
+    test('C17.4 an expired token does not come back by its index entries', async () => {
+      const { keys, vault } = scene
+      const expires = new Date(vault.now + hour).toISOString()
+      const id = await scene.create({
+        type: 'bank',
+        data: { routing_number: '021000021', account_number: '1' },
+        expires_at: expires,
+      })
+      assert.equal((await vault.get('/tokens?type=bank', keys.private)).body.data.length, 1)
+      await scene.reach('UPDATE terms SET expires_at = NULL WHERE token_id = ?', id)
+      vault.now += hour
+      assert.deepEqual((await vault.get('/tokens?type=bank', keys.private)).body.data, [])
+    })
+  })
+
+  describe(`a row that grants and was changed in storage (${engine.name})`, () => {
+    let scene: Scene
+    beforeEach(async () => {
+      scene = new Scene()
+      await scene.start()
+    })
+    afterEach(() => scene.vault.stop())
+
+    const keyOf = { tenants: 'tenant', applications: 'application_id', api_keys: 'key_id' } as const
+    type Change = (row: StoredRow, rows: StoredRow[]) => SQLInputValue
+
+    /** Changes one column of all rows of the table, so that every key of the scene meets a changed row. */
+    const everyRow = async (table: keyof typeof keyOf, column: string, change: Change): Promise<void> => {
+      const rows = await scene.reach(`SELECT * FROM ${table} ORDER BY 1, 2`)
+      const key = keyOf[table]
+      const put = (row: StoredRow, value: SQLInputValue) =>
+        scene.reach(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`, value, row[key] as string)
+      // Unique values are first put out of the way, so that they can be exchanged.
+      if (column !== key) for (const [i, row] of rows.entries()) await put(row, `away ${i}`)
+      for (const row of rows) await put(row, change(row, rows))
+    }
+    const flipSealed = (bit: number) => (row: StoredRow) => flipped(row.sealed as Uint8Array, bit)
+    const ofNext = (column: string) => (row: StoredRow, rows: StoredRow[]) =>
+      rows[(rows.indexOf(row) + 1) % rows.length]?.[column] as SQLInputValue
+
+    const changes: Record<string, { kind: string; change: () => Promise<unknown> }> = {
+      'an API key with a bit flipped': {
+        kind: 'api-key',
+        change: () => everyRow('api_keys', 'sealed', flipSealed(200)),
+      },
+      'an API key cut short': {
+        kind: 'api-key',
+        change: () => everyRow('api_keys', 'sealed', row => (row.sealed as Uint8Array).subarray(0, 20)),
+      },
+      'an API key of text': {
+        kind: 'api-key',
+        change: () => everyRow('api_keys', 'sealed', () => 'let me in'),
+      },
+      'an API key with the sealed part of another': {
+        kind: 'api-key',
+        change: () => everyRow('api_keys', 'sealed', ofNext('sealed')),
+      },
+      'API keys whose hashes were exchanged': {
+        kind: 'api-key',
+        change: () => everyRow('api_keys', 'hash', ofNext('hash')),
+      },
+      'an API key under another id': {
+        kind: 'api-key',
+        change: () => everyRow('api_keys', 'key_id', () => crypto.randomUUID()),
+      },
+      'an application with a bit flipped': {
+        kind: 'application',
+        change: () => everyRow('applications', 'sealed', flipSealed(300)),
+      },
+      'an application with the rights of another': {
+        kind: 'application',
+        change: () => everyRow('applications', 'sealed', ofNext('sealed')),
+      },
+      'a tenant with a bit flipped': {
+        kind: 'tenant',
+        change: () => everyRow('tenants', 'sealed', flipSealed(300)),
+      },
+      'a tenant with the settings of another': {
+        kind: 'tenant',
+        change: () => everyRow('tenants', 'sealed', ofNext('sealed')),
+      },
+      'tenants whose ids were exchanged': {
+        kind: 'api-key',
+        change: () => everyRow('tenants', 'tenant_id', ofNext('tenant_id')),
+      },
+    }
+
+    for (const [name, { kind, change }] of Object.entries(changes))
+      test(`C2.11 C28.1 C30.2 ${name} grants nothing: 401, and the log names the row`, async () => {
+        const { vault, keys } = scene
+        const id = await scene.create({ type: 'token', data: 'guarded value' })
+        await change()
+        await vault.restart()
+        vault.log.length = 0
+        for (const key of Object.values(keys)) {
+          const reply = await vault.get(`/tokens/${id}`, key)
+          assert.equal(reply.status, 401, reply.text)
+          assert.equal(reply.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
+          assert.equal(reply.body.detail, 'A valid API key is required.')
+          assertAbsent({ answer: reply.text }, ['guarded value', key])
+        }
+        const errors = vault.log.map(line => JSON.parse(line)).filter(({ level }) => level === 'error')
+        assert.equal(errors.length, Object.keys(keys).length)
+        for (const error of errors) assert.match(error.row, new RegExp(`^${kind} [0-9a-f-]{36}$`))
+        assertAbsent({ log: vault.log.join('\n') }, ['guarded value', ...Object.values(keys)])
+        assert.equal((await vault.send('GET', '/ready')).status, 200)
+      })
+
+    test('C28.1 C30.2 §1.3 a key cannot be led to another application or tenant', async () => {
+      const { vault, keys } = scene
+      const id = await scene.create({ type: 'token', data: 'guarded value' })
+      const [own, other] = [await scene.numberOf(scene.tenantId), await scene.numberOf(scene.otherTenantId)]
+      await everyRow('api_keys', 'application_id', ofNext('application_id'))
+      await scene.reach('UPDATE api_keys SET tenant = ? WHERE tenant = ?', own, other)
+      await vault.restart()
+      for (const key of Object.values(keys)) assert.equal((await vault.get(`/tokens/${id}`, key)).status, 401)
+    })
+
+    test('C2.23 §1.3 a tenant whose wrapped keys were changed is unavailable, the others are not', async () => {
+      const { vault, keys } = scene
+      const id = await scene.create({ type: 'token', data: 'guarded value' })
+      const elsewhere = await scene.create({ type: 'token', data: 'elsewhere' }, keys.otherGeneral)
+      const own = await scene.numberOf(scene.tenantId)
+      const wrapped = await scene.reach(
+        'SELECT slot, bytes FROM tenant_keys JOIN slots USING (slot) WHERE tenant = ?',
+        own,
+      )
+      for (const { slot, bytes } of wrapped)
+        await scene.reach(
+          'UPDATE slots SET bytes = ? WHERE slot = ?',
+          flipped(bytes as Uint8Array, 200),
+          slot as number,
+        )
+      await vault.restart()
+      vault.log.length = 0
+      const reply = await vault.get(`/tokens/${id}`, keys.private)
+      assert.equal(reply.status, 503)
+      assertAbsent({ answer: reply.text, log: vault.log.join('\n') }, ['guarded value'])
+      assert.equal((await scene.read(elsewhere, keys.otherPrivate)).body.data, 'elsewhere')
+    })
+  })
+
+  describe(`sweeping storage that was changed (${engine.name})`, () => {
+    let scene: Scene
+    beforeEach(async () => {
+      scene = new Scene()
+      await scene.start()
+    })
+    afterEach(() => scene.vault.stop())
+    const stored = async (id: string) =>
+      (await scene.reach('SELECT 1 FROM tokens WHERE token_id = ?', id)).length === 1
+
+    test('C17.6 a token whose expiry was moved into the past is not purged by it, but named', async () => {
+      const { vault } = scene
+      const id = await scene.create({ type: 'token', data: 'kept' })
+      await scene.reach('UPDATE tokens SET expires_at = 1 WHERE token_id = ?', id)
+      vault.log.length = 0
+      await vault.service.clockwork.runAll()
+      assert.ok(await stored(id))
+      assert.ok(vault.log.join('\n').includes(`token ${id} of tenant ${scene.tenantId}`))
+      await scene.reach('UPDATE tokens SET expires_at = NULL WHERE token_id = ?', id)
+      assert.equal((await scene.read(id)).body.data, 'kept')
+    })
+
+    const obstacles: Record<string, () => Promise<unknown>> = {
+      'rows that do not open': async () =>
+        scene.reach(
+          'UPDATE tokens SET expires_at = 1 WHERE tenant = ?',
+          await scene.numberOf(scene.tenantId),
+        ),
+      'rows of a tenant that is not there': async () =>
+        scene.reach(
+          'UPDATE tokens SET expires_at = 1, tenant = 999 WHERE tenant = ?',
+          await scene.numberOf(scene.tenantId),
+        ),
+      'rows of a tenant whose keys do not open': async () => {
+        const own = await scene.numberOf(scene.tenantId)
+        await scene.reach('UPDATE tokens SET expires_at = 1 WHERE tenant = ?', own)
+        await scene.reach(
+          "UPDATE slots SET bytes = x'00' WHERE slot IN (SELECT slot FROM tenant_keys WHERE tenant = ?)",
+          own,
+        )
+      },
+    }
+    for (const [name, build] of Object.entries(obstacles))
+      test(`C17.6 ${name} do not keep others from being purged, however many they are`, async () => {
+        const { vault, keys } = scene
+        const expires_at = new Date(vault.now + hour).toISOString()
+        const expiring = await scene.create({ type: 'token', data: 'going', expires_at }, keys.otherGeneral)
+        await vault.post(
+          '/tokenize',
+          keys.general,
+          Array.from({ length: 450 }, (_, i) => `value ${i}`),
+        )
+        await build()
+        await vault.restart()
+        vault.now += hour
+        vault.log.length = 0
+        await vault.service.clockwork.runAll()
+        assert.ok(!(await stored(expiring)))
+        const [{ n } = { n: 0 }] = await scene.reach('SELECT count(*) AS n FROM tokens')
+        assert.equal(n, 450)
+      })
+  })
+}

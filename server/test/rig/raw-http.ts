@@ -1,0 +1,75 @@
+import { connect } from 'node:net'
+import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
+
+/**
+ * Sends bytes that no HTTP client would and reads `answers` answers, or as many as come before the server
+ * closes. `more` is asked for the rest of a long body each time the socket has room for it, to its end: most
+ * clients look at the answer only after they have sent everything.
+ */
+export const sendRaw = (
+  baseUrl: string,
+  bytes: string | Uint8Array,
+  { answers = 1, more }: { answers?: number; more?: () => Uint8Array | undefined } = {},
+): Promise<TestReply[]> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(baseUrl)
+    const socket = connect(Number(port), hostname)
+    let received = Buffer.alloc(0)
+    let isSent = more === undefined
+    const finish = (): void => {
+      socket.destroy()
+      try {
+        const replies = parseReplies(received)
+        for (const reply of replies) assertAnswerRules(reply, 'GET')
+        resolve(replies)
+      } catch (error) {
+        reject(error)
+      }
+    }
+    const pump = (): void => {
+      if (more === undefined || socket.destroyed) return
+      for (let chunk = more(); chunk !== undefined; chunk = more())
+        if (!socket.write(chunk)) {
+          socket.once('drain', pump)
+          return
+        }
+      isSent = true
+      settle()
+    }
+    const settle = (): void => {
+      if (isSent && parseReplies(received).length >= answers) finish()
+    }
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk])
+      settle()
+    })
+    socket.on('end', finish)
+    // The server may close while we still write; what it said before is what counts.
+    socket.on('error', finish)
+    socket.on('close', finish)
+    socket.write(bytes)
+    pump()
+  })
+
+/** The whole answers at the start of the bytes; all of ours have a Content-Length or no body. */
+const parseReplies = (bytes: Buffer): TestReply[] => {
+  const replies: TestReply[] = []
+  let rest = bytes
+  for (;;) {
+    const end = rest.indexOf('\r\n\r\n')
+    if (end === -1) return replies
+    const [statusLine = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n')
+    const headers = new Headers()
+    for (const line of lines) {
+      const colon = line.indexOf(':')
+      headers.append(line.slice(0, colon), line.slice(colon + 1).trim())
+    }
+    const length = Number(headers.get('content-length') ?? 0)
+    const body = rest.subarray(end + 4, end + 4 + length)
+    if (body.length < length) return replies
+    const status = Number(statusLine.split(' ')[1])
+    // 100 Continue is no answer.
+    if (status >= 200) replies.push(makeReply(status, headers, body.toString()))
+    rest = rest.subarray(end + 4 + length)
+  }
+}

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { KeyRow, NewTenant } from '../../../src/store/rows.ts'
+import {
+  assertRows,
+  bytes,
+  insertion,
+  isUnavailable,
+  type OpenStore,
+  StoreRig,
+  tokenRow,
+  transientRow,
+  writeSet,
+} from './rig.ts'
+
+/** What is not asked for by requests on tokens: purging, tenants, keys. */
+export const upkeepContract = (open: OpenStore): void => {
+  describe('purging', () => {
+    const rig = new StoreRig(open)
+
+    test('C17.6 expired tokens of all tenants come in pages, those that expired longest ago first', async () => {
+      const [one, other] = [await rig.newTenant(), await rig.newTenant()]
+      const at = (tenant: number, id: string, expiresAt: number | null) => ({
+        row: tokenRow(tenant, id, { expiresAt }),
+        terms: [],
+      })
+      await rig.write(insertion(one, [at(one, 'c', 30), at(one, 'a', 10), at(one, 'never', null)]))
+      await rig.write(insertion(other, [at(other, 'b', 20), at(other, 'd', 40), at(other, 'e', 50)]))
+      const page = async (now: number, offset: number, limit: number) =>
+        (await rig.store.expiredTokens(now, { offset, limit })).map(({ id }) => id).join('')
+      assert.equal(await page(9, 0, 10), '')
+      assert.equal(await page(40, 0, 10), 'abcd')
+      assert.equal(await page(49, 0, 10), 'abcd')
+      assert.equal(await page(50, 0, 10), 'abcde')
+      assert.equal(await page(50, 0, 2), 'ab')
+      assert.equal(await page(50, 2, 2), 'cd')
+      assert.equal(await page(50, 4, 2), 'e')
+      assert.equal(await page(50, 5, 2), '')
+      assertRows(await rig.store.expiredTokens(10, { offset: 0, limit: 1 }), [
+        tokenRow(one, 'a', { expiresAt: 10 }),
+      ])
+    })
+
+    test('C11.2 transient fields that are due go in batches, the oldest first, and nothing else does', async () => {
+      const [one, other] = [await rig.newTenant(), await rig.newTenant()]
+      for (const [tenant, base] of [
+        [one, 0],
+        [other, 5],
+      ] as const)
+        await rig.write(
+          writeSet(tenant, {
+            guarded: [{ kind: 'insertToken', row: tokenRow(tenant, 'card', { transientUntil: 90 }) }],
+            effects: [10, 20, 30, 90].map((at, i) => ({
+              kind: 'putTransient' as const,
+              row: transientRow(tenant, 'card', { field: `f${i}`, expiresAt: at + base }),
+            })),
+          }),
+        )
+      const left = async () =>
+        [
+          ...(await rig.store.getTransients(one, ['card'])),
+          ...(await rig.store.getTransients(other, ['card'])),
+        ]
+          .map(({ expiresAt }) => expiresAt)
+          .sort((a, b) => a - b)
+      assert.equal(await rig.store.purgeTransients(9, 100), 0)
+      assert.equal(await rig.store.purgeTransients(10, 100), 1)
+      assert.equal(await rig.store.purgeTransients(35, 0), 0)
+      assert.deepEqual(await left(), [15, 20, 25, 30, 35, 90, 95])
+      assert.equal(await rig.store.purgeTransients(35, 3), 3)
+      assert.deepEqual(await left(), [30, 35, 90, 95])
+      assert.equal(await rig.store.purgeTransients(35, 3), 2)
+      assert.equal(await rig.store.purgeTransients(35, 3), 0)
+      assert.deepEqual(await left(), [90, 95])
+      await rig.store.shred()
+      assertRows(await rig.store.getToken(one, 'card'), tokenRow(one, 'card', { transientUntil: 90 }))
+    })
+  })
+
+  describe('tenants and keys', () => {
+    const rig = new StoreRig(open)
+
+    const newTenant = (name: string): NewTenant => ({
+      id: `tenant ${name}`,
+      sealed: bytes(`sealed ${name}`),
+      keys: [
+        { purpose: 'data', version: 1, wrapped: bytes(`data key of ${name}`) },
+        { purpose: 'index', version: 1, wrapped: bytes(`index key of ${name}`) },
+      ],
+      applications: [{ id: `application ${name}`, sealed: bytes(`application of ${name}`) }],
+      apiKeys: [
+        {
+          id: `key ${name}`,
+          applicationId: `application ${name}`,
+          hash: bytes(`hash ${name}`),
+          expiresAt: name === 'b' ? 9_000 : null,
+          sealed: bytes(`key of ${name}`),
+        },
+      ],
+    })
+
+    test('§1.2 C31.1 a tenant is stored with its keys, applications and API keys, under a number of its own', async () => {
+      const [a, b] = [newTenant('a'), newTenant('b')]
+      const numbers = [await rig.store.createTenant(a), await rig.store.createTenant(b)]
+      assert.equal(new Set(numbers).size, 2)
+      for (const [i, made] of [a, b].entries()) {
+        const tenant = numbers[i] ?? Number.NaN
+        const { store } = rig
+        assertRows(await store.getTenant(tenant), { tenant, id: made.id, revision: 1, sealed: made.sealed })
+        assertRows(await store.tenantKeys(tenant), made.keys)
+        for (const application of made.applications)
+          assertRows(await store.getApplication(tenant, application.id), { tenant, ...application })
+        for (const key of made.apiKeys) {
+          assertRows(await store.findApiKey(key.hash, 8_999), { tenant, ...key, lastUsedAt: null })
+          if (key.expiresAt !== null) assert.equal(await store.findApiKey(key.hash, 9_000), undefined)
+        }
+        assert.equal(
+          await store.getApplication(tenant, made === a ? 'application b' : 'application a'),
+          undefined,
+        )
+      }
+      assertRows(
+        (await rig.store.listTenants()).map(({ id }) => id),
+        [a.id, b.id],
+      )
+      assert.equal(await rig.store.getTenant(Math.max(...numbers) + 1), undefined)
+      assert.equal(await rig.store.findApiKey(bytes('unknown'), 0), undefined)
+    })
+
+    const broken: Record<string, (made: NewTenant) => NewTenant> = {
+      'an id that is taken': made => ({ ...made, id: 'tenant settled' }),
+      'a key version given twice': made => ({ ...made, keys: [...made.keys, ...made.keys] }),
+      'an application given twice': made => ({
+        ...made,
+        applications: [...made.applications, ...made.applications],
+      }),
+      'an API key that is taken': made => ({
+        ...made,
+        apiKeys: made.apiKeys.map(key => ({ ...key, hash: bytes('hash settled') })),
+      }),
+    }
+    for (const [name, breaks] of Object.entries(broken))
+      test(`C31.1 a tenant with ${name} is not stored at all`, async () => {
+        const { store } = rig
+        await store.createTenant(newTenant('settled')).catch(() => 'there from the test before')
+        const before = await store.listTenants()
+        const made = newTenant(name)
+        await assert.rejects(store.createTenant(breaks(made)), isUnavailable)
+        assertRows(await store.listTenants(), before)
+        assert.equal(await store.findApiKey(bytes(`hash ${name}`), 0), undefined)
+        const tenant = await store.createTenant(made)
+        assertRows(await store.tenantKeys(tenant), made.keys)
+        for (const number of [tenant - 1, tenant + 1])
+          assert.equal(await store.getApplication(number, `application ${name}`), undefined)
+      })
+
+    test('C31.7 a tenant gets new key versions, listed by purpose and version', async () => {
+      const tenant = await rig.store.createTenant(newTenant('rotating'))
+      const row: KeyRow = { purpose: 'data', version: 2, wrapped: bytes('the next') }
+      await rig.write(writeSet(tenant, { guarded: [{ kind: 'insertTenantKey', row }] }))
+      const keys = await rig.store.tenantKeys(tenant)
+      assert.deepEqual(
+        keys.map(({ purpose, version }) => `${purpose} ${version}`),
+        ['data 1', 'data 2', 'index 1'],
+      )
+      assertRows(keys[1], row)
+    })
+
+    test('C34.7 the vault keys are stored once, whoever comes first', async () => {
+      const other = await rig.again()
+      const keys = (by: string): KeyRow[] =>
+        ['api-keys', 'grants'].map(purpose => ({
+          purpose,
+          version: 1,
+          wrapped: bytes(`${purpose} by ${by}`),
+        }))
+      assert.deepEqual(await rig.store.vaultKeys(), [])
+      const kept = await Promise.all([
+        rig.store.ensureVaultKeys(keys('one')),
+        other.ensureVaultKeys(keys('other')),
+        rig.store.ensureVaultKeys(keys('a third')),
+      ])
+      const stored = await rig.store.vaultKeys()
+      assert.equal(stored.length, 2)
+      for (const seen of kept) assertRows(seen, stored)
+      assertRows(await other.vaultKeys(), stored)
+      assert.equal(
+        new Set(stored.map(({ wrapped }) => Buffer.from(wrapped).toString().split(' by ')[1])).size,
+        1,
+      )
+    })
+  })
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import type { Store } from '../../src/store/port.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import type { WriteSet } from '../../src/store/write-set.ts'
+import { engines } from '../rig/engines.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+import { devApplications, TestVault } from '../rig/test-vault.ts'
+import { bytes, insertion, isUnavailable, matchOf, tokenRow, transientRow } from './contract/rig.ts'
+import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
+
+describe('storage that fails (sqlite)', () => {
+  let folder: { path: string; remove: () => void }
+  let path: string
+  let watch: SqliteWatch
+  let store: Store
+  let tenant: number
+  beforeEach(async () => {
+    folder = temporaryFolder()
+    path = join(folder.path, 'vault.db')
+    watch = watchSqlite()
+    store = openSqlite({ path, writing: 'inline', lockWaitMs: 1 })
+    tenant = await store.createTenant(newTenant('settled'))
+  })
+  afterEach(async () => {
+    watch.stop()
+    await store.close()
+    folder.remove()
+  })
+
+  const newTenant = (id: string) => ({ id, sealed: bytes(id), keys: [], applications: [], apiKeys: [] })
+  const create = (id: string): WriteSet => {
+    const { guarded, effects } = insertion(tenant, [{ row: tokenRow(tenant, id), terms: [bytes('term')] }])
+    return {
+      tenant,
+      guarded: [...guarded, { kind: 'claimMatch', match: matchOf(bytes(id)), tokenId: id, insteadOf: null }],
+      effects: [...effects, { kind: 'putTransient', row: transientRow(tenant, id, { expiresAt: 1 }) }],
+      counters: [{ name: 'n', by: 1 }],
+    }
+  }
+  const counts = async () => [
+    await store.countTokens({ tenant, groups: [[bytes('term')]], now: 0 }),
+    (await store.readCounters(tenant, ['n']))[0]?.value ?? 0,
+    (await store.listTenants()).length,
+  ]
+  const begins = () => watch.executed.filter(sql => sql.startsWith('BEGIN')).length
+
+  /** How to break storage, and how to mend it. */
+  const troubles: Record<string, () => () => void> = {
+    'is locked by another process': () => {
+      const outsider = new DatabaseSync(path)
+      outsider.exec('BEGIN IMMEDIATE')
+      return () => outsider.close()
+    },
+    'cannot commit': () => {
+      watch.beforeExec = sql => {
+        if (sql === 'COMMIT') throw new Error('disk I/O error')
+      }
+      return () => {
+        watch.beforeExec = () => {}
+      }
+    },
+  }
+  for (const [trouble, cause] of Object.entries(troubles))
+    test(`C2.23 writes to storage that ${trouble} are refused as unavailable, with nothing half-done`, async () => {
+      assert.deepEqual(await store.commit(create('before')), { committed: true })
+      const mend = cause()
+      const refused = await Promise.allSettled([
+        ...Array.from({ length: 50 }, (_, i) => store.commit(create(`t${i}`))),
+        store.createTenant(newTenant('unlucky')),
+        store.purgeTransients(1, 10),
+      ])
+      for (const result of refused) assert.ok(result.status === 'rejected' && isUnavailable(result.reason))
+      assert.deepEqual(await counts(), [1, 1, 1])
+
+      mend()
+      assert.deepEqual(await counts(), [1, 1, 1])
+      assert.equal((await store.getTransients(tenant, ['before'])).length, 1)
+      for (let i = 0; i < 50; i++)
+        assert.equal(await store.matchHolder(tenant, matchOf(bytes(`t${i}`))), undefined)
+      assert.deepEqual(await store.commit(create('t0')), { committed: true })
+      assert.deepEqual(await counts(), [2, 2, 1])
+    })
+
+  test('C2.23 a lock is waited for once, not once for each waiting write', async () => {
+    const mend = troubles['is locked by another process']?.()
+    const before = begins()
+    await Promise.allSettled(Array.from({ length: 50 }, (_, i) => store.commit(create(`t${i}`))))
+    assert.equal(begins() - before, 1)
+    mend?.()
+  })
+
+  test('C2.23 C32.3 a batch whose commit fails once is stored set by set, each once', async () => {
+    let failures = 1
+    watch.beforeExec = sql => {
+      if (sql === 'COMMIT' && failures-- > 0) throw new Error('disk I/O error')
+    }
+    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, i) => store.commit(create(`t${i}`))))
+    assert.deepEqual(new Set(outcomes.map(outcome => outcome.committed)), new Set([true]))
+    assert.deepEqual(await counts(), [20, 20, 1])
+  })
+
+  test('C2.23 a store that may only read reads, and refuses writes as unavailable', async () => {
+    await store.commit(create('before'))
+    const reading = openSqlite({ path: `${pathToFileURL(path).href}?mode=ro`, writing: 'inline' })
+    assert.ok(await reading.getToken(tenant, 'before'))
+    await assert.rejects(reading.commit(create('after')), isUnavailable)
+    await assert.rejects(reading.createTenant(newTenant('unlucky')), isUnavailable)
+    await assert.rejects(reading.purgeTransients(1, 1), isUnavailable)
+    await reading.close()
+    assert.deepEqual(await counts(), [1, 1, 1])
+  })
+
+  test('C2.23 C36.2 a file that was overwritten is unavailable, for reads, for writes and for health', async () => {
+    await store.commit(create('before'))
+    await store.close()
+    // The schema stays readable, so that the store opens; the first page of every table and index does not.
+    const reader = new DatabaseSync(path, { readOnly: true })
+    const pages = reader.prepare('SELECT rootpage FROM sqlite_schema WHERE rootpage > 1').all()
+    reader.close()
+    const content = readFileSync(path)
+    const pageBytes = content.readUInt16BE(16)
+    for (const { rootpage } of pages)
+      content.fill('x', (Number(rootpage) - 1) * pageBytes, Number(rootpage) * pageBytes)
+    writeFileSync(path, content)
+    store = openSqlite({ path, writing: 'inline' })
+    await assert.rejects(store.commit(create('after')), isUnavailable)
+    await assert.rejects(store.getToken(tenant, 'before'), isUnavailable)
+    await assert.rejects(counts(), isUnavailable)
+    await assert.rejects(store.createTenant(newTenant('unlucky')), isUnavailable)
+    await assert.rejects(store.health(), isUnavailable)
+
+    const nonsense = join(folder.path, 'nonsense.db')
+    writeFileSync(nonsense, Buffer.alloc(8_192, 'x'))
+    assert.throws(() => openSqlite({ path: nonsense }), /file is not a database/)
+  })
+})
+
+describe('a vault on storage that fails (sqlite)', () => {
+  test('C2.23 requests that write get 503 with Retry-After, reads go on, and all is well afterwards', async () => {
+    const sqlite = engines.find(({ name }) => name === 'sqlite')
+    assert.ok(sqlite)
+    const vault = await TestVault.start({
+      engine: {
+        ...sqlite,
+        open: async folder =>
+          openSqlite({ path: join(folder, 'vault.db'), writing: 'inline', lockWaitMs: 1 }),
+      },
+    })
+    try {
+      const { keys } = await vault.tenant(devApplications)
+      const made = await vault.post('/tokens', keys.general, { type: 'token', data: 'kept' })
+      const outsider = new DatabaseSync(join(vault.folder.path, 'vault.db'))
+      outsider.exec('BEGIN IMMEDIATE')
+      const refused = [
+        await vault.post('/tokens', keys.general, { type: 'token', data: 'lost' }),
+        await vault.post('/tokenize', keys.general, ['lost', 'lost too']),
+        await vault.patch(`/tokens/${made.body.id}`, keys.general, { data: 'lost' }),
+        await vault.delete(`/tokens/${made.body.id}`, keys.private),
+      ]
+      for (const reply of refused) {
+        assert.equal(reply.status, 503)
+        assert.equal(reply.headers.get('retry-after'), '1')
+        assert.equal(reply.body.title, 'Service Unavailable')
+        assert.ok(!reply.text.includes('lost'))
+      }
+      const readWhileLocked = await vault.get(`/tokens/${made.body.id}`, keys.private)
+      assert.equal(readWhileLocked.body.data, 'kept')
+      outsider.close()
+
+      assert.ok(!vault.log.join('').includes('lost'))
+      const listed = await vault.get('/tokens', keys.private)
+      assert.deepEqual([listed.body.pagination.total_items, listed.body.data[0].data], [1, 'kept'])
+      const again = await vault.post('/tokens', keys.general, { type: 'token', data: 'stored' })
+      assert.equal(again.status, 201)
+    } finally {
+      await vault.stop()
+    }
+  })
+})

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+
+describe('migrations (sqlite)', () => {
+  let folder: { path: string; remove: () => void }
+  let path: string
+  beforeEach(() => {
+    folder = temporaryFolder()
+    path = join(folder.path, 'vault.db')
+  })
+  afterEach(() => folder.remove())
+
+  const newest = migrations.at(-1)?.number ?? 0
+  const raw = <T>(work: (database: DatabaseSync) => T): T => {
+    const database = new DatabaseSync(path)
+    try {
+      return work(database)
+    } finally {
+      database.close()
+    }
+  }
+  const schemaNumber = () => raw(database => database.prepare('PRAGMA user_version').get()?.user_version)
+  const schema = () =>
+    raw(database => database.prepare('SELECT name, sql FROM sqlite_schema ORDER BY name').all())
+
+  test('C34.7 they are numbered from 1 without gaps, as their files are', () => {
+    assert.deepEqual(
+      migrations.map(({ number }) => number),
+      migrations.map((_, index) => index + 1),
+    )
+    const files = readdirSync(new URL('../../src/store/sqlite/migrations/', import.meta.url))
+    assert.deepEqual(
+      files.filter(file => /^\d/.test(file)).sort(),
+      migrations.map(({ number, name }) => `${String(number).padStart(4, '0')}-${name}.ts`),
+    )
+  })
+
+  test('C34.7 new storage gets the newest schema, and opening it again changes nothing', async () => {
+    await openSqlite({ path }).close()
+    assert.equal(schemaNumber(), newest)
+    const before = schema()
+    assert.ok(before.length > 0)
+    await openSqlite({ path }).close()
+    assert.deepEqual(schema(), before)
+  })
+
+  test('C35.1 storage of a newer release is refused with what to do, and left as it is', async () => {
+    await openSqlite({ path }).close()
+    raw(database => database.exec(`PRAGMA user_version = ${newest + 1}`))
+    const before = schema()
+    assert.throws(
+      () => openSqlite({ path }),
+      new Error(`storage has schema ${newest + 1}, this release knows ${newest}: install the newer release`),
+    )
+    assert.equal(schemaNumber(), newest + 1)
+    assert.deepEqual(schema(), before)
+  })
+
+  test('C34.7 a migration that fails leaves nothing behind', () => {
+    raw(database => database.exec('CREATE TABLE counters (of TEXT)'))
+    assert.throws(() => raw(migrate), /counters already exists/)
+    assert.equal(schemaNumber(), 0)
+    assert.deepEqual(
+      schema().map(({ name }) => name),
+      ['counters'],
+    )
+  })
+
+  test('C35.3 all who open new storage at the same moment get it', async () => {
+    const threads = Array.from({ length: 4 }, opener)
+    try {
+      for (let round = 0; round < 40; round++) {
+        path = join(folder.path, `vault-${round}.db`)
+        const gate = new Int32Array(new SharedArrayBuffer(4))
+        const answers = threads.map(async thread => {
+          thread.postMessage({ path, gate, all: threads.length })
+          return (await once(thread, 'message'))[0]
+        })
+        assert.deepEqual(new Set(await Promise.all(answers)), new Set(['opened']))
+        assert.equal(schemaNumber(), newest)
+        const store = openSqlite({ path })
+        assert.equal((await store.listTenants()).length, threads.length)
+        assert.equal((await store.vaultKeys()).length, 1)
+        await store.close()
+      }
+    } finally {
+      await Promise.all(threads.map(thread => thread.terminate()))
+    }
+  })
+})
+
+/** A thread that waits at the gate for the others, then opens the storage and writes to it. */
+const opener = (): Worker =>
+  new Worker(
+    `
+    const { parentPort, workerData } = require('node:worker_threads')
+    parentPort.on('message', async ({ path, gate, all }) => {
+      const { openSqlite } = await import(workerData)
+      Atomics.add(gate, 0, 1)
+      while (Atomics.load(gate, 0) < all);
+      try {
+        const store = openSqlite({ path })
+        await store.ensureVaultKeys([{ purpose: 'a key', version: 1, wrapped: new Uint8Array(8) }])
+        await store.createTenant({
+          id: crypto.randomUUID(), sealed: new Uint8Array(8), keys: [], applications: [], apiKeys: [],
+        })
+        await store.close()
+        parentPort.postMessage('opened')
+      } catch (error) {
+        parentPort.postMessage(error.message)
+      }
+    })`,
+    { eval: true, workerData: new URL('../../src/store/sqlite/sqlite-store.ts', import.meta.url).href },
+  )

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { after, describe, test } from 'node:test'
+import type { TokenQuery } from '../../src/store/port.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { countQuery, pageQuery } from '../../src/store/sqlite/token-query.ts'
+
+const term = (text: string): Uint8Array => Buffer.from(text)
+const [a, b, c] = [term('a'), term('b'), term('c')]
+const base = { tenant: 1, now: 0 }
+
+describe('how SQLite answers lists and searches', () => {
+  const database = new DatabaseSync(':memory:')
+  migrate(database)
+  after(() => database.close())
+
+  const planOf = ({ sql, values }: ReturnType<typeof countQuery>): string[] =>
+    database
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all(...values)
+      .map(row => String(row.detail))
+
+  const queries: [name: string, query: TokenQuery, start: string, sorts?: true][] = [
+    ['one term', { ...base, groups: [[a]] }, 'tenant=? AND term=?'],
+    ['an AND', { ...base, groups: [[a], [b], [c]] }, 'tenant=? AND term=?'],
+    ['a group of several terms', { ...base, groups: [[a, b], [c]] }, 'tenant=? AND term=?'],
+    [
+      'behind a place',
+      { ...base, groups: [[a], [b, c]], after: { createdAt: 5, id: 'x' } },
+      'tenant=? AND term=? AND created_at<?',
+    ],
+    [
+      'behind a place and within a time',
+      { ...base, groups: [[a]], createdAt: { from: 1, until: 9 }, after: { createdAt: 5, id: 'x' } },
+      'tenant=? AND term=? AND created_at>? AND created_at<?',
+    ],
+    [
+      'negations',
+      { ...base, groups: [[a]], without: [b, c], withoutIds: ['x'], notCreatedAt: [{ from: 1 }] },
+      'tenant=? AND term=?',
+    ],
+    [
+      'alternatives',
+      { ...base, anyOf: [{ groups: [[a], [b]] }, { groups: [[c]], without: [a] }] },
+      'tenant=? AND term=?',
+    ],
+    // A start of several terms next to other branches is sorted; a search takes one only where it is rare.
+    [
+      'alternatives with a start of several terms',
+      { ...base, anyOf: [{ groups: [[a, b]] }, { groups: [[c]] }] },
+      'tenant=? AND term=?',
+      true,
+    ],
+    ['ids', { ...base, groups: [[a]], ids: ['x', 'y'] }, 'tenant=? AND token_id=?', true],
+  ]
+  for (const [name, query, start, sorts] of queries)
+    for (const [kind, sql] of [
+      ['page', pageQuery(query, { offset: 0, limit: 20 })],
+      ['count', countQuery(query)],
+    ] as const)
+      test(`C24.10 C25.2 C26.8 ${name}: the ${kind} starts from its first group and walks no table`, () => {
+        const plan = planOf(sql)
+        const touched = plan.filter(line => /^(SEARCH|SCAN) [tek]\b/.test(line))
+        const [first = ''] = touched
+        assert.ok(first.startsWith('SEARCH t ') && first.endsWith(`(${start})`), first)
+        for (const line of touched) assert.match(line, /^SEARCH \w+ .*\(tenant=\? AND (term|token_id)=\?/)
+        const scans = plan.filter(
+          line => line.startsWith('SCAN') && !/^SCAN (page|\(subquery-\d+\))$/.test(line),
+        )
+        assert.deepEqual(scans, [])
+        if (sorts === undefined)
+          assert.deepEqual(
+            plan.filter(line => line.includes('TEMP B-TREE')),
+            [],
+          )
+      })
+
+  test('C26.9 the widest search that the limits allow is one statement', () => {
+    const roots = Array.from({ length: 50 }, (_, index) => term(`root ${index}`))
+    const branch = { groups: [roots, [a], roots], without: [b] }
+    const query: TokenQuery = { ...base, anyOf: Array(64).fill(branch) }
+    const { sql, values } = countQuery(query)
+    assert.equal(database.prepare(sql).get(...values)?.n, 0)
+  })
+})

@@ -1,0 +1,37 @@
+import { DatabaseSync } from 'node:sqlite'
+
+export type SqliteWatch = {
+  /** Every database of this process that prepared something since the watch began. */
+  readonly databases: Set<DatabaseSync>
+  readonly prepared: Set<string>
+  readonly executed: string[]
+  /** Runs before each SQL text that is executed without being prepared; what it throws, the engine gets. */
+  beforeExec: (sql: string) => void
+  stop(): void
+}
+
+/** Looks over the engine's shoulder: its connections, and the SQL that it sends through them. */
+export const watchSqlite = (): SqliteWatch => {
+  const { prepare, exec } = DatabaseSync.prototype
+  const watch: SqliteWatch = {
+    databases: new Set(),
+    prepared: new Set(),
+    executed: [],
+    beforeExec: () => {},
+    stop: () => {
+      DatabaseSync.prototype.prepare = prepare
+      DatabaseSync.prototype.exec = exec
+    },
+  }
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...input: Parameters<typeof prepare>) {
+    watch.databases.add(this)
+    watch.prepared.add(input[0])
+    return prepare.apply(this, input)
+  }
+  DatabaseSync.prototype.exec = function (this: DatabaseSync, sql: string) {
+    watch.beforeExec(sql)
+    watch.executed.push(sql)
+    exec.call(this, sql)
+  }
+  return watch
+}
