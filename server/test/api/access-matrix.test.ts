@@ -176,6 +176,8 @@ onEveryEngine('the access matrix', vault => {
       assert.ok(token)
       assertShows(answer, token, visible.get(answer.id) ?? 'redact', `list ${token.at}: ${message}`)
     }
+    const byCursor = granted(await vault().get('/v2/tokens?size=100', key))
+    assert.deepEqual(byCursor.data, list.data, `list by cursor: ${message}`)
     const byId = granted(await vault().get(`/tokens?${tokens.map(({ id }) => `id=${id}`).join('&')}`, key))
     assert.equal(byId.pagination.total_items, visible.size, `list by id: ${message}`)
   }
@@ -213,6 +215,52 @@ onEveryEngine('the access matrix', vault => {
         await assertReads(key, { rules }, tokens, JSON.stringify(rules))
       }),
       { numRuns: 40 },
+    )
+  })
+
+  test('C26.1 C26.2 C28.7 C28.9 searching every place under any rules, as a second telling of the rules has it', async () => {
+    const { keys, tokens } = await populate()
+    const anyRule = fc.record({
+      container: fc.constantFrom(...ruleContainers),
+      transform: fc.constantFrom(...transforms),
+      permissions: fc.constantFrom<string[]>(
+        ['token:read'],
+        ['token:search'],
+        ['token:read', 'token:search'],
+      ),
+    })
+    const { id, key } = await newApplication(vault(), keys.manager, {})
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRule, { minLength: 1, maxLength: 5 }), async rules => {
+        const body = { name: 'x', rules: rules.map((rule, priority) => ({ ...rule, priority })) }
+        granted(await vault().send('PUT', `/applications/${id}`, { key: keys.manager, body }))
+        const reply = await vault().post('/tokens/search', key, {
+          query: 'type:card OR type:token',
+          size: 100,
+        })
+        if (!rules.some(({ permissions }) => permissions.includes('token:search'))) {
+          assert.equal(reply.status, 403)
+          return
+        }
+        const message = JSON.stringify(rules)
+        const found = tokens.filter(
+          ({ at }) =>
+            readShows({ rules }, at) !== undefined && readShows({ rules }, at, 'token:search') !== undefined,
+        )
+        const { pagination, data } = granted(reply)
+        assert.equal(pagination.total_items, found.length, message)
+        assert.deepEqual(
+          data.map((token: { id: string }) => token.id).sort(),
+          found.map(token => token.id).sort(),
+          message,
+        )
+        for (const answer of data) {
+          const token = found.find(({ id }) => id === answer.id)
+          assert.ok(token)
+          assertShows(answer, token, readShows({ rules }, token.at) ?? 'redact', message)
+        }
+      }),
+      { numRuns: 60 },
     )
   })
 

@@ -368,12 +368,13 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 2)
   })
 
-  test('§4.11.6 C33.11 GET, DELETE and explain ignore the header, whatever it holds', async () => {
+  test('§4.11.6 C33.11 GET, DELETE, search and explain ignore the header, whatever it holds', async () => {
     const { keys, token, application } = await start()
     const key = newKey()
     const reads: [string, Request][] = [
       [keys.owner, { method: 'GET', path: `/tokens/${token}` }],
       [keys.owner, { method: 'GET', path: '/tokens' }],
+      [keys.owner, { method: 'POST', path: '/tokens/search', body: { query: 'type:token' } }],
       [keys.manager, { method: 'GET', path: '/applications' }],
       [
         keys.manager,
