@@ -164,7 +164,7 @@ export const openSqlite = ({
     newestTokenAt: () =>
       read(() => {
         const at = prepared('SELECT max(at) AS at FROM counters').get()?.at
-        return typeof at === 'number' ? at : undefined
+        return at === undefined || at === null ? undefined : Number(at)
       }),
 
     readCounters: (tenant, names) => read(() => readCounters(tenant, names)),
