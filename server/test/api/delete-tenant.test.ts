@@ -129,9 +129,7 @@ onEveryEngine('delete the tenant', vault => {
     const { tenantId, keys } = await vault().tenant(cast)
     const tenant = await numberOf(vault(), tenantId)
     granted(await vault().post('/tokens', keys.owner, card))
-    const wrapped = storedRows(vault(), 'tenant_keys')
-      .filter(row => row.tenant === tenant)
-      .map(row => Buffer.from(row.wrapped as Uint8Array))
+    const wrapped = (await vault().store.tenantKeys(tenant)).map(row => Buffer.from(row.wrapped))
     const found = (): boolean[] => {
       const files = readdirSync(vault().folder.path).map(file =>
         readFileSync(join(vault().folder.path, file)),

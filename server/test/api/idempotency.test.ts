@@ -308,6 +308,29 @@ onEveryEngine('idempotent retries', vault => {
     assert.deepEqual([replayed(third), third.body.id], [true, id])
   })
 
+  test('§4.11.3 C33.5 an answer that never reached the client is what its retry gets', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const before = await count(keys)
+    const gate = commitGate(vault())
+    const client = new AbortController()
+    const lost = fetch(`${vault().baseUrl}/tokens`, {
+      method: 'POST',
+      headers: { 'svc-api-key': keys.owner, 'content-type': 'application/json', 'svc-idempotency-key': key },
+      body: JSON.stringify(text),
+      signal: client.signal,
+    })
+    await gate.waiting(1)
+    client.abort()
+    await assert.rejects(lost)
+    gate.open()
+    let retry = await create(keys.owner, key)
+    while (retry.status === 409) retry = await create(keys.owner, key)
+    assert.equal(replayed(retry), true)
+    assert.equal(retry.status, 201)
+    assert.equal(await count(keys), before + 1)
+  })
+
   test('§4.11.4 C33.3 a first request that fails while others wait for it leaves its key free', async () => {
     const { keys } = await start()
     const key = newKey()
@@ -345,12 +368,13 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 2)
   })
 
-  test('§4.11.6 C33.11 GET, DELETE and explain ignore the header, whatever it holds', async () => {
+  test('§4.11.6 C33.11 GET, DELETE, search and explain ignore the header, whatever it holds', async () => {
     const { keys, token, application } = await start()
     const key = newKey()
     const reads: [string, Request][] = [
       [keys.owner, { method: 'GET', path: `/tokens/${token}` }],
       [keys.owner, { method: 'GET', path: '/tokens' }],
+      [keys.owner, { method: 'POST', path: '/tokens/search', body: { query: 'type:token' } }],
       [keys.manager, { method: 'GET', path: '/applications' }],
       [
         keys.manager,
