@@ -28,7 +28,12 @@ export type SearchTokens = Static<typeof SearchTokens>
 
 const SearchPlan = Type.Object({
   counted_by: Type.String({ description: 'index, or opening where only opened tokens could tell.' }),
-  touched_rows: Type.Integer({ description: 'Rows of tokens that were read and opened.' }),
+  touched_rows: Type.Optional(
+    Type.Integer({
+      description:
+        'Rows of tokens that were read and opened; like the estimates only for callers who may see all.',
+    }),
+  ),
   branches: Type.Array(
     Type.Object({
       steps: Type.Array(

@@ -1,23 +1,34 @@
 import type { JsonObject } from '../domain/json.ts'
 import type { PlannedBranch, SearchPlan } from '../domain/search/plan.ts'
-import type { SearchBranch } from './search-query.ts'
+import { accessField, type SearchBranch } from './search-query.ts'
 
-/** How a search was answered: fields and numbers, never a value. */
+/**
+ * How a search was answered: fields and numbers, never a value. Estimates count every token of the tenant, and
+ * the order follows from them; to a caller who may not see them all both would tell of the others, so he gets
+ * the steps in the order of his query and no numbers.
+ */
 export const explainSearch = (
   plan: SearchPlan,
   branches: readonly SearchBranch[],
-  touchedRows: number,
+  { touchedRows, seesAll }: { touchedRows: number; seesAll: boolean },
 ): JsonObject => ({
   counted_by: plan.isExact ? 'index' : 'opening',
-  touched_rows: touchedRows,
+  ...(seesAll && { touched_rows: touchedRows }),
   branches: branches.map(({ planned, probes }) => ({
     steps: [
       ...(planned.ids ? [step('id', { estimated_rows: planned.ids.length })] : []),
-      ...probes.map(({ field, estimate }) => step(field, { estimated_rows: estimate })),
+      ...(seesAll
+        ? probes.map(({ field, estimate }) => step(field, { estimated_rows: estimate }))
+        : inOrderOfQuery(planned, probes)),
       ...checks(planned),
     ].map((entry, index) => ({ do: index === 0 ? 'start' : 'check', ...entry })),
   })),
 })
+
+const inOrderOfQuery = ({ terms }: PlannedBranch, probes: SearchBranch['probes']): JsonObject[] => [
+  ...terms.map(({ field }) => step(field, {})),
+  ...probes.filter(({ field }) => field === accessField).map(({ field }) => step(field, {})),
+]
 
 const step = (field: string, more: JsonObject): JsonObject => ({ field, ...more })
 

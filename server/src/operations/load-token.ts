@@ -15,26 +15,27 @@ export const loadToken = async (vault: Vault, caller: Caller, id: string): Promi
   return token === undefined || isExpired(token, now) ? undefined : token
 }
 
-/** Opens rows with those of their transient fields that are not due yet. */
+/**
+ * Opens rows with those of their transient fields that are not due yet. A row that has some is read again,
+ * together with them, so that no change in between mixes an old token with a new field; one that is gone by
+ * then is left out.
+ */
 export const openTokens = async (
   vault: Vault,
   caller: Caller,
   rows: readonly TokenRow[],
 ): Promise<Token[]> => {
   const now = vault.clock()
-  const withTransients = rows.filter(row => row.transientUntil !== null && row.transientUntil > now)
-  const transients =
-    withTransients.length === 0
-      ? []
-      : await vault.store.getTransients(
-          caller.tenantNumber,
-          withTransients.map(row => row.id),
-        )
-  return rows.map(row =>
-    toToken(
-      row,
-      transients.filter(transient => transient.tokenId === row.id && transient.expiresAt > now),
-      caller.keys,
-    ),
-  )
+  const hasTransients = (row: TokenRow): boolean => row.transientUntil !== null && row.transientUntil > now
+  const ids = rows.filter(hasTransients).map(row => row.id)
+  if (ids.length === 0) return rows.map(row => toToken(row, [], caller.keys))
+  const whole = await vault.store.getTokens(caller.tenantNumber, ids)
+  return rows.flatMap(row => {
+    const current = hasTransients(row) ? whole.rows.find(({ id }) => id === row.id) : row
+    if (current === undefined) return []
+    const transients = whole.transients.filter(
+      ({ tokenId, expiresAt }) => tokenId === current.id && expiresAt > now,
+    )
+    return [toToken(current, transients, caller.keys)]
+  })
 }

@@ -42,5 +42,7 @@ export const searchTokens = async (
     ? findByIndex(vault, query, position, vault.store.countTokens(query))
     : findByOpening(vault, caller, query, matches, position))
   const answer = tokenPage(page, size, found.total, await showTokens(vault, caller, found.rows, matches))
-  return explain ? { ...answer, plan: explainSearch(plan, branches, found.opened) } : answer
+  if (!explain) return answer
+  const seesAll = !mayRedact(application, 'token:read') && !mayRedact(application, 'token:search')
+  return { ...answer, plan: explainSearch(plan, branches, { touchedRows: found.opened, seesAll }) }
 }

@@ -20,7 +20,8 @@ export type Store = {
   commit(set: WriteSet): Promise<Outcome>
 
   getToken(tenant: number, id: string): Promise<TokenRow | undefined>
-  getTransients(tenant: number, tokenIds: readonly string[]): Promise<TransientRow[]>
+  /** Tokens and their transient fields, all of one moment: a change between two reads would mix old and new. */
+  getTokens(tenant: number, ids: readonly string[]): Promise<{ rows: TokenRow[]; transients: TransientRow[] }>
   /** Newest first, ties by id. */
   listTokens(query: TokenQuery, page: { offset: number; limit: number }): Promise<TokenRow[]>
   /** How many tokens the query has, counted on indexes alone. */

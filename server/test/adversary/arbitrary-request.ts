@@ -107,7 +107,22 @@ export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
     '?metadata.guess=4',
     '?container=/mine/',
     '?type=card&type=token',
+    '?size=1',
   )
+  const condition = fc.oneof(
+    digit.map(value => `data:${value}`),
+    digit.map(value => `metadata.guess:${value}`),
+    fc.constantFrom(
+      'type:card',
+      'type:token',
+      'fingerprint:"<fingerprint 3>"',
+      'container:/mine/*',
+      'data:6789',
+    ),
+  )
+  const query = fc
+    .tuple(condition, fc.constantFrom(' AND ', ' OR ', ' AND NOT '), condition)
+    .map(([left, operator, right]) => left + operator + right)
   const target = fc.oneof(
     { weight: 4, arbitrary: victim },
     { weight: 1, arbitrary: fc.constantFrom('own-1', 'own-2') },
@@ -139,6 +154,23 @@ export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
       weight: 2,
       arbitrary: filters.map(
         (query): AttackRequest<'eve'> => ({ as: 'eve', method: 'GET', path: `/tokens${query}` }),
+      ),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(query, fc.boolean()).map(
+        ([text, explain]): AttackRequest<'eve'> => ({
+          as: 'eve',
+          method: 'POST',
+          path: '/tokens/search',
+          body: { query: text, explain },
+        }),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: filters.map(
+        (filter): AttackRequest<'eve'> => ({ as: 'eve', method: 'GET', path: `/v2/tokens${filter}` }),
       ),
     },
   )

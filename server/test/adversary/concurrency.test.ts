@@ -277,6 +277,30 @@ onEveryEngine('many at once', vaultOfSuite => {
     await assertCounts(1, { token: 1 })
   })
 
+  for (const path of ['getToken', 'listTokens'] as const)
+    test(`C11.5 C18.8 a read into which a patch falls shows the old card or the new one, not parts of both (${path})`, async () => {
+      const old = { number: '4242424242424242', cvc: '111' }
+      const renewed = { number: '5555555555554444', cvc: '222' }
+      const { id } = await vault.create(key, { type: 'card', data: old })
+      const { store } = vault
+      const original = store[path] as (...args: unknown[]) => Promise<unknown>
+      // Storage answers the first question of the read; before the read asks on, the card is another one.
+      const slow = async (...args: unknown[]): Promise<unknown> => {
+        const answer = await original(...args)
+        Object.assign(store, { [path]: original })
+        assert.equal((await vault.patch(`/tokens/${id}`, key, { data: renewed })).status, 200)
+        return answer
+      }
+      Object.assign(store, { [path]: slow })
+      const { body } = await vault.get(path === 'getToken' ? `/tokens/${id}` : '/tokens', key)
+      const { data } = path === 'getToken' ? body : body.data[0]
+      assert.equal(store[path], original, 'the patch fell into the read')
+      assert.ok(
+        [old, renewed].some(card => card.number === data.number && card.cvc === data.cvc),
+        JSON.stringify(data),
+      )
+    })
+
   test('C24.10 C27.1 counters are exact after a storm of every kind of write', async () => {
     const model = new Set<string>()
     const made = await together(many * 2, index =>

@@ -21,23 +21,35 @@ type Attacker = TestApplication & { readonly deduplicates?: boolean }
 const attackers = {
   'token:update alone': { permissions: ['token:update'] },
   'token:update and token:create': { permissions: ['token:update', 'token:create'] },
-  'token:update and token:read under mask': { permissions: ['token:update', 'token:read', 'token:create'] },
+  'token:update and token:read under mask': {
+    permissions: ['token:update', 'token:read', 'token:create', 'token:search'],
+  },
   'token:update and token:read under redact': {
     rules: [
       {
         priority: 1,
         container: '/mine/',
         transform: 'mask',
-        permissions: ['token:create', 'token:read', 'token:update'],
+        permissions: ['token:create', 'token:read', 'token:update', 'token:search'],
       },
-      { priority: 2, container: '/', transform: 'redact', permissions: ['token:read', 'token:update'] },
+      {
+        priority: 2,
+        container: '/',
+        transform: 'redact',
+        permissions: ['token:read', 'token:update', 'token:search'],
+      },
       { priority: 3, container: '/', transform: 'mask', permissions: ['token:create'] },
     ],
   },
   'token:update everywhere and token:read under reveal in a corner': {
     rules: [
       { priority: 1, container: '/', transform: 'reveal', permissions: ['token:update', 'token:create'] },
-      { priority: 2, container: '/mine/', transform: 'reveal', permissions: ['token:read'] },
+      {
+        priority: 2,
+        container: '/mine/',
+        transform: 'reveal',
+        permissions: ['token:read', 'token:search'],
+      },
     ],
   },
   'token:create alone': { permissions: ['token:create'] },
@@ -178,6 +190,27 @@ const strategies: Record<string, Strategy> = {
         'container=/pci/&size=1&page=2',
       ])
         await attack.get('eve', `/tokens?${filter}`)
+      await attack.get('eve', `/v2/tokens?size=2&fingerprint=${made.body.fingerprint ?? 'none'}`)
+      const page = await attack.get('eve', '/v2/tokens?size=1')
+      await attack.get('eve', `/v2/tokens?size=1&start=${page.body.pagination?.next ?? 'none'}`)
+    }
+  },
+
+  'C26.6 C26.7 C13.4 searches for pieces of the secret, and the plans of those searches': async attack => {
+    for (const id of victimIds) {
+      const { path, type } = places[id]
+      await attack.patch('eve', token(id), {
+        search_indexes: [`{{ ${path} | slice: 5, 1 }}`, `{{ ${path} | slice: 0, 3 }}`],
+      })
+      for (const query of [
+        'data:4',
+        'data:123 OR data:987',
+        `type:${type} NOT data:5`,
+        `id:${id} data:1`,
+        `type:${type} data:9 metadata.customer:c-1`,
+        `(data:012 OR data:998) created_at:[* TO 2030-01-01]`,
+      ])
+        await attack.post('eve', '/tokens/search', { query, explain: true })
     }
   },
 
@@ -428,17 +461,15 @@ for (const engine of engines)
         after(() => assert.ok(requests >= 500, `only ${requests} requests were sent`))
       })
 
-    test('C12.7 C24.6 C26.7 under redact no fingerprint is found by a filter, and none is counted', async () => {
+    test('C12.7 C24.5 C24.6 C26.7 what is redacted or not readable is found and counted by no filter, search or plan', async () => {
       // The first digit alone: a guess that a filter would confirm.
+      const weakness = {
+        fingerprint_expression: '{{ data | slice: 0, 1 }}',
+        search_indexes: ['{{ data | slice: 0, 1 }}'],
+      }
       const weak = ({ ssn }: { ssn: string }) => [
-        { id: 'weak', type: 'token', data: ssn, fingerprint_expression: '{{ data | slice: 0, 1 }}' },
-        {
-          id: 'half-seen',
-          type: 'token',
-          data: ssn,
-          fingerprint_expression: '{{ data | slice: 0, 1 }}',
-          containers: ['/mine/', '/theirs/'],
-        },
+        { id: 'weak', type: 'token', data: ssn, ...weakness },
+        { id: 'half-seen', type: 'token', data: ssn, ...weakness, containers: ['/mine/', '/theirs/'] },
       ]
       for (const eve of [
         attackers['token:update and token:read under redact'],
@@ -448,7 +479,7 @@ for (const engine of engines)
               priority: 1,
               container: '/mine/',
               transform: 'mask',
-              permissions: ['token:read', 'token:create'],
+              permissions: ['token:read', 'token:create', 'token:search'],
             },
           ],
         },
@@ -469,6 +500,16 @@ for (const engine of engines)
           )
           await attack.get('eve', `/tokens?fingerprint=${own.body.fingerprint}&size=1&page=2`)
           await attack.get('eve', `/tokens?fingerprint=${own.body.fingerprint}&id=weak&id=half-seen`)
+          await attack.get('eve', `/v2/tokens?fingerprint=${own.body.fingerprint}&size=1`)
+          for (const query of [
+            `fingerprint:${own.body.fingerprint}`,
+            `data:${digit}`,
+            `type:token data:${digit}`,
+            `type:token NOT data:${digit}`,
+            `data:${digit} created_by:nobody`,
+          ])
+            for (const explain of [false, true])
+              await attack.post('eve', '/tokens/search', { query, explain })
         }
       }
     })

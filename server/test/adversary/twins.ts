@@ -147,7 +147,7 @@ class Side {
     else if (typeof value === 'object' && value !== null)
       for (const [key, item] of Object.entries(value)) {
         if (typeof item !== 'string') this.#learn(item)
-        else if (key === 'fingerprint') this.#name(item, 'fingerprint')
+        else if (key === 'fingerprint' || key === 'next') this.#name(item, key)
         else if (uuid.test(item)) this.#name(item, 'uuid')
       }
     else if (typeof value === 'string' && uuid.test(value)) this.#name(value, 'uuid')

@@ -259,8 +259,8 @@ onEveryEngine('expires_at', vault => {
     })
     vault().now += 60_000
     assert.equal((await vault().get(`/tokens/${id}`, keys.private)).status, 404)
-    assert.equal((await vault().store.getTransients(number, [id])).length, 1)
+    assert.equal((await vault().store.getTokens(number, [id])).transients.length, 1)
     await vault().service.clockwork.runAll()
-    assert.deepEqual(await vault().store.getTransients(number, [id]), [])
+    assert.deepEqual((await vault().store.getTokens(number, [id])).transients, [])
   })
 })

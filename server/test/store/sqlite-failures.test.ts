@@ -79,7 +79,7 @@ describe('storage that fails (sqlite)', () => {
 
       mend()
       assert.deepEqual(await counts(), [1, 1, 1])
-      assert.equal((await store.getTransients(tenant, ['before'])).length, 1)
+      assert.equal((await store.getTokens(tenant, ['before'])).transients.length, 1)
       for (let i = 0; i < 50; i++)
         assert.equal(await store.matchHolder(tenant, matchOf(bytes(`t${i}`))), undefined)
       assert.deepEqual(await store.commit(create('t0')), { committed: true })

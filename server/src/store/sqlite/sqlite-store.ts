@@ -55,6 +55,17 @@ export const openSqlite = ({
     }
   }
 
+  /** Several statements on one state of storage: the writing connection commits at any time. */
+  const readAtOneMoment = <T>(queries: () => T): Promise<T> =>
+    read(() => {
+      database.exec('BEGIN')
+      try {
+        return queries()
+      } finally {
+        if (database.isTransaction) database.exec('COMMIT')
+      }
+    })
+
   /** A write beside the request path, after those that were asked for before it. */
   const upkeep = async <N extends UpkeepName>(
     name: N,
@@ -91,16 +102,22 @@ export const openSqlite = ({
         }
       }),
 
-    getTransients: (tenant, tokenIds) =>
-      read(() =>
-        prepared(
-          `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
-           FROM transients t LEFT JOIN slots s ON s.slot = t.slot
-           WHERE t.tenant = ? AND t.token_id IN (${tokenIds.map(() => '?').join(',')})`,
-        )
-          .all(tenant, ...tokenIds)
-          .map(columns.transientRow),
-      ),
+    getTokens: (tenant, ids) =>
+      readAtOneMoment(() => {
+        const marks = ids.map(() => '?').join(',')
+        return {
+          rows: tokenStatement(
+            `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id IN (${marks})`,
+          ).all(tenant, ...ids),
+          transients: prepared(
+            `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
+             FROM transients t LEFT JOIN slots s ON s.slot = t.slot
+             WHERE t.tenant = ? AND t.token_id IN (${marks})`,
+          )
+            .all(tenant, ...ids)
+            .map(columns.transientRow),
+        }
+      }),
 
     listTokens: (query, page) =>
       read(() => {
@@ -145,19 +162,13 @@ export const openSqlite = ({
       }),
 
     readCounts: (tenant, names, now) =>
-      read(() => {
-        // The writing connection commits at any time; one transaction sees one state.
-        database.exec('BEGIN')
-        try {
-          const expired = prepared(
-            'SELECT type, count(*) AS n FROM tokens WHERE expires_at <= ? AND tenant = ? GROUP BY type',
-          ).all(now, tenant)
-          return {
-            counters: readCounters(tenant, names),
-            expired: new Map(expired.map(row => [String(row.type), Number(row.n)])),
-          }
-        } finally {
-          database.exec('COMMIT')
+      readAtOneMoment(() => {
+        const expired = prepared(
+          'SELECT type, count(*) AS n FROM tokens WHERE expires_at <= ? AND tenant = ? GROUP BY type',
+        ).all(now, tenant)
+        return {
+          counters: readCounters(tenant, names),
+          expired: new Map(expired.map(row => [String(row.type), Number(row.n)])),
         }
       }),
 

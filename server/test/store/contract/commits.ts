@@ -64,7 +64,7 @@ export const commitContract = (open: OpenStore): void => {
 
     test('§2.2.7 C11.5 a transient field is put, put anew, dropped, and goes with its token', async () => {
       const tenant = await rig.newTenant()
-      const stored = () => rig.store.getTransients(tenant, ['one', 'other'])
+      const stored = async () => (await rig.store.getTokens(tenant, ['one', 'other'])).transients
       const first = transientRow(tenant, 'one')
       const pin = transientRow(tenant, 'one', { field: 'pin', sealed: bytes('p') })
       const longer = transientRow(tenant, 'one', { expiresAt: 6_000, sealed: bytes('longer '.repeat(900)) })
@@ -87,7 +87,7 @@ export const commitContract = (open: OpenStore): void => {
       assertRows(await stored(), [pin])
       await rig.write(writeSet(tenant, { guarded: [{ kind: 'deleteToken', id: 'one', ifVersion: 1 }] }))
       assertRows(await stored(), [])
-      assertRows(await rig.store.getTransients(tenant, []), [])
+      assertRows((await rig.store.getTokens(tenant, [])).transients, [])
     })
 
     test('C24.6 terms are added, re-dated and removed', async () => {
@@ -206,7 +206,7 @@ export const commitContract = (open: OpenStore): void => {
     const state = async (tenant: number): Promise<unknown> => ({
       taken: await rig.store.getToken(tenant, 'taken'),
       fresh: await rig.store.getToken(tenant, 'fresh'),
-      transients: await rig.store.getTransients(tenant, ['taken', 'fresh']),
+      transients: (await rig.store.getTokens(tenant, ['taken', 'fresh'])).transients,
       withTerm: await rig.store.countTokens({ tenant, groups: [[term]], now: 0 }),
       holders: [
         await rig.store.matchHolder(tenant, match),
@@ -428,7 +428,7 @@ export const commitContract = (open: OpenStore): void => {
         for (const id of ['first', 'second', 'third'])
           assert.ok(await rig.store.getToken(tenant, id), `${id} is stored`)
         assert.equal(await rig.store.getToken(tenant, 'half'), undefined)
-        assertRows(await rig.store.getTransients(tenant, ['half']), [])
+        assertRows((await rig.store.getTokens(tenant, ['half'])).transients, [])
         assert.equal(await rig.store.countTokens({ tenant, groups: [[bytes('half')]], now: 0 }), 0)
         assert.deepEqual(await rig.store.readCounters(tenant, ['n']), [{ name: 'n', value: 3, at: null }])
       })

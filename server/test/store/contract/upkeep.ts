@@ -58,8 +58,8 @@ export const upkeepContract = (open: OpenStore): void => {
         )
       const left = async () =>
         [
-          ...(await rig.store.getTransients(one, ['card'])),
-          ...(await rig.store.getTransients(other, ['card'])),
+          ...(await rig.store.getTokens(one, ['card'])).transients,
+          ...(await rig.store.getTokens(other, ['card'])).transients,
         ]
           .map(({ expiresAt }) => expiresAt)
           .sort((a, b) => a - b)
