@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { TokenRow } from '../rows.ts'
 import type { Conflict, Effect, GuardedChange } from '../write-set.ts'
+import { tokenValues } from './columns.ts'
 import { counterMover } from './counter-mover.ts'
 import { type EffectAppliers, grantEffects } from './grant-effects.ts'
 import { slotFiller } from './slots.ts'
@@ -79,22 +79,6 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
 
   const when = (changed: { changes: number | bigint }, conflict: Conflict): Conflict | undefined =>
     changed.changes === 0 ? conflict : undefined
-
-  const tokenValues = (row: TokenRow) =>
-    [
-      row.tenant,
-      row.id,
-      row.type,
-      row.version,
-      row.createdAt,
-      row.createdBy,
-      row.modifiedAt,
-      row.modifiedBy,
-      row.expiresAt,
-      row.transientUntil,
-      row.activeMonth,
-      row.sealed,
-    ] as const
 
   const guards: Guards = {
     insertToken: (_tenant, { row }) => when(insertToken.run(...tokenValues(row)), 'tokenExists'),
