@@ -2,15 +2,16 @@ const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 /** Base58 as Bitcoin writes it: no 0, O, I, l. Leading zero bytes become leading `1`s. */
 export const base58 = (bytes: Uint8Array): string => {
-  // Five bytes' worth of base 58 digits at a time stay inside a safe integer: 58^5 * 2^16 < 2^53.
+  // Two bytes in, five digits out at a time: 58^5 * 2^16 stays inside a safe integer.
   const base = 58 ** 5
   const limbs: number[] = []
   let zeros = 0
   while (zeros < bytes.length && bytes[zeros] === 0) zeros++
-  for (let i = zeros; i < bytes.length; i++) {
-    let carry = bytes[i] ?? 0
+  // An odd number of bytes starts with a pair whose first byte is none.
+  for (let i = zeros - ((bytes.length - zeros) % 2); i < bytes.length; i += 2) {
+    let carry = (i < zeros ? 0 : (bytes[i] ?? 0)) * 256 + (bytes[i + 1] ?? 0)
     for (let j = 0; j < limbs.length; j++) {
-      carry += (limbs[j] ?? 0) * 256
+      carry += (limbs[j] ?? 0) * 65_536
       limbs[j] = carry % base
       carry = Math.floor(carry / base)
     }

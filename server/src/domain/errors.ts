@@ -16,7 +16,7 @@ export const catalogue = {
   writeContention: {
     status: 409,
     title: 'Conflict',
-    detail: 'Other writes to this token kept winning; try again.',
+    detail: 'Other writes kept winning; try again.',
   },
   requestInFlight: {
     status: 409,

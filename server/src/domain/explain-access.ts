@@ -25,7 +25,7 @@ export const explainAccess = (
   containers: readonly string[],
 ): AccessExplanation => {
   const explained = containers.map(container => explainContainer(application, permission, container))
-  return { ...conclude(application, permission, containers, explained), containers: explained }
+  return { ...conclude(application, permission, containers), containers: explained }
 }
 
 const explainContainer = (
@@ -54,25 +54,11 @@ const conclude = (
   application: Application,
   permission: Permission,
   containers: readonly string[],
-  explained: readonly ContainerExplanation[],
 ): Omit<AccessExplanation, 'containers'> => {
   if (!holds(application, permission))
     return { outcome: 'refused', reason: `403: the application holds ${permission} nowhere` }
-  const uncovered = explained.filter(({ outcome }) => outcome === 'none').map(({ container }) => container)
-  const transform = transformFor(application, permission, containers)
-  if (reading.includes(permission)) {
-    if (transform === undefined)
-      return {
-        outcome: 'refused',
-        reason: '404, and absent from lists: no rule covers any of the containers',
-      }
-    if (uncovered.length > 0)
-      return {
-        outcome: 'redact',
-        reason: `a container without a rule counts as redact: ${uncovered.join(', ')}`,
-      }
-    return { outcome: transform, reason: 'the least revealing of the containers decides' }
-  }
+  if (reading.includes(permission)) return concludeReading(application, permission, containers)
+  const uncovered = uncoveredOf(application, permission, containers)
   if (uncovered.length === 0) {
     const shown = shownByWrite(application, permission, containers)
     return {
@@ -80,12 +66,41 @@ const conclude = (
       reason: `a rule holds ${permission} on every container${permission === 'token:delete' ? '' : `; answers show ${shown}`}`,
     }
   }
-  const isCreate = permission === 'token:create'
+  const isThere = permission === 'token:create' || uncovered.length < containers.length
   return {
     outcome: 'refused',
-    reason:
-      transform === undefined && !isCreate
-        ? '404: no rule covers any of the containers'
-        : `403: a write needs a rule for every container; none covers ${uncovered.join(', ')}`,
+    reason: isThere
+      ? `403: a write needs a rule for every container; none covers ${uncovered.join(', ')}`
+      : '404: no rule covers any of the containers',
   }
 }
+
+/** C26: a search shows what `token:read` shows, and finds nothing that a read would not. */
+const concludeReading = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): Omit<AccessExplanation, 'containers'> => {
+  const lacking = [permission, 'token:read' as const].find(
+    needed => transformFor(application, needed, containers) === undefined,
+  )
+  const transform = transformFor(application, 'token:read', containers)
+  if (lacking !== undefined || transform === undefined)
+    return {
+      outcome: 'refused',
+      reason: `404, and absent from lists and searches: no rule holds ${lacking} on any of the containers`,
+    }
+  const uncovered = uncoveredOf(application, 'token:read', containers)
+  if (uncovered.length > 0)
+    return {
+      outcome: 'redact',
+      reason: `a container without a rule counts as redact: ${uncovered.join(', ')}`,
+    }
+  return { outcome: transform, reason: 'the least revealing of the containers decides' }
+}
+
+const uncoveredOf = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): string[] => containers.filter(container => decidingRule(application, permission, container) === undefined)

@@ -32,7 +32,7 @@ const root = '/'
 export const indexTerms = (token: Token): Term[] => {
   const terms = new Map<string, Term>()
   const add = (term: Term | undefined): void => {
-    if (term !== undefined) terms.set(`${term.field}\0${term.value}`, term)
+    if (term !== undefined) terms.set(`${term.field.length} ${term.field}${term.value}`, term)
   }
   for (const container of token.containers)
     for (const ancestor of ancestors(container)) if (ancestor !== root) add(containerTerm(ancestor))

@@ -1,15 +1,33 @@
 /** Milliseconds since the epoch. The domain never asks for the time, it is told. */
 export type Instant = number
 
+const dayMs = 86_400_000
+
 /** C5: ISO 8601 with milliseconds and the offset `+00:00`, or the offset that the caller used. */
 export const formatInstant = (instant: Instant, offsetMinutes = 0): string => {
-  const local = new Date(instant + offsetMinutes * 60_000).toISOString()
-  return local.slice(0, -1) + formatOffset(offsetMinutes)
+  const local = instant + offsetMinutes * 60_000
+  const day = Math.floor(local / dayMs)
+  const time = local - day * dayMs
+  return `${dateOf(day)}T${two(Math.floor(time / 3_600_000))}:${two(Math.floor(time / 60_000) % 60)}:${two(
+    Math.floor(time / 1_000) % 60,
+  )}.${String(time % 1_000).padStart(3, '0')}${formatOffset(offsetMinutes)}`
 }
 
+// The tokens of one answer are mostly of few days, and finding a date is most of the work.
+let knownDay = Number.NaN
+let knownDate = ''
+const dateOf = (day: number): string => {
+  if (day !== knownDay) {
+    knownDate = new Date(day * dayMs).toISOString().slice(0, -14)
+    knownDay = day
+  }
+  return knownDate
+}
+
+const two = (value: number): string => (value < 10 ? `0${value}` : String(value))
+
 const formatOffset = (minutes: number): string => {
+  if (minutes === 0) return '+00:00'
   const size = Math.abs(minutes)
-  const hh = String(Math.floor(size / 60)).padStart(2, '0')
-  const mm = String(size % 60).padStart(2, '0')
-  return `${minutes < 0 ? '-' : '+'}${hh}:${mm}`
+  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`
 }

@@ -10,6 +10,7 @@ export type Cors = {
 }
 
 export const cors = (origins: readonly string[], headerPrefix: string): Cors => {
+  if (origins.length === 0) return { preflight: () => false, allow: () => {} }
   const allowed = (request: FastifyRequest): string | undefined =>
     origins.find(origin => origin === request.headers.origin)
   return {
@@ -21,6 +22,8 @@ export const cors = (origins: readonly string[], headerPrefix: string): Cors => 
       reply
         .code(204)
         .headers({
+          [`${headerPrefix}-trace-id`]: request.traceId,
+          'cache-control': 'no-store',
           'access-control-allow-origin': origin,
           'access-control-allow-methods': 'POST, PATCH',
           'access-control-allow-headers': `content-type, ${headerPrefix}-api-key, ${headerPrefix}-trace-id, ${headerPrefix}-idempotency-key`,

@@ -30,9 +30,6 @@ declare module 'fastify' {
     traceId: string
     caller: Caller | undefined
   }
-  interface FastifyContextConfig {
-    endpoint?: Endpoint
-  }
 }
 
 export type PipelineOptions = {
@@ -45,10 +42,14 @@ export type PipelineOptions = {
 }
 type Done = (error?: Error) => void
 
-/** Everything that can be said before the body is read. `allowed` names the methods of a path. */
+/**
+ * Everything that can be said before the body is read, for one endpoint, or for none: then `allowed` names the
+ * methods of the path.
+ */
 export const admit = (
   { vault, log, headerPrefix, rateLimit, cors }: PipelineOptions,
-  allowed: (path: string) => string[],
+  endpoint: Endpoint | undefined,
+  allowed: (path: string) => string[] = () => [],
 ) => {
   const traceHeader = `${headerPrefix}-trace-id`
   const keyHeader = `${headerPrefix}-api-key`
@@ -59,20 +60,19 @@ export const admit = (
     vault.keyUses.note(caller.apiKey.hash, vault.clock())
     cors.allow(request, reply, caller)
     rateLimit(caller)
-    const { endpoint } = request.routeOptions.config
     if (endpoint === undefined) throw noSuchRoute(allowed(pathOf(request)))
     if (!isPermitted(caller, endpoint)) throw new VaultError('forbidden')
     requireBodyForm(request, endpoint)
   }
 
   return (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
-    request.traceId = traceId(request.headers[traceHeader])
-    reply.header(traceHeader, request.traceId).header('cache-control', 'no-store')
-    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+    const { headers } = request
+    request.traceId = traceId(headers[traceHeader])
+    if (headers.host === undefined && request.raw.httpVersion !== '1.0') {
       done(new VaultError('badRequest'))
       return
     }
-    if (request.routeOptions.config.endpoint?.permission === 'open') {
+    if (endpoint?.permission === 'open') {
       done()
       return
     }
@@ -93,7 +93,7 @@ export const admit = (
         settle(undefined)
       } else done(error)
     }
-    const keyText = request.headers[keyHeader]
+    const keyText = headers[keyHeader]
     // A known key is found without waiting; only its first use goes to storage.
     const caller = typeof keyText === 'string' ? authenticate(vault, keyText) : undefined
     if (caller instanceof Promise) caller.then(settle, refuse)
@@ -127,11 +127,13 @@ const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: 
 
 /** From the bytes of the body to the answer; errors go to the one mapper. */
 export const answer = (
-  { vault, idempotency }: PipelineOptions,
+  { vault, idempotency, headerPrefix }: PipelineOptions,
   endpoint: Endpoint,
   handle: (call: never) => Promise<Answer>,
   headersOf: (body: JsonObject) => Record<string, string> = () => ({}),
 ) => {
+  const traceHeader = `${headerPrefix}-trace-id`
+
   const run = (request: FastifyRequest, caller: Caller | undefined): Promise<Answer> => {
     const query = readQuery(request.url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
@@ -139,11 +141,46 @@ export const answer = (
     return handle({ vault, caller, params: request.params, query, body } as never)
   }
 
+  /**
+   * Written past Fastify's reply, which would look at each header and at the payload once more; that costs as
+   * much as finding the token.
+   */
+  const send = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    answer: Answer,
+    replayed: boolean,
+  ): FastifyReply => {
+    const headers: Record<string, string | number> = {
+      [traceHeader]: request.traceId,
+      'cache-control': 'no-store',
+    }
+    let content: string | undefined
+    if (answer instanceof ReadyText) {
+      Object.assign(headers, answer.headers)
+      headers['content-type'] = answer.type
+      content = answer.content
+    } else if (answer !== undefined && endpoint.status !== 204) {
+      if (isJsonObject(answer)) Object.assign(headers, headersOf(answer))
+      headers['content-type'] = 'application/json; charset=utf-8'
+      content = JSON.stringify(answer)
+    }
+    if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
+    if (replayed) headers['idempotent-replayed'] = 'true'
+    if (isDraining(reply)) headers.connection = 'close'
+    // What was set before the operation ran, such as CORS.
+    Object.assign(headers, reply.getHeaders())
+    reply.hijack()
+    reply.raw.writeHead(endpoint.status, headers)
+    reply.raw.end(content)
+    return reply
+  }
+
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { caller } = request
     const keyText = request.headers[idempotency.header]
     if (endpoint.idempotent === undefined || caller === undefined || keyText === undefined)
-      return send(reply, endpoint, await run(request, caller), headersOf)
+      return send(request, reply, await run(request, caller), false)
     const { replayed, answer } = await idempotency.once(
       caller,
       {
@@ -154,29 +191,12 @@ export const answer = (
       },
       keeping => run(request, keeping),
     )
-    if (replayed) reply.header('idempotent-replayed', 'true')
-    return send(reply, endpoint, answer, headersOf)
+    return send(request, reply, answer, replayed)
   }
 }
 
-const send = (
-  reply: FastifyReply,
-  endpoint: Endpoint,
-  answer: Answer,
-  headersOf: (body: JsonObject) => Record<string, string>,
-): FastifyReply => {
-  endWhenDraining(reply)
-  reply.code(endpoint.status)
-  if (answer === undefined || endpoint.status === 204) return reply.send()
-  if (answer instanceof ReadyText) return reply.headers(answer.headers).type(answer.type).send(answer.content)
-  if (isJsonObject(answer)) reply.headers(headersOf(answer))
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
-}
-
 /** A connection whose request was in flight when the service stopped would be kept alive after its answer. */
-export const endWhenDraining = (reply: FastifyReply): void => {
-  if (!reply.server.server.listening) reply.header('connection', 'close')
-}
+export const isDraining = (reply: FastifyReply): boolean => !reply.server.server.listening
 
 const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
   if (endpoint.checkBody === undefined) return undefined

@@ -6,7 +6,7 @@ import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
-import { admit, answer, endWhenDraining, type PipelineOptions } from './pipeline.ts'
+import { admit, answer, isDraining, type PipelineOptions } from './pipeline.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
 
@@ -41,7 +41,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     // A key can also stop to count while its request is under way, so every 401 passes here.
     if (status === 401)
       reply.header('www-authenticate', `ApiKey header="${headerPrefix.toUpperCase()}-API-KEY"`)
-    endWhenDraining(reply)
+    if (isDraining(reply)) reply.header('connection', 'close')
     return reply
       .code(status)
       .headers({ [`${headerPrefix}-trace-id`]: request.traceId, 'cache-control': 'no-store', ...headers })
@@ -54,7 +54,9 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
-  app.addHook('onRequest', admit(options, allowedMethods))
+  // One hook per route below: `request.routeOptions` would be built anew for each request.
+  const refuse = admit(options, undefined, allowedMethods)
+  app.addHook('onRequest', (request, reply, done) => (request.is404 ? refuse(request, reply, done) : done()))
   if (log.isDebug) logAnswers(app, log)
   // Likewise an expectation other than 100-continue: without a listener Node answers a bare 417.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
@@ -66,7 +68,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     app.route({
       method: declared.method,
       url: declared.path,
-      config: { endpoint: declared },
+      onRequest: admit(options, declared),
       handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>, answerHeaders[id]),
     })
   }

@@ -11,6 +11,7 @@ import { checkTokenId } from '../domain/token-id.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
+import { toToken } from './token-rows.ts'
 import { matchOf, TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
@@ -108,7 +109,10 @@ const chooseId = ({ id, type, data, place }: TokenDefinition): string => {
 const idText = (value: Json): string =>
   typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)
 
-/** Aliases that met a taken id are drawn again, and at last replaced; any other taken id is the caller's conflict. */
+/**
+ * Makes room where it may: an expired token that the sweeper has not met yet gives its id back (C17), an alias
+ * that met a taken id is drawn again, and at last replaced (C16). Any other taken id is the caller's conflict.
+ */
 const replaceTakenIds = async (
   vault: Vault,
   caller: Caller,
@@ -116,15 +120,20 @@ const replaceTakenIds = async (
   ids: string[],
   drawAgain: boolean,
 ): Promise<void> => {
-  let replaced = false
+  let madeRoom = false
   for (const [index, definition] of definitions.entries()) {
+    if (definition.id === undefined) continue
     const id = ids[index] ?? ''
-    if (definition.id?.hasAlias !== true) continue
-    const isTaken =
-      ids.indexOf(id) !== index || (await vault.store.getToken(caller.tenantNumber, id)) !== undefined
-    if (!isTaken) continue
-    ids[index] = drawAgain ? chooseId(definition) : newUuid()
-    replaced = true
+    const holder = await vault.store.getToken(caller.tenantNumber, id)
+    if (holder?.expiresAt != null && holder.expiresAt <= vault.clock()) {
+      const writes = new TokenWrites(caller)
+      writes.remove(toToken(holder, [], caller.keys))
+      await vault.store.commit(writes.set)
+      madeRoom = true
+    } else if (definition.id.hasAlias && (holder !== undefined || ids.indexOf(id) !== index)) {
+      ids[index] = drawAgain ? chooseId(definition) : newUuid()
+      madeRoom = true
+    }
   }
-  if (!replaced) throw new VaultError('idTaken')
+  if (!madeRoom) throw new VaultError('idTaken')
 }

@@ -22,7 +22,8 @@ export type Revision<A extends Json> = {
   readonly kept?: Json
 }
 
-const attemptsMax = 64
+/** With a hundred writers on one tenant the last one needs about as many rounds. */
+const attemptsMax = 256
 
 /**
  * Changes who may do what: read all of it, decide, write if nothing of it has changed meanwhile. Every

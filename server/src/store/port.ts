@@ -49,7 +49,7 @@ export type Store = {
   expiredTokens(now: number, page: { offset: number; limit: number }): Promise<TokenRow[]>
   /** Deletes up to `limit` transient fields that are due and says how many; no trace stays once `shred` ran. */
   purgeTransients(now: number, limit: number): Promise<number>
-  /** Leaves no byte of what was deleted in the engine's files, as far as the engine owns them. */
+  /** Leaves no byte of what was deleted in the engine's files, as far as it owns them; throws where it could not. */
   shred(): Promise<void>
 
   /** The kept answer for an idempotency key, if it is not over at `now`. */

@@ -176,6 +176,8 @@ onEveryEngine('the access matrix', vault => {
       assert.ok(token)
       assertShows(answer, token, visible.get(answer.id) ?? 'redact', `list ${token.at}: ${message}`)
     }
+    const byCursor = granted(await vault().get('/v2/tokens?size=100', key))
+    assert.deepEqual(byCursor.data, list.data, `list by cursor: ${message}`)
     const byId = granted(await vault().get(`/tokens?${tokens.map(({ id }) => `id=${id}`).join('&')}`, key))
     assert.equal(byId.pagination.total_items, visible.size, `list by id: ${message}`)
   }
@@ -213,6 +215,126 @@ onEveryEngine('the access matrix', vault => {
         await assertReads(key, { rules }, tokens, JSON.stringify(rules))
       }),
       { numRuns: 40 },
+    )
+  })
+
+  test('C26.1 C26.2 C28.7 C28.9 searching every place under any rules, as a second telling of the rules has it', async () => {
+    const { keys, tokens } = await populate()
+    const anyRule = fc.record({
+      container: fc.constantFrom(...ruleContainers),
+      transform: fc.constantFrom(...transforms),
+      permissions: fc.constantFrom<string[]>(
+        ['token:read'],
+        ['token:search'],
+        ['token:read', 'token:search'],
+      ),
+    })
+    const { id, key } = await newApplication(vault(), keys.manager, {})
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRule, { minLength: 1, maxLength: 5 }), async rules => {
+        const body = { name: 'x', rules: rules.map((rule, priority) => ({ ...rule, priority })) }
+        granted(await vault().send('PUT', `/applications/${id}`, { key: keys.manager, body }))
+        const reply = await vault().post('/tokens/search', key, {
+          query: 'type:card OR type:token',
+          size: 100,
+        })
+        if (!rules.some(({ permissions }) => permissions.includes('token:search'))) {
+          assert.equal(reply.status, 403)
+          return
+        }
+        const message = JSON.stringify(rules)
+        const found = tokens.filter(
+          ({ at }) =>
+            readShows({ rules }, at) !== undefined && readShows({ rules }, at, 'token:search') !== undefined,
+        )
+        const { pagination, data } = granted(reply)
+        assert.equal(pagination.total_items, found.length, message)
+        assert.deepEqual(
+          data.map((token: { id: string }) => token.id).sort(),
+          found.map(token => token.id).sort(),
+          message,
+        )
+        for (const answer of data) {
+          const token = found.find(({ id }) => id === answer.id)
+          assert.ok(token)
+          assertShows(answer, token, readShows({ rules }, token.at) ?? 'redact', message)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('C28.6 flat permissions are a rule on every container under mask', async () => {
+    const { keys, tokens } = await populate()
+    const { key } = await newApplication(vault(), keys.manager, { permissions: ['token:read'] })
+    await assertReads(key, { rules: [only('token:read', '/', 'mask')] }, tokens, 'flat')
+    const writer = await newApplication(vault(), keys.manager, {
+      permissions: ['token:create', 'token:update'],
+    })
+    for (const token of tokens) {
+      assertShows(
+        granted(await vault().patch(`/tokens/${token.id}`, writer.key, {})),
+        token,
+        'mask',
+        'flat patch',
+      )
+      const twin = newToken(token.at)
+      assertShows(granted(await vault().post('/tokens', writer.key, twin.body)), twin, 'mask', 'flat create')
+      assert.equal((await vault().get(`/tokens/${token.id}`, writer.key)).status, 403)
+    }
+  })
+
+  test('C28.7 C28.8 C28.10 C12.2 C12.3 writing in every place under any rules, as a second telling of the rules has it', async () => {
+    const { keys } = await vault().tenant(cast)
+    const permissions = ['token:create', 'token:read', 'token:update', 'token:delete']
+    const anyRule = fc.record({
+      container: fc.constantFrom(...ruleContainers),
+      transform: fc.constantFrom(...transforms),
+      permissions: fc.subarray(permissions, { minLength: 1 }),
+    })
+    const { id, key } = await newApplication(vault(), keys.manager, {})
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyRule, { minLength: 1, maxLength: 6 }),
+        fc.constantFrom(...places),
+        async (rules, at) => {
+          const body = { name: 'x', rules: rules.map((rule, priority) => ({ ...rule, priority })) }
+          granted(await vault().send('PUT', `/applications/${id}`, { key: keys.manager, body }))
+          const message = `${at}: ${JSON.stringify(rules)}`
+          const token = newToken(at)
+          const created = await vault().post('/tokens', key, token.body)
+          assert.equal(
+            created.status,
+            mayCreate({ rules }, 'token:create', at) ? 201 : 403,
+            `create in ${message}`,
+          )
+          if (created.status === 201)
+            assertShows(
+              created.body,
+              token,
+              writeShows({ rules }, 'token:create', at),
+              `create in ${message}`,
+            )
+          const made =
+            created.status === 201 ? created : await vault().post('/tokens', keys.owner, token.body)
+          const path = `/tokens/${granted(made).id}`
+          const patched = await vault().patch(path, key, {})
+          assert.equal(
+            patched.status,
+            changeStatus({ rules }, 'token:update', at, 200),
+            `patch in ${message}`,
+          )
+          if (patched.status === 200)
+            assertShows(patched.body, token, writeShows({ rules }, 'token:update', at), `patch in ${message}`)
+          const deleted = await vault().delete(path, key)
+          assert.equal(
+            deleted.status,
+            changeStatus({ rules }, 'token:delete', at, 204),
+            `delete in ${message}`,
+          )
+        },
+      ),
+      { numRuns: 60 },
     )
   })
 

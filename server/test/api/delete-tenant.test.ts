@@ -129,9 +129,7 @@ onEveryEngine('delete the tenant', vault => {
     const { tenantId, keys } = await vault().tenant(cast)
     const tenant = await numberOf(vault(), tenantId)
     granted(await vault().post('/tokens', keys.owner, card))
-    const wrapped = storedRows(vault(), 'tenant_keys')
-      .filter(row => row.tenant === tenant)
-      .map(row => Buffer.from(row.wrapped as Uint8Array))
+    const wrapped = (await vault().store.tenantKeys(tenant)).map(row => Buffer.from(row.wrapped))
     const found = (): boolean[] => {
       const files = readdirSync(vault().folder.path).map(file =>
         readFileSync(join(vault().folder.path, file)),
@@ -239,6 +237,20 @@ onEveryEngine('delete the tenant', vault => {
         await vault().service.clockwork.runAll()
         assert.deepEqual(rowsOf(vault(), tenant), {})
       })
+
+  for (const path of ['/tenants/self', '/tenants/self/reports/usage', '/applications', '/applications/key'])
+    test(`C31.8 C2.11 GET ${path} that is under way when the tenant goes answers 401`, async () => {
+      const { keys } = await vault().tenant(cast)
+      granted(await vault().get(path, keys.manager))
+      const { store } = vault()
+      const { getTenant } = store
+      store.getTenant = async tenant => {
+        store.getTenant = getTenant
+        granted(await remove(keys.manager))
+        return getTenant(tenant)
+      }
+      assertUnauthorized(await vault().get(path, keys.manager))
+    })
 
   test('C27.3 C31.7 a data key that is made while the tenant goes is not left behind', async () => {
     const { tenantId, keys } = await vault().tenant(cast)

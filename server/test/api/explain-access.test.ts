@@ -186,6 +186,26 @@ onEveryEngine('explain access', vault => {
     assert.doesNotMatch(deletion.body.reason, /show/)
   })
 
+  test('C26.1 C26.2 a search shows what a read would, and finds nothing that a read would not', async () => {
+    const { manager, id } = await start({
+      rules: [
+        { priority: 1, container: '/a/', transform: 'reveal', permissions: ['token:search'] },
+        { priority: 2, container: '/a/b/', transform: 'mask', permissions: ['token:read'] },
+        { priority: 3, container: '/c/', transform: 'reveal', permissions: ['token:read'] },
+      ],
+    })
+    for (const [containers, outcome] of [
+      [['/a/b/'], 'mask'],
+      [['/a/'], 'refused'],
+      [['/c/'], 'refused'],
+      [['/a/', '/c/'], 'redact'],
+      [['/a/b/', '/c/'], 'mask'],
+    ] as const) {
+      const { body } = await explain(manager, id, { permission: 'token:search', containers })
+      assert.equal(body.outcome, outcome, `${containers}: ${body.reason}`)
+    }
+  })
+
   const refused: readonly { ask: unknown; errors: readonly string[] }[] = [
     { ask: {}, errors: ['permission'] },
     { ask: { permission: 'token:read' }, errors: ['containers'] },
@@ -228,7 +248,13 @@ onEveryEngine('explain access', vault => {
     const path = fc
       .array(fc.constantFrom(...segments), { minLength: 1, maxLength: 3 })
       .map(names => `/${names.join('/')}/`)
-    const permissions = ['token:create', 'token:read', 'token:update', 'token:delete'] as const
+    const permissions = [
+      'token:create',
+      'token:read',
+      'token:update',
+      'token:delete',
+      'token:search',
+    ] as const
     const anyRule = fc.record({
       container: fc.oneof({ arbitrary: path, weight: 4 }, { arbitrary: fc.constant('/'), weight: 1 }),
       transform: fc.constantFrom('reveal', 'mask', 'redact'),
@@ -267,6 +293,15 @@ onEveryEngine('explain access', vault => {
           for (const { container, outcome } of reading.containers) {
             const { status, body } = await vault().get(`/tokens/${await make([container])}`, key)
             assert.equal(outcome, status === 200 ? shows(body.data) : 'none')
+          }
+
+          const search = await vault().post('/tokens/search', key, { query: `id:${token}` })
+          const searching = await told('token:search')
+          if (search.status === 200 && search.body.data.length === 1)
+            assert.equal(searching.outcome, shows(search.body.data[0].data), searching.reason)
+          else {
+            const status = search.status === 200 ? 404 : search.status
+            assert.equal(`${searching.outcome} ${searching.reason.slice(0, 3)}`, `refused ${status}`)
           }
 
           const writes: Record<string, () => Promise<Reply>> = {

@@ -6,7 +6,7 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 onEveryEngine('get the tenant', vault => {
-  test('§4.7.2 §2.4.1 §2.4.2 §2.4.3 §2.4.4 §2.4.5 §2.4.6 §2.4.9 C31.1 C31.5 C5.1 a new tenant, whole', async () => {
+  test('§1.9 §4.7.2 §2.4.1 §2.4.2 §2.4.3 §2.4.4 §2.4.5 §2.4.6 §2.4.9 C31.1 C31.5 C5.1 a new tenant, whole', async () => {
     const { tenantId, keys } = await vault().tenant(cast)
     const reply = await vault().get('/tenants/self', keys.manager)
     assert.equal(reply.status, 200)

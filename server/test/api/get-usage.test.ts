@@ -274,6 +274,17 @@ onEveryEngine('get the usage report', vault => {
     { name: 'a page past the end', counts: 0, act: keys => vault().get('/tokens?page=9', keys.owner) },
     { name: 'a list by id', counts: 1, act: (keys, [, id]) => vault().get(`/tokens?id=${id}`, keys.owner) },
     { name: 'a list of another type', counts: 0, act: keys => vault().get('/tokens?type=card', keys.owner) },
+    { name: 'a page by cursor', counts: 2, act: keys => vault().get('/v2/tokens?size=2', keys.masked) },
+    {
+      name: 'a search',
+      counts: 3,
+      act: keys => vault().post('/tokens/search', keys.owner, { query: 'type:token' }),
+    },
+    {
+      name: 'a search that shows one of three',
+      counts: 1,
+      act: keys => vault().post('/tokens/search', keys.owner, { query: 'type:token', size: 1 }),
+    },
     {
       name: 'what the caller may not see',
       counts: 0,

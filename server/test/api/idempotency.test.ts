@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TenantKeys } from '../../src/crypto/keys.ts'
 import { openResult } from '../../src/crypto/result-seal.ts'
+import { requestHash } from '../../src/operations/idempotency.ts'
+import type { Caller } from '../../src/operations/vault.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import type { Outcome } from '../../src/store/write-set.ts'
 import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
@@ -129,6 +132,13 @@ onEveryEngine('idempotent retries', vault => {
   }
   const create = (key: string, idempotencyKey?: string, body: unknown = text): Promise<Reply> =>
     send(key, { method: 'POST', path: '/tokens', body }, idempotencyKey)
+  const tenantNumberOf = async ({ tenantId }: World): Promise<number> => {
+    const row = (await vault().store.listTenants()).find(({ id }) => id === tenantId)
+    assert.ok(row)
+    return row.tenant
+  }
+  const tenantKeysOf = async (world: World): Promise<TenantKeys> =>
+    vault().service.vault.tenantKeys.of(await tenantNumberOf(world), world.tenantId)
   const count = async (keys: Keys): Promise<number> =>
     granted(await vault().get('/tokens', keys.owner)).pagination.total_items
 
@@ -169,7 +179,8 @@ onEveryEngine('idempotent retries', vault => {
   })
 
   test('C33.1 the scope of a key is the application, the method, the path and the key', async () => {
-    const { keys, token, application } = await start()
+    const world = await start()
+    const { keys, token, application } = world
     const key = newKey()
     const path = `/tokens/${token}`
     const other = granted(await create(keys.owner)).id
@@ -190,6 +201,13 @@ onEveryEngine('idempotent retries', vault => {
     ]
     for (const request of requests) assert.equal(replayed(await succeeded(send(...request))), false)
     for (const request of requests) assert.equal(replayed(await succeeded(send(...request))), true)
+    // No path is changed by two methods, so that the method counts shows only inside.
+    const caller = { keys: await tenantKeysOf(world), application: { id: application } } as Caller
+    const asked = { path, key, body: new Uint8Array(0) }
+    assert.notDeepEqual(
+      requestHash(caller, { ...asked, method: 'PUT' }),
+      requestHash(caller, { ...asked, method: 'PATCH' }),
+    )
     // Two keys of one application are one caller.
     const further = granted(await vault().post(`/applications/${second.id}/keys`, keys.manager, {})).key
     assert.equal(replayed(await create(further, key)), true)
@@ -290,6 +308,29 @@ onEveryEngine('idempotent retries', vault => {
     assert.deepEqual([replayed(third), third.body.id], [true, id])
   })
 
+  test('§4.11.3 C33.5 an answer that never reached the client is what its retry gets', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const before = await count(keys)
+    const gate = commitGate(vault())
+    const client = new AbortController()
+    const lost = fetch(`${vault().baseUrl}/tokens`, {
+      method: 'POST',
+      headers: { 'svc-api-key': keys.owner, 'content-type': 'application/json', 'svc-idempotency-key': key },
+      body: JSON.stringify(text),
+      signal: client.signal,
+    })
+    await gate.waiting(1)
+    client.abort()
+    await assert.rejects(lost)
+    gate.open()
+    let retry = await create(keys.owner, key)
+    while (retry.status === 409) retry = await create(keys.owner, key)
+    assert.equal(replayed(retry), true)
+    assert.equal(retry.status, 201)
+    assert.equal(await count(keys), before + 1)
+  })
+
   test('§4.11.4 C33.3 a first request that fails while others wait for it leaves its key free', async () => {
     const { keys } = await start()
     const key = newKey()
@@ -327,12 +368,13 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 2)
   })
 
-  test('§4.11.6 C33.11 GET, DELETE and explain ignore the header, whatever it holds', async () => {
+  test('§4.11.6 C33.11 GET, DELETE, search and explain ignore the header, whatever it holds', async () => {
     const { keys, token, application } = await start()
     const key = newKey()
     const reads: [string, Request][] = [
       [keys.owner, { method: 'GET', path: `/tokens/${token}` }],
       [keys.owner, { method: 'GET', path: '/tokens' }],
+      [keys.owner, { method: 'POST', path: '/tokens/search', body: { query: 'type:token' } }],
       [keys.manager, { method: 'GET', path: '/applications' }],
       [
         keys.manager,
@@ -436,7 +478,8 @@ onEveryEngine('idempotent retries', vault => {
   })
 
   test('C33.8 C33.9 C12.2 what is kept is sealed, and holds no data, no cvc and no key', async () => {
-    const { keys, token, application, tenantId } = await start()
+    const world = await start()
+    const { keys, token, application, tenantId } = world
     const made: string[] = []
     const requests: [string, Request][] = [
       [keys.owner, { method: 'POST', path: '/tokens', body: card }],
@@ -450,9 +493,8 @@ onEveryEngine('idempotent retries', vault => {
       if (key !== undefined) made.push(key)
     }
     assert.equal(made.length, 2)
-    const tenant = (await vault().store.listTenants()).find(({ id }) => id === tenantId)?.tenant
-    assert.ok(tenant !== undefined)
-    const tenantKeys = await vault().service.vault.tenantKeys.of(tenant, tenantId)
+    const tenant = await tenantNumberOf(world)
+    const tenantKeys = await tenantKeysOf(world)
     const rows = storedRows(vault(), 'results').filter(row => row.tenant === tenant)
     assert.equal(rows.length, requests.length)
     const secrets = [card.data.number, '"cvc"', '987', text.data, 'a plain secret', 'Another Secret', ...made]

@@ -66,6 +66,14 @@ onEveryEngine('permissions', vault => {
         body: { type: 'token', data: 'x' },
       },
       { name: '§5.5 list tokens', method: 'GET', path: '/tokens', needs: 'token:read' },
+      { name: 'C25.1 list tokens by cursor', method: 'GET', path: '/v2/tokens', needs: 'token:read' },
+      {
+        name: 'C26.1 search tokens',
+        method: 'POST',
+        path: '/tokens/search',
+        needs: 'token:search',
+        body: { query: 'type:token' },
+      },
       { name: '§5.5 get a token', method: 'GET', path: '/tokens/a-token', needs: 'token:read' },
       {
         name: '§5.6 update a token',

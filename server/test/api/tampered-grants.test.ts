@@ -428,7 +428,7 @@ onEveryEngine('tampered grants', vault => {
     const { ours, theirs, token } = await start()
     tamper(
       vault(),
-      `UPDATE tenant_keys SET wrapped = (SELECT wrapped FROM tenant_keys other WHERE other.tenant = ?
+      `UPDATE tenant_keys SET slot = (SELECT slot FROM tenant_keys other WHERE other.tenant = ?
          AND other.purpose = tenant_keys.purpose AND other.version = tenant_keys.version) WHERE tenant = ?`,
       theirs.tenant,
       ours.tenant,

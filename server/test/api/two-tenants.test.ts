@@ -148,6 +148,18 @@ onEveryEngine('two tenants', vault => {
       assert.equal(pagination.total_items, own, query)
       for (const token of data) assert.equal(token.tenant_id, ours.tenantId)
     }
+    for (const query of [
+      `id:${theirs.token}`,
+      `fingerprint:${fingerprint}`,
+      `created_by:${theirs.application} AND type:card`,
+    ]) {
+      const found = granted(await vault().post('/tokens/search', ours.keys.owner, { query }))
+      assert.equal(found.pagination.total_items, 0, query)
+    }
+    const { body: page } = await vault().get('/v2/tokens?size=1', theirs.keys.owner)
+    const cursor = encodeURIComponent(page.pagination.next)
+    assert.equal((await vault().get(`/v2/tokens?size=1&start=${cursor}`, ours.keys.owner)).status, 400)
+    granted(await vault().get(`/v2/tokens?size=1&start=${cursor}`, theirs.keys.owner))
     const applications = await vault().get('/applications?size=100', ours.keys.manager)
     assertAbsent({ applications: applications.text }, [theirs.application, theirs.tenantId, theirs.apiKey])
     assert.equal(applications.body.pagination.total_items, 3)

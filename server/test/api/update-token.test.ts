@@ -16,7 +16,7 @@ const token = (data: unknown, more: Body = {}): Body => ({ type: 'token', data, 
 const changes: readonly { name: string; given: Body; patch: Body; after: Body; lacks?: readonly string[] }[] =
   [
     {
-      name: '§4.5.4 C18.4 members of data are added, changed and removed',
+      name: '§4.5.4 §4.5.12 C18.4 members of data are added, changed and removed',
       given: token({ a: 1, b: { c: 1, d: 2 }, e: [1, { f: 1 }] }),
       patch: { data: { a: null, b: { d: 3, x: null }, e: [{ f: null }], g: 'new' } },
       after: { data: { b: { c: 1, d: 3 }, e: [{ f: null }], g: 'new' } },

@@ -83,12 +83,12 @@ for (const engine of engines) {
     const slotOf = async (id: string) =>
       (
         await reach(
-          'SELECT s.slot, s.sealed FROM transients t JOIN transient_slots s USING (slot) WHERE t.token_id = ?',
+          'SELECT s.slot, s.bytes AS sealed FROM transients t JOIN slots s USING (slot) WHERE t.token_id = ?',
           id,
         )
       )[0] as { slot: number; sealed: Uint8Array }
     const refillSlot = async (id: string, sealed: SQLInputValue) =>
-      reach('UPDATE transient_slots SET sealed = ? WHERE slot = ?', sealed, (await slotOf(id)).slot)
+      reach('UPDATE slots SET bytes = ? WHERE slot = ?', sealed, (await slotOf(id)).slot)
 
     const changes: Record<string, Change> = {
       'another format': reseal(sealed => flipped(sealed, 0)),
@@ -127,7 +127,7 @@ for (const engine of engines) {
       'the slot of another': async (id, bystander) =>
         reach('UPDATE transients SET slot = ? WHERE token_id = ?', (await slotOf(bystander)).slot, id),
       'no slot for its card code': async id =>
-        reach('DELETE FROM transient_slots WHERE slot = ?', (await slotOf(id)).slot),
+        reach('DELETE FROM slots WHERE slot = ?', (await slotOf(id)).slot),
       'a later deadline for its card code': id =>
         reach('UPDATE transients SET expires_at = expires_at + 1 WHERE token_id = ?', id),
       'its card code under another name': id =>
@@ -412,12 +412,15 @@ for (const engine of engines) {
       const id = await scene.create({ type: 'token', data: 'guarded value' })
       const elsewhere = await scene.create({ type: 'token', data: 'elsewhere' }, keys.otherGeneral)
       const own = await scene.numberOf(scene.tenantId)
-      for (const { purpose, wrapped } of await scene.reach('SELECT * FROM tenant_keys WHERE tenant = ?', own))
+      const wrapped = await scene.reach(
+        'SELECT slot, bytes FROM tenant_keys JOIN slots USING (slot) WHERE tenant = ?',
+        own,
+      )
+      for (const { slot, bytes } of wrapped)
         await scene.reach(
-          'UPDATE tenant_keys SET wrapped = ? WHERE tenant = ? AND purpose = ?',
-          flipped(wrapped as Uint8Array, 200),
-          own,
-          purpose as string,
+          'UPDATE slots SET bytes = ? WHERE slot = ?',
+          flipped(bytes as Uint8Array, 200),
+          slot as number,
         )
       await vault.restart()
       vault.log.length = 0
@@ -464,7 +467,10 @@ for (const engine of engines) {
       'rows of a tenant whose keys do not open': async () => {
         const own = await scene.numberOf(scene.tenantId)
         await scene.reach('UPDATE tokens SET expires_at = 1 WHERE tenant = ?', own)
-        await scene.reach("UPDATE tenant_keys SET wrapped = x'00' WHERE tenant = ?", own)
+        await scene.reach(
+          "UPDATE slots SET bytes = x'00' WHERE slot IN (SELECT slot FROM tenant_keys WHERE tenant = ?)",
+          own,
+        )
       },
     }
     for (const [name, build] of Object.entries(obstacles))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { storeContract } from './store-contract.ts'
@@ -14,38 +14,47 @@ storeContract('sqlite, watched', folder => openSqlite({ path: join(folder, 'vaul
 /** Small by nature, or a step of a plan that holds no more rows than its page. */
 const mayBeScanned = /^SCAN (?:tenants|vault_keys|page|oldest|CONSTANT ROW|\(?subquery-\d+\)?)\b/
 
-test('C24.10 C25.2 no query goes through a whole table of tokens, terms or what else grows with them', () => {
-  watch.stop()
-  const database = new DatabaseSync(':memory:')
-  migrate(database)
-  // An empty IN is false before the first row; its plan names a scan that never begins.
-  const queries = [...watch.prepared].filter(sql => /\bFROM\b|\bUPDATE\b/.test(sql) && !sql.includes('IN ()'))
-  assert.ok(queries.length > 50, 'the watch saw the queries')
-  assert.ok(queries.some(sql => sql.includes('UNION')) && queries.some(sql => sql.includes('EXISTS')))
-  for (const sql of queries) {
-    const steps = database
-      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
-      .all()
-      .map(step => String(step.detail))
-    for (const step of steps)
-      assert.ok(!step.startsWith('SCAN') || mayBeScanned.test(step), `${step}\n${sql}\n${steps.join('\n')}`)
-  }
-})
+const planOf = (database: DatabaseSync, sql: string): string[] =>
+  database
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map(step => String(step.detail))
 
-test('C24.4 C25.2 the arms of an OR are merged in the order of the index, not sorted', () => {
-  const database = new DatabaseSync(':memory:')
-  migrate(database)
-  const lists = [...watch.prepared].filter(sql => sql.includes('OFFSET') && sql.includes('FROM terms t'))
-  assert.ok(lists.some(sql => sql.includes('UNION')) && lists.some(sql => !sql.includes('UNION')))
-  for (const sql of lists) {
-    const plan = database
-      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
-      .all()
-      .map(step => String(step.detail))
-    assert.deepEqual(
-      plan.filter(step => step.includes('TEMP B-TREE')),
-      [],
-      sql,
-    )
-  }
+describe('query plans (sqlite)', () => {
+  let database: DatabaseSync
+  let queries: string[]
+  before(() => {
+    watch.stop()
+    database = new DatabaseSync(':memory:')
+    migrate(database)
+    // An empty IN is false before the first row; its plan names a scan that never begins.
+    queries = [...watch.prepared].filter(sql => /\bFROM\b|\bUPDATE\b/.test(sql) && !sql.includes('IN ()'))
+  })
+
+  test('C24.10 C25.2 no query goes through a whole table of tokens, terms or what else grows with them', () => {
+    assert.ok(queries.length > 50, 'the watch saw the queries')
+    assert.ok(queries.some(sql => sql.includes('UNION')) && queries.some(sql => sql.includes('EXISTS')))
+    for (const sql of queries)
+      for (const step of planOf(database, sql))
+        assert.ok(!step.startsWith('SCAN') || mayBeScanned.test(step), `${step}\n${sql}`)
+  })
+
+  test('C24.7 C25.2 a further group is met or not by one look at the index', () => {
+    const steps = queries
+      .filter(sql => sql.includes('EXISTS'))
+      .flatMap(sql => planOf(database, sql).filter(step => /^SEARCH e\b/.test(step)))
+    assert.ok(steps.length > 0)
+    for (const step of steps) assert.match(step, /tenant=\? AND term=\? AND created_at=\? AND token_id=\?/)
+  })
+
+  test('C24.4 C25.2 the arms of an OR are merged in the order of the index, not sorted', () => {
+    const lists = queries.filter(sql => sql.includes('OFFSET') && sql.includes('FROM terms t'))
+    assert.ok(lists.some(sql => sql.includes('UNION')) && lists.some(sql => !sql.includes('UNION')))
+    for (const sql of lists)
+      assert.deepEqual(
+        planOf(database, sql).filter(step => step.includes('TEMP B-TREE')),
+        [],
+        sql,
+      )
+  })
 })

@@ -110,6 +110,53 @@ describe('shredding (sqlite)', () => {
     }
   }
 
+  test('C31.7 the wrapped keys of a tenant that is gone leave no byte in the folder', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder.path, 'vault.db')
+    const store = openSqlite({ path })
+    const noise = new Noise(seed)
+    const tenants: { tenant: number; wrapped: Buffer[]; isGone: boolean }[] = []
+    for (let i = 0; i < 300; i++) {
+      const wrapped = [noise.bytes(65), noise.bytes(65), noise.bytes(65)]
+      const keys = ['data', 'fingerprint', 'index'].map((purpose, at) => ({
+        purpose,
+        version: 1,
+        wrapped: wrapped[at] as Buffer,
+      }))
+      const made = { id: `tenant ${i}`, sealed: noise.bytes(300), keys, applications: [], apiKeys: [] }
+      tenants.push({ tenant: await store.createTenant(made), wrapped, isGone: false })
+    }
+    for (let version = 2; version < 6; version++)
+      for (const { tenant, wrapped } of tenants) {
+        if (noise.below(2) === 0) continue
+        const row = { purpose: 'data', version, wrapped: noise.bytes(65) }
+        wrapped.push(row.wrapped)
+        await store.commit(writeSet(tenant, { guarded: [{ kind: 'insertTenantKey', row }] }))
+      }
+    // Not through the store: whoever deletes the rows, the keys go with them.
+    const outsider = new DatabaseSync(path)
+    for (const gone of tenants.filter(() => noise.below(10) < 7)) {
+      outsider.prepare('DELETE FROM tenant_keys WHERE tenant = ?').run(gone.tenant)
+      gone.isGone = true
+    }
+    outsider.close()
+    await store.shred()
+    const left = new Set(
+      survivors(
+        folder.path,
+        tenants.flatMap(({ wrapped }) => wrapped),
+      ),
+    )
+    const wrong = tenants
+      .flatMap(({ wrapped, isGone }) => wrapped.map(() => isGone))
+      .filter((isGone, position) => isGone === left.has(position))
+    assert.deepEqual(wrong, [])
+    for (const { tenant, wrapped, isGone } of tenants)
+      assert.equal((await store.tenantKeys(tenant)).length, isGone ? 0 : wrapped.length)
+    await store.close()
+    folder.remove()
+  })
+
   test('C11.3 the search finds a short piece of a secret', () => {
     const folder = temporaryFolder()
     const secret = new Noise('a secret').bytes(64)
@@ -155,9 +202,9 @@ describe('the code of a card (sqlite)', () => {
   const card = (cvc: string) => ({ type: 'card', data: { number: '4242424242424242', cvc } })
   const sealedCodes = (): Uint8Array[] => {
     const outsider = new DatabaseSync(join(vault.folder.path, 'vault.db'), { readOnly: true })
-    const rows = outsider.prepare('SELECT sealed FROM transient_slots WHERE NOT is_free ORDER BY slot').all()
+    const rows = outsider.prepare('SELECT bytes FROM transients JOIN slots USING (slot) ORDER BY slot').all()
     outsider.close()
-    return rows.map(row => row.sealed as Uint8Array)
+    return rows.map(row => row.bytes as Uint8Array)
   }
   const hour = 3_600_000
 

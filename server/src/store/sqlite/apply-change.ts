@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { KeyRow, TokenRow } from '../rows.ts'
 import type { Conflict, Effect, GuardedChange } from '../write-set.ts'
+import { tokenValues } from './columns.ts'
 import { counterMover } from './counter-mover.ts'
 import { type EffectAppliers, grantEffects } from './grant-effects.ts'
+import { slotFiller } from './slots.ts'
 
 type ChangeOf<C extends { kind: string }, K extends C['kind']> = Extract<C, { kind: K }>
 
@@ -54,13 +55,12 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
   const insertTransient = database.prepare(
     'INSERT INTO transients (tenant, token_id, field, expires_at, slot) VALUES (?,?,?,?,?)',
   )
-  const fillSlot = database.prepare(
-    `UPDATE transient_slots SET is_free = 0, sealed = ?
-     WHERE slot = (SELECT slot FROM transient_slots WHERE is_free AND size = ? LIMIT 1) RETURNING slot`,
+  const slotWith = slotFiller(database)
+  const findTenantKey = database.prepare(
+    'SELECT 1 FROM tenant_keys WHERE tenant = ? AND purpose = ? AND version = ?',
   )
-  const addSlot = database.prepare('INSERT INTO transient_slots (size, is_free, sealed) VALUES (?,0,?)')
   const insertTenantKey = database.prepare(
-    'INSERT INTO tenant_keys (tenant, purpose, version, wrapped) VALUES (?,?,?,?) ON CONFLICT DO NOTHING',
+    'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)',
   )
   const reviseTenant = database.prepare(
     'UPDATE tenants SET revision = revision + 1 WHERE tenant = ? AND revision = ?',
@@ -79,26 +79,6 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
 
   const when = (changed: { changes: number | bigint }, conflict: Conflict): Conflict | undefined =>
     changed.changes === 0 ? conflict : undefined
-
-  const tokenValues = (row: TokenRow) =>
-    [
-      row.tenant,
-      row.id,
-      row.type,
-      row.version,
-      row.createdAt,
-      row.createdBy,
-      row.modifiedAt,
-      row.modifiedBy,
-      row.expiresAt,
-      row.transientUntil,
-      row.activeMonth,
-      row.sealed,
-    ] as const
-  const keyValues = (tenant: number, row: KeyRow) => [tenant, row.purpose, row.version, row.wrapped] as const
-  /** The number of the slot that holds these bytes now: a free one of their size, or a new one (see 0001-vault). */
-  const slotWith = (sealed: Uint8Array): number =>
-    Number(fillSlot.get(sealed, sealed.length)?.slot ?? addSlot.run(sealed.length, sealed).lastInsertRowid)
 
   const guards: Guards = {
     insertToken: (_tenant, { row }) => when(insertToken.run(...tokenValues(row)), 'tokenExists'),
@@ -129,7 +109,12 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
           : takeMatch.run(tokenId, tenant, match.term, match.tag, insteadOf),
         'matchTaken',
       ),
-    insertTenantKey: (tenant, { row }) => when(insertTenantKey.run(...keyValues(tenant, row)), 'keyExists'),
+    insertTenantKey: (tenant, { row }) => {
+      // Looked up first: a slot that was filled for a row that exists would stay filled.
+      if (findTenantKey.get(tenant, row.purpose, row.version) !== undefined) return 'keyExists'
+      insertTenantKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
+      return undefined
+    },
     reviseTenant: (tenant, { ifRevision }) => {
       const conflict = when(reviseTenant.run(tenant, ifRevision), 'tenantRevised')
       if (conflict === undefined) advanceEpoch.run()

@@ -1,5 +1,6 @@
 import type { IndexTerm, TokenRow } from '../rows.ts'
 import type { Effect, GuardedChange, WriteSet } from '../write-set.ts'
+import { tokenValues } from './columns.ts'
 
 /**
  * A write set on its way to the writing thread. What every create carries travels as flat lists of text and
@@ -48,20 +49,10 @@ export const unpackSet = ([tenant, guarded, effects, counters]: PackedSet): Writ
 
 const isPacked = <T extends readonly unknown[], O>(value: T | O): value is T => Array.isArray(value)
 
-const packRow = (row: TokenRow): PackedRow => [
-  'insertToken',
-  row.id,
-  row.type,
-  row.version,
-  row.createdAt,
-  row.createdBy,
-  row.modifiedAt,
-  row.modifiedBy,
-  row.expiresAt,
-  row.transientUntil,
-  row.activeMonth,
-  toText(row.sealed),
-]
+const packRow = (row: TokenRow): PackedRow => {
+  const [, ...values] = tokenValues(row)
+  return ['insertToken', ...values.slice(0, -1), toText(row.sealed)] as unknown as PackedRow
+}
 
 const unpackRow = (tenant: number, packed: PackedRow): TokenRow => {
   const [

@@ -110,8 +110,8 @@ export const openSqlite = ({
             `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id IN (${marks})`,
           ).all(tenant, ...ids),
           transients: prepared(
-            `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.sealed
-             FROM transients t LEFT JOIN transient_slots s ON s.slot = t.slot
+            `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
+             FROM transients t LEFT JOIN slots s ON s.slot = t.slot
              WHERE t.tenant = ? AND t.token_id IN (${marks})`,
           )
             .all(tenant, ...ids)
@@ -175,7 +175,7 @@ export const openSqlite = ({
     newestTokenAt: () =>
       read(() => {
         const at = prepared('SELECT max(at) AS at FROM counters').get()?.at
-        return typeof at === 'number' ? at : undefined
+        return at === undefined || at === null ? undefined : Number(at)
       }),
 
     readCounters: (tenant, names) => read(() => readCounters(tenant, names)),
@@ -215,7 +215,10 @@ export const openSqlite = ({
 
     tenantKeys: tenant =>
       read(() =>
-        prepared('SELECT * FROM tenant_keys WHERE tenant = ? ORDER BY purpose, version')
+        prepared(
+          `SELECT k.purpose, k.version, s.bytes AS wrapped FROM tenant_keys k LEFT JOIN slots s ON s.slot = k.slot
+           WHERE k.tenant = ? ORDER BY k.purpose, k.version`,
+        )
           .all(tenant)
           .map(columns.keyRow),
       ),

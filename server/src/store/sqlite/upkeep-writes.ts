@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { KeyRow, NewTenant } from '../rows.ts'
 import * as columns from './columns.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
+import { slotFiller } from './slots.ts'
 import { statementCache } from './statement-cache.ts'
 
 /** Writes beside the request path; each is one transaction of its own. */
@@ -19,6 +20,7 @@ const shredWaitMs = 100
 
 export const upkeepWrites = (database: DatabaseSync, lockWaitMs: number): UpkeepWrites => {
   const prepared = statementCache(database)
+  const slotWith = slotFiller(database)
   const transaction = <T>(work: () => T): T => {
     database.exec('BEGIN IMMEDIATE')
     try {
@@ -62,7 +64,7 @@ export const upkeepWrites = (database: DatabaseSync, lockWaitMs: number): Upkeep
       transaction(() => {
         const insertTenant = prepared('INSERT INTO tenants (tenant_id, revision, sealed) VALUES (?,1,?)')
         const insertKey = prepared(
-          'INSERT INTO tenant_keys (tenant, purpose, version, wrapped) VALUES (?,?,?,?)',
+          'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)',
         )
         const insertApplication = prepared(
           'INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)',
@@ -71,7 +73,7 @@ export const upkeepWrites = (database: DatabaseSync, lockWaitMs: number): Upkeep
           'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,?,?)',
         )
         const tenant = Number(insertTenant.run(id, sealed).lastInsertRowid)
-        for (const row of keys) insertKey.run(tenant, row.purpose, row.version, row.wrapped)
+        for (const row of keys) insertKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
         for (const row of applications) insertApplication.run(tenant, row.id, row.sealed)
         for (const row of apiKeys)
           insertApiKey.run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)

@@ -45,14 +45,18 @@ export const commitContract = (open: OpenStore): void => {
         version: 2,
         modifiedAt: 2_000,
         modifiedBy: 'another application',
-        expiresAt: null,
-        transientUntil: null,
+        expiresAt: 8_000,
+        transientUntil: 6_000,
         sealed: bytes('sealed anew'),
       }
       await rig.write(writeSet(tenant, { guarded: [{ kind: 'updateToken', row: changed, ifVersion: 1 }] }))
       assertRows(await rig.store.getToken(tenant, 'one'), changed)
 
-      await rig.write(writeSet(tenant, { guarded: [{ kind: 'deleteToken', id: 'one', ifVersion: 2 }] }))
+      const cleared = { ...changed, version: 3, expiresAt: null, transientUntil: null, modifiedBy: null }
+      await rig.write(writeSet(tenant, { guarded: [{ kind: 'updateToken', row: cleared, ifVersion: 2 }] }))
+      assertRows(await rig.store.getToken(tenant, 'one'), cleared)
+
+      await rig.write(writeSet(tenant, { guarded: [{ kind: 'deleteToken', id: 'one', ifVersion: 3 }] }))
       assert.equal(await rig.store.getToken(tenant, 'one'), undefined)
       await rig.write(writeSet(tenant, { guarded: [{ kind: 'insertToken', row }] }))
       assertRows(await rig.store.getToken(tenant, 'one'), row)

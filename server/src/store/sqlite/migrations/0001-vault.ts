@@ -4,11 +4,11 @@ import type { Migration } from './migration.ts'
  * Every key starts with the tenant. `terms` and `matches` are clustered on their keys; `tokens` and
  * `transients` are heaps with an index: their rows are long and arrive in order.
  *
- * What a transient field is sealed into lies apart, in a slot that is written once and never moves (C11).
- * secure_delete alone does not do: when deletes leave a page near empty, SQLite moves rows between pages, and
- * what lay in the gap of a rebuilt page stays there when the row itself is deleted later. So slots are only
- * appended, and wiped and filled again in place by bytes of the same length; there are as many as were ever
- * needed at one time.
+ * What must leave no trace when it goes, sealed transient fields (C11) and wrapped keys (C31), lies apart in a
+ * slot that is written once and never moves. secure_delete alone does not do: when a page overflows or is near
+ * empty, SQLite moves rows between pages, and what lay in the gap of a rebuilt page stays there when the row
+ * itself is deleted later. So slots are only appended, and wiped and filled again in place by bytes of the same
+ * length; there are as many as were ever needed at one time.
  */
 export const vault: Migration = {
   number: 1,
@@ -44,7 +44,7 @@ export const vault: Migration = {
       tenant INTEGER NOT NULL,
       purpose TEXT NOT NULL,
       version INTEGER NOT NULL,
-      wrapped BLOB NOT NULL,
+      slot INTEGER NOT NULL,
       PRIMARY KEY (tenant, purpose, version)
     ) WITHOUT ROWID;
 
@@ -111,17 +111,20 @@ export const vault: Migration = {
     );
     CREATE INDEX transients_by_expiry ON transients (expires_at);
 
-    CREATE TABLE transient_slots (
+    CREATE TABLE slots (
       slot INTEGER PRIMARY KEY,
       size INTEGER NOT NULL,
       is_free INTEGER NOT NULL,
-      sealed BLOB NOT NULL
+      bytes BLOB NOT NULL
     );
-    CREATE INDEX transient_slots_free ON transient_slots (size) WHERE is_free;
+    CREATE INDEX slots_free ON slots (size) WHERE is_free;
 
-    -- Whoever deletes a transient field, and for whatever reason, wipes its slot.
+    -- Whoever deletes a row that has a slot, and for whatever reason, wipes the slot.
     CREATE TRIGGER transients_wiped AFTER DELETE ON transients BEGIN
-      UPDATE transient_slots SET is_free = 1, sealed = zeroblob(size) WHERE slot = old.slot;
+      UPDATE slots SET is_free = 1, bytes = zeroblob(size) WHERE slot = old.slot;
+    END;
+    CREATE TRIGGER tenant_keys_wiped AFTER DELETE ON tenant_keys BEGIN
+      UPDATE slots SET is_free = 1, bytes = zeroblob(size) WHERE slot = old.slot;
     END;
 
     CREATE TABLE results (

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { tokenTypes } from '../src/domain/token-types/registry.ts'
+
+const root = join(import.meta.dirname, '../src')
+
+const sources = (pattern: string): { file: string; code: string }[] =>
+  globSync(pattern, { cwd: root }).map(file => ({
+    file,
+    code: readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, ''),
+  }))
+
+test('C20.8 the expression language uses no regular expressions', () => {
+  const found = sources('domain/expressions/**/*.ts')
+  assert.ok(found.length > 20)
+  const expression = /[=(,:!&|?[]\s*\/(?![/*])(?:[^/\\\n]|\\.)+\/[dgimsuvy]*[\s.,)\];]|\bRegExp\b/
+  for (const { file, code } of found) assert.doesNotMatch(code, expression, file)
+})
+
+test('C9.10 shared code never asks which type of token it has', () => {
+  const names = [...tokenTypes.keys()].filter(name => name !== 'token')
+  for (const { file, code } of sources('**/*.ts')) {
+    if (file.startsWith(join('domain', 'token-types'))) continue
+    for (const name of names) assert.ok(!code.includes(`'${name}'`), `${file} names the type ${name}`)
+  }
+})
