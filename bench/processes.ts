@@ -49,7 +49,7 @@ export const startEcho = async (answerBytes: number): Promise<Measured> => {
 
 export const startVault = async (): Promise<MeasuredVault> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
-  const child = spawn(process.execPath, [join(here, '../server/src/cli/main.ts'), 'dev'], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=64', join(here, '../server/src/cli/main.ts'), 'dev'], {
     env: { ...process.env, STRONGROOM_DATA: folder, STRONGROOM_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

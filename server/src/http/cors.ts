@@ -5,12 +5,12 @@ import type { Caller } from '../operations/vault.ts'
 export type Cors = {
   /** Answers a preflight, which carries no key; false where the request is none. */
   preflight(request: FastifyRequest, reply: FastifyReply): boolean
-  /** Lets the browser show the answer to the page. */
-  allow(request: FastifyRequest, reply: FastifyReply, caller: Caller): void
+  /** Headers that let the browser show the answer to the page. */
+  allow(request: FastifyRequest, caller: Caller): Readonly<Record<string, string>> | undefined
 }
 
 export const cors = (origins: readonly string[], headerPrefix: string): Cors => {
-  if (origins.length === 0) return { preflight: () => false, allow: () => {} }
+  if (origins.length === 0) return { preflight: () => false, allow: () => undefined }
   const allowed = (request: FastifyRequest): string | undefined =>
     origins.find(origin => origin === request.headers.origin)
   return {
@@ -33,14 +33,14 @@ export const cors = (origins: readonly string[], headerPrefix: string): Cors => 
         .send()
       return true
     },
-    allow: (request, reply, caller) => {
+    allow: (request, caller) => {
       const origin = allowed(request)
-      if (origin === undefined || caller.application.type !== 'public') return
-      reply.headers({
+      if (origin === undefined || caller.application.type !== 'public') return undefined
+      return {
         'access-control-allow-origin': origin,
-        'access-control-expose-headers': `location, ${headerPrefix}-trace-id, idempotent-replayed`,
+        'access-control-expose-headers': `location, retry-after, ${headerPrefix}-trace-id, idempotent-replayed`,
         vary: 'origin',
-      })
+      }
     },
   }
 }

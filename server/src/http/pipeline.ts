@@ -29,6 +29,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     traceId: string
     caller: Caller | undefined
+    corsHeaders: Readonly<Record<string, string>> | undefined
   }
 }
 
@@ -54,11 +55,11 @@ export const admit = (
   const traceHeader = `${headerPrefix}-trace-id`
   const keyHeader = `${headerPrefix}-api-key`
 
-  const authorize = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
+  const authorize = (request: FastifyRequest, caller: Caller | undefined): void => {
     if (caller === undefined) throw new VaultError('unauthorized')
     request.caller = caller
     vault.keyUses.note(caller.apiKey.hash, vault.clock())
-    cors.allow(request, reply, caller)
+    request.corsHeaders = cors.allow(request, caller)
     rateLimit(caller)
     if (endpoint === undefined) throw noSuchRoute(allowed(pathOf(request)))
     if (!isPermitted(caller, endpoint)) throw new VaultError('forbidden')
@@ -80,7 +81,7 @@ export const admit = (
     const settle = (caller: Caller | undefined): void => {
       let refusal: Error | undefined
       try {
-        authorize(request, reply, caller)
+        authorize(request, caller)
       } catch (error) {
         refusal = error as Error
       }
@@ -168,8 +169,7 @@ export const answer = (
     if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
     if (replayed) headers['idempotent-replayed'] = 'true'
     if (isDraining(reply)) headers.connection = 'close'
-    // What was set before the operation ran, such as CORS.
-    Object.assign(headers, reply.getHeaders())
+    if (request.corsHeaders !== undefined) Object.assign(headers, request.corsHeaders)
     reply.hijack()
     reply.raw.writeHead(endpoint.status, headers)
     reply.raw.end(content)

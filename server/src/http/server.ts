@@ -44,13 +44,19 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     if (isDraining(reply)) reply.header('connection', 'close')
     return reply
       .code(status)
-      .headers({ [`${headerPrefix}-trace-id`]: request.traceId, 'cache-control': 'no-store', ...headers })
+      .headers({
+        [`${headerPrefix}-trace-id`]: request.traceId,
+        'cache-control': 'no-store',
+        ...request.corsHeaders,
+        ...headers,
+      })
       .type(problemType)
       .send(body)
   }
 
   app.decorateRequest('traceId')
   app.decorateRequest('caller')
+  app.decorateRequest('corsHeaders')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))

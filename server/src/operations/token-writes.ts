@@ -134,15 +134,34 @@ export class TokenWrites {
   }
 
   #count(token: Token, by: 1 | -1): void {
-    const containers = new Set(token.containers.flatMap(ancestors).filter(container => container !== '/'))
-    for (const container of containers)
-      this.#counters.push({ name: containerCounter(hashTerm(this.#writer, containerTerm(container))), by })
+    for (const name of containerCounters(this.#writer.keys, token.containers))
+      this.#counters.push({ name, by })
     if (token.containers.length > 1) this.#counters.push({ name: severalContainersCounter, by })
   }
 
   #countSeals(by: number): void {
     this.#counters.push({ name: sealsCounter(this.#writer.keys.currentDataVersion), by })
   }
+}
+
+/** Few lists of containers recur in almost every token; naming their counters anew would cost 2 µs. */
+const counterNames = new WeakMap<TenantKeys, Map<string, readonly string[]>>()
+const counterNamesMax = 1_000
+
+const containerCounters = (keys: TenantKeys, containers: readonly string[]): readonly string[] => {
+  let known = counterNames.get(keys)
+  if (known === undefined || known.size >= counterNamesMax) {
+    known = new Map()
+    counterNames.set(keys, known)
+  }
+  const list = containers.join()
+  let names = known.get(list)
+  if (names === undefined) {
+    const covered = new Set(containers.flatMap(ancestors).filter(container => container !== '/'))
+    names = [...covered].map(container => containerCounter(hashTerm({ keys }, containerTerm(container))))
+    known.set(list, names)
+  }
+  return names
 }
 
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>

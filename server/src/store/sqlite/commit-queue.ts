@@ -8,16 +8,20 @@ type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (er
 const changesPerBatch = 4_000
 
 /**
- * Group commit. Sets that arrive in one turn of the event loop, or while a batch is being committed, commit
- * together and share one fsync; their promises resolve after their commit, never before.
+ * Group commit. Sets that arrive while a batch is being committed commit together and share one fsync; their
+ * promises resolve after their commit, never before. `gather` is what a batch waits for when nothing is under
+ * way: a writer on this thread lets the turn of the event loop end first, one on another thread starts at once,
+ * so that both work at the same time.
  */
 export class CommitQueue {
   readonly #commit: (sets: readonly WriteSet[]) => Promise<BatchResult[]>
+  readonly #gather: () => Promise<void>
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
-  constructor(commit: (sets: readonly WriteSet[]) => Promise<BatchResult[]>) {
+  constructor(commit: (sets: readonly WriteSet[]) => Promise<BatchResult[]>, gather: () => Promise<void>) {
     this.#commit = commit
+    this.#gather = gather
   }
 
   add(set: WriteSet): Promise<Outcome> {
@@ -33,7 +37,7 @@ export class CommitQueue {
   }
 
   async #run(): Promise<void> {
-    await new Promise(resolve => setImmediate(resolve))
+    await this.#gather()
     while (this.#waiting.length > 0) await this.#commitBatch(this.#takeBatch())
     this.#running = undefined
   }

@@ -28,7 +28,7 @@ export const openSqlite = ({
   const database = openDatabase(path, lockWaitMs)
   migrate(database)
   const side = (writing === 'thread' ? threadedWriting : inlineWriting)({ path, lockWaitMs })
-  const queue = new CommitQueue(sets => side.commit(sets))
+  const queue = new CommitQueue(sets => side.commit(sets), side.gather)
   const prepared = statementCache(database)
   const tokenById = `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
   const getToken = database.prepare(tokenById)
@@ -90,17 +90,15 @@ export const openSqlite = ({
   return {
     commit: set => queue.add(set),
 
-    getToken: (tenant, id) =>
-      read(() => {
-        try {
-          const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
-          return row && columns.tokenRow(row)
-        } catch (error) {
-          // An integer that no double holds: somebody else wrote it. Bigints, 1 µs dearer, can tell it.
-          if (!(error instanceof RangeError)) throw error
-          return tokenStatement(tokenById).all(tenant, id)[0]
-        }
-      }),
+    getToken: (tenant, id) => {
+      try {
+        const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
+        return Promise.resolve(row && columns.tokenRow(row))
+      } catch {
+        // Storage fails, or an integer that no double holds was written past us: bigints, 1 µs dearer, can tell it.
+        return read(() => tokenStatement(tokenById).all(tenant, id)[0])
+      }
+    },
 
     getTokens: (tenant, ids) =>
       readAtOneMoment(() => {

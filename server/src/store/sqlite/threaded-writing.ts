@@ -55,6 +55,7 @@ export const threadedWriting = (options: WritingOptions): WritingSide => {
     })
 
   return {
+    gather: () => Promise.resolve(),
     commit: async sets => {
       const answer = await ask({ kind: 'commit', sets: sets.map(packSet) })
       if ('results' in answer) return answer.results

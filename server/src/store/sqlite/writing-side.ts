@@ -10,6 +10,8 @@ export type WritingOptions = { readonly path: string; readonly lockWaitMs: numbe
 
 /** The one connection that writes, here or on a thread of its own. */
 export type WritingSide = {
+  /** What a batch waits for before it is committed, when no other is. */
+  gather(): Promise<void>
   commit(sets: readonly WriteSet[]): Promise<BatchResult[]>
   upkeep<N extends UpkeepName>(
     name: N,
@@ -24,6 +26,7 @@ export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide
   const writer = new BatchWriter(database)
   const writes = upkeepWrites(database, lockWaitMs)
   return {
+    gather: () => new Promise(resolve => setImmediate(resolve)),
     commit: async sets => writer.commit(sets),
     upkeep: async (name, args) =>
       (writes[name] as (...args: unknown[]) => ReturnType<UpkeepWrites[typeof name]>)(...args),
