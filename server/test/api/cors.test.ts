@@ -102,7 +102,7 @@ onEveryEngine(
         assert.equal(reply.headers.get('vary'), 'origin')
         assert.match(
           reply.headers.get('access-control-expose-headers') ?? '',
-          /location, svc-trace-id, idempotent-replayed/,
+          /location, retry-after, svc-trace-id, idempotent-replayed/,
         )
         assert.equal(reply.headers.get('access-control-allow-credentials'), null)
       }
