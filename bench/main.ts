@@ -118,7 +118,10 @@ for (const scenario of scenarios) {
     results.echo.push(await oneRound(echo, job(echo, seconds)))
     results.vault.push(await oneRound(vault, job(vault, seconds)))
   }
-  const bytes = statSync(join(vault.folder, 'vault.db')).size
+  const bytes = ['vault.db', 'vault.db-wal'].reduce(
+    (sum, name) => sum + statSync(join(vault.folder, name)).size,
+    0,
+  )
   await echo.stop()
   await vault.stop()
   raw[scenario.name] = results
@@ -139,7 +142,7 @@ for (const scenario of scenarios) {
     ).toFixed(2),
     'p50 ms': median(of('vault', round => round.p50)).toFixed(1),
     'p99 ms': median(of('vault', round => round.p99)).toFixed(1),
-    'db MiB': (bytes / 1_048_576).toFixed(0),
+    'data MiB': (bytes / 1_048_576).toFixed(0),
   })
   console.table(rows.slice(-1))
 }

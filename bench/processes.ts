@@ -49,10 +49,14 @@ export const startEcho = async (answerBytes: number): Promise<Measured> => {
 
 export const startVault = async (): Promise<MeasuredVault> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
-  const child = spawn(process.execPath, ['--max-semi-space-size=64', join(here, '../server/src/cli/main.ts'), 'dev'], {
-    env: { ...process.env, STRONGROOM_DATA: folder, STRONGROOM_PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--max-semi-space-size=32', join(here, '../server/src/cli/main.ts'), 'dev'],
+    {
+      env: { ...process.env, STRONGROOM_DATA: folder, STRONGROOM_PORT: '0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   await firstLine(child)
   const keys = JSON.parse(readFileSync(join(folder, 'dev-keys.json'), 'utf8'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })

@@ -159,7 +159,7 @@ describe('the strongroom that npm puts on PATH', () => {
 
   test('C35.3 is a file that runs as a program, also through the link that npm makes', async () => {
     assert.ok(statSync(bin).mode & 0o100)
-    assert.match(readFileSync(bin, 'utf8'), /^#!\/usr\/bin\/env node\n/)
+    assert.match(readFileSync(bin, 'utf8'), /^#!\/usr\/bin\/env -S node --/)
     const link = join(site.path, 'strongroom')
     symlinkSync(bin, link)
     const PATH = `${join(process.execPath, '..')}:${process.env.PATH}`

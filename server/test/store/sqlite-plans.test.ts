@@ -58,3 +58,14 @@ describe('query plans (sqlite)', () => {
       )
   })
 })
+
+test('C24.10 expired tokens are counted on their own index, not by going through the tenant', () => {
+  const database = new DatabaseSync(':memory:')
+  migrate(database)
+  const counts = [...watch.prepared].filter(sql => sql.includes('GROUP BY type'))
+  assert.equal(counts.length, 1)
+  for (const sql of counts) {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
+    assert.match(String(plan[0]?.detail), /USING COVERING INDEX tokens_by_expiry/)
+  }
+})
