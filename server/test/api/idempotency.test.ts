@@ -497,7 +497,15 @@ onEveryEngine('idempotent retries', vault => {
     const tenantKeys = await tenantKeysOf(world)
     const rows = storedRows(vault(), 'results').filter(row => row.tenant === tenant)
     assert.equal(rows.length, requests.length)
-    const secrets = [card.data.number, '"cvc"', '"987"', text.data, 'a plain secret', 'Another Secret', ...made]
+    const secrets = [
+      card.data.number,
+      '"cvc"',
+      '"987"',
+      text.data,
+      'a plain secret',
+      'Another Secret',
+      ...made,
+    ]
     const plain = rows.map(row => {
       const columns = { hash: row.hash as Uint8Array, expiresAt: Number(row.expires_at) }
       return openResult(tenantKeys, { ...columns, sealed: row.sealed as Uint8Array })
