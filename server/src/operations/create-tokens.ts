@@ -30,12 +30,16 @@ export const createTokens = async <A extends Json>(
   const ids = definitions.map(chooseId)
   for (const definition of definitions) requireDestinations(caller, 'token:create', definition.containers)
   let aliasesLeft = limits.aliasAttempts
+  let mayBeMatch = definitions.some(({ deduplicate }) => isDeduplicated(caller, deduplicate))
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const writes = new TokenWrites(caller)
     const answer = answerFor(await draft(vault, caller, definitions, ids, writes))
     const outcome = await caller.commit(writes.set, answer)
     if (outcome.committed) return answer
-    if (outcome.conflict === 'tokenExists') {
+    if (outcome.conflict !== 'tokenExists') continue
+    // Whoever took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
+    if (mayBeMatch) mayBeMatch = false
+    else {
       aliasesLeft--
       await replaceTakenIds(vault, caller, definitions, ids, aliasesLeft > 0)
     }
@@ -71,12 +75,14 @@ const draft = async (
     if (match !== undefined) {
       const name = Buffer.concat([match.term, match.tag]).toString('base64')
       if (isDeduplicated(caller, definition.deduplicate)) {
+        // The holder first: one that comes after this look makes the claim fail, one that came before is found.
+        const holder = await vault.store.matchHolder(caller.tenantNumber, match)
         const existing = (await findMatch(vault, caller, match, token)) ?? inThisRequest.get(name)
         if (existing !== undefined) {
           created.push({ token: existing, deduplicated: true })
           continue
         }
-        writes.claimMatch(match, token, await vault.store.matchHolder(caller.tenantNumber, match))
+        writes.claimMatch(match, token, holder)
       }
       // One that does not ask for deduplication is still what a later one of the request meets.
       if (!inThisRequest.has(name)) inThisRequest.set(name, token)

@@ -123,9 +123,10 @@ const matchToMake = async (
   if (match === undefined) return undefined
   const isNew = !sameMatch(matchOf(caller, before), match)
   if (!isNew && patch.deduplicate_token === undefined) return undefined
+  // The holder first: one that comes after this look makes the claim fail, one that came before is found.
+  const holder = await vault.store.matchHolder(caller.tenantNumber, match)
   const other = await findMatch(vault, caller, match, after)
   if (other !== undefined && other.id !== after.id) return other
-  const holder = await vault.store.matchHolder(caller.tenantNumber, match)
   if (holder !== after.id) writes.claimMatch(match, after, holder)
   return undefined
 }
