@@ -14,17 +14,26 @@ import { type StarterKeys, starterApplications } from './starter-applications.ts
 export const tenantCreate: Command = {
   name: 'tenant create',
   summary: 'Make a tenant with a general, a private and a management application; prints their keys once',
-  options: { name: 'name of the tenant' },
+  options: {
+    name: 'name of the tenant',
+    'included-active': 'monthly active tokens that its plan includes, for the usage report (0)',
+  },
   flags: { json: 'print an object of the shape of dev-keys.json' },
   run: invocation =>
     withVault(invocation.config, async vault => {
       const { config, flags } = invocation
       const name = required(invocation, 'name')
       if ([...name].length > 200) throw new ConfigError('--name has at most 200 characters')
+      const included = invocation.options['included-active'] ?? '0'
+      if (!/^\d{1,15}$/.test(included)) throw new ConfigError('--included-active must be a whole number')
       let made: StarterKeys | undefined
-      await createTenant(vault, { name, applications: starterApplications }, ({ tenantId, keys }) => {
-        made = { base_url: baseUrl(config, config.port), tenant_id: tenantId, ...keys }
-      })
+      await createTenant(
+        vault,
+        { name, applications: starterApplications, includedMonthlyActiveTokens: Number(included) },
+        ({ tenantId, keys }) => {
+          made = { base_url: baseUrl(config, config.port), tenant_id: tenantId, ...keys }
+        },
+      )
       print(flags.json, made, table(Object.entries(made ?? {}).map(([key, value]) => [key, value])))
       return 0
     }),

@@ -19,7 +19,12 @@ export type ApplicationWish<Name extends string> = Omit<
  */
 export const createTenant = async <Name extends string>(
   vault: Vault,
-  wish: { name: string; applications: readonly ApplicationWish<Name>[] },
+  wish: {
+    name: string
+    applications: readonly ApplicationWish<Name>[]
+    /** What the tenant's plan includes, for its usage report (C32). */
+    includedMonthlyActiveTokens?: number
+  },
   beforeCommit: (made: { tenantId: string; keys: Record<Name, string> }) => void,
 ): Promise<void> => {
   const { store, vaultKeys, keyProvider, clock } = vault
@@ -30,7 +35,7 @@ export const createTenant = async <Name extends string>(
     ownerId,
     name: wish.name,
     settings: { fingerprintTokens: true, deduplicateTokens: false },
-    includedMonthlyActiveTokens: 0,
+    includedMonthlyActiveTokens: wish.includedMonthlyActiveTokens ?? 0,
     createdBy: ownerId,
     createdAt: now,
   }

@@ -32,6 +32,14 @@ describe('tenants, beside a running server', () => {
     assert.equal(new Set(texts).size, 3)
   })
 
+  test('C32.4 §2.5.5 the operator says what the plan of a tenant includes, and the report tells it', async () => {
+    const keys = await site.json('tenant', 'create', '--name', 'Plan', '--included-active', '25000')
+    const usage = await call(server.url, 'GET', '/tenants/self/reports/usage', keys.management_api_key)
+    assert.equal(usage.body.token_report.included_monthly_active_tokens, 25_000)
+    const wrong = ['tenant', 'create', '--name', 'Plan', '--included-active', 'many', ...site.vault]
+    assertRefused(await site.run(wrong), 2, /--included-active must be a whole number/)
+  })
+
   test('C35.3 C34.4 its keys work at once on the running server, each for what it is for', async () => {
     const keys = await site.json('tenant', 'create', '--name', 'At once')
     const token = await call(server.url, 'POST', '/tokens', keys.api_key, { type: 'token', data: 'secret' })
