@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import type { Config } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import type { Log } from '../domain/log.ts'
-import { buildService, type Service } from '../service.ts'
+import type { Service } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './edge.ts'
 import { readTls } from './tls.ts'
@@ -32,6 +32,8 @@ export const runService = async (
   { stopOn, prepare, ready }: Hooks,
 ): Promise<void> => {
   const { store, keyProvider, log, tls } = parts
+  // Loaded here, because most commands never serve and would wait 0.2 s for what they do not use.
+  const { buildService } = await import('../service.ts')
   const service = await buildService({
     store,
     keyProvider,
