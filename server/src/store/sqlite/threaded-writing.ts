@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '../port.ts'
 import type { BatchResult } from './batch-writer.ts'
-import { type PackedSet, packSet } from './packed-set.ts'
+import { type PackedSets, packSets } from './packed-sets.ts'
 import type { UpkeepName, WritingOptions, WritingSide } from './writing-side.ts'
 
 export type ThreadRequest =
-  | { readonly kind: 'commit'; readonly sets: readonly PackedSet[] }
+  | { readonly kind: 'commit'; readonly sets: PackedSets }
   | { readonly kind: 'upkeep'; readonly name: UpkeepName; readonly args: readonly unknown[] }
   | { readonly kind: 'close' }
 
@@ -57,7 +57,7 @@ export const threadedWriting = (options: WritingOptions): WritingSide => {
   return {
     gather: () => Promise.resolve(),
     commit: async sets => {
-      const answer = await ask({ kind: 'commit', sets: sets.map(packSet) })
+      const answer = await ask({ kind: 'commit', sets: packSets(sets) })
       if ('results' in answer) return answer.results
       throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the batch was not answered')
     },

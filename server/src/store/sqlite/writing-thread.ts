@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { BatchWriter } from './batch-writer.ts'
 import { openDatabase } from './open-database.ts'
-import { unpackSet } from './packed-set.ts'
+import { unpackSets } from './packed-sets.ts'
 import type { ThreadAnswer, ThreadRequest } from './threaded-writing.ts'
 import { upkeepWrites } from './upkeep-writes.ts'
 import type { WritingOptions } from './writing-side.ts'
@@ -16,7 +16,7 @@ const answer = (request: ThreadRequest): ThreadAnswer => {
   try {
     switch (request.kind) {
       case 'commit':
-        return { results: writer.commit(request.sets.map(unpackSet)) }
+        return { results: writer.commit(unpackSets(request.sets)) }
       case 'upkeep':
         return { value: (writes[request.name] as (...args: unknown[]) => unknown)(...request.args) }
       case 'close':
