@@ -32,7 +32,8 @@ export const seal = (
 /** The version of the key that sealed the value, or undefined where it cannot be a sealed value at all. */
 export const sealedKeyVersion = (sealed: Uint8Array): number | undefined => {
   if (sealed.length < sealOverheadBytes || sealed[0] !== format) return undefined
-  return new DataView(sealed.buffer, sealed.byteOffset).getUint32(1)
+  const byte = (at: number): number => sealed[at] ?? 0
+  return ((byte(1) << 24) | (byte(2) << 16) | (byte(3) << 8) | byte(4)) >>> 0
 }
 
 /** The plaintext, or undefined where key, context or any bit of the value is not the one that sealed it. */

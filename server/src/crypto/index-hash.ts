@@ -1,4 +1,5 @@
-import { createHmac, hash as oneShotHash } from 'node:crypto'
+import { hash as oneShotHash } from 'node:crypto'
+import { hmacSha256 } from './hmac.ts'
 import type { TenantKeys } from './keys.ts'
 
 /** Twelve bytes: among ten million terms two collide with a chance of about 10^-15. */
@@ -39,16 +40,14 @@ export const fingerprintHash = (
   term: Buffer
   tag: Buffer | null
 } => {
-  const full = createHmac('sha256', keys.index)
-    .update(JSON.stringify(['fingerprint', fingerprint]))
-    .digest()
-  const secret = full.toString('hex', hashBytes)
+  const full = hmacSha256(keys.index, JSON.stringify(['fingerprint', fingerprint]))
+  const secret = full.slice(hashBytes * 2)
   return {
-    term: full.subarray(0, hashBytes),
+    term: Buffer.from(full.slice(0, hashBytes * 2), 'hex'),
     tag:
       tag === undefined ? null : Buffer.from(oneShotHash('sha256', secret + tag, 'hex').slice(0, 16), 'hex'),
   }
 }
 
 const hash = (keys: TenantKeys, term: string): Buffer =>
-  createHmac('sha256', keys.index).update(term).digest().subarray(0, hashBytes)
+  Buffer.from(hmacSha256(keys.index, term).slice(0, hashBytes * 2), 'hex')

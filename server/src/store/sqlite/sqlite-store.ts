@@ -8,7 +8,7 @@ import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
-import { countQuery, pageQuery } from './token-query.ts'
+import { countQuery, pageQuery, withoutEmptyStarts } from './token-query.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
 import { inlineWriting, type UpkeepName } from './writing-side.ts'
 
@@ -45,6 +45,9 @@ export const openSqlite = ({
     database,
     'SELECT * FROM api_keys WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)',
   )
+
+  const someWithTerm = database.prepare('SELECT 1 FROM terms WHERE tenant = ? AND term = ? LIMIT 1')
+  const hasTerm = (tenant: number, term: Uint8Array): boolean => someWithTerm.get(tenant, term) !== undefined
 
   /** Reads answer at once here; what fails is told as unavailable storage, not as a driver's error. */
   const read = async <T>(query: () => T): Promise<T> => {
@@ -119,7 +122,7 @@ export const openSqlite = ({
 
     listTokens: (query, page) =>
       read(() => {
-        const { sql, values } = pageQuery(query, page)
+        const { sql, values } = pageQuery(withoutEmptyStarts(query, hasTerm), page)
         return tokenStatement(sql).all(...values)
       }),
 
