@@ -28,18 +28,22 @@ export const matchTag = (token: Token): string | undefined =>
 /** Covers every token, so it is no term: a list of everything is the list of every type. */
 const root = '/'
 
-/** Every term of the token but its fingerprint's, which carries a tag; without repetition. */
-export const indexTerms = (token: Token): Term[] => {
-  const terms = new Map<string, Term>()
-  const add = (term: Term | undefined): void => {
-    if (term !== undefined) terms.set(`${term.field.length} ${term.field}${term.value}`, term)
-  }
-  for (const container of token.containers)
-    for (const ancestor of ancestors(container)) if (ancestor !== root) add(containerTerm(ancestor))
-  add(typeTerm(token.type.name))
-  for (const [key, value] of Object.entries(token.metadata ?? {})) add(metadataTerm(key, value))
-  for (const value of searchValues(token)) add(dataTerm(value))
-  return [...terms.values()]
+/** The containers with all that cover them: a token is found under each. */
+export const coveringTerms = (containers: readonly string[]): Term[] => {
+  const covering = new Set(containers.flatMap(ancestors))
+  covering.delete(root)
+  return [...covering].map(containerTerm)
+}
+
+/** What the token holds, as far as it is found by it, but for its fingerprint; without repetition. */
+export const contentTerms = (token: Token): Term[] => {
+  const terms: Term[] = []
+  if (token.metadata !== undefined)
+    for (const [key, value] of Object.entries(token.metadata)) terms.push(metadataTerm(key, value))
+  const data = searchValues(token).map(dataTerm)
+  // Two search indexes may render the same.
+  terms.push(...data.filter(({ value }, index) => data.findIndex(other => other.value === value) === index))
+  return terms
 }
 
 /** What the search indexes render; one that renders nothing, or cannot be rendered, finds nothing. */

@@ -17,7 +17,7 @@ import { checkMask, renderMask } from './mask.ts'
 import { checkMetadata } from './metadata.ts'
 import { element, field } from './place.ts'
 import { Secret } from './secret.ts'
-import { searchIndexesInForce, type Token } from './token.ts'
+import { searchIndexesInForce, type Token, type Writable } from './token.ts'
 import { checkTokenId } from './token-id.ts'
 import { tokenType } from './token-types/registry.ts'
 import type { TokenType } from './token-types/token-type.ts'
@@ -37,8 +37,8 @@ export type TokenFields = {
   readonly expires_at?: string
 }
 
-/** What a token will be, before it has an id, a fingerprint and an author. */
-export type TokenDefinition = Omit<
+/** What a token will hold, before it has an id, a fingerprint and an author. */
+export type TokenContent = Omit<
   Token,
   | 'id'
   | 'tenantId'
@@ -49,9 +49,12 @@ export type TokenDefinition = Omit<
   | 'createdAt'
   | 'modifiedBy'
   | 'modifiedAt'
-> & {
+>
+
+export type TokenDefinition = {
+  readonly content: TokenContent
   /** Undefined: the vault chooses. */
-  readonly id?: Expression
+  readonly id: Expression | undefined
   /** Where the definition stands in the caller's body. */
   readonly place: string
 }
@@ -84,25 +87,22 @@ export const readDefinition = (
   if (parsed === undefined || issues.length > before) return undefined
 
   const { data, transients } = splitTransients(parsed, type, now)
-  const definition: TokenDefinition = {
-    place,
+  const content: Writable<TokenContent> = {
     type,
     data: new Secret(data),
     transients,
     mask: fields.mask === undefined ? { from: 'type' } : { from: 'caller', template: fields.mask },
     containers,
     blind: {},
-    ...(id && { id }),
-    ...(fields.metadata && { metadata: fields.metadata }),
-    ...(fields.search_indexes && { searchIndexes: fields.search_indexes }),
-    ...(fields.fingerprint_expression !== undefined && {
-      fingerprintExpression: fields.fingerprint_expression,
-    }),
-    ...(fields.deduplicate_token !== undefined && { deduplicate: fields.deduplicate_token }),
-    ...(expiry && { expiry }),
   }
-  checkRenderings(definition, place, issues, allParts, allowance)
-  return issues.length > before ? undefined : definition
+  if (fields.metadata) content.metadata = fields.metadata
+  if (fields.search_indexes) content.searchIndexes = fields.search_indexes
+  if (fields.fingerprint_expression !== undefined)
+    content.fingerprintExpression = fields.fingerprint_expression
+  if (fields.deduplicate_token !== undefined) content.deduplicate = fields.deduplicate_token
+  if (expiry) content.expiry = expiry
+  checkRenderings(content, place, issues, allParts, allowance)
+  return issues.length > before ? undefined : { content, id, place }
 }
 
 /** The parts of a body that create and update check alike. */

@@ -16,6 +16,9 @@ export type MaskChoice =
   | { readonly from: 'caller'; readonly template: Json }
   | { readonly from: 'nobody' }
 
+/** For whoever is still putting one together. */
+export type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
 export type Token = {
   readonly id: string
   readonly tenantId: string

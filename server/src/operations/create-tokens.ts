@@ -5,7 +5,7 @@ import type { Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import { monthOf } from '../domain/month.ts'
 import { field } from '../domain/place.ts'
-import type { Token } from '../domain/token.ts'
+import type { Token, Writable } from '../domain/token.ts'
 import type { TokenDefinition } from '../domain/token-definition.ts'
 import { checkTokenId } from '../domain/token-id.ts'
 import { requireDestinations } from './access-checks.ts'
@@ -28,9 +28,10 @@ export const createTokens = async <A extends Json>(
   answerFor: (created: readonly CreatedToken[]) => A,
 ): Promise<A> => {
   const ids = definitions.map(chooseId)
-  for (const definition of definitions) requireDestinations(caller, 'token:create', definition.containers)
+  for (const definition of definitions)
+    requireDestinations(caller, 'token:create', definition.content.containers)
   let aliasesLeft = limits.aliasAttempts
-  let mayBeMatch = definitions.some(({ deduplicate }) => isDeduplicated(caller, deduplicate))
+  let mayBeMatch = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const writes = new TokenWrites(caller)
     const answer = answerFor(await draft(vault, caller, definitions, ids, writes))
@@ -58,23 +59,23 @@ const draft = async (
   const now = vault.clock()
   const created: CreatedToken[] = []
   const inThisRequest = new Map<string, Token>()
-  const someDeduplicated = definitions.some(({ deduplicate }) => isDeduplicated(caller, deduplicate))
-  for (const [index, { id: _id, place: _place, ...definition }] of definitions.entries()) {
-    const fingerprint = fingerprintFor(caller, definition)
-    const token: Token = {
-      ...definition,
+  const someDeduplicated = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
+  for (const [index, { content }] of definitions.entries()) {
+    const token: Writable<Token> = {
+      ...content,
       id: ids[index] ?? newUuid(),
       tenantId: caller.tenant.id,
       version: 1,
       activeMonth: monthOf(now),
       createdBy: caller.application.id,
       createdAt: now,
-      ...(fingerprint !== undefined && { fingerprint }),
     }
+    const fingerprint = fingerprintFor(caller, content)
+    if (fingerprint !== undefined) token.fingerprint = fingerprint
     const match = someDeduplicated ? matchOf(caller, token) : undefined
     if (match !== undefined) {
       const name = Buffer.concat([match.term, match.tag]).toString('base64')
-      if (isDeduplicated(caller, definition.deduplicate)) {
+      if (isDeduplicated(caller, content.deduplicate)) {
         // The holder first: one that comes after this look makes the claim fail, one that came before is found.
         const holder = await vault.store.matchHolder(caller.tenantNumber, match)
         const existing = (await findMatch(vault, caller, match, token)) ?? inThisRequest.get(name)
@@ -94,7 +95,7 @@ const draft = async (
 }
 
 /** C16: the vault's own id, the literal one, or what the expression renders. */
-const chooseId = ({ id, type, data, place }: TokenDefinition): string => {
+const chooseId = ({ id, place, content: { type, data } }: TokenDefinition): string => {
   if (id === undefined) return newUuid()
   const path = field(place, 'id')
   const exposed = data.expose('rendering an id, and keeping the number out of it')

@@ -4,7 +4,7 @@ import { TamperedError } from '../domain/errors.ts'
 import { type Json, type JsonObject, stringify } from '../domain/json.ts'
 import { parseStored } from '../domain/parse-json.ts'
 import { Secret } from '../domain/secret.ts'
-import type { Blindness, Metadata, Token, Transient } from '../domain/token.ts'
+import type { Blindness, Metadata, Token, Transient, Writable } from '../domain/token.ts'
 import { tokenType } from '../domain/token-types/registry.ts'
 import type { TokenRow, TransientRow } from '../store/rows.ts'
 
@@ -67,7 +67,7 @@ export const toToken = (row: TokenRow, transients: readonly TransientRow[], keys
   const record = parseStored(openToken(keys, row)) as JsonObject as unknown as TokenRecord
   const type = tokenType(row.type)
   if (type === undefined) throw new TamperedError({ kind: 'token', id: row.id, tenantId: keys.tenantId })
-  const token: { -readonly [K in keyof Token]: Token[K] } = {
+  const token: Writable<Token> = {
     id: row.id,
     tenantId: keys.tenantId,
     type,

@@ -1,17 +1,11 @@
 import { fingerprintHash, indexHash } from '../crypto/index-hash.ts'
 import type { TenantKeys } from '../crypto/keys.ts'
-import { ancestors } from '../domain/containers.ts'
-import { containerTerm, indexTerms, matchTag, type Term } from '../domain/index-terms.ts'
+import { contentTerms, matchTag, type Term } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
 import type { IndexedToken, IndexTerm } from '../store/rows.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../store/write-set.ts'
-import {
-  activeCounter,
-  containerCounter,
-  sealsCounter,
-  severalContainersCounter,
-  typeCounter,
-} from './counters.ts'
+import { activeCounter, sealsCounter, severalContainersCounter } from './counters.ts'
+import { placeOf } from './token-places.ts'
 import { toTokenRow, toTransientRow } from './token-rows.ts'
 
 export const hashTerm = ({ keys }: Pick<Writer, 'keys'>, { field, value }: Term): Buffer =>
@@ -60,7 +54,7 @@ export class TokenWrites {
     this.#effects.push({ kind: 'addTerms', of: indexed(token), terms: this.#terms(token) })
     this.#putTransients(token, [])
     this.#count(token, 1)
-    this.#counters.push({ name: typeCounter(token.type.name), by: 1, at: token.createdAt })
+    this.#counters.push({ name: placeOf(keys, token).typeCounter, by: 1, at: token.createdAt })
     this.#counters.push({ name: activeCounter(token.activeMonth), by: 1 })
     this.#countSeals(1)
   }
@@ -86,7 +80,7 @@ export class TokenWrites {
     this.#effects.push({ kind: 'removeTerms', of: indexed(token), terms: this.#terms(token) })
     this.#release(token)
     this.#count(token, -1)
-    this.#counters.push({ name: typeCounter(token.type.name), by: -1 })
+    this.#counters.push({ name: placeOf(this.#writer.keys, token).typeCounter, by: -1 })
   }
 
   /** Claims the match that the token stands for, from nobody or from a token that no longer does. */
@@ -111,11 +105,10 @@ export class TokenWrites {
     if (match !== undefined) this.#effects.push({ kind: 'releaseMatch', match, tokenId: token.id })
   }
 
+  /** Every term that the token is found by, without repetition. */
   #terms(token: Token): IndexTerm[] {
-    const terms: IndexTerm[] = indexTerms(token).map(term => ({
-      term: hashTerm(this.#writer, term),
-      tag: null,
-    }))
+    const terms = [...placeOf(this.#writer.keys, token).terms]
+    for (const term of contentTerms(token)) terms.push({ term: hashTerm(this.#writer, term), tag: null })
     if (token.fingerprint !== undefined)
       terms.push(fingerprintHash(this.#writer.keys, token.fingerprint, matchTag(token)))
     return terms
@@ -134,34 +127,13 @@ export class TokenWrites {
   }
 
   #count(token: Token, by: 1 | -1): void {
-    for (const name of containerCounters(this.#writer.keys, token.containers))
-      this.#counters.push({ name, by })
+    for (const name of placeOf(this.#writer.keys, token).containerCounters) this.#counters.push({ name, by })
     if (token.containers.length > 1) this.#counters.push({ name: severalContainersCounter, by })
   }
 
   #countSeals(by: number): void {
     this.#counters.push({ name: sealsCounter(this.#writer.keys.currentDataVersion), by })
   }
-}
-
-/** Few lists of containers recur in almost every token; naming their counters anew would cost 2 µs. */
-const counterNames = new WeakMap<TenantKeys, Map<string, readonly string[]>>()
-const counterNamesMax = 1_000
-
-const containerCounters = (keys: TenantKeys, containers: readonly string[]): readonly string[] => {
-  let known = counterNames.get(keys)
-  if (known === undefined || known.size >= counterNamesMax) {
-    known = new Map()
-    counterNames.set(keys, known)
-  }
-  const list = containers.join()
-  let names = known.get(list)
-  if (names === undefined) {
-    const covered = new Set(containers.flatMap(ancestors).filter(container => container !== '/'))
-    names = [...covered].map(container => containerCounter(hashTerm({ keys }, containerTerm(container))))
-    known.set(list, names)
-  }
-  return names
 }
 
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>

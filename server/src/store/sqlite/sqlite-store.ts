@@ -34,11 +34,18 @@ export const openSqlite = ({
   const getToken = database.prepare(tokenById)
   getToken.setReturnArrays(true)
   /** For statements that yield whole tokens. */
-  const tokenStatement = (sql: string): { all(...values: SQLInputValue[]): TokenRow[] } => {
+  const readTokens = (sql: string, ...values: readonly SQLInputValue[]): TokenRow[] => {
     const statement = prepared(sql)
     statement.setReturnArrays(true)
-    return {
-      all: (...values) => (statement.all(...values) as unknown as SQLOutputValue[][]).map(columns.tokenRow),
+    const all = (): TokenRow[] =>
+      (statement.all(...values) as unknown as SQLOutputValue[][]).map(columns.tokenRow)
+    try {
+      statement.setReadBigInts(false)
+      return all()
+    } catch {
+      // Storage fails, or an integer that no double holds was written past us: bigints, 1 µs dearer, can tell it.
+      statement.setReadBigInts(true)
+      return all()
     }
   }
   const findApiKey = prepareRead(
@@ -98,8 +105,7 @@ export const openSqlite = ({
         const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
         return Promise.resolve(row && columns.tokenRow(row))
       } catch {
-        // Storage fails, or an integer that no double holds was written past us: bigints, 1 µs dearer, can tell it.
-        return read(() => tokenStatement(tokenById).all(tenant, id)[0])
+        return read(() => readTokens(tokenById, tenant, id)[0])
       }
     },
 
@@ -107,9 +113,11 @@ export const openSqlite = ({
       readAtOneMoment(() => {
         const marks = ids.map(() => '?').join(',')
         return {
-          rows: tokenStatement(
+          rows: readTokens(
             `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id IN (${marks})`,
-          ).all(tenant, ...ids),
+            tenant,
+            ...ids,
+          ),
           transients: prepared(
             `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
              FROM transients t LEFT JOIN slots s ON s.slot = t.slot
@@ -123,7 +131,7 @@ export const openSqlite = ({
     listTokens: (query, page) =>
       read(() => {
         const { sql, values } = pageQuery(withoutEmptyStarts(query, hasTerm), page)
-        return tokenStatement(sql).all(...values)
+        return readTokens(sql, ...values)
       }),
 
     countTokens: query =>
@@ -142,13 +150,18 @@ export const openSqlite = ({
 
     oldestMatch: (tenant, { term, tag }, now) =>
       read(() => {
-        const [oldest] = tokenStatement(
+        const [oldest] = readTokens(
           `SELECT ${columns.tokenColumns}
            FROM (SELECT token_id FROM terms
                  WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
                  ORDER BY created_at, token_id LIMIT 1) oldest
            CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = oldest.token_id`,
-        ).all(tenant, term, tag, now, tenant)
+          tenant,
+          term,
+          tag,
+          now,
+          tenant,
+        )
         return oldest
       }),
 
@@ -184,9 +197,12 @@ export const openSqlite = ({
 
     expiredTokens: (now, { offset, limit }) =>
       read(() =>
-        tokenStatement(
+        readTokens(
           `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.expires_at <= ? ORDER BY k.expires_at LIMIT ? OFFSET ?`,
-        ).all(now, limit, offset),
+          now,
+          limit,
+          offset,
+        ),
       ),
 
     purgeTransients: (now, limit) => upkeep('purgeTransients', now, limit),
