@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { TokenBranch, TokenQuery } from '../../../src/store/port.ts'
+import type { TokenRow } from '../../../src/store/rows.ts'
+import type { WriteSet } from '../../../src/store/write-set.ts'
+import { bytes, insertion, type OpenStore, StoreRig, terms, tokenRow, writeSet } from './rig.ts'
+
+/** Any query that the port can ask, against a list that is gone through from end to end. */
+export const queryModelContract = (open: OpenStore): void => {
+  describe('queries against a naive model', () => {
+    const rig = new StoreRig(open)
+
+    test('C24.4 C24.10 C25.2 C26.4 C26.5 lists and counts agree with the model', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          shelves,
+          fc.array(asked, { minLength: 1, maxLength: 12 }),
+          async (shelf, queries) => {
+            const tenant = await rig.newTenant()
+            const tokens = shelf.map(({ id, createdAt, expiresAt, terms: names, isRemoved }) => ({
+              row: tokenRow(tenant, id, { createdAt, expiresAt }),
+              names,
+              isRemoved,
+            }))
+            await rig.write(
+              insertion(
+                tenant,
+                tokens.map(({ row, names }) => ({ row, terms: names.map(bytes) })),
+              ),
+            )
+            await rig.write(
+              removal(
+                tenant,
+                tokens.filter(token => token.isRemoved),
+              ),
+            )
+            const kept = tokens.filter(token => !token.isRemoved)
+            for (const { branches, now, after, page } of queries) {
+              const query: TokenQuery = {
+                tenant,
+                now,
+                ...(after && { after }),
+                ...(branches.length === 1 && branches[0]
+                  ? hashed(branches[0])
+                  : { anyOf: branches.map(hashed) }),
+              }
+              const found = kept
+                .filter(({ row }) => row.expiresAt === null || row.expiresAt > now)
+                .filter(({ row }) => after === undefined || newestFirst(after, row) < 0)
+                .filter(token => branches.some(branch => holds(branch, token)))
+                .map(({ row }) => row)
+                .sort(newestFirst)
+              assert.equal(await rig.store.countTokens(query), found.length)
+              assert.deepEqual(
+                names(await rig.store.listTokens(query, page)),
+                names(found.slice(page.offset, page.offset + page.limit)),
+              )
+            }
+          },
+        ),
+        { numRuns: 200 },
+      )
+    })
+  })
+}
+
+type Place = { readonly createdAt: number; readonly id: string }
+type Span = { readonly from?: number; readonly until?: number }
+type Branch = {
+  readonly groups: readonly (readonly string[])[]
+  readonly ids?: readonly string[]
+  readonly without: readonly string[]
+  readonly withoutIds: readonly string[]
+  readonly createdAt: Span
+  readonly notCreatedAt: readonly Span[]
+}
+
+const names = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id)
+const compareIds = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+const newestFirst = (a: Place, b: Place): number => b.createdAt - a.createdAt || compareIds(a.id, b.id)
+
+const isWithin = (moment: number, { from = 0, until = Number.POSITIVE_INFINITY }: Span): boolean =>
+  moment >= from && moment < until
+
+const holds = (branch: Branch, { row, names: own }: { row: TokenRow; names: readonly string[] }): boolean =>
+  branch.groups.every(group => group.some(term => own.includes(term))) &&
+  (branch.ids === undefined || branch.ids.includes(row.id)) &&
+  !branch.without.some(term => own.includes(term)) &&
+  !branch.withoutIds.includes(row.id) &&
+  isWithin(row.createdAt, branch.createdAt) &&
+  !branch.notCreatedAt.some(span => isWithin(row.createdAt, span))
+
+const hashed = (branch: Branch): TokenBranch => ({
+  ...branch,
+  groups: branch.groups.map(group => group.map(bytes)),
+  without: branch.without.map(bytes),
+})
+
+// Few terms, ids and moments, so that overlaps and ties are common. Some ids sort differently by UTF-16 units.
+const termName = fc.constantFrom('p', 'q', 'r', 's')
+const idName: fc.Arbitrary<string> = fc.constantFrom(
+  'a',
+  'A',
+  'aa',
+  'b',
+  'é',
+  '\u{ff5e}',
+  '\u{1f600}',
+  'z',
+  '0',
+  '~',
+  'B',
+  '10',
+)
+const moment = fc.integer({ min: 1, max: 4 })
+const shelves = fc.uniqueArray(
+  fc.record({
+    id: idName,
+    createdAt: moment,
+    expiresAt: fc.option(moment),
+    terms: fc.uniqueArray(termName, { minLength: 1 }),
+    isRemoved: fc.boolean(),
+  }),
+  { selector: token => token.id, maxLength: 12 },
+)
+
+const group = fc.array(termName, { minLength: 1, maxLength: 4 })
+const span: fc.Arbitrary<Span> = fc.record({ from: moment, until: moment }, { requiredKeys: [] })
+const rarely = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant<T[]>([]) }, fc.array(values, { maxLength: 2 }))
+const narrowing = {
+  without: rarely(termName),
+  withoutIds: rarely(idName),
+  createdAt: fc.oneof(fc.constant<Span>({}), span),
+  notCreatedAt: rarely(span),
+}
+const branch: fc.Arbitrary<Branch> = fc.oneof(
+  fc.record({ ...narrowing, groups: fc.array(group, { minLength: 1, maxLength: 3 }) }),
+  fc.record({ ...narrowing, groups: fc.array(group, { maxLength: 2 }), ids: fc.array(idName) }),
+)
+const asked = fc.record({
+  branches: fc.oneof(fc.tuple(branch), fc.array(branch, { maxLength: 4 })),
+  now: moment,
+  after: fc.option(fc.record({ createdAt: moment, id: idName }), { nil: undefined }),
+  page: fc.record({ offset: fc.nat(6), limit: fc.nat(12) }),
+})
+
+const removal = (tenant: number, tokens: readonly { row: TokenRow; names: readonly string[] }[]): WriteSet =>
+  writeSet(tenant, {
+    guarded: tokens.map(({ row }) => ({ kind: 'deleteToken', id: row.id, ifVersion: row.version })),
+    effects: tokens.map(({ row, names: own }) => terms('removeTerms', row, own.map(bytes))),
+  })
