@@ -7,6 +7,9 @@ import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token
 /** What a token can be found by. The field takes part in the hash, so equal values of two fields differ. */
 export type Term = { readonly field: string; readonly value: string }
 
+/** A term of a token. `isAbove` marks a container that the token does not lie in itself but somewhere below. */
+export type OwnTerm = Term & { readonly isAbove?: true }
+
 export const containerTerm = (container: string): Term => ({ field: 'container', value: container })
 export const typeTerm = (type: string): Term => ({ field: 'type', value: type })
 export const fingerprintTerm = (fingerprint: string): Term => ({ field: 'fingerprint', value: fingerprint })
@@ -29,13 +32,15 @@ export const matchTag = (token: Token): string | undefined =>
 const root = '/'
 
 /** Every term of the token but its fingerprint's, which carries a tag; without repetition. */
-export const indexTerms = (token: Token): Term[] => {
-  const terms = new Map<string, Term>()
-  const add = (term: Term | undefined): void => {
-    if (term !== undefined) terms.set(`${term.field.length} ${term.field}${term.value}`, term)
+export const indexTerms = (token: Token): OwnTerm[] => {
+  const terms = new Map<string, OwnTerm>()
+  const add = (term: OwnTerm): void => {
+    terms.set(`${term.field.length} ${term.field}${term.value}`, term)
   }
-  for (const container of token.containers)
-    for (const ancestor of ancestors(container)) if (ancestor !== root) add(containerTerm(ancestor))
+  for (const above of token.containers.flatMap(ancestors))
+    if (above !== root) add({ ...containerTerm(above), isAbove: true })
+  // After those above: a container may be the token's own and lie above another one.
+  for (const container of token.containers) add(containerTerm(container))
   add(typeTerm(token.type.name))
   for (const [key, value] of Object.entries(token.metadata ?? {})) add(metadataTerm(key, value))
   for (const value of searchValues(token)) add(dataTerm(value))

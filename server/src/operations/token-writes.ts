@@ -17,6 +17,9 @@ import { toTokenRow, toTransientRow } from './token-rows.ts'
 export const hashTerm = ({ keys }: Pick<Writer, 'keys'>, { field, value }: Term): Buffer =>
   indexHash(keys, field, value)
 
+/** Marks the entry of a container that the token lies below, so that `container:/a/` needs no opened token. */
+const aboveTag = Uint8Array.of(1)
+
 /** What deduplication meets on; undefined for a token that takes no part in it. */
 export const matchOf = ({ keys }: Pick<Writer, 'keys'>, token: Token): Match | undefined => {
   const tagText = matchTag(token)
@@ -114,7 +117,7 @@ export class TokenWrites {
   #terms(token: Token): IndexTerm[] {
     const terms: IndexTerm[] = indexTerms(token).map(term => ({
       term: hashTerm(this.#writer, term),
-      tag: null,
+      tag: term.isAbove ? aboveTag : null,
     }))
     if (token.fingerprint !== undefined)
       terms.push(fingerprintHash(this.#writer.keys, token.fingerprint, matchTag(token)))

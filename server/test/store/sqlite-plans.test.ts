@@ -67,10 +67,10 @@ describe('query plans (sqlite)', () => {
 test('C24.10 expired tokens are counted on their own index, not by going through the tenant', () => {
   const database = new DatabaseSync(':memory:')
   migrate(database)
-  const counts = [...watch.prepared].filter(sql => sql.includes('GROUP BY type'))
-  assert.equal(counts.length, 1)
+  const counts = [...watch.prepared].filter(sql => sql.includes('GROUP BY t.type') && !sql.includes('IN ()'))
+  assert.ok(counts.length >= 2, 'with and without terms')
   for (const sql of counts) {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
-    assert.match(String(plan[0]?.detail), /USING COVERING INDEX tokens_by_expiry/)
+    assert.match(String(plan[0]?.detail), /USING (?:COVERING )?INDEX tokens_by_expiry/)
   }
 })

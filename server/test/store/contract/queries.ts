@@ -8,6 +8,7 @@ import {
   matchOf,
   type OpenStore,
   StoreRig,
+  terms as termsOf,
   tokenRow,
   transientRow,
   writeSet,
@@ -34,22 +35,43 @@ export const queryContract = (open: OpenStore): void => {
     const createdAt: Record<string, number> = { a: 100, b: 200, c: 200, d: 300, e: 400, f: 500 }
     const at = (id: string): ListPosition => ({ id, createdAt: createdAt[id] ?? Number.NaN })
 
-    /** Six tokens: b and c of one moment, e expired at 5,000, f going at 8,000. */
+    /** The one term that tokens may have without a tag. */
+    const loose = bytes('loose')
+    const modifiedAt: Record<string, number> = { b: 210, d: 310 }
+
+    /** Six tokens: b and c of one moment, e expired at 5,000, f going at 8,000; b has `loose` untagged, a tagged. */
     const shelf = async (): Promise<number> => {
       const tenant = await rig.newTenant()
       const token = (id: string, terms: Uint8Array[], expiresAt: number | null = null) => ({
-        row: tokenRow(tenant, id, { ...at(id), expiresAt }),
+        row: tokenRow(tenant, id, {
+          ...at(id),
+          expiresAt,
+          createdBy: `maker of ${id}`,
+          modifiedAt: modifiedAt[id] ?? null,
+          modifiedBy: modifiedAt[id] === undefined ? null : 'editor',
+        }),
         terms,
       })
       await rig.write(
         insertion(tenant, [
-          token('a', [red, round]),
+          token('a', [red, round, loose]),
           token('c', [red, square]),
           token('b', [blue, round]),
           token('d', [red, blue, round, square]),
           token('e', [red, blue, round, rare], 5_000),
           token('f', [blue, square], 8_000),
         ]),
+      )
+      await rig.write(
+        writeSet(tenant, {
+          effects: [
+            {
+              kind: 'addTerms',
+              of: { tokenId: 'b', createdAt: 200, expiresAt: null },
+              terms: [{ term: loose, tag: null }],
+            },
+          ],
+        }),
       )
       return tenant
     }
@@ -136,6 +158,62 @@ export const queryContract = (open: OpenStore): void => {
         found: 'fbc',
       },
       { name: 'C26.5 outside of everything', query: { groups: [[red]], notCreatedAt: [{}] }, found: '' },
+      { name: 'C26.3 a term without a tag', query: { groups: [[loose]], untagged: [loose] }, found: 'b' },
+      {
+        name: 'C26.3 two, one of them with a tag',
+        query: { groups: [[loose]], untagged: [loose, red] },
+        found: '',
+      },
+      {
+        name: 'C26.4 not a term without a tag',
+        query: { groups: [[red, blue]], withoutUntagged: [loose, round] },
+        found: 'fdca',
+      },
+      {
+        name: 'C26.3 by the application that made the token',
+        query: {
+          groups: [[red, blue]],
+          columns: [{ column: 'createdBy', is: 'maker of d', negated: false }],
+        },
+        found: 'd',
+      },
+      {
+        name: 'C26.4 not by it',
+        query: { groups: [[red]], columns: [{ column: 'createdBy', is: 'maker of d', negated: true }] },
+        found: 'ca',
+      },
+      {
+        name: 'C26.3 by the application that changed the token',
+        query: { groups: [[red, blue]], columns: [{ column: 'modifiedBy', is: 'editor', negated: false }] },
+        found: 'db',
+      },
+      {
+        name: 'C26.4 not by it, or never changed',
+        query: { groups: [[red, blue]], columns: [{ column: 'modifiedBy', is: 'editor', negated: true }] },
+        found: 'fca',
+      },
+      {
+        name: 'C26.5 changed within a span, which holds its first moment and not its end',
+        query: {
+          groups: [[red, blue]],
+          columns: [{ column: 'modifiedAt', within: { from: 210, until: 310 }, negated: false }],
+        },
+        found: 'b',
+      },
+      {
+        name: 'C26.5 changed at all',
+        query: { groups: [[red, blue]], columns: [{ column: 'modifiedAt', within: {}, negated: false }] },
+        found: 'db',
+      },
+      {
+        name: 'C26.5 never changed',
+        query: {
+          groups: [],
+          ids: ['a', 'b', 'c'],
+          columns: [{ column: 'modifiedAt', within: {}, negated: true }],
+        },
+        found: 'ca',
+      },
       { name: 'C26.4 no alternatives, no tokens', query: { anyOf: [] }, found: '' },
       { name: 'C26.4 one alternative', query: { anyOf: [{ groups: [[red]] }] }, found: 'dca' },
       {
@@ -305,6 +383,19 @@ export const queryContract = (open: OpenStore): void => {
         ['bank', 1],
         ['card', 2],
       ])
+      const having = async (...terms: Uint8Array[]) =>
+        [...(await rig.store.readCounts(tenant, [], 200, terms)).expired].sort()
+      await rig.write(
+        writeSet(tenant, {
+          effects: ['a', 'c', 'd'].map(id => termsOf('addTerms', tokenRow(tenant, id), [bytes(`of ${id}`)])),
+        }),
+      )
+      assert.deepEqual(await having(bytes('of a'), bytes('of d')), [['card', 1]])
+      assert.deepEqual(await having(bytes('of a'), bytes('of c'), bytes('of a')), [
+        ['bank', 1],
+        ['card', 1],
+      ])
+      assert.deepEqual(await having(), [])
       await rig.write(writeSet(tenant, { counters: [{ name: 'n', by: 7, at: 3 }] }))
       const { counters } = await rig.store.readCounts(tenant, ['n', 'never'], 0)
       assert.deepEqual(counters, [{ name: 'n', value: 7, at: 3 }])

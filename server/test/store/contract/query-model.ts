@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { TokenBranch, TokenQuery } from '../../../src/store/port.ts'
+import type { ColumnCondition, TokenBranch, TokenQuery } from '../../../src/store/port.ts'
 import type { TokenRow } from '../../../src/store/rows.ts'
 import type { WriteSet } from '../../../src/store/write-set.ts'
-import { bytes, insertion, type OpenStore, StoreRig, terms, tokenRow, writeSet } from './rig.ts'
+import { bytes, type OpenStore, StoreRig, tag, terms, tokenRow, writeSet } from './rig.ts'
 
 /** Any query that the port can ask, against a list that is gone through from end to end. */
 export const queryModelContract = (open: OpenStore): void => {
@@ -18,17 +18,12 @@ export const queryModelContract = (open: OpenStore): void => {
           fc.array(asked, { minLength: 1, maxLength: 12 }),
           async (shelf, queries) => {
             const tenant = await rig.newTenant()
-            const tokens = shelf.map(({ id, createdAt, expiresAt, terms: names, isRemoved }) => ({
-              row: tokenRow(tenant, id, { createdAt, expiresAt }),
+            const tokens = shelf.map(({ id, terms: names, isRemoved, ...columns }) => ({
+              row: tokenRow(tenant, id, columns),
               names,
               isRemoved,
             }))
-            await rig.write(
-              insertion(
-                tenant,
-                tokens.map(({ row, names }) => ({ row, terms: names.map(bytes) })),
-              ),
-            )
+            await rig.write(insertionOf(tenant, tokens))
             await rig.write(
               removal(
                 tenant,
@@ -74,6 +69,9 @@ type Branch = {
   readonly withoutIds: readonly string[]
   readonly createdAt: Span
   readonly notCreatedAt: readonly Span[]
+  readonly untagged: readonly string[]
+  readonly withoutUntagged: readonly string[]
+  readonly columns: readonly ColumnCondition[]
 }
 
 const names = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id)
@@ -89,12 +87,25 @@ const holds = (branch: Branch, { row, names: own }: { row: TokenRow; names: read
   !branch.without.some(term => own.includes(term)) &&
   !branch.withoutIds.includes(row.id) &&
   isWithin(row.createdAt, branch.createdAt) &&
-  !branch.notCreatedAt.some(span => isWithin(row.createdAt, span))
+  !branch.notCreatedAt.some(span => isWithin(row.createdAt, span)) &&
+  branch.untagged.every(term => own.includes(term) && isUntagged(term)) &&
+  !branch.withoutUntagged.some(term => own.includes(term) && isUntagged(term)) &&
+  branch.columns.every(condition => columnHolds(condition, row) !== condition.negated)
+
+const columnHolds = (condition: ColumnCondition, row: TokenRow): boolean =>
+  'is' in condition
+    ? row[condition.column] === condition.is
+    : row.modifiedAt !== null && isWithin(row.modifiedAt, condition.within)
+
+/** In these tests it depends on the term alone. */
+const isUntagged = (term: string): boolean => term < 'r'
 
 const hashed = (branch: Branch): TokenBranch => ({
   ...branch,
   groups: branch.groups.map(group => group.map(bytes)),
   without: branch.without.map(bytes),
+  untagged: branch.untagged.map(bytes),
+  withoutUntagged: branch.withoutUntagged.map(bytes),
 })
 
 // Few terms, ids and moments, so that overlaps and ties are common. Some ids sort differently by UTF-16 units.
@@ -119,6 +130,9 @@ const shelves = fc.uniqueArray(
     id: idName,
     createdAt: moment,
     expiresAt: fc.option(moment),
+    createdBy: fc.constantFrom('one', 'other'),
+    modifiedBy: fc.option(fc.constantFrom('one', 'other')),
+    modifiedAt: fc.option(moment),
     terms: fc.uniqueArray(termName, { minLength: 1 }),
     isRemoved: fc.boolean(),
   }),
@@ -129,11 +143,22 @@ const group = fc.array(termName, { minLength: 1, maxLength: 4 })
 const span: fc.Arbitrary<Span> = fc.record({ from: moment, until: moment }, { requiredKeys: [] })
 const rarely = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
   fc.oneof({ weight: 3, arbitrary: fc.constant<T[]>([]) }, fc.array(values, { maxLength: 2 }))
+const column: fc.Arbitrary<ColumnCondition> = fc.oneof(
+  fc.record({
+    column: fc.constantFrom('createdBy' as const, 'modifiedBy' as const),
+    is: fc.constantFrom('one', 'other'),
+    negated: fc.boolean(),
+  }),
+  fc.record({ column: fc.constant('modifiedAt' as const), within: span, negated: fc.boolean() }),
+)
 const narrowing = {
   without: rarely(termName),
   withoutIds: rarely(idName),
   createdAt: fc.oneof(fc.constant<Span>({}), span),
   notCreatedAt: rarely(span),
+  untagged: rarely(termName),
+  withoutUntagged: rarely(termName),
+  columns: rarely(column),
 }
 const branch: fc.Arbitrary<Branch> = fc.oneof(
   fc.record({ ...narrowing, groups: fc.array(group, { minLength: 1, maxLength: 3 }) }),
@@ -145,6 +170,19 @@ const asked = fc.record({
   after: fc.option(fc.record({ createdAt: moment, id: idName }), { nil: undefined }),
   page: fc.record({ offset: fc.nat(6), limit: fc.nat(12) }),
 })
+
+const insertionOf = (
+  tenant: number,
+  tokens: readonly { row: TokenRow; names: readonly string[] }[],
+): WriteSet =>
+  writeSet(tenant, {
+    guarded: tokens.map(({ row }) => ({ kind: 'insertToken', row })),
+    effects: tokens.map(({ row, names: own }) => ({
+      kind: 'addTerms',
+      of: { tokenId: row.id, createdAt: row.createdAt, expiresAt: row.expiresAt },
+      terms: own.map(name => ({ term: bytes(name), tag: isUntagged(name) ? null : tag })),
+    })),
+  })
 
 const removal = (tenant: number, tokens: readonly { row: TokenRow; names: readonly string[] }[]): WriteSet =>
   writeSet(tenant, {
