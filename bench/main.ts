@@ -1,12 +1,13 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { card } from './cards.ts'
+import { benchFind } from './find.ts'
 import type { LoadJob } from './load.ts'
 import { load, type Measured, type MeasuredVault, startEcho, startVault } from './processes.ts'
 
 /**
  * `npm run bench [-- create get …]`: the real server and a bare echo beside it, in interleaved rounds of one
- * run. Ratios say more than times: the machine is the same for both.
+ * run. Ratios say more than times: the machine is the same for both. `find` is another bench (find.ts).
  */
 type Scenario = {
   readonly name: LoadJob['scenario']
@@ -91,6 +92,10 @@ const makeTokens = async (vault: MeasuredVault, count: number): Promise<string[]
 }
 
 const wanted = process.argv.slice(2)
+if (wanted.includes('find')) {
+  await benchFind()
+  process.exit(0)
+}
 const rows: Record<string, string>[] = []
 const raw: Record<string, { echo: Round[]; vault: Round[] }> = {}
 let serial = 1_000_000

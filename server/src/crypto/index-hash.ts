@@ -6,7 +6,7 @@ import type { TenantKeys } from './keys.ts'
 const hashBytes = 12
 
 /** Few values of these fields recur in almost every token; hashing them anew would cost 3 µs each. */
-const recurring = new Set(['type', 'container', 'own-container'])
+const recurring = new Set(['type', 'container'])
 const recurringMax = 1_000
 const caches = new WeakMap<TenantKeys, Map<string, Buffer>>()
 

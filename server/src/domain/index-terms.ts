@@ -7,6 +7,9 @@ import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token
 /** What a token can be found by. The field takes part in the hash, so equal values of two fields differ. */
 export type Term = { readonly field: string; readonly value: string }
 
+/** A term of a token. `isAbove` marks a container that the token does not lie in itself but somewhere below. */
+export type OwnTerm = Term & { readonly isAbove?: true }
+
 export const containerTerm = (container: string): Term => ({ field: 'container', value: container })
 export const typeTerm = (type: string): Term => ({ field: 'type', value: type })
 export const fingerprintTerm = (fingerprint: string): Term => ({ field: 'fingerprint', value: fingerprint })
@@ -28,11 +31,15 @@ export const matchTag = (token: Token): string | undefined =>
 /** Covers every token, so it is no term: a list of everything is the list of every type. */
 const root = '/'
 
-/** The containers with all that cover them: a token is found under each. */
-export const coveringTerms = (containers: readonly string[]): Term[] => {
+/** The token's own containers, and all that cover them: it is found under each. */
+export const containerTerms = (containers: readonly string[]): OwnTerm[] => {
   const covering = new Set(containers.flatMap(ancestors))
   covering.delete(root)
-  return [...covering].map(containerTerm)
+  return [...covering].map(container =>
+    containers.includes(container)
+      ? containerTerm(container)
+      : { ...containerTerm(container), isAbove: true },
+  )
 }
 
 /** What the token holds, as far as it is found by it, but for its fingerprint; without repetition. */

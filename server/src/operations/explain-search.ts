@@ -33,10 +33,15 @@ const inOrderOfQuery = ({ terms }: PlannedBranch, probes: SearchBranch['probes']
 const step = (field: string, more: JsonObject): JsonObject => ({ field, ...more })
 
 /** What needs no start: conditions on what another step proposes. */
-const checks = ({ without, withoutIds, createdAt, notCreatedAt, opened }: PlannedBranch): JsonObject[] => [
-  ...(Object.keys(createdAt).length > 0 ? [step('created_at', {})] : []),
-  ...notCreatedAt.map(() => step('created_at', { negated: true })),
-  ...withoutIds.map(() => step('id', { negated: true })),
-  ...without.map(({ field }) => step(field, { negated: true })),
-  ...opened.map(field => step(field, { do: 'open' })),
-]
+const checks = (planned: PlannedBranch): JsonObject[] => {
+  const { without, notInContainers, withoutIds, createdAt, notCreatedAt, columns, opened } = planned
+  return [
+    ...(Object.keys(createdAt).length > 0 ? [step('created_at', {})] : []),
+    ...notCreatedAt.map(() => step('created_at', { negated: true })),
+    ...withoutIds.map(() => step('id', { negated: true })),
+    ...without.map(({ field }) => step(field, { negated: true })),
+    ...notInContainers.map(({ field }) => step(field, { negated: true })),
+    ...columns.map(({ field, negated }) => step(field, negated ? { negated } : {})),
+    ...opened.map(field => step(field, { do: 'open' })),
+  ]
+}

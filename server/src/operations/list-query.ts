@@ -1,21 +1,50 @@
 import { grantedRoots, mayRedact } from '../domain/access.ts'
+import type { Term } from '../domain/index-terms.ts'
 import { filterTerms, type TokenFilter, visibleTerms } from '../domain/token-filter.ts'
 import type { TokenQuery } from '../store/port.ts'
+import { estimateTerms } from './estimate-terms.ts'
 import { hashTerm } from './token-writes.ts'
-import type { Caller } from './vault.ts'
+import type { Caller, Vault } from './vault.ts'
 
-/** Filters first, then what the caller may see; who sees everything needs no group for that, unless it is the only one. */
-export const listQuery = (caller: Caller, filter: TokenFilter, now: number): TokenQuery => {
+/** A list as storage is asked for it. */
+export type ListPlan = {
+  readonly query: TokenQuery
+  /** The terms of which one is all that is asked of a token; absent where more is. */
+  readonly onlyTerms?: readonly Term[]
+}
+
+/** What the filters ask for and what the caller may see, the rarest first; who sees everything needs no group for that. */
+export const listQuery = async (
+  vault: Vault,
+  caller: Caller,
+  filter: TokenFilter,
+  now: number,
+): Promise<ListPlan> => {
   const roots = grantedRoots(caller.application, 'token:read')
   const filters = filterTerms(filter)
   const isFiltered = filters.length > 0 || filter.ids !== undefined
-  const groups = roots.includes('/') && isFiltered ? filters : [...filters, visibleTerms(roots)]
+  const wanted = roots.includes('/') && isFiltered ? filters : [...filters, visibleTerms(roots)]
+  const groups = filter.ids === undefined ? await rarestFirst(vault, caller, wanted) : wanted
+  const [only] = groups
   return {
-    tenant: caller.tenantNumber,
-    groups: groups.map(terms => terms.map(term => hashTerm(caller, term))),
-    ...(filter.ids && { ids: filter.ids }),
-    now,
+    query: {
+      tenant: caller.tenantNumber,
+      groups: groups.map(terms => terms.map(term => hashTerm(caller, term))),
+      ...(filter.ids && { ids: filter.ids }),
+      now,
+    },
+    ...(only && groups.length === 1 && filter.ids === undefined && { onlyTerms: only }),
   }
+}
+
+/** A list starts from its first group and looks the others up for each entry of it. */
+const rarestFirst = async (vault: Vault, caller: Caller, groups: readonly Term[][]): Promise<Term[][]> => {
+  if (groups.length < 2) return [...groups]
+  const estimateOf = await estimateTerms(vault, caller, groups.flat())
+  const estimates = new Map(
+    groups.map(group => [group, group.reduce((sum, term) => sum + estimateOf(term), 0)]),
+  )
+  return [...groups].sort((a, b) => (estimates.get(a) ?? 0) - (estimates.get(b) ?? 0))
 }
 
 /**

@@ -22,7 +22,8 @@ export const listTokensByCursor = async (
   if (start !== undefined && after === undefined)
     throw invalid({ path: 'start', message: 'is not a cursor of this list; start again without it' })
 
-  const query = { ...listQuery(caller, filter, vault.clock()), ...(after && { after }) }
+  const plan = await listQuery(vault, caller, filter, vault.clock())
+  const query = { ...plan.query, ...(after && { after }) }
   const matches: Matches = (token, transform) => matchesFilter(token, filter, transform)
   // One more than is shown tells whether there is a next page.
   const limit = size + 1

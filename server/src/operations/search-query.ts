@@ -1,9 +1,9 @@
 import { grantedRoots } from '../domain/access.ts'
 import { containerTerm, type Term } from '../domain/index-terms.ts'
-import { limits } from '../domain/limits.ts'
 import type { Permission } from '../domain/permissions.ts'
 import type { PlannedBranch } from '../domain/search/plan.ts'
 import type { TokenBranch } from '../store/port.ts'
+import { estimateTerms } from './estimate-terms.ts'
 import { hashTerm } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
@@ -36,7 +36,11 @@ export const searchBranches = async (
     ...planned.terms,
     ...access.map(terms => ({ field: accessField, terms })),
   ])
-  const estimateOf = await estimates(vault, caller, wanted.flat())
+  const estimateOf = await estimateTerms(
+    vault,
+    caller,
+    wanted.flat().flatMap(({ terms }) => terms),
+  )
   return branches.map((planned, index) => {
     const probes = (wanted[index] ?? []).map(({ field, terms }) => ({
       field,
@@ -59,29 +63,33 @@ const accessTerms = ({ application }: Caller): Term[][] => {
   return (isSame ? roots.slice(1) : roots).map(containers => containers.map(containerTerm))
 }
 
-/** Reads a little of the index for each term, so that the rare ones are known from the common ones. */
-const estimates = async (
-  vault: Vault,
-  caller: Caller,
-  groups: readonly { terms: readonly Term[] }[],
-): Promise<(term: Term) => number> => {
-  const hashes = new Map<string, Buffer>()
-  const name = ({ field, value }: Term): string => `${field}\0${value}`
-  for (const { terms } of groups) for (const term of terms) hashes.set(name(term), hashTerm(caller, term))
-  const counts = await vault.store.estimateTerms(
-    caller.tenantNumber,
-    [...hashes.values()],
-    limits.searchProbeEntries,
-  )
-  const known = new Map([...hashes.keys()].map((key, index) => [key, counts[index] ?? 0]))
-  return term => known.get(name(term)) ?? 0
+const toBranch = (caller: Caller, planned: PlannedBranch, probes: readonly Probe[]): TokenBranch => {
+  const hashes = (terms: readonly Term[]): Buffer[] => terms.map(term => hashTerm(caller, term))
+  return {
+    groups: probes.map(probe => probe.terms),
+    without: hashes(planned.without.flatMap(({ terms }) => terms)),
+    untagged: hashes(planned.inContainers),
+    withoutUntagged: hashes(planned.notInContainers),
+    withoutIds: planned.withoutIds,
+    createdAt: planned.createdAt,
+    notCreatedAt: planned.notCreatedAt,
+    columns: planned.columns,
+    ...(planned.ids && { ids: planned.ids }),
+  }
 }
 
-const toBranch = (caller: Caller, planned: PlannedBranch, probes: readonly Probe[]): TokenBranch => ({
-  groups: probes.map(probe => probe.terms),
-  without: planned.without.flatMap(({ terms }) => terms.map(term => hashTerm(caller, term))),
-  withoutIds: planned.withoutIds,
-  createdAt: planned.createdAt,
-  notCreatedAt: planned.notCreatedAt,
-  ...(planned.ids && { ids: planned.ids }),
-})
+/** The terms of which one is all that the search asks of a token; undefined where it asks for more. */
+export const onlyTerms = (
+  caller: Caller,
+  [branch, ...others]: readonly PlannedBranch[],
+): readonly Term[] | undefined => {
+  if (branch === undefined || others.length > 0) return undefined
+  const { ids, createdAt, terms, opened, ...conditions } = branch
+  const groups = [...terms.map(group => group.terms), ...accessTerms(caller)]
+  const asksMore =
+    ids !== undefined ||
+    Object.keys(createdAt).length > 0 ||
+    opened.length > 0 ||
+    Object.values(conditions).some(list => list.length > 0)
+  return groups.length === 1 && !asksMore ? groups[0] : undefined
+}

@@ -6,11 +6,12 @@ import { matchesQuery } from '../domain/search/match.ts'
 import { parseQuery } from '../domain/search/parser.ts'
 import { planSearch } from '../domain/search/plan.ts'
 import type { TokenQuery } from '../store/port.ts'
+import { countTokens } from './count-tokens.ts'
 import { explainSearch } from './explain-search.ts'
 import { findByIndex } from './find-by-index.ts'
 import { findByOpening } from './find-by-opening.ts'
 import { tokenPage } from './list-tokens.ts'
-import { searchBranches } from './search-query.ts'
+import { onlyTerms, searchBranches } from './search-query.ts'
 import { type Matches, showTokens } from './show-tokens.ts'
 import type { Caller, Vault } from './vault.ts'
 
@@ -39,7 +40,7 @@ export const searchTokens = async (
     matchesQuery(asked, token, transform)
   const position = { offset: (page - 1) * size, limit: size }
   const found = await (plan.isExact
-    ? findByIndex(vault, query, position, vault.store.countTokens(query))
+    ? findByIndex(vault, query, position, countTokens(vault, caller, query, onlyTerms(caller, plan.branches)))
     : findByOpening(vault, caller, query, matches, position))
   const answer = tokenPage(page, size, found.total, await showTokens(vault, caller, found.rows, matches))
   if (!explain) return answer

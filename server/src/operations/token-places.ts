@@ -1,6 +1,6 @@
 import { indexHash } from '../crypto/index-hash.ts'
 import type { TenantKeys } from '../crypto/keys.ts'
-import { coveringTerms, type Term, typeTerm } from '../domain/index-terms.ts'
+import { containerTerms, type OwnTerm, typeTerm } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
 import type { IndexTerm } from '../store/rows.ts'
 import { containerCounter, typeCounter } from './counters.ts'
@@ -11,6 +11,9 @@ export type Place = {
   readonly typeCounter: string
   readonly containerCounters: readonly string[]
 }
+
+/** Marks the entry of a container that the token lies below, so that `container:/a/` needs no opened token. */
+const aboveTag = Uint8Array.of(1)
 
 /** Few places recur in almost every token; hashing and naming them anew would cost 8 µs per write. */
 const known = new WeakMap<TenantKeys, Map<string, Place>>()
@@ -25,13 +28,15 @@ export const placeOf = (keys: TenantKeys, { type, containers }: Token): Place =>
   const name = `${type.name} ${containers.join()}`
   let place = places.get(name)
   if (place === undefined) {
-    const hashed = (terms: readonly Term[]): Buffer[] =>
-      terms.map(({ field, value }) => indexHash(keys, field, value))
-    const containerTerms = hashed(coveringTerms(containers))
+    const hashed = ({ field, value, isAbove }: OwnTerm): IndexTerm => ({
+      term: indexHash(keys, field, value),
+      tag: isAbove === true ? aboveTag : null,
+    })
+    const covering = containerTerms(containers).map(hashed)
     place = {
-      terms: [...containerTerms, ...hashed([typeTerm(type.name)])].map(term => ({ term, tag: null })),
+      terms: [...covering, hashed(typeTerm(type.name))],
       typeCounter: typeCounter(type.name),
-      containerCounters: containerTerms.map(containerCounter),
+      containerCounters: covering.map(({ term }) => containerCounter(term)),
     }
     places.set(name, place)
   }

@@ -33,13 +33,15 @@ export type Store = {
   /** Which token holds the claim on a match, living or not. */
   matchHolder(tenant: number, match: Match): Promise<string | undefined>
   /**
-   * Counters, with the tokens that have expired but are not purged yet, by type, which are still in them. Both
-   * are of one moment: a purge between them would be subtracted twice.
+   * Counters, with the tokens that have expired but are not purged yet, by type, which are still in them; of
+   * these only such that have one of the terms, where terms are given. Both are of one moment: a purge between
+   * them would be subtracted twice.
    */
   readCounts(
     tenant: number,
     names: readonly string[],
     now: number,
+    terms?: readonly Uint8Array[],
   ): Promise<{ counters: Counter[]; expired: ReadonlyMap<string, number> }>
   /** When the newest token of all tenants was created, as far as kept counters tell. */
   newestTokenAt(): Promise<number | undefined>
@@ -102,10 +104,21 @@ export type TokenBranch = {
   readonly ids?: readonly string[]
   /** Terms that the token must not have. */
   readonly without?: readonly Uint8Array[]
+  /** Terms that it must have with no tag, and terms that it must not have so. */
+  readonly untagged?: readonly Uint8Array[]
+  readonly withoutUntagged?: readonly Uint8Array[]
   readonly withoutIds?: readonly string[]
   readonly createdAt?: TimeSpan
   readonly notCreatedAt?: readonly TimeSpan[]
+  /** What only the token's own row tells: a look at it for each token that all else leaves. */
+  readonly columns?: readonly ColumnCondition[]
 }
+
+/** A column that is empty meets no condition, and so every negated one. */
+export type ColumnCondition = { readonly negated: boolean } & (
+  | { readonly column: 'createdBy' | 'modifiedBy'; readonly is: string }
+  | { readonly column: 'modifiedAt'; readonly within: TimeSpan }
+)
 
 /** From `from` on and before `until`; an end that is absent is open. */
 export type TimeSpan = { readonly from?: number; readonly until?: number }

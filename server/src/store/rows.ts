@@ -38,7 +38,10 @@ export type IndexedToken = {
 /** Something that a token is found by, as a keyed hash. */
 export type IndexTerm = {
   readonly term: Uint8Array
-  /** Tells apart tokens that share the term but not all that deduplication asks for; null on other terms. */
+  /**
+   * Tells apart tokens that share a term. On a fingerprint: what deduplication asks for besides. On a container:
+   * that the token lies somewhere below it. Null on all else.
+   */
   readonly tag: Uint8Array | null
 }
 

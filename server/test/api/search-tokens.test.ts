@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Rule, Transform } from '../../src/domain/application.ts'
 import { limits } from '../../src/domain/limits.ts'
+import type { Permission } from '../../src/domain/permissions.ts'
 import type { TestReply } from '../rig/answer-rules.ts'
 import { engines } from '../rig/engines.ts'
-import { assertAbsent, devApplications, TestVault } from '../rig/test-vault.ts'
+import { assertAbsent, devApplications, type TestApplication, TestVault } from '../rig/test-vault.ts'
 
 const rule = (priority: number, container: string, transform: Transform, ...verbs: string[]): Rule => ({
   priority,
@@ -12,6 +13,15 @@ const rule = (priority: number, container: string, transform: Transform, ...verb
   transform,
   permissions: verbs.map(verb => `token:${verb}` as Rule['permissions'][number]),
 })
+
+const searching: readonly Permission[] = ['token:read', 'token:search']
+/** To whom some tokens come under `redact`, though none of those that are there. */
+const partlyRedacted: TestApplication = {
+  rules: [
+    { priority: 1, container: '/elsewhere/', transform: 'redact', permissions: searching },
+    { priority: 2, container: '/', transform: 'mask', permissions: searching },
+  ],
+}
 
 for (const engine of engines)
   describe(`search tokens (${engine.name})`, () => {
@@ -142,7 +152,7 @@ for (const engine of engines)
         { start: 'x' },
       ])
         assert.equal((await search('container:/*', more)).status, 400)
-      // The same pages where every token has to be opened.
+      // The same pages where every row has to be looked at.
       for (const [page, expected] of [
         everything.slice(0, 2),
         everything.slice(2, 4),
@@ -249,23 +259,35 @@ for (const engine of engines)
           },
         ],
       })
-      const opening = await search(`type:token created_at:[* TO ${afterLast}] -created_by:${editorId}`, {
+      const byColumn = await search(`type:token created_at:[* TO ${afterLast}] -created_by:${editorId}`, {
         explain: true,
         size: 1,
       })
-      assert.deepEqual(opening.body.plan, {
-        counted_by: 'opening',
-        touched_rows: 4,
+      assert.deepEqual(byColumn.body.plan, {
+        counted_by: 'index',
+        touched_rows: 1,
         branches: [
           {
             steps: [
               { do: 'start', field: 'type', estimated_rows: 4 },
               { do: 'check', field: 'created_at' },
-              { do: 'open', field: 'created_by' },
+              { do: 'check', field: 'created_by', negated: true },
             ],
           },
         ],
       })
+      const exact = await search('container:/a/ -container:/b/', { explain: true })
+      assert.deepEqual(
+        exact.body.plan.branches[0].steps.map(({ do: what, field }: Record<string, string>) => [what, field]),
+        [
+          ['start', 'container'],
+          ['check', 'container'],
+        ],
+      )
+      const { counted_by, branches } = (await search('data:"red paint"', { explain: true }, keys.onlyA)).body
+        .plan
+      assert.equal(counted_by, 'opening')
+      assert.deepEqual(branches[0].steps.at(-1), { do: 'open', field: 'data' })
       assert.equal((await search(query)).body.plan, undefined)
     })
 
@@ -319,8 +341,8 @@ for (const engine of engines)
       assert.deepEqual(await ids('type:token'), [])
     })
 
-    test('C26.1 C24.10 more tokens than are opened at once are counted and paged exactly', async () => {
-      const { keys } = await vault.tenant(devApplications)
+    test('C26.1 C24.10 more tokens than are read or opened at once are counted and paged exactly', async () => {
+      const { keys } = await vault.tenant({ ...devApplications, part: partlyRedacted })
       const count = 2 * limits.searchBatchRows + 100
       const ids = Array.from({ length: count }, (_, index) => `many-${String(index).padStart(5, '0')}`)
       // Of one moment each, so that the batches part tokens that only their ids put in order.
@@ -334,13 +356,19 @@ for (const engine of engines)
         vault.now += 1_000
       }
       const inOrder = [...ids.slice(900), ...ids.slice(0, 900)]
-      const seen: string[] = []
-      for (let page = 1; page <= Math.ceil(count / 100); page++) {
-        const { body } = await search(`type:token -created_by:${editorId}`, { page, size: 100 }, keys.private)
-        assert.equal(body.pagination.total_items, count)
-        seen.push(...body.data.map((token: { id: string }) => token.id))
+      for (const [query, key, countedBy] of [
+        [`type:token -created_by:${editorId}`, keys.private, 'index'],
+        ['type:token -data:nothing', keys.part, 'opening'],
+      ] as const) {
+        const seen: string[] = []
+        for (let page = 1; page <= Math.ceil(count / 100); page++) {
+          const { body } = await search(query, { page, size: 100, explain: true }, key)
+          assert.equal(body.plan.counted_by, countedBy)
+          assert.equal(body.pagination.total_items, count)
+          seen.push(...body.data.map((token: { id: string }) => token.id))
+        }
+        assert.deepEqual(seen, inOrder)
       }
-      assert.deepEqual(seen, inOrder)
     })
 
     test('C26.1 tenants do not find one another', async () => {

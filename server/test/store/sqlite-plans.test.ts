@@ -11,8 +11,9 @@ import { watchSqlite } from './watch-sqlite.ts'
 const watch = watchSqlite()
 storeContract('sqlite, watched', folder => openSqlite({ path: join(folder, 'vault.db'), writing: 'inline' }))
 
-/** Small by nature, or a step of a plan that holds no more rows than its page. */
-const mayBeScanned = /^SCAN (?:tenants|vault_keys|page|oldest|CONSTANT ROW|\(?subquery-\d+\)?)\b/
+/** Small by nature, or a step of a plan that holds no more rows than its page; only `doctor` reads all counters. */
+const mayBeScanned =
+  /^SCAN (?:tenants|dead_tenants|counters|vault_keys|page|oldest|CONSTANT ROW|\(?subquery-\d+\)?)\b/
 
 const planOf = (database: DatabaseSync, sql: string): string[] =>
   database
@@ -48,7 +49,11 @@ describe('query plans (sqlite)', () => {
   })
 
   test('C24.4 C25.2 the arms of an OR are merged in the order of the index, not sorted', () => {
-    const lists = queries.filter(sql => sql.includes('OFFSET') && sql.includes('FROM terms t'))
+    // Ids, and a start of several terms next to other branches, are few: those are sorted.
+    const isSorted = (sql: string): boolean => sql.includes('FROM tokens t') || sql.includes('t.term IN')
+    const lists = queries.filter(
+      sql => sql.includes('OFFSET') && sql.includes('FROM terms t') && !isSorted(sql),
+    )
     assert.ok(lists.some(sql => sql.includes('UNION')) && lists.some(sql => !sql.includes('UNION')))
     for (const sql of lists)
       assert.deepEqual(
@@ -62,10 +67,10 @@ describe('query plans (sqlite)', () => {
 test('C24.10 expired tokens are counted on their own index, not by going through the tenant', () => {
   const database = new DatabaseSync(':memory:')
   migrate(database)
-  const counts = [...watch.prepared].filter(sql => sql.includes('GROUP BY type'))
-  assert.equal(counts.length, 1)
+  const counts = [...watch.prepared].filter(sql => sql.includes('GROUP BY t.type') && !sql.includes('IN ()'))
+  assert.ok(counts.length >= 2, 'with and without terms')
   for (const sql of counts) {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
-    assert.match(String(plan[0]?.detail), /USING COVERING INDEX tokens_by_expiry/)
+    assert.match(String(plan[0]?.detail), /USING (?:COVERING )?INDEX tokens_by_expiry/)
   }
 })

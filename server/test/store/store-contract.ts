@@ -1,6 +1,9 @@
 import { describe } from 'node:test'
 import { commitContract } from './contract/commits.ts'
+import { grantContract } from './contract/grants.ts'
 import { queryContract } from './contract/queries.ts'
+import { queryModelContract } from './contract/query-model.ts'
+import { resultContract } from './contract/results.ts'
 import type { OpenStore } from './contract/rig.ts'
 import { upkeepContract } from './contract/upkeep.ts'
 
@@ -9,6 +12,9 @@ export const storeContract = (name: string, open: OpenStore): void => {
   describe(`store contract (${name})`, () => {
     commitContract(open)
     queryContract(open)
+    queryModelContract(open)
+    resultContract(open)
+    grantContract(open)
     upkeepContract(open)
   })
 }

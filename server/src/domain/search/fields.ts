@@ -1,12 +1,19 @@
 import { covers, parseRuleContainer } from '../containers.ts'
 import type { Issue } from '../errors.ts'
-import { dataTerm, fingerprintTerm, metadataTerm, searchValues, typeTerm } from '../index-terms.ts'
+import {
+  containerTerm,
+  dataTerm,
+  fingerprintTerm,
+  metadataTerm,
+  searchValues,
+  typeTerm,
+} from '../index-terms.ts'
 import type { Instant } from '../instant.ts'
 import { getOwnText } from '../metadata.ts'
 import type { Token } from '../token.ts'
 import { visibleTerms } from '../token-filter.ts'
 import { tokenType } from '../token-types/registry.ts'
-import { isWithin, readInstant, readRange } from './instant-range.ts'
+import { type InstantRange, isWithin, readInstant, readRange } from './instant-range.ts'
 import type { Value } from './lexer.ts'
 import type { Condition, Lookup } from './query.ts'
 
@@ -25,19 +32,28 @@ const textField =
   }
 
 const dateField =
-  (of: (token: Token) => Instant | undefined, canLookUp: boolean): ReadField =>
+  (of: (token: Token) => Instant | undefined, lookup: (range: InstantRange) => Lookup): ReadField =>
   value => {
     const range = value.kind === 'range' ? readRange(value) : readInstant(value.text)
     if (range === undefined) return 'a date must be ISO 8601, and a range must not end before it starts'
-    const lookup: Lookup = { by: 'createdAt', range }
     return {
-      ...(canLookUp && { lookup }),
+      lookup: lookup(range),
       matches: token => {
         const instant = of(token)
         return instant !== undefined && isWithin(instant, range)
       },
     }
   }
+
+/** Ids of applications are written in small letters. */
+const applicationField = (column: 'createdBy' | 'modifiedBy'): ReadField =>
+  textField(text => {
+    const is = text.toLowerCase()
+    return {
+      lookup: { by: 'column', condition: { column, is } },
+      matches: token => token[column] === is,
+    }
+  })
 
 /** `/a/` is that container alone, `/a/*` is it with all below. */
 const readContainer: ReadField = value => {
@@ -47,10 +63,15 @@ const readContainer: ReadField = value => {
   const container = parseRuleContainer(isPrefix ? value.text.slice(0, -1) : value.text, '', issues)
   if (container === undefined || (container === '/' && !isPrefix))
     return 'a container must be /a/b/, or /a/* with all below it'
-  const lookup: Lookup = { by: 'term', terms: visibleTerms([container]) }
   return isPrefix
-    ? { lookup, matches: token => token.containers.some(own => covers(container, own)) }
-    : { lookup, onlyProposed: true, matches: token => token.containers.includes(container) }
+    ? {
+        lookup: { by: 'term', terms: visibleTerms([container]) },
+        matches: token => token.containers.some(own => covers(container, own)),
+      }
+    : {
+        lookup: { by: 'container', term: containerTerm(container) },
+        matches: token => token.containers.includes(container),
+      }
 }
 
 /** Every field but `metadata.<key>`. */
@@ -84,10 +105,22 @@ export const searchFields: ReadonlyMap<string, ReadField> = new Map<string, Read
     })),
   ],
   ['container', readContainer],
-  ['created_by', textField(id => ({ matches: token => token.createdBy === id.toLowerCase() }))],
-  ['created_at', dateField(token => token.createdAt, true)],
-  ['modified_by', textField(id => ({ matches: token => token.modifiedBy === id.toLowerCase() }))],
-  ['modified_at', dateField(token => token.modifiedAt, false)],
+  ['created_by', applicationField('createdBy')],
+  [
+    'created_at',
+    dateField(
+      token => token.createdAt,
+      range => ({ by: 'createdAt', range }),
+    ),
+  ],
+  ['modified_by', applicationField('modifiedBy')],
+  [
+    'modified_at',
+    dateField(
+      token => token.modifiedAt,
+      within => ({ by: 'column', condition: { column: 'modifiedAt', within } }),
+    ),
+  ],
 ])
 
 export const metadataField = (key: string): ReadField =>

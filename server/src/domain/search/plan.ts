@@ -1,7 +1,7 @@
 import type { Term } from '../index-terms.ts'
 import { limits } from '../limits.ts'
 import { type InstantRange, intersect, isEmpty } from './instant-range.ts'
-import type { Condition, Query } from './query.ts'
+import type { ColumnLookup, Condition, Lookup, Query } from './query.ts'
 import { queryFault } from './query-fault.ts'
 
 /**
@@ -19,14 +19,20 @@ export type PlannedBranch = {
   readonly terms: readonly FieldTerms[]
   /** … and none of these. */
   readonly without: readonly FieldTerms[]
+  /** Containers that the token lies in itself, and that it does not; the former are among `terms` too. */
+  readonly inContainers: readonly Term[]
+  readonly notInContainers: readonly Term[]
   /** The token is one of these; absent: any. */
   readonly ids?: readonly string[]
   readonly withoutIds: readonly string[]
   readonly createdAt: InstantRange
   readonly notCreatedAt: readonly InstantRange[]
+  readonly columns: readonly PlannedColumn[]
   /** Fields of conditions that only the opened token decides. */
   readonly opened: readonly string[]
 }
+
+export type PlannedColumn = ColumnLookup & { readonly field: string; readonly negated: boolean }
 
 /** One of these terms; the field as the query names it, for the explanation of the plan. */
 export type FieldTerms = { readonly field: string; readonly terms: readonly Term[] }
@@ -65,8 +71,9 @@ const multiplyOut = (query: Query, negated: boolean): Literal[][] => {
 
 /** C26.8: a branch without a place to start from could only be answered by walking the tenant. */
 const requireLookup = (literals: readonly Literal[]): void => {
+  const starts: readonly Lookup['by'][] = ['id', 'term', 'container']
   const canStart = ({ condition: { lookup }, negated }: Literal): boolean =>
-    !negated && (lookup?.by === 'id' || lookup?.by === 'term')
+    !negated && starts.includes(lookup.by)
   if (!literals.some(canStart))
     throw queryFault(
       'each alternative needs an id, type, data, fingerprint, container or metadata term that is not negated',
@@ -77,24 +84,53 @@ const requireLookup = (literals: readonly Literal[]): void => {
 const planBranch = (literals: readonly Literal[], mayRedact: boolean): PlannedBranch => {
   const terms: FieldTerms[] = []
   const without: FieldTerms[] = []
+  const inContainers: Term[] = []
+  const notInContainers: Term[] = []
   const withoutIds: string[] = []
   const notCreatedAt: InstantRange[] = []
+  const columns: PlannedColumn[] = []
   const opened: string[] = []
   let ids: readonly string[] | undefined
   let createdAt: InstantRange = {}
   for (const { condition, negated } of literals) {
     const { field, lookup } = condition
-    const isUncertain = condition.onlyProposed === true || (condition.hiddenUnderRedact === true && mayRedact)
-    if (lookup === undefined || isUncertain) opened.push(field)
-    // What may be hidden from the caller, or is more than was meant, must not rule a token out.
-    if (lookup === undefined || (isUncertain && negated)) continue
-    if (lookup.by === 'term') (negated ? without : terms).push({ field, terms: lookup.terms })
-    else if (lookup.by === 'createdAt' && negated) notCreatedAt.push(lookup.range)
-    else if (lookup.by === 'createdAt') createdAt = intersect(createdAt, lookup.range)
-    else if (negated) withoutIds.push(lookup.id)
-    else ids = (ids ?? [lookup.id]).filter(id => id === lookup.id)
+    const mayBeHidden = condition.hiddenUnderRedact === true && mayRedact
+    if (mayBeHidden) opened.push(field)
+    // What may be hidden from the caller must not rule a token out.
+    if (mayBeHidden && negated) continue
+    switch (lookup.by) {
+      case 'id':
+        if (negated) withoutIds.push(lookup.id)
+        else ids = (ids ?? [lookup.id]).filter(id => id === lookup.id)
+        break
+      case 'term':
+        ;(negated ? without : terms).push({ field, terms: lookup.terms })
+        break
+      case 'container':
+        ;(negated ? notInContainers : inContainers).push(lookup.term)
+        if (!negated) terms.push({ field, terms: [lookup.term] })
+        break
+      case 'createdAt':
+        if (negated) notCreatedAt.push(lookup.range)
+        else createdAt = intersect(createdAt, lookup.range)
+        break
+      case 'column':
+        columns.push({ ...lookup.condition, field, negated })
+        break
+    }
   }
-  return { terms, without, withoutIds, createdAt, notCreatedAt, opened, ...(ids && { ids }) }
+  return {
+    terms,
+    without,
+    inContainers,
+    notInContainers,
+    withoutIds,
+    createdAt,
+    notCreatedAt,
+    columns,
+    opened,
+    ...(ids && { ids }),
+  }
 }
 
 const canHold = ({ ids, createdAt }: PlannedBranch): boolean => ids?.length !== 0 && !isEmpty(createdAt)

@@ -14,10 +14,8 @@ export type Query =
 export type Condition = {
   /** The field as the query named it; values stay inside the closures. */
   readonly field: string
-  /** How storage can tell, without opening the token; absent where only the opened token tells. */
-  readonly lookup?: Lookup
-  /** The index proposes more than is meant; the opened token decides. */
-  readonly onlyProposed?: true
+  /** How storage can tell, without opening the token. */
+  readonly lookup: Lookup
   /** C26.7: for a caller under `redact` no token meets it. */
   readonly hiddenUnderRedact?: true
   readonly matches: (token: Token) => boolean
@@ -27,4 +25,12 @@ export type Lookup =
   | { readonly by: 'id'; readonly id: string }
   /** The token has one of these terms. */
   | { readonly by: 'term'; readonly terms: readonly Term[] }
+  /** The token lies in this very container. */
+  | { readonly by: 'container'; readonly term: Term }
   | { readonly by: 'createdAt'; readonly range: InstantRange }
+  /** A column of the token's row, in the clear, but in no index: a check for what another condition proposes. */
+  | { readonly by: 'column'; readonly condition: ColumnLookup }
+
+export type ColumnLookup =
+  | { readonly column: 'createdBy' | 'modifiedBy'; readonly is: string }
+  | { readonly column: 'modifiedAt'; readonly within: InstantRange }

@@ -1,4 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite'
+import type { ListPosition } from '../port.ts'
 import type {
   ApiKeyRow,
   ApplicationRow,
@@ -81,6 +82,15 @@ export const tokenRow = ([
   activeMonth: integer(activeMonth),
   sealed: bytes(sealed),
 })
+
+export const listPosition = (row: Columns): ListPosition => ({
+  createdAt: integer(row.created_at),
+  id: text(row.token_id),
+})
+
+/** Newest first, ties by id as SQLite compares text: byte by byte. */
+export const inListOrder = (a: ListPosition, b: ListPosition): number =>
+  b.createdAt - a.createdAt || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))
 
 export const transientRow = (row: Columns): TransientRow => ({
   tenant: integer(row.tenant),

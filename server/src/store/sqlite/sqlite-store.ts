@@ -6,9 +6,10 @@ import { CommitQueue } from './commit-queue.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
+import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
-import { countQuery, pageQuery, withoutEmptyStarts } from './token-query.ts'
+import { countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from './token-query.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
 import { inlineWriting, type UpkeepName } from './writing-side.ts'
 
@@ -57,9 +58,9 @@ export const openSqlite = ({
   const hasTerm = (tenant: number, term: Uint8Array): boolean => someWithTerm.get(tenant, term) !== undefined
 
   /** Reads answer at once here; what fails is told as unavailable storage, not as a driver's error. */
-  const read = async <T>(query: () => T): Promise<T> => {
+  const read = async <T>(query: () => T | Promise<T>): Promise<T> => {
     try {
-      return query()
+      return await query()
     } catch (error) {
       throw new StoreUnavailableError('storage cannot be read', { cause: error })
     }
@@ -87,6 +88,22 @@ export const openSqlite = ({
     } catch (error) {
       throw new StoreUnavailableError('storage cannot be written', { cause: error })
     }
+  }
+
+  const slices: SliceReads = {
+    list: (query, page) => {
+      const { sql, values } = pageQuery(query, page)
+      return readTokens(sql, ...values)
+    },
+    count: query => {
+      const { sql, values } = countQuery(query)
+      return Number(prepared(sql).get(...values)?.n)
+    },
+    end: (query, entries) =>
+      sliceEnds(query, entries)
+        .flatMap(({ sql, values }) => prepared(sql).all(...values))
+        .map(columns.listPosition)
+        .sort(columns.inListOrder)[0],
   }
 
   const readCounters = (tenant: number, names: readonly string[]): Counter[] =>
@@ -128,17 +145,8 @@ export const openSqlite = ({
         }
       }),
 
-    listTokens: (query, page) =>
-      read(() => {
-        const { sql, values } = pageQuery(withoutEmptyStarts(query, hasTerm), page)
-        return readTokens(sql, ...values)
-      }),
-
-    countTokens: query =>
-      read(() => {
-        const { sql, values } = countQuery(query)
-        return Number(prepared(sql).get(...values)?.n)
-      }),
+    listTokens: (query, page) => read(() => listInSlices(withoutEmptyStarts(query, hasTerm), page, slices)),
+    countTokens: query => read(() => countInSlices(query, slices)),
 
     estimateTerms: (tenant, terms, limit) =>
       read(() => {
@@ -175,12 +183,14 @@ export const openSqlite = ({
         return row === undefined ? undefined : String(row.token_id)
       }),
 
-    readCounts: (tenant, names, now) =>
+    readCounts: (tenant, names, now, terms) =>
       readAtOneMoment(() => {
+        const having = terms === undefined ? { sql: 'TRUE', values: [] } : hasOneOf(terms)
         const expired = prepared(
           // By name: left to itself SQLite takes the index of the tenant and goes through all of its tokens.
-          'SELECT type, count(*) AS n FROM tokens INDEXED BY tokens_by_expiry WHERE expires_at <= ? AND tenant = ? GROUP BY type',
-        ).all(now, tenant)
+          `SELECT t.type, count(*) AS n FROM tokens t INDEXED BY tokens_by_expiry
+           WHERE t.expires_at <= ? AND t.tenant = ? AND ${having.sql} GROUP BY t.type`,
+        ).all(now, tenant, ...having.values)
         return {
           counters: readCounters(tenant, names),
           expired: new Map(expired.map(row => [String(row.type), Number(row.n)])),

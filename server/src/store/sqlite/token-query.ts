@@ -1,11 +1,14 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
+import type { ColumnCondition, ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
 import { tokenColumns } from './columns.ts'
+
+/** A query of which one slice is asked for: nothing behind `upTo`. */
+export type SliceQuery = TokenQuery & { readonly upTo?: ListPosition }
 
 type Sql = { readonly sql: string; readonly values: readonly SQLInputValue[] }
 
 /** Rows of tokens, newest first, ties by id; only those of the page are fetched. */
-export const pageQuery = (query: TokenQuery, { offset, limit }: { offset: number; limit: number }): Sql => {
+export const pageQuery = (query: SliceQuery, { offset, limit }: { offset: number; limit: number }): Sql => {
   const { sql, values } = indexQuery(query)
   return {
     sql: `SELECT ${tokenColumns}
@@ -17,7 +20,7 @@ export const pageQuery = (query: TokenQuery, { offset, limit }: { offset: number
 }
 
 /** The order makes SQLite merge the arms; without it, it would gather all matches to drop repetitions. */
-export const countQuery = (query: TokenQuery): Sql => {
+export const countQuery = (query: SliceQuery): Sql => {
   const { sql, values } = indexQuery(query)
   return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} LIMIT -1)`, values }
 }
@@ -39,14 +42,44 @@ export const withoutEmptyStarts = (
 const inListOrder = 'ORDER BY 1 DESC, 2'
 
 /**
+ * Where the next slice ends: one SELECT per place that the query starts from, each with the position of the
+ * index entry behind which so many more were read. No row: that start is read to its end.
+ */
+export const sliceEnds = (query: TokenQuery, entries: number): Sql[] =>
+  branchesOf(query)
+    .filter(({ ids }) => ids === undefined)
+    .flatMap(({ groups: [first = []], createdAt = {} }) =>
+      first.map(term => {
+        const { sql, values } = join(' AND ', [
+          { sql: 't.tenant = ? AND t.term = ?', values: [query.tenant, term] },
+          ...isBetween(createdAt, query),
+        ])
+        return {
+          sql: `SELECT t.created_at, t.token_id FROM terms t WHERE ${sql} ${inListOrder} LIMIT 1 OFFSET ?`,
+          values: [...values, entries - 1],
+        }
+      }),
+    )
+
+/** Whether an index entry of the start may turn out not to be one of the answer, for more than its expiry. */
+export const hasConditions = (query: TokenQuery): boolean =>
+  branchesOf(query).some(
+    ({ groups, ids, without, untagged, withoutUntagged, withoutIds, notCreatedAt, columns }) =>
+      (ids === undefined && groups.length > 1) ||
+      [without, untagged, withoutUntagged, withoutIds, notCreatedAt, columns].some(list => list?.length),
+  )
+
+/** A branch with a group that nothing meets is met by nothing. */
+const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
+  ('anyOf' in query ? query.anyOf : [query]).filter(({ groups }) => groups.every(group => group.length > 0))
+
+/**
  * (created_at, token_id) of all that the query holds, read off the index alone: one SELECT per start, all
  * merged. Each comes in the order of the index, and UNION drops the tokens that several of them find.
  */
-const indexQuery = (query: TokenQuery): Sql => {
-  const branches = 'anyOf' in query ? query.anyOf : [query]
-  const arms = branches
-    .filter(({ groups }) => groups.every(group => group.length > 0))
-    .flatMap(branch => toArms(query, branch, branches.length === 1))
+const indexQuery = (query: SliceQuery): Sql => {
+  const branches = branchesOf(query)
+  const arms = branches.flatMap(branch => toArms(query, branch, branches.length === 1))
   return arms.length === 0 ? nothing : join(' UNION ', arms)
 }
 
@@ -56,7 +89,7 @@ const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE F
  * A first group of several terms takes an arm for each, or, next to other branches, one arm that is sorted:
  * SQLite merges at most 500 arms.
  */
-const toArms = (query: TokenQuery, branch: TokenBranch, isAlone: boolean): Sql[] => {
+const toArms = (query: SliceQuery, branch: TokenBranch, isAlone: boolean): Sql[] => {
   if (branch.ids !== undefined)
     return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups)]
   const [first = [], ...others] = branch.groups
@@ -67,20 +100,24 @@ const toArms = (query: TokenQuery, branch: TokenBranch, isAlone: boolean): Sql[]
 const arm = (
   table: 'terms' | 'tokens',
   start: readonly Sql[],
-  { tenant, now, after }: TokenQuery,
+  query: SliceQuery,
   branch: TokenBranch,
   groups: TokenBranch['groups'],
 ): Sql => {
   const { without = [], withoutIds = [], createdAt = {}, notCreatedAt = [] } = branch
+  const { untagged = [], withoutUntagged = [], columns = [] } = branch
   const conditions: Sql[] = [
-    { sql: 't.tenant = ?', values: [tenant] },
+    { sql: 't.tenant = ?', values: [query.tenant] },
     ...start,
-    ...(after === undefined ? [isWithin(createdAt)] : [isWithin(upTo(createdAt, after)), isBehind(after)]),
-    { sql: '(t.expires_at IS NULL OR t.expires_at > ?)', values: [now] },
+    ...isBetween(createdAt, query),
+    { sql: '(t.expires_at IS NULL OR t.expires_at > ?)', values: [query.now] },
     ...notCreatedAt.map(span => not(isWithin(span))),
     ...(withoutIds.length === 0 ? [] : [not(isIn('t.token_id', withoutIds))]),
-    ...groups.map(hasOneOf),
+    ...groups.map(group => hasOneOf(group)),
     ...(without.length === 0 ? [] : [not(hasOneOf(without))]),
+    ...untagged.map(term => hasOneOf([term], 'AND e.tag IS NULL')),
+    ...(withoutUntagged.length === 0 ? [] : [not(hasOneOf(withoutUntagged, 'AND e.tag IS NULL'))]),
+    ...columns.map(condition => (condition.negated ? not : same)(rowHas(condition))),
   ]
   const where = join(' AND ', conditions)
   return { sql: `SELECT t.created_at, t.token_id FROM ${table} t WHERE ${where.sql}`, values: where.values }
@@ -92,6 +129,7 @@ const join = (separator: string, parts: readonly Sql[]): Sql => ({
 })
 
 const not = ({ sql, values }: Sql): Sql => ({ sql: `NOT (${sql})`, values })
+const same = (sql: Sql): Sql => sql
 
 /** One value is compared, not listed: a list costs the order of the index, and with it a sort of all matches. */
 const isIn = (column: string, values: readonly SQLInputValue[]): Sql =>
@@ -99,29 +137,50 @@ const isIn = (column: string, values: readonly SQLInputValue[]): Sql =>
     ? { sql: `${column} = ?`, values }
     : { sql: `${column} IN (${values.map(() => '?').join(',')})`, values }
 
-const isWithin = ({ from, until }: TimeSpan): Sql =>
+const isWithin = ({ from, until }: TimeSpan, column = 't.created_at'): Sql =>
   join(' AND ', [
-    ...(from === undefined ? [] : [{ sql: 't.created_at >= ?', values: [from] }]),
-    ...(until === undefined ? [] : [{ sql: 't.created_at < ?', values: [until] }]),
+    ...(from === undefined ? [] : [{ sql: `${column} >= ?`, values: [from] }]),
+    ...(until === undefined ? [] : [{ sql: `${column} < ?`, values: [until] }]),
     { sql: 'TRUE', values: [] },
   ])
 
-/** One upper end, the lower of two: the index takes only one, and the other would be paid for at each depth. */
-const upTo = ({ until, ...rest }: TimeSpan, after: ListPosition): TimeSpan => ({
-  ...rest,
-  until: until === undefined ? after.createdAt + 1 : Math.min(until, after.createdAt + 1),
-})
+/**
+ * Within the span, behind `after` and not behind `upTo`. The ends of the span are narrowed to theirs: the index
+ * takes only one of each, and another one would be paid for at each depth.
+ */
+const isBetween = ({ from, until }: TimeSpan, { after, upTo }: SliceQuery): Sql[] => {
+  const starts = [from, upTo?.createdAt].filter(start => start !== undefined)
+  const ends = [until, after && after.createdAt + 1].filter(end => end !== undefined)
+  return [
+    isWithin({
+      ...(starts.length > 0 && { from: Math.max(...starts) }),
+      ...(ends.length > 0 && { until: Math.min(...ends) }),
+    }),
+    ...(after ? [{ sql: '(t.created_at < ? OR t.token_id > ?)', values: [after.createdAt, after.id] }] : []),
+    ...(upTo ? [{ sql: '(t.created_at > ? OR t.token_id <= ?)', values: [upTo.createdAt, upTo.id] }] : []),
+  ]
+}
 
-const isBehind = ({ createdAt, id }: ListPosition): Sql => ({
-  sql: '(t.created_at < ? OR t.token_id > ?)',
-  values: [createdAt, id],
-})
-
-const hasOneOf = (terms: readonly Uint8Array[]): Sql => {
+/** That the token `t` has one of the terms. */
+export const hasOneOf = (terms: readonly Uint8Array[], more = ''): Sql => {
   const { sql, values } = isIn('e.term', terms)
   return {
     sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = t.tenant AND ${sql}
-      AND e.created_at = t.created_at AND e.token_id = t.token_id)`,
+      AND e.created_at = t.created_at AND e.token_id = t.token_id ${more})`,
+    values,
+  }
+}
+
+const columnNames = { createdBy: 'created_by', modifiedBy: 'modified_by', modifiedAt: 'modified_at' } as const
+
+const rowHas = (condition: ColumnCondition): Sql => {
+  const column = `k.${columnNames[condition.column]}`
+  const { sql, values } =
+    'is' in condition
+      ? { sql: `${column} = ?`, values: [condition.is] }
+      : join(' AND ', [isWithin(condition.within, column), { sql: `${column} IS NOT NULL`, values: [] }])
+  return {
+    sql: `EXISTS (SELECT 1 FROM tokens k WHERE k.tenant = t.tenant AND k.token_id = t.token_id AND ${sql})`,
     values,
   }
 }

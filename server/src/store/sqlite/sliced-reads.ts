@@ -1,0 +1,61 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ListPosition, TokenQuery } from '../port.ts'
+import type { TokenRow } from '../rows.ts'
+import { hasConditions, type SliceQuery } from './token-query.ts'
+
+/** What a slice needs of storage; each is one short read. */
+export type SliceReads = {
+  list(query: SliceQuery, page: { offset: number; limit: number }): TokenRow[]
+  count(query: SliceQuery): number
+  /** Where reading so many index entries from each start of the query ends; undefined: all are read. */
+  end(query: TokenQuery, entries: number): ListPosition | undefined
+}
+
+/**
+ * Reads are synchronous here, so one that goes through a million index entries would hold up every request.
+ * It goes slice by slice instead, others having their turn between them: an entry costs about 0.1 µs, and 2 µs
+ * where further conditions look it up elsewhere. The first slice is short: most answers end there.
+ */
+const firstEntries = 1_000
+const plainEntries = 50_000
+const conditionalEntries = 4_000
+
+async function* slices(query: TokenQuery, reads: SliceReads): AsyncGenerator<SliceQuery> {
+  const entries = hasConditions(query) ? conditionalEntries : plainEntries
+  let upTo = reads.end(query, firstEntries)
+  let rest = query
+  while (upTo !== undefined) {
+    yield { ...rest, upTo }
+    await nextTurn()
+    rest = { ...rest, after: upTo }
+    upTo = reads.end(rest, entries)
+  }
+  yield rest
+}
+
+export const countInSlices = async (query: TokenQuery, reads: SliceReads): Promise<number> => {
+  let total = 0
+  for await (const slice of slices(query, reads)) total += reads.count(slice)
+  return total
+}
+
+/** Where every entry is part of the answer, a page is one read. */
+export const listInSlices = async (
+  query: TokenQuery,
+  { offset, limit }: { offset: number; limit: number },
+  reads: SliceReads,
+): Promise<TokenRow[]> => {
+  if (!hasConditions(query)) return reads.list(query, { offset, limit })
+  const rows: TokenRow[] = []
+  let skip = offset
+  for await (const slice of slices(query, reads)) {
+    const before = skip === 0 ? 0 : reads.count(slice)
+    if (skip > 0 && before <= skip) skip -= before
+    else {
+      rows.push(...reads.list(slice, { offset: skip, limit: limit - rows.length }))
+      skip = 0
+    }
+    if (rows.length >= limit) break
+  }
+  return rows
+}

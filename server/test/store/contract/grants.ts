@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Store } from '../../../src/store/port.ts'
+import type { Effect, Outcome } from '../../../src/store/write-set.ts'
+import {
+  assertRows,
+  bytes,
+  insertion,
+  matchOf,
+  type OpenStore,
+  StoreRig,
+  tokenRow,
+  transientRow,
+  writeSet,
+} from './rig.ts'
+
+const revised = { committed: false, conflict: 'tenantRevised' }
+
+/** Who may do what: every change of it stands behind the tenant's revision, and what is deleted is gone. */
+export const grantContract = (open: OpenStore): void => {
+  describe('changes of grants', () => {
+    const rig = new StoreRig(open)
+    const change = (
+      tenant: number,
+      ifRevision: number,
+      effects: readonly Effect[],
+      store: Store = rig.store,
+    ): Promise<Outcome> =>
+      store.commit(writeSet(tenant, { guarded: [{ kind: 'reviseTenant', ifRevision }], effects }))
+    const revision = async (tenant: number) => (await rig.store.getTenant(tenant))?.revision
+
+    test('C27.2 a change stands only on the newest revision, which it raises by one', async () => {
+      const tenant = await rig.newTenant()
+      const put = (sealed: string): Effect => ({ kind: 'putTenant', sealed: bytes(sealed) })
+      assert.equal(await revision(tenant), 1)
+      assert.deepEqual(await change(tenant, 1, [put('second')]), { committed: true })
+      assert.equal(await revision(tenant), 2)
+      assert.deepEqual(await change(tenant, 1, [put('too late')]), revised)
+      assert.deepEqual(await change(tenant, 3, [put('too early')]), revised)
+      assertRows((await rig.store.getTenant(tenant))?.sealed, bytes('second'))
+      assert.equal(await revision(tenant), 2)
+    })
+
+    test('C27.2 of many changes from one revision through two connections one stands', async () => {
+      const tenant = await rig.newTenant()
+      const stores = [rig.store, await rig.again()]
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => change(tenant, 1, [], stores[i % 2])),
+      )
+      assert.equal(outcomes.filter(outcome => outcome.committed).length, 1)
+      assert.equal(await revision(tenant), 2)
+    })
+
+    test('C29.1 applications and keys are put, listed, replaced and deleted', async () => {
+      const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
+      const key = (application: string, id: string, expiresAt: number | null = null) => ({
+        id,
+        applicationId: application,
+        hash: bytes(`hash of ${id}`),
+        expiresAt,
+        sealed: bytes(`key ${id}`),
+      })
+      const listed = async () => ({
+        applications: (await rig.store.listApplications(tenant)).map(({ id }) => id).sort(),
+        keys: (await rig.store.listApiKeys(tenant)).map(({ id }) => id).sort(),
+      })
+      await change(tenant, 1, [
+        { kind: 'putApplication', id: 'app one', sealed: bytes('one') },
+        { kind: 'putApplication', id: 'app two', sealed: bytes('two') },
+        { kind: 'putApiKey', row: key('app one', 'k1') },
+        { kind: 'putApiKey', row: key('app one', 'k2', 50) },
+        { kind: 'putApiKey', row: key('app two', 'k3') },
+      ])
+      assert.deepEqual(await listed(), { applications: ['app one', 'app two'], keys: ['k1', 'k2', 'k3'] })
+      assertRows(await rig.store.findApiKey(bytes('hash of k2'), 49), {
+        tenant,
+        ...key('app one', 'k2', 50),
+        lastUsedAt: null,
+      })
+      assert.deepEqual(await rig.store.listApplications(other), [])
+      assert.deepEqual(await rig.store.listApiKeys(other), [])
+
+      await change(tenant, 2, [{ kind: 'putApplication', id: 'app one', sealed: bytes('one anew') }])
+      assertRows(await rig.store.getApplication(tenant, 'app one'), {
+        tenant,
+        id: 'app one',
+        sealed: bytes('one anew'),
+      })
+      await change(tenant, 3, [
+        { kind: 'deleteApiKey', applicationId: 'app two', id: 'k1' },
+        { kind: 'deleteApiKey', applicationId: 'app one', id: 'k1' },
+      ])
+      assert.deepEqual((await listed()).keys, ['k2', 'k3'])
+      assert.equal(await rig.store.findApiKey(bytes('hash of k1'), 0), undefined)
+      await change(tenant, 4, [{ kind: 'deleteApplication', id: 'app one' }])
+      assert.deepEqual(await listed(), { applications: ['app two'], keys: ['k3'] })
+      assert.equal(await rig.store.findApiKey(bytes('hash of k2'), 0), undefined)
+      assert.ok(await rig.store.findApiKey(bytes('hash of k3'), 0))
+    })
+
+    test('C29.6 the last use of a key is remembered; later moments win, unknown keys do no harm', async () => {
+      const tenant = await rig.newTenant()
+      const hash = bytes('hash in use')
+      await change(tenant, 1, [
+        {
+          kind: 'putApiKey',
+          row: { id: 'k', applicationId: 'a', hash, expiresAt: null, sealed: bytes('k') },
+        },
+      ])
+      const lastUse = async () => (await rig.store.findApiKey(hash, 0))?.lastUsedAt
+      assert.equal(await lastUse(), null)
+      await rig.store.noteKeyUse([
+        { hash, at: 30 },
+        { hash: bytes('unknown'), at: 99 },
+      ])
+      assert.equal(await lastUse(), 30)
+      await rig.store.noteKeyUse([{ hash, at: 20 }])
+      assert.equal(await lastUse(), 30)
+      await rig.store.noteKeyUse([{ hash, at: 40 }])
+      await rig.store.noteKeyUse([])
+      assert.equal(await lastUse(), 40)
+    })
+
+    test('C27.2 the epoch grows with each change, here at once and within a second for others', async () => {
+      const tenant = await rig.newTenant()
+      const other = await rig.again()
+      const [here, there] = [rig.store.grantsEpoch(), other.grantsEpoch()]
+      await change(tenant, 1, [])
+      await nextTurn()
+      assert.ok(rig.store.grantsEpoch() > here)
+      const deadline = performance.now() + 1_000
+      while (other.grantsEpoch() === there && performance.now() < deadline) await nextTurn()
+      assert.ok(other.grantsEpoch() > there)
+
+      const before = rig.store.grantsEpoch()
+      assert.deepEqual(await change(tenant, 1, []), revised)
+      await rig.write(insertion(tenant, [{ row: tokenRow(tenant, 'a token'), terms: [] }]))
+      await nextTurn()
+      assert.equal(rig.store.grantsEpoch(), before, 'what changed no grant leaves it alone')
+    })
+  })
+
+  describe('a tenant that is deleted', () => {
+    const rig = new StoreRig(open)
+    const term = bytes('term')
+    const hash = bytes('result')
+
+    const filled = async (name: string): Promise<number> => {
+      const tenant = await rig.store.createTenant({
+        id: `tenant ${name}`,
+        sealed: bytes('tenant'),
+        keys: [{ purpose: 'data', version: 1, wrapped: bytes('wrapped') }],
+        applications: [{ id: 'app', sealed: bytes('app') }],
+        apiKeys: [
+          {
+            id: 'key',
+            applicationId: 'app',
+            hash: bytes(`hash ${name}`),
+            expiresAt: null,
+            sealed: bytes('key'),
+          },
+        ],
+      })
+      const ids = ['a', 'b', 'c', 'd', 'e']
+      await rig.write({
+        ...insertion(
+          tenant,
+          ids.map(id => ({ row: tokenRow(tenant, id, { expiresAt: 9_000 }), terms: [term] })),
+        ),
+        counters: [{ name: 'n', by: 5 }],
+      })
+      await rig.write(
+        writeSet(tenant, {
+          guarded: [
+            { kind: 'claimMatch', match: matchOf(term), tokenId: 'a', insteadOf: null },
+            { kind: 'keepResult', row: { tenant, hash, expiresAt: 100, sealed: bytes('answer') }, now: 0 },
+          ],
+          effects: [{ kind: 'putTransient', row: transientRow(tenant, 'a') }],
+        }),
+      )
+      return tenant
+    }
+
+    /** Everything of the tenant that the port can show. */
+    const remains = async (tenant: number, name: string) => ({
+      tokens: (await rig.store.getTokens(tenant, ['a', 'b', 'c', 'd', 'e'])).rows.length,
+      transients: (await rig.store.getTokens(tenant, ['a'])).transients.length,
+      terms: (await rig.store.estimateTerms(tenant, [term], 100))[0],
+      match: await rig.store.matchHolder(tenant, matchOf(term)),
+      result: await rig.store.getResult(tenant, hash, 0),
+      counters: (await rig.store.readCounters(tenant, ['n'])).length,
+      keys: (await rig.store.tenantKeys(tenant)).length,
+      applications: (await rig.store.listApplications(tenant)).length,
+      apiKey: await rig.store.findApiKey(bytes(`hash ${name}`), 0),
+    })
+
+    test('C31.6 C31.7 C31.8 C27.3 is gone at once with its keys, takes no write, and its rows go in batches', async () => {
+      const [gone, stays] = [await filled('gone'), await filled('stays')]
+      const kept = await remains(stays, 'stays')
+      assert.equal(await rig.store.purgeDeadTenants(100), 0)
+      await rig.write(
+        writeSet(gone, {
+          guarded: [{ kind: 'reviseTenant', ifRevision: 1 }],
+          effects: [{ kind: 'deleteTenant' }],
+        }),
+      )
+      assert.equal(await rig.store.getTenant(gone), undefined)
+      const { keys, applications, apiKey } = await remains(gone, 'gone')
+      assert.deepEqual({ keys, applications, apiKey }, { keys: 0, applications: 0, apiKey: undefined })
+      assert.deepEqual(
+        await rig.store.commit(insertion(gone, [{ row: tokenRow(gone, 'late'), terms: [] }])),
+        { committed: false, conflict: 'tenantGone' },
+      )
+
+      let batches = 0
+      while ((await rig.store.purgeDeadTenants(2)) > 0) {
+        batches++
+        assert.ok(batches < 50, 'purging comes to an end')
+      }
+      assert.ok(batches > 2, 'five tokens do not go in one batch of two')
+      assert.deepEqual(await remains(gone, 'gone'), {
+        tokens: 0,
+        transients: 0,
+        terms: 0,
+        match: undefined,
+        result: undefined,
+        counters: 0,
+        keys: 0,
+        applications: 0,
+        apiKey: undefined,
+      })
+      assertRows(await remains(stays, 'stays'), kept)
+      assert.deepEqual(
+        (await rig.store.listTenants()).map(({ tenant }) => tenant),
+        [stays],
+      )
+    })
+  })
+}

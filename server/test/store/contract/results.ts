@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { ResultRow } from '../../../src/store/rows.ts'
+import type { Outcome } from '../../../src/store/write-set.ts'
+import { assertRows, bytes, insertion, type OpenStore, StoreRig, tokenRow, writeSet } from './rig.ts'
+
+/** Kept answers of idempotent requests, and which tokens were active in a month. */
+export const resultContract = (open: OpenStore): void => {
+  describe('kept answers', () => {
+    const rig = new StoreRig(open)
+    const hash = bytes('an idempotency key')
+    const result = (tenant: number, more: Partial<ResultRow> = {}): ResultRow => ({
+      tenant,
+      hash,
+      expiresAt: 100,
+      sealed: bytes('sealed answer'),
+      ...more,
+    })
+    const keep = (row: ResultRow, now: number, tokenId = 'made'): Promise<Outcome> =>
+      rig.store.commit({
+        ...insertion(row.tenant, [{ row: tokenRow(row.tenant, tokenId), terms: [] }]),
+        guarded: [
+          { kind: 'insertToken', row: tokenRow(row.tenant, tokenId) },
+          { kind: 'keepResult', row, now },
+        ],
+      })
+
+    test('C33.5 C33.4 an answer is kept with the writes that it tells of; the second for one key writes nothing', async () => {
+      const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
+      assert.deepEqual(await keep(result(tenant), 0), { committed: true })
+      assertRows(await rig.store.getResult(tenant, hash, 0), result(tenant))
+      assert.equal(await rig.store.getResult(other, hash, 0), undefined)
+      assert.equal(await rig.store.getResult(tenant, bytes('another key'), 0), undefined)
+
+      const late = result(tenant, { sealed: bytes('another answer') })
+      assert.deepEqual(await keep(late, 99, 'late'), { committed: false, conflict: 'resultKept' })
+      assert.equal(await rig.store.getToken(tenant, 'late'), undefined)
+      assertRows(await rig.store.getResult(tenant, hash, 99), result(tenant))
+      assert.deepEqual(await keep(result(other), 0), { committed: true })
+    })
+
+    test('C33.10 from its end on an answer is no more, and its key is free for another', async () => {
+      const tenant = await rig.newTenant()
+      await keep(result(tenant), 0)
+      assertRows(await rig.store.getResult(tenant, hash, 99), result(tenant))
+      assert.equal(await rig.store.getResult(tenant, hash, 100), undefined)
+      const next = result(tenant, { expiresAt: 200, sealed: bytes('the next answer') })
+      assert.deepEqual(await keep(next, 100, 'second'), { committed: true })
+      assertRows(await rig.store.getResult(tenant, hash, 100), next)
+    })
+
+    test('C33.4 of many answers for one key through two connections one is kept', async () => {
+      const tenant = await rig.newTenant()
+      const stores = [rig.store, await rig.again()]
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          stores[i % 2]?.commit(
+            writeSet(tenant, {
+              guarded: [
+                { kind: 'keepResult', row: result(tenant, { sealed: bytes(`answer ${i}`) }), now: 0 },
+              ],
+              counters: [{ name: 'kept', by: 1 }],
+            }),
+          ),
+        ),
+      )
+      assert.equal(outcomes.filter(outcome => outcome?.committed).length, 1)
+      assert.equal((await rig.store.readCounters(tenant, ['kept']))[0]?.value, 1)
+    })
+  })
+
+  describe('purging kept answers', () => {
+    const rig = new StoreRig(open)
+
+    test('C33.10 answers of all tenants that are over go in batches, the oldest first, and no others', async () => {
+      const tenants = [await rig.newTenant(), await rig.newTenant()]
+      for (const [base, tenant] of tenants.entries())
+        await rig.write(
+          writeSet(tenant, {
+            guarded: [10, 20, 30].map(at => ({
+              kind: 'keepResult',
+              row: { tenant, hash: bytes(`until ${at}`), expiresAt: at + base, sealed: bytes('answer') },
+              now: 0,
+            })),
+          }),
+        )
+      const left = async (): Promise<number[]> => {
+        const kept = await Promise.all(
+          tenants.flatMap(tenant =>
+            [10, 20, 30].map(at => rig.store.getResult(tenant, bytes(`until ${at}`), 0)),
+          ),
+        )
+        return kept.flatMap(row => (row === undefined ? [] : [row.expiresAt])).sort((a, b) => a - b)
+      }
+      assert.equal(await rig.store.purgeResults(9, 100), 0)
+      assert.equal(await rig.store.purgeResults(10, 100), 1)
+      assert.deepEqual(await left(), [11, 20, 21, 30, 31])
+      assert.equal(await rig.store.purgeResults(21, 2), 2)
+      assert.deepEqual(await left(), [21, 30, 31])
+      assert.equal(await rig.store.purgeResults(21, 2), 1)
+      assert.equal(await rig.store.purgeResults(21, 2), 0)
+      assert.deepEqual(await left(), [30, 31])
+    })
+  })
+
+  describe('activity', () => {
+    const rig = new StoreRig(open)
+
+    test('C32.2 a token is marked once per month, and the counter rises by those that were not', async () => {
+      const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
+      for (const owner of [tenant, other])
+        await rig.write(
+          insertion(
+            owner,
+            ['a', 'b', 'c'].map(id => ({ row: tokenRow(owner, id, { activeMonth: 202_601 }), terms: [] })),
+          ),
+        )
+      const mark = (month: number, ...ids: string[]): Promise<void> =>
+        rig.write(
+          writeSet(tenant, { effects: [{ kind: 'markActive', ids, month, counter: `active:${month}` }] }),
+        )
+      const active = async (month: number): Promise<number> =>
+        (await rig.store.readCounters(tenant, [`active:${month}`]))[0]?.value ?? 0
+      await mark(202_602, 'a', 'b', 'a', 'none')
+      assert.equal(await active(202_602), 2)
+      await mark(202_602, 'a', 'c')
+      assert.equal(await active(202_602), 3)
+      await mark(202_601, 'a', 'b', 'c')
+      assert.equal(await active(202_601), 0)
+      const months = async (owner: number) =>
+        (await rig.store.getTokens(owner, ['a', 'b', 'c'])).rows.map(({ activeMonth }) => activeMonth)
+      assert.deepEqual(await months(tenant), [202_602, 202_602, 202_602])
+      assert.deepEqual(await months(other), [202_601, 202_601, 202_601])
+      assert.equal((await rig.store.getToken(tenant, 'a'))?.version, 1)
+    })
+
+    test('C32.1 the newest creation of all tenants is known from the counters', async () => {
+      const tenant = await rig.newTenant()
+      const other = await rig.newTenant()
+      await rig.write(writeSet(tenant, { counters: [{ name: 'type:card', by: 1, at: 700 }] }))
+      await rig.write(writeSet(other, { counters: [{ name: 'type:bank', by: 1, at: 900 }] }))
+      await rig.write(writeSet(other, { counters: [{ name: 'n', by: 1 }] }))
+      assert.equal(await rig.store.newestTokenAt(), 900)
+    })
+  })
+}
