@@ -17,6 +17,7 @@ import {
   regions,
   tokenId,
 } from './fill-tokens.ts'
+import { median } from './statistics.ts'
 
 /**
  * `npm run bench -- find`: what a page costs in a tenant of ten thousand tokens and in one of a million (or of
@@ -94,9 +95,6 @@ const questions: Record<string, Ask> = {
     search(filled, `container:/customers/c${customerWho(filled, round, keepsTexts)}/*`),
   'search, a wide container prefix': filled => search(filled, 'container:/customers/*'),
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 /** Milliseconds, the median of all rounds. */
 const time = async (filled: FilledVault, ask: Ask): Promise<number> => {

@@ -8,14 +8,20 @@ import { card } from './cards.ts'
  */
 export type LoadJob = {
   readonly port: number
-  readonly scenario: 'create' | 'get' | 'list' | 'patch' | 'tokenize'
+  readonly kind: RequestKind
   readonly key: string
+  /** For the creates of a mixed load, whose reads go by `key`. */
+  readonly writeKey?: string
   readonly ids: readonly string[]
   readonly connections: number
   readonly seconds: number
+  /** Requests per second of all connections together; absent: as many as are answered. */
+  readonly rate?: number
   /** Where unique values start; each run takes another range. */
   readonly serial: number
 }
+
+export type RequestKind = 'create' | 'get' | 'list' | 'patch' | 'tokenize' | 'mixed'
 
 export type LoadResult = {
   readonly requests: number
@@ -24,53 +30,67 @@ export type LoadResult = {
   readonly latenciesMs: { readonly p50: number; readonly p99: number; readonly p999: number }
 }
 
-const tokenizeValues = 1_000
+export const valuesPerTokenize = 1_000
 
-const bodies: Record<LoadJob['scenario'], (serial: number) => string> = {
-  create: serial => JSON.stringify(card(serial)),
-  patch: serial => JSON.stringify({ metadata: { touched: String(serial) } }),
-  tokenize: serial =>
-    JSON.stringify(Array.from({ length: tokenizeValues }, (_, i) => `value ${serial * 1_000 + i}`)),
-  get: () => '',
-  list: () => '',
-}
+const form = (type: string, body: string): string =>
+  `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
-const requestText = (job: LoadJob, serial: number): string => {
-  const id = job.ids[serial % job.ids.length] ?? ''
-  const [method, path, type] = {
-    create: ['POST', '/tokens', 'application/json'],
-    tokenize: ['POST', '/tokenize', 'application/json'],
-    get: ['GET', `/tokens/${id}`, ''],
-    list: ['GET', '/tokens?size=20', ''],
-    patch: ['PATCH', `/tokens/${id}`, 'application/merge-patch+json'],
-  }[job.scenario] as [string, string, string]
-  const body = bodies[job.scenario](serial)
-  const form = body === '' ? '' : `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
-  return `${method} ${path} HTTP/1.1\r\nHost: bench\r\nSVC-API-KEY: ${job.key}\r\n${form}\r\n${body}`
+const head = (method: string, path: string, key: string): string =>
+  `${method} ${path} HTTP/1.1\r\nHost: bench\r\nSVC-API-KEY: ${key}\r\n`
+
+const requests: Record<RequestKind, (job: LoadJob, serial: number) => string> = {
+  create: ({ key }, serial) =>
+    head('POST', '/tokens', key) + form('application/json', JSON.stringify(card(serial))),
+  get: ({ key, ids }, serial) => `${head('GET', `/tokens/${ids[serial % ids.length]}`, key)}\r\n`,
+  list: ({ key }) => `${head('GET', '/tokens?size=20', key)}\r\n`,
+  patch: ({ key, ids }, serial) =>
+    head('PATCH', `/tokens/${ids[serial % ids.length]}`, key) +
+    form('application/merge-patch+json', JSON.stringify({ metadata: { touched: String(serial) } })),
+  tokenize: ({ key }, serial) => {
+    const values = Array.from({ length: valuesPerTokenize }, (_, i) => `value ${serial * 1_000 + i}`)
+    return head('POST', '/tokenize', key) + form('application/json', JSON.stringify(values))
+  },
+  /** Of ten requests seven read, two create and one lists. */
+  mixed: (job, serial) => {
+    const turn = serial % 10
+    if (turn < 7) return requests.get(job, serial)
+    return turn === 9
+      ? requests.list(job, serial)
+      : requests.create({ ...job, key: job.writeKey ?? job.key }, serial)
+  },
 }
 
 const run = async (job: LoadJob): Promise<LoadResult> => {
   const latencies: number[] = []
   const started = performance.now()
   const end = started + job.seconds * 1_000
+  const gapMs = job.rate === undefined ? 0 : (1_000 * job.connections) / job.rate
   let serial = job.serial
   let failed = 0
 
-  const oneConnection = (): Promise<void> =>
+  const oneConnection = (number: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const socket = connect(job.port, '127.0.0.1')
+      // At a given rate a request is due at its time, answered or not the one before: waiting counts too.
+      let dueAt = started + (gapMs * number) / job.connections
       let sentAt = 0
       let received: Buffer[] = []
       let size = 0
       let expected = -1
       const send = (): void => {
-        if (performance.now() >= end) {
+        const now = performance.now()
+        if (now >= end) {
           socket.end()
           resolve()
           return
         }
-        sentAt = performance.now()
-        socket.write(requestText(job, serial++))
+        if (job.rate !== undefined && now < dueAt) {
+          setTimeout(send, dueAt - now)
+          return
+        }
+        sentAt = job.rate === undefined ? now : dueAt
+        dueAt += gapMs
+        socket.write(requests[job.kind](job, serial++))
       }
       socket.setNoDelay(true)
       socket.on('connect', send)
@@ -79,12 +99,12 @@ const run = async (job: LoadJob): Promise<LoadResult> => {
         received.push(chunk)
         size += chunk.length
         if (expected === -1) {
-          const head = (received.length === 1 ? chunk : Buffer.concat(received)).toString('latin1')
-          const bodyAt = head.indexOf('\r\n\r\n')
+          const text = (received.length === 1 ? chunk : Buffer.concat(received)).toString('latin1')
+          const bodyAt = text.indexOf('\r\n\r\n')
           if (bodyAt === -1) return
-          const length = /\r\ncontent-length: (\d+)/i.exec(head.slice(0, bodyAt + 2))?.[1]
+          const length = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, bodyAt + 2))?.[1]
           expected = bodyAt + 4 + Number(length ?? 0)
-          if (!head.startsWith('HTTP/1.1 2')) failed++
+          if (!text.startsWith('HTTP/1.1 2')) failed++
         }
         if (size < expected) return
         latencies.push(performance.now() - sentAt)
@@ -95,7 +115,7 @@ const run = async (job: LoadJob): Promise<LoadResult> => {
       })
     })
 
-  await Promise.all(Array.from({ length: job.connections }, oneConnection))
+  await Promise.all(Array.from({ length: job.connections }, (_, number) => oneConnection(number)))
   latencies.sort((a, b) => a - b)
   const at = (share: number): number =>
     latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
@@ -107,6 +127,8 @@ const run = async (job: LoadJob): Promise<LoadResult> => {
   }
 }
 
-let input = ''
-for await (const chunk of process.stdin) input += chunk
-process.stdout.write(JSON.stringify(await run(JSON.parse(input) as LoadJob)))
+if (import.meta.main) {
+  let input = ''
+  for await (const chunk of process.stdin) input += chunk
+  process.stdout.write(JSON.stringify(await run(JSON.parse(input) as LoadJob)))
+}

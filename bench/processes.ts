@@ -7,13 +7,22 @@ import type { LoadJob, LoadResult } from './load.ts'
 
 const here = import.meta.dirname
 
-/** A server under load: its port, and how much processor time it has used. */
-export type Measured = { readonly port: number; cpuMicroseconds(): number; stop(): Promise<void> }
-
-export type MeasuredVault = Measured & {
-  readonly keys: { api_key: string; private_api_key: string }
-  readonly folder: string
+/** A server under load, as the kernel sees it. */
+export type Measured = {
+  readonly port: number
+  cpuMicroseconds(): number
+  residentMiB(): number
+  stop(): Promise<void>
 }
+
+export type BenchKeys = {
+  /** Creates and updates. */
+  readonly write: string
+  readonly reveal: string
+  readonly mask: string
+}
+
+export type MeasuredVault = Measured & { readonly keys: BenchKeys; readonly folder: string }
 
 /** From the kernel's own accounting, in ticks of 10 ms; it does not care how busy the machine is otherwise. */
 const cpuMicroseconds = (pid: number): number => {
@@ -21,9 +30,13 @@ const cpuMicroseconds = (pid: number): number => {
   return (Number(fields[11]) + Number(fields[12])) * 10_000
 }
 
+const residentMiB = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
+
 const measured = (child: ChildProcess, port: number, after: () => void = () => {}): Measured => ({
   port,
   cpuMicroseconds: () => cpuMicroseconds(child.pid ?? 0),
+  residentMiB: () => residentMiB(child.pid ?? 0),
   stop: async () => {
     child.kill('SIGTERM')
     await once(child, 'exit')
@@ -31,7 +44,7 @@ const measured = (child: ChildProcess, port: number, after: () => void = () => {
   },
 })
 
-const firstLine = async (child: ChildProcess): Promise<string> => {
+export const firstLine = async (child: ChildProcess): Promise<string> => {
   let text = ''
   for await (const chunk of child.stdout ?? []) {
     text += chunk
@@ -47,20 +60,37 @@ export const startEcho = async (answerBytes: number): Promise<Measured> => {
   return measured(child, Number(await firstLine(child)))
 }
 
-export const startVault = async (): Promise<MeasuredVault> => {
-  const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
+/** The real server with a new tenant, on a folder of its own unless one is given; a given one stays. */
+export const startVault = async (given?: string): Promise<MeasuredVault> => {
+  const folder = given ?? mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
   const child = spawn(
     process.execPath,
     ['--max-semi-space-size=32', join(here, '../server/src/cli/main.ts'), 'dev'],
     {
-      env: { ...process.env, STRONGROOM_DATA: folder, STRONGROOM_PORT: '0' },
+      env: { ...process.env, STRONGROOM_DATA: folder, STRONGROOM_PORT: '0', STRONGROOM_LOG_LEVEL: 'error' },
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   )
   await firstLine(child)
-  const keys = JSON.parse(readFileSync(join(folder, 'dev-keys.json'), 'utf8'))
-  const remove = (): void => rmSync(folder, { recursive: true, force: true })
-  return { ...measured(child, Number(new URL(keys.base_url).port), remove), keys, folder }
+  const made = JSON.parse(readFileSync(join(folder, 'dev-keys.json'), 'utf8'))
+  const remove = (): void => {
+    if (given === undefined) rmSync(folder, { recursive: true, force: true })
+  }
+  const mask = await newKey(made.base_url, made.management_api_key, ['token:read'])
+  return {
+    ...measured(child, Number(new URL(made.base_url).port), remove),
+    keys: { write: made.api_key, reveal: made.private_api_key, mask },
+    folder,
+  }
+}
+
+const newKey = async (baseUrl: string, managementKey: string, permissions: string[]): Promise<string> => {
+  const answer = await fetch(`${baseUrl}/applications`, {
+    method: 'POST',
+    headers: { 'svc-api-key': managementKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench', type: 'private', permissions }),
+  })
+  return ((await answer.json()) as { key: string }).key
 }
 
 export const load = async (job: LoadJob): Promise<LoadResult> => {
@@ -68,5 +98,7 @@ export const load = async (job: LoadJob): Promise<LoadResult> => {
   child.stdin.end(JSON.stringify(job))
   let text = ''
   for await (const chunk of child.stdout) text += chunk
-  return JSON.parse(text) as LoadResult
+  const result = JSON.parse(text) as LoadResult
+  if (result.failed > 0) throw new Error(`${result.failed} requests of ${job.kind} failed`)
+  return result
 }

@@ -1,0 +1,148 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { createMasterKeyFile, fileKeyProvider } from '../server/src/crypto/file-key-provider.ts'
+import { authenticate } from '../server/src/operations/authenticate.ts'
+import { createTenant } from '../server/src/operations/create-tenant.ts'
+import { openVault } from '../server/src/operations/open-vault.ts'
+import { tokenize } from '../server/src/operations/tokenize.ts'
+import { openSqlite } from '../server/src/store/sqlite/sqlite-store.ts'
+import type { WriteSet } from '../server/src/store/write-set.ts'
+import type { Round } from './scenarios.ts'
+
+/**
+ * The yardstick of tokenize: the very rows that it writes, inserted into the same schema by a plain loop, one
+ * transaction per request, as durable as the vault's own. One round is `rounds` of them.
+ */
+const transactionsPerRound = 20
+
+/** Each round in a process of its own that is kept for all of them. */
+export const startBareInsert = async (
+  values: number,
+): Promise<{ round(): Promise<Round>; stop(): Promise<void> }> => {
+  const child = spawn(process.execPath, [import.meta.filename, String(values)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const round = async (): Promise<Round> => {
+    child.stdin.write('\n')
+    return JSON.parse((await lines.next()).value ?? '{}')
+  }
+  await round()
+  return {
+    round,
+    stop: async () => {
+      child.stdin.end()
+      await once(child, 'exit')
+    },
+  }
+}
+
+/** The write sets of so many tokenize requests, which are not committed. */
+const captureSets = async (folder: string, values: number): Promise<() => Promise<WriteSet[]>> => {
+  createMasterKeyFile(join(folder, 'master.key'))
+  const store = openSqlite({ path: join(folder, 'vault.db'), writing: 'inline' })
+  const vault = await openVault({
+    store,
+    keyProvider: fileKeyProvider(join(folder, 'master.key')),
+    clock: Date.now,
+  })
+  let key = ''
+  const application = { key: 'all' as const, name: 'all', type: 'private' as const, rules: [] }
+  await createTenant(
+    vault,
+    { name: 'Bench', applications: [{ ...application, permissions: ['token:create'] }] },
+    made => {
+      key = made.keys.all
+    },
+  )
+  const caller = await authenticate(vault, key)
+  if (caller === undefined) throw new Error('the key of the tenant is not known')
+  let serial = 0
+  return async () => {
+    const sets: WriteSet[] = []
+    const keeping = {
+      ...caller,
+      commit: async (set: WriteSet) => {
+        sets.push(set)
+        return { committed: true } as const
+      },
+    }
+    for (let i = 0; i < transactionsPerRound; i++)
+      await tokenize(
+        vault,
+        keeping,
+        Array.from({ length: values }, () => `value ${serial++}`),
+      )
+    return sets
+  }
+}
+
+const insertAll = (database: DatabaseSync): ((sets: readonly WriteSet[]) => void) => {
+  const insertToken = database.prepare('INSERT INTO tokens VALUES (?,?,?,?,?,?,?,?,?,?,?,?)')
+  const insertTerm = database.prepare('INSERT INTO terms VALUES (?,?,?,?,?,?)')
+  const move = database.prepare(
+    'INSERT INTO counters VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET value = value + excluded.value',
+  )
+  return sets => {
+    for (const { tenant, guarded, effects, counters } of sets) {
+      database.exec('BEGIN IMMEDIATE')
+      for (const change of guarded)
+        if (change.kind === 'insertToken') {
+          const { row } = change
+          insertToken.run(
+            tenant,
+            row.id,
+            row.type,
+            row.version,
+            row.createdAt,
+            row.createdBy,
+            row.modifiedAt,
+            row.modifiedBy,
+            row.expiresAt,
+            row.transientUntil,
+            row.activeMonth,
+            row.sealed,
+          )
+        }
+      for (const effect of effects)
+        if (effect.kind === 'addTerms')
+          for (const { term, tag } of effect.terms)
+            insertTerm.run(tenant, term, effect.of.createdAt, effect.of.tokenId, effect.of.expiresAt, tag)
+      const sums = new Map<string, number>()
+      for (const { name, by } of counters) sums.set(name, (sums.get(name) ?? 0) + by)
+      for (const [name, by] of sums) move.run(tenant, name, by, null)
+      database.exec('COMMIT')
+    }
+  }
+}
+
+if (import.meta.main) {
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-bare-'))
+  const capture = await captureSets(folder, Number(process.argv[2]))
+  const database = new DatabaseSync(join(folder, 'vault.db'))
+  database.exec('PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 8000')
+  const insert = insertAll(database)
+  for await (const _line of createInterface({ input: process.stdin })) {
+    const sets = await capture()
+    const before = process.cpuUsage()
+    const started = performance.now()
+    insert(sets)
+    const seconds = (performance.now() - started) / 1_000
+    const { user, system } = process.cpuUsage(before)
+    const perSecond = sets.length / seconds
+    const answer: Round = {
+      perSecond,
+      cpuMicroseconds: (user + system) / sets.length,
+      p50: 1_000 / perSecond,
+      p99: 1_000 / perSecond,
+      p999: 1_000 / perSecond,
+    }
+    process.stdout.write(`${JSON.stringify(answer)}\n`)
+  }
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,174 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { startBareInsert } from './bare-insert.ts'
+import { card } from './cards.ts'
+import { type LoadJob, type RequestKind, valuesPerTokenize } from './load.ts'
+import {
+  type BenchKeys,
+  load,
+  type Measured,
+  type MeasuredVault,
+  startEcho,
+  startVault,
+} from './processes.ts'
+import { median, spread } from './statistics.ts'
+
+/** One kind of request, beside its yardstick. */
+type Scenario = {
+  readonly kind: RequestKind
+  readonly key: keyof BenchKeys
+  readonly connections: number
+  /** The least that the ratio to the yardstick should be. */
+  readonly bar?: number
+}
+
+export const scenarios: Readonly<Record<string, Scenario>> = {
+  create: { kind: 'create', key: 'write', connections: 64, bar: 0.4 },
+  get: { kind: 'get', key: 'reveal', connections: 64, bar: 0.6 },
+  'get-masked': { kind: 'get', key: 'mask', connections: 64, bar: 0.55 },
+  list: { kind: 'list', key: 'reveal', connections: 64, bar: 0.15 },
+  patch: { kind: 'patch', key: 'write', connections: 64 },
+  mixed: { kind: 'mixed', key: 'reveal', connections: 64 },
+  tokenize: { kind: 'tokenize', key: 'write', connections: 8, bar: 0.5 },
+}
+
+export type Round = {
+  readonly perSecond: number
+  readonly cpuMicroseconds: number
+  readonly p50: number
+  readonly p99: number
+  readonly p999: number
+}
+
+export type Result = {
+  readonly row: Record<string, string>
+  readonly yardstick: Round[]
+  readonly vault: Round[]
+}
+
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
+const seconds = Number(process.env.BENCH_SECONDS ?? 4)
+const tokensBefore = 10_000
+
+let serial = 1_000_000
+const nextSerial = (): number => {
+  serial += 10_000_000
+  return serial
+}
+
+const oneRound = async (server: Measured, job: LoadJob): Promise<Round> => {
+  const before = server.cpuMicroseconds()
+  const { requests, seconds: took, latenciesMs } = await load(job)
+  return {
+    perSecond: requests / took,
+    cpuMicroseconds: (server.cpuMicroseconds() - before) / requests,
+    ...latenciesMs,
+  }
+}
+
+/** Interleaved rounds: whatever else the machine does meets both alike. */
+export const runScenario = async (name: string, scenario: Scenario): Promise<Result> => {
+  const vault = await startVault()
+  const ids = await makeTokens(vault, tokensBefore)
+  const job = (port: number, length: number, rate?: number): LoadJob => ({
+    port,
+    kind: scenario.kind,
+    key: vault.keys[scenario.key],
+    writeKey: vault.keys.write,
+    ids,
+    connections: scenario.connections,
+    seconds: length,
+    serial: nextSerial(),
+    ...(rate !== undefined && { rate }),
+  })
+  const yardstick = await (scenario.kind === 'tokenize'
+    ? startBareInsert(valuesPerTokenize)
+    : echoRounds(await answerBytes(vault, job(vault.port, 0)), port => job(port, seconds)))
+  await oneRound(vault, job(vault.port, 2))
+  const result = { yardstick: [] as Round[], vault: [] as Round[] }
+  for (let round = 0; round < rounds; round++) {
+    result.yardstick.push(await yardstick.round())
+    result.vault.push(await oneRound(vault, job(vault.port, seconds)))
+  }
+  const peak = median(result.vault.map(round => round.perSecond))
+  const calm = await oneRound(vault, job(vault.port, seconds, peak / 2))
+  const resident = vault.residentMiB()
+  const bytes = ['vault.db', 'vault.db-wal'].reduce(
+    (sum, file) => sum + statSync(join(vault.folder, file)).size,
+    0,
+  )
+  await yardstick.stop()
+  await vault.stop()
+  return { ...result, row: toRow(name, scenario, result, calm, { resident, bytes }) }
+}
+
+type Yardstick = { round(): Promise<Round>; stop(): Promise<void> }
+
+const echoRounds = async (bytes: number, job: (port: number) => LoadJob): Promise<Yardstick> => {
+  const echo = await startEcho(bytes)
+  await oneRound(echo, { ...job(echo.port), seconds: 1 })
+  return { round: () => oneRound(echo, job(echo.port)), stop: () => echo.stop() }
+}
+
+const toRow = (
+  name: string,
+  { bar }: Scenario,
+  { yardstick, vault }: Pick<Result, 'yardstick' | 'vault'>,
+  calm: Round,
+  { resident, bytes }: { resident: number; bytes: number },
+): Record<string, string> => {
+  const rates = vault.map(round => round.perSecond)
+  const ratio = median(vault.map((round, i) => round.perSecond / (yardstick[i]?.perSecond ?? 1)))
+  const of = (side: readonly Round[], pick: (round: Round) => number): number => median(side.map(pick))
+  return {
+    scenario: name,
+    'vault/s': median(rates).toFixed(0),
+    spread: spread(rates),
+    'yardstick/s': of(yardstick, round => round.perSecond).toFixed(0),
+    ratio: ratio.toFixed(2),
+    bar: bar === undefined ? '' : `${bar.toFixed(2)} ${ratio >= bar ? 'met' : 'MISSED'}`,
+    'vault µs': of(vault, round => round.cpuMicroseconds).toFixed(0),
+    'yardstick µs': of(yardstick, round => round.cpuMicroseconds).toFixed(0),
+    'p50 ms': of(vault, round => round.p50).toFixed(1),
+    'p99 ms': of(vault, round => round.p99).toFixed(1),
+    'p99.9 ms': of(vault, round => round.p999).toFixed(1),
+    'p99 ms at half the rate': calm.p99.toFixed(1),
+    'resident MiB': resident.toFixed(0),
+    'data MiB': (bytes / 1_048_576).toFixed(0),
+  }
+}
+
+/** How long an answer is, so that the echo's is as long. */
+const answerBytes = async (vault: MeasuredVault, { kind, key, ids }: LoadJob): Promise<number> => {
+  const base = `http://127.0.0.1:${vault.port}`
+  const headers = { 'svc-api-key': key }
+  const send = (method: string, path: string, type?: string, body?: unknown): Promise<Response> =>
+    fetch(base + path, {
+      method,
+      headers: { ...headers, ...(type && { 'content-type': type }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  const ask: Record<RequestKind, () => Promise<Response>> = {
+    create: () => send('POST', '/tokens', 'application/json', card(0)),
+    get: () => send('GET', `/tokens/${ids[0]}`),
+    list: () => send('GET', '/tokens?size=20'),
+    patch: () => send('PATCH', `/tokens/${ids[0]}`, 'application/merge-patch+json', {}),
+    tokenize: () => send('POST', '/tokenize', 'application/json', ['x']),
+    // Nearly all of a mixed load is like a get.
+    mixed: () => send('GET', `/tokens/${ids[0]}`),
+  }
+  return (await (await ask[kind]()).arrayBuffer()).byteLength
+}
+
+export const makeTokens = async (vault: MeasuredVault, count: number): Promise<string[]> => {
+  const ids: string[] = []
+  for (let at = 0; at < count; at += 1_000) {
+    const answer = await fetch(`http://127.0.0.1:${vault.port}/tokenize`, {
+      method: 'POST',
+      headers: { 'svc-api-key': vault.keys.write, 'content-type': 'application/json' },
+      body: JSON.stringify(Array.from({ length: 1_000 }, (_, i) => card(90_000_000_000 + at + i))),
+    })
+    for (const token of (await answer.json()) as { id: string }[]) ids.push(token.id)
+  }
+  return ids
+}
