@@ -11,10 +11,9 @@ export const deleteApiKey = async (
 ): Promise<void> => {
   await reviseTenant(vault, caller, grants => {
     applicationOf(grants, applicationId)
-    const isThis = ({ row }: (typeof grants.apiKeys)[number]): boolean =>
-      row.id === id && row.applicationId === applicationId
-    if (!grants.apiKeys.some(isThis)) throw new VaultError('notFound')
-    requireManagementKey(grants, isThis, vault.clock())
+    const apiKeys = grants.apiKeys.filter(({ row }) => row.id !== id || row.applicationId !== applicationId)
+    if (apiKeys.length === grants.apiKeys.length) throw new VaultError('notFound')
+    requireManagementKey(grants, { ...grants, apiKeys }, vault.clock())
     return { effects: [{ kind: 'deleteApiKey', applicationId, id }], answer: null }
   })
 }

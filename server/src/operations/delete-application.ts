@@ -5,7 +5,8 @@ import type { Caller, Vault } from './vault.ts'
 export const deleteApplication = async (vault: Vault, caller: Caller, id: string): Promise<void> => {
   await reviseTenant(vault, caller, grants => {
     applicationOf(grants, id)
-    requireManagementKey(grants, ({ row }) => row.applicationId === id, vault.clock())
+    const applications = grants.applications.filter(application => application.id !== id)
+    requireManagementKey(grants, { ...grants, applications }, vault.clock())
     return { effects: [{ kind: 'deleteApplication', id }], answer: null }
   })
 }

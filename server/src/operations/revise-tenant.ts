@@ -80,17 +80,25 @@ export const applicationOf = ({ applications }: Grants, id: string): Application
 export const isLive = ({ row }: GrantedKey, now: number): boolean =>
   row.expiresAt === null || row.expiresAt > now
 
-/** Nobody locks a tenant's owner out by accident: one living management key must stay. */
-export const requireManagementKey = (
-  grants: Grants,
-  gone: (key: GrantedKey) => boolean,
+/** Nobody locks a tenant's owner out by accident: one living key of a management application must stay. */
+export const requireManagementKey = (before: Grants, after: Grants, now: number): void =>
+  requireKeyOf(({ type }) => type === 'management', before, after, now)
+
+/** Nor by taking permissions away: one living key must stay that can give them back. */
+export const requireGrantingKey = (before: Grants, after: Grants, now: number): void =>
+  requireKeyOf(({ permissions }) => permissions.includes('application:update'), before, after, now)
+
+const requireKeyOf = (
+  isOne: (application: Application) => boolean,
+  before: Grants,
+  after: Grants,
   now: number,
 ): void => {
-  const management = new Set(
-    grants.applications.filter(({ type }) => type === 'management').map(({ id }) => id),
-  )
-  const living = grants.apiKeys.filter(key => management.has(key.row.applicationId) && isLive(key, now))
-  if (living.some(gone) && living.every(gone)) throw new VaultError('lastManagementKey')
+  const hasKey = ({ applications, apiKeys }: Grants): boolean => {
+    const ids = new Set(applications.filter(isOne).map(({ id }) => id))
+    return apiKeys.some(key => ids.has(key.row.applicationId) && isLive(key, now))
+  }
+  if (hasKey(before) && !hasKey(after)) throw new VaultError('lastManagementKey')
 }
 
 /** C29: nobody grants a management permission that he lacks, neither by rules nor by a key of another application. */

@@ -5,7 +5,7 @@ import { viewApplication } from '../domain/application-view.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { sealApplication } from './grants.ts'
-import { applicationOf, requireOwnPermissions, reviseTenant } from './revise-tenant.ts'
+import { applicationOf, requireGrantingKey, requireOwnPermissions, reviseTenant } from './revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: the name is replaced; permissions or rules are replaced where either is given, else they stay. */
@@ -32,6 +32,8 @@ export const updateApplication = (
       modifiedBy: caller.application.id,
       modifiedAt: vault.clock(),
     }
+    const applications = grants.applications.map(other => (other.id === id ? updated : other))
+    requireGrantingKey(grants, { ...grants, applications }, vault.clock())
     return {
       effects: [{ kind: 'putApplication', id, sealed: sealApplication(vault.vaultKeys, updated) }],
       answer: viewApplication(updated),

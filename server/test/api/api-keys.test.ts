@@ -398,6 +398,26 @@ onEveryEngine('API keys', vault => {
       assert.equal(await works(other.key), 200)
     })
 
+  test('C2.18 the last key that can give permissions keeps that: taking it away is 409', async () => {
+    const { manager } = (await vault().tenant(cast)).keys
+    const id = await idOf(manager)
+    const { name } = (await vault().get(`/applications/${id}`, manager)).body
+    const narrow = () =>
+      vault().send('PUT', `/applications/${id}`, {
+        key: manager,
+        body: { name, permissions: ['application:read'] },
+      })
+    const before = (await vault().get('/applications', manager)).text
+    const reply = await narrow()
+    assert.equal(reply.status, 409)
+    assert.match(reply.body.detail, /last management key/)
+    assert.equal((await vault().get('/applications', manager)).text, before)
+    // With another one that can, it may go.
+    await newApplication(vault(), manager, { type: 'management', permissions: ['application:update'] })
+    granted(await narrow())
+    assert.equal((await narrow()).status, 403)
+  })
+
   test('C2.18 an expired management key may be revoked, and any key of another type', async () => {
     const { manager, owner } = (await vault().tenant(cast)).keys
     const id = await idOf(manager)
