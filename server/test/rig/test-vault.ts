@@ -10,6 +10,7 @@ import { buildService, type Service, type ServiceSettings } from '../../src/serv
 import type { Store } from '../../src/store/port.ts'
 import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
 import { type Engine, engines } from './engines.ts'
+import { exchange } from './exchange.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /** An application as a test asks for it: flat permissions, or rules. */
@@ -153,7 +154,7 @@ export class TestVault {
 
   async send(method: string, path: string, { key, body, raw, type, headers }: Send = {}): Promise<TestReply> {
     const hasBody = body !== undefined || raw !== undefined
-    const reply = await fetch(this.baseUrl + path, {
+    const reply = await exchange(this.baseUrl + path, {
       method,
       headers: {
         ...(key !== undefined && { 'svc-api-key': key }),
@@ -164,7 +165,7 @@ export class TestVault {
       },
       ...(hasBody && { body: raw ?? JSON.stringify(body) }),
     })
-    const answer = makeReply(reply.status, reply.headers, await reply.text())
+    const answer = makeReply(reply.status, reply.headers, reply.text)
     assertAnswerRules(answer, method)
     return answer
   }
