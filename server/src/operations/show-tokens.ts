@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Transform } from '../domain/application.ts'
 import type { Json } from '../domain/json.ts'
 import { isExpired, type Token } from '../domain/token.ts'
@@ -22,6 +23,9 @@ export const visibleTransform = (
   return transform !== undefined && matches(token, transform) ? transform : undefined
 }
 
+/** A page of masks that are heavy to render must not hold up everybody else: others have their turn between. */
+const turnMs = 20
+
 /** The rows as the caller sees them; what is shown counts as active this month (C32). */
 export const showTokens = async (
   vault: Vault,
@@ -32,7 +36,12 @@ export const showTokens = async (
   const now = vault.clock()
   const data: Json[] = []
   const shown: Token[] = []
+  let turnStarted = performance.now()
   for (const token of await openTokens(vault, caller, rows)) {
+    if (performance.now() - turnStarted > turnMs) {
+      await nextTurn()
+      turnStarted = performance.now()
+    }
     const transform = visibleTransform(caller, token, now, matches)
     if (transform === undefined) continue
     shown.push(token)
