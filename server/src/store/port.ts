@@ -58,6 +58,8 @@ export type Store = {
   getResult(tenant: number, hash: Uint8Array, now: number): Promise<ResultRow | undefined>
   /** Deletes up to `limit` kept answers that are over and says how many. */
   purgeResults(now: number, limit: number): Promise<number>
+  /** What a background job wrote down for the tenant under this name. */
+  getReport(tenant: number, name: string): Promise<Uint8Array | undefined>
   /** Deletes up to about `limit` rows of tenants that were deleted and says how many; 0 when none is left. */
   purgeDeadTenants(limit: number): Promise<number>
 

@@ -45,6 +45,7 @@ export type Effect =
       readonly month: number
       readonly counter: string
     }
+  | { readonly kind: 'putReport'; readonly name: string; readonly sealed: Uint8Array }
   | { readonly kind: 'putTenant'; readonly sealed: Uint8Array }
   /** The tenant is gone at once, with its keys; its tokens go later (`purgeDeadTenants`). */
   | { readonly kind: 'deleteTenant' }

@@ -74,6 +74,9 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
   const markActive = database.prepare(
     'UPDATE tokens SET active_month = ? WHERE tenant = ? AND token_id = ? AND active_month < ?',
   )
+  const putReport = database.prepare(
+    'INSERT INTO reports (tenant, name, sealed) VALUES (?,?,?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed',
+  )
   const moveCounter = counterMover(database)
   const grants = grantEffects(database)
 
@@ -145,6 +148,9 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       let changed = 0
       for (const id of ids) changed += Number(markActive.run(month, tenant, id, month).changes)
       if (changed > 0) moveCounter(tenant, { name: counter, by: changed })
+    },
+    putReport: (tenant, { name, sealed }) => {
+      putReport.run(tenant, name, sealed)
     },
     ...grants,
   }

@@ -130,6 +130,8 @@ export const resultRow = (row: Columns): ResultRow => ({
   sealed: bytes(row.sealed),
 })
 
+export const sealedBytes = (row: Columns): Uint8Array => bytes(row.sealed)
+
 export const keyRow = (row: Columns): KeyRow => ({
   purpose: text(row.purpose),
   version: integer(row.version),

@@ -208,6 +208,12 @@ export const openSqlite = ({
         return row && columns.resultRow(row)
       }),
 
+    getReport: (tenant, name) =>
+      read(() => {
+        const row = prepared('SELECT sealed FROM reports WHERE tenant = ? AND name = ?').get(tenant, name)
+        return row && columns.sealedBytes(row)
+      }),
+
     purgeResults: (now, limit) => upkeep('purgeResults', now, limit),
     purgeDeadTenants: limit => upkeep('purgeDeadTenants', limit),
     shred: () => upkeep('shred'),
