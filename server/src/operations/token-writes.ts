@@ -20,6 +20,17 @@ export const hashTerm = ({ keys }: Pick<Writer, 'keys'>, { field, value }: Term)
 /** Marks the entry of a container that the token lies below, so that `container:/a/` needs no opened token. */
 const aboveTag = Uint8Array.of(1)
 
+/** Everything that the token is found by. */
+export const tokenTerms = (writer: Pick<Writer, 'keys'>, token: Token): IndexTerm[] => {
+  const terms: IndexTerm[] = indexTerms(token).map(term => ({
+    term: hashTerm(writer, term),
+    tag: term.isAbove ? aboveTag : null,
+  }))
+  if (token.fingerprint !== undefined)
+    terms.push(fingerprintHash(writer.keys, token.fingerprint, matchTag(token)))
+  return terms
+}
+
 /** What deduplication meets on; undefined for a token that takes no part in it. */
 export const matchOf = ({ keys }: Pick<Writer, 'keys'>, token: Token): Match | undefined => {
   const tagText = matchTag(token)
@@ -60,7 +71,7 @@ export class TokenWrites {
   insert(token: Token): void {
     const { tenantNumber, keys } = this.#writer
     this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
-    this.#effects.push({ kind: 'addTerms', of: indexed(token), terms: this.#terms(token) })
+    this.#effects.push({ kind: 'addTerms', of: indexed(token), terms: tokenTerms(this.#writer, token) })
     this.#putTransients(token, [])
     this.#count(token, 1)
     this.#counters.push({ name: typeCounter(token.type.name), by: 1, at: token.createdAt })
@@ -86,7 +97,7 @@ export class TokenWrites {
 
   remove(token: Token): void {
     this.#guarded.push({ kind: 'deleteToken', id: token.id, ifVersion: token.version })
-    this.#effects.push({ kind: 'removeTerms', of: indexed(token), terms: this.#terms(token) })
+    this.#effects.push({ kind: 'removeTerms', of: indexed(token), terms: tokenTerms(this.#writer, token) })
     this.#release(token)
     this.#count(token, -1)
     this.#counters.push({ name: typeCounter(token.type.name), by: -1 })
@@ -98,8 +109,8 @@ export class TokenWrites {
   }
 
   #moveTerms(before: Token, after: Token): void {
-    const old = this.#terms(before)
-    const next = this.#terms(after)
+    const old = tokenTerms(this.#writer, before)
+    const next = tokenTerms(this.#writer, after)
     // Each entry carries the expiry, so a new expiry writes all of them again.
     const expiryMoved = before.expiry?.at !== after.expiry?.at
     const added = expiryMoved ? next : without(next, old, taggedName)
@@ -112,16 +123,6 @@ export class TokenWrites {
   #release(token: Token): void {
     const match = matchOf(this.#writer, token)
     if (match !== undefined) this.#effects.push({ kind: 'releaseMatch', match, tokenId: token.id })
-  }
-
-  #terms(token: Token): IndexTerm[] {
-    const terms: IndexTerm[] = indexTerms(token).map(term => ({
-      term: hashTerm(this.#writer, term),
-      tag: term.isAbove ? aboveTag : null,
-    }))
-    if (token.fingerprint !== undefined)
-      terms.push(fingerprintHash(this.#writer.keys, token.fingerprint, matchTag(token)))
-    return terms
   }
 
   #putTransients(token: Token, before: readonly Token['transients'][number][]): void {
@@ -137,9 +138,7 @@ export class TokenWrites {
   }
 
   #count(token: Token, by: 1 | -1): void {
-    for (const name of containerCounters(this.#writer.keys, token.containers))
-      this.#counters.push({ name, by })
-    if (token.containers.length > 1) this.#counters.push({ name: severalContainersCounter, by })
+    for (const name of placeCounters(this.#writer.keys, token.containers)) this.#counters.push({ name, by })
   }
 
   #countSeals(by: number): void {
@@ -151,7 +150,8 @@ export class TokenWrites {
 const counterNames = new WeakMap<TenantKeys, Map<string, readonly string[]>>()
 const counterNamesMax = 1_000
 
-const containerCounters = (keys: TenantKeys, containers: readonly string[]): readonly string[] => {
+/** The counters of a token's containers. */
+export const placeCounters = (keys: TenantKeys, containers: readonly string[]): readonly string[] => {
   let known = counterNames.get(keys)
   if (known === undefined || known.size >= counterNamesMax) {
     known = new Map()
@@ -162,6 +162,7 @@ const containerCounters = (keys: TenantKeys, containers: readonly string[]): rea
   if (names === undefined) {
     const covered = new Set(containers.flatMap(ancestors).filter(container => container !== '/'))
     names = [...covered].map(container => containerCounter(hashTerm({ keys }, containerTerm(container))))
+    if (containers.length > 1) names = [...names, severalContainersCounter]
     known.set(list, names)
   }
   return names
@@ -170,7 +171,7 @@ const containerCounters = (keys: TenantKeys, containers: readonly string[]): rea
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item, index) => item === b[index])
 
-const indexed = ({ id, createdAt, expiry }: Token): IndexedToken => ({
+export const indexed = ({ id, createdAt, expiry }: Token): IndexedToken => ({
   tokenId: id,
   createdAt,
   expiresAt: expiry?.at ?? null,

@@ -2,7 +2,9 @@ import type {
   ApiKeyRow,
   ApplicationRow,
   Counter,
+  IndexEntry,
   KeyRow,
+  MatchRow,
   NewTenant,
   ResultRow,
   TenantRow,
@@ -46,6 +48,16 @@ export type Store = {
   /** When the newest token of all tenants was created, as far as kept counters tell. */
   newestTokenAt(): Promise<number | undefined>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>
+
+  /** For looking through everything that is stored, page by page, each behind the last of the one before. */
+  listCounters(tenant: number): Promise<Counter[]>
+  /** By id, also those that have expired. */
+  scanTokens(tenant: number, after: string | undefined, limit: number): Promise<TokenRow[]>
+  /** In any order that stays the same. */
+  scanTerms(tenant: number, after: IndexEntry | undefined, limit: number): Promise<IndexEntry[]>
+  scanMatches(tenant: number, after: MatchRow | undefined, limit: number): Promise<MatchRow[]>
+  /** Those of the entries that are not stored, or with another expiry or tag. */
+  absentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
 
   /** Those that expired longest ago first. */
   expiredTokens(now: number, page: { offset: number; limit: number }): Promise<TokenRow[]>

@@ -18,6 +18,8 @@ export type Match = { readonly term: Uint8Array; readonly tag: Uint8Array }
 export type GuardedChange =
   | { readonly kind: 'insertToken'; readonly row: TokenRow }
   | { readonly kind: 'updateToken'; readonly row: TokenRow; readonly ifVersion: number }
+  /** Changes nothing: the token's row must hold these sealed bytes, or with null must not be there. */
+  | { readonly kind: 'expectToken'; readonly id: string; readonly sealed: Uint8Array | null }
   | { readonly kind: 'deleteToken'; readonly id: string; readonly ifVersion: number }
   | {
       readonly kind: 'claimMatch'

@@ -32,6 +32,9 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
      WHERE tenant = ? AND token_id = ? AND version = ?`,
   )
   const deleteToken = database.prepare('DELETE FROM tokens WHERE tenant = ? AND token_id = ? AND version = ?')
+  const isSealedSo = database.prepare(
+    'SELECT 1 WHERE (SELECT sealed FROM tokens WHERE tenant = ? AND token_id = ?) IS ?',
+  )
   const dropTransients = database.prepare('DELETE FROM transients WHERE tenant = ? AND token_id = ?')
   const dropTransient = database.prepare(
     'DELETE FROM transients WHERE tenant = ? AND token_id = ? AND field = ?',
@@ -100,6 +103,8 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
         ),
         'tokenChanged',
       ),
+    expectToken: (tenant, { id, sealed }) =>
+      isSealedSo.get(tenant, id, sealed) === undefined ? 'tokenChanged' : undefined,
     deleteToken: (tenant, { id, ifVersion }) => {
       const conflict = when(deleteToken.run(tenant, id, ifVersion), 'tokenChanged')
       if (conflict === undefined) dropTransients.run(tenant, id)
