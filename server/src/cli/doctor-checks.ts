@@ -46,13 +46,13 @@ export const examine = async (context: Context): Promise<Finding[]> => {
 
 const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
 
-const restoreStorage = (path: string): string => {
+export const restoreStorage = (path: string): string => {
   const file = shellWord(path)
   return `cp <your backup of vault.db> ${file} && rm -f ${shellWord(`${path}-wal`)} ${shellWord(`${path}-shm`)}`
 }
 
 /** The settings of this vault as flags, without any secret. */
-const vaultFlags = (config: Config): string =>
+export const vaultFlags = (config: Config): string =>
   [
     `--data ${shellWord(requireDataFolder(config))}`,
     ...(config.keyProvider === undefined ? [] : [`--key-provider ${config.keyProvider}`]),

@@ -1,5 +1,7 @@
-import type { Command } from './command.ts'
+import { ConfigError } from '../config.ts'
+import type { Command, Invocation } from './command.ts'
 import { examine } from './doctor-checks.ts'
+import { type DeepOptions, examineDeep } from './doctor-deep.ts'
 import { thisMachine } from './machine.ts'
 import { print } from './print.ts'
 
@@ -7,9 +9,21 @@ export const doctor: Command = {
   name: 'doctor',
   summary:
     'Check storage, keys, permissions of files, clock and limits; each finding comes with the next command',
-  flags: { json: 'print JSON' },
-  run: async ({ config, flags }) => {
+  options: { sample: 'with --deep: look at so many tokens of each tenant only, and at no counters' },
+  flags: {
+    json: 'print JSON',
+    deep: 'open every token and hold index, counters and deduplication against it',
+    repair: 'with --deep: mend what differs; rows that do not open stay',
+  },
+  run: async invocation => {
+    const { config, flags } = invocation
+    const deep = deepOptions(invocation)
     const findings = await examine({ config, machine: thisMachine })
+    if (deep !== undefined && !findings.some(({ blocks }) => blocks)) {
+      const found = await examineDeep(config, deep)
+      findings.push(...found.findings)
+      for (const note of found.notes) process.stderr.write(`strongroom doctor: ${note}\n`)
+    }
     print(
       flags.json,
       findings.map(({ check, problem, command }) => ({ check, problem, command })),
@@ -19,4 +33,16 @@ export const doctor: Command = {
     )
     return findings.length === 0 ? 0 : 1
   },
+}
+
+const deepOptions = ({ flags, options }: Invocation): DeepOptions | undefined => {
+  const { sample } = options
+  if (!flags.deep) {
+    if (flags.repair || sample !== undefined) throw new ConfigError('--repair and --sample need --deep')
+    return undefined
+  }
+  if (sample === undefined) return { repair: flags.repair === true }
+  if (!/^[1-9]\d{0,8}$/.test(sample)) throw new ConfigError('--sample must be a number from 1 on')
+  if (flags.repair) throw new ConfigError('--repair needs all tokens: leave out --sample')
+  return { sample: Number(sample), repair: false }
 }

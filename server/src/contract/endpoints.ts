@@ -14,7 +14,7 @@ import {
 import { endpoint, type QueryParameter } from './endpoint.ts'
 import { anyJson } from './schema.ts'
 import { FoundTokens, SearchTokens } from './search-schemas.ts'
-import { Tenant, UpdateTenant, UsageReport } from './tenant-schemas.ts'
+import { IndexReport, Tenant, UpdateTenant, UsageReport } from './tenant-schemas.ts'
 import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
 
 const sizeParameter: QueryParameter = {
@@ -189,6 +189,16 @@ export const endpoints = {
     path: '/tenants/self/reports/usage',
     permission: 'report:read',
     reply: UsageReport,
+    status: 200,
+  }),
+
+  getIndexReport: endpoint({
+    id: 'getIndexReport',
+    summary: 'How much each search index and metadata key gives away',
+    method: 'GET',
+    path: '/tenants/self/reports/indexes',
+    permission: 'report:read',
+    reply: IndexReport,
     status: 200,
   }),
 

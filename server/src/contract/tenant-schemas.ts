@@ -42,3 +42,29 @@ export const UsageReport = Type.Object({
     monthly_active_tokens: Type.Integer(),
   }),
 })
+
+/** What is found by few terms, or by one that many tokens share, can be guessed by counting index entries. */
+export const IndexReport = Type.Object({
+  computed_at: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    format: 'date-time',
+    description: 'When the tokens had been gone through; null before the first time.',
+  }),
+  tokens: Type.Integer({ description: 'How many tokens the report is made of.' }),
+  complete: Type.Boolean({
+    description: `False where the tenant has more than ${limits.reportIndexes} search indexes and metadata keys.`,
+  }),
+  indexes: Type.Array(
+    Type.Object({
+      kind: Type.String({ description: 'search_index or metadata.' }),
+      name: Type.String({ description: 'The expression of the search index, or the metadata key.' }),
+      tokens: Type.Integer({ description: 'How many tokens have a term of it.' }),
+      distinct_terms: Type.Integer({ description: 'Exact up to 511, beyond an estimate within some 4 %.' }),
+      largest_share: Type.Number({
+        description:
+          'The part of these tokens that share the commonest term. Exact up to 128 terms; beyond, it may be too low by 1/129.',
+      }),
+    }),
+    { description: 'The most telling first.' },
+  ),
+})

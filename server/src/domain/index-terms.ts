@@ -53,16 +53,17 @@ export const contentTerms = (token: Token): Term[] => {
   return terms
 }
 
+export const searchValues = (token: Token): string[] => indexedValues(token).map(({ value }) => value)
+
 /** What the search indexes render; one that renders nothing, or cannot be rendered, finds nothing. */
-export const searchValues = (token: Token): string[] => {
+export const indexedValues = (token: Token): { expression: string; value: string }[] => {
   const expressions = searchIndexesInForce(token)
   if (expressions.length === 0) return []
   const data = token.data.expose('rendering search indexes, which leave as keyed hashes')
-  return expressions.flatMap(text => {
+  return expressions.flatMap(expression => {
     try {
-      const value = compileExpression(text, 'index').render({ data })
-      const found = textOf(value)
-      return found === '' ? [] : [found]
+      const value = textOf(compileExpression(expression, 'index').render({ data }))
+      return value === '' ? [] : [{ expression, value }]
     } catch (error) {
       if (error instanceof ExpressionError) return []
       throw error

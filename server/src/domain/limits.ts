@@ -42,6 +42,13 @@ export const limits = {
   /** Rows that are opened between two looks at other requests. */
   searchBatchRows: 500,
 
+  /** The index report starts anew so long after the last one; a pass opens so many tokens in each minute. */
+  reportIntervalMs: 3_600_000,
+  reportRowsPerTenant: 20_000,
+  reportRowsPerRun: 60_000,
+  /** Search indexes and metadata keys of one report. */
+  reportIndexes: 200,
+
   idempotencyKeyCharactersMax: 255,
   idempotencyLifetimeMs: 24 * 3_600_000,
   cvcLifetimeMs: 3_600_000,

@@ -13,6 +13,7 @@ import { deleteTenant } from '../operations/delete-tenant.ts'
 import { deleteToken } from '../operations/delete-token.ts'
 import { explainAccess } from '../operations/explain-access.ts'
 import { getApplication } from '../operations/get-application.ts'
+import { getIndexReport } from '../operations/get-index-report.ts'
 import { getTenant } from '../operations/get-tenant.ts'
 import { getToken } from '../operations/get-token.ts'
 import { getUsage } from '../operations/get-usage.ts'
@@ -79,6 +80,7 @@ export const handlers: Handlers = {
   updateTenant: ({ vault, caller, body }) => updateTenant(vault, caller, body),
   deleteTenant: ({ vault, caller }) => nothing(deleteTenant(vault, caller)),
   getUsage: ({ vault, caller }) => getUsage(vault, caller),
+  getIndexReport: ({ vault, caller }) => getIndexReport(vault, caller),
 
   listApplications: async ({ vault, caller, query }) => listApplications(vault, caller, readPageQuery(query)),
   createApplication: async ({ vault, caller, body }) => createApplication(vault, caller, body),

@@ -1,4 +1,5 @@
 import { describeError, type Log } from '../domain/log.ts'
+import { computeIndexReports } from '../operations/compute-index-reports.ts'
 import { noteKeyUse } from '../operations/note-key-use.ts'
 import { purgeDeadTenants } from '../operations/purge-dead-tenants.ts'
 import { rotateDataKeys } from '../operations/rotate-data-keys.ts'
@@ -23,6 +24,7 @@ export const upkeep = (vault: Vault, log: Log): Job[] => [
   { name: 'sweep-results', run: async () => ({ purged: await sweepResults(vault) }) },
   { name: 'purge-dead-tenants', run: async () => ({ purged: await purgeDeadTenants(vault) }) },
   { name: 'note-key-use', run: async () => ({ noted: await noteKeyUse(vault) }) },
+  { name: 'index-reports', run: async () => ({ examined: await computeIndexReports(vault) }) },
   { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },
 ]
 

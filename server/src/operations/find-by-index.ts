@@ -10,13 +10,15 @@ export type Found = {
   readonly opened: number
 }
 
-/** One page, and a count that no row is opened for. */
+/** One page, and a count that no row is opened for; where the first page holds everything it is the count. */
 export const findByIndex = async (
   vault: Vault,
   query: TokenQuery,
-  page: { offset: number; limit: number },
-  count: Promise<number>,
+  { offset, limit }: { offset: number; limit: number },
+  count: () => Promise<number>,
 ): Promise<Found> => {
-  const [rows, total] = await Promise.all([vault.store.listTokens(query, page), count])
-  return { rows, total, opened: rows.length }
+  const rows = await vault.store.listTokens(query, { offset, limit })
+  const most = 'ids' in query && query.ids !== undefined ? query.ids.length : Number.POSITIVE_INFINITY
+  const isAll = offset === 0 && (rows.length < limit || rows.length === most)
+  return { rows, total: isAll ? rows.length : await count(), opened: rows.length }
 }

@@ -19,7 +19,7 @@ export const listTokens = async (
   const position = { offset: (page - 1) * size, limit: size }
   const { rows, total } = await (mayMeetHiddenFingerprints(caller, filter)
     ? findByOpening(vault, caller, query, matches, position)
-    : findByIndex(vault, query, position, countTokens(vault, caller, query, onlyTerms)))
+    : findByIndex(vault, query, position, () => countTokens(vault, caller, query, onlyTerms)))
   return tokenPage(page, size, total, await showTokens(vault, caller, rows, matches))
 }
 

@@ -40,7 +40,9 @@ export const searchTokens = async (
     matchesQuery(asked, token, transform)
   const position = { offset: (page - 1) * size, limit: size }
   const found = await (plan.isExact
-    ? findByIndex(vault, query, position, countTokens(vault, caller, query, onlyTerms(caller, plan.branches)))
+    ? findByIndex(vault, query, position, () =>
+        countTokens(vault, caller, query, onlyTerms(caller, plan.branches)),
+      )
     : findByOpening(vault, caller, query, matches, position))
   const answer = tokenPage(page, size, found.total, await showTokens(vault, caller, found.rows, matches))
   if (!explain) return answer

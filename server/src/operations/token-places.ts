@@ -3,13 +3,14 @@ import type { TenantKeys } from '../crypto/keys.ts'
 import { containerTerms, type OwnTerm, typeTerm } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
 import type { IndexTerm } from '../store/rows.ts'
-import { containerCounter, typeCounter } from './counters.ts'
+import { containerCounter, severalContainersCounter, typeCounter } from './counters.ts'
 
 /** What all tokens of one type in the same containers share in the index and in the counters. */
 export type Place = {
   readonly terms: readonly IndexTerm[]
   readonly typeCounter: string
-  readonly containerCounters: readonly string[]
+  /** Of its containers. */
+  readonly counters: readonly string[]
 }
 
 /** Marks the entry of a container that the token lies below, so that `container:/a/` needs no opened token. */
@@ -36,7 +37,10 @@ export const placeOf = (keys: TenantKeys, { type, containers }: Token): Place =>
     place = {
       terms: [...covering, hashed(typeTerm(type.name))],
       typeCounter: typeCounter(type.name),
-      containerCounters: covering.map(({ term }) => containerCounter(term)),
+      counters: [
+        ...covering.map(({ term }) => containerCounter(term)),
+        ...(containers.length > 1 ? [severalContainersCounter] : []),
+      ],
     }
     places.set(name, place)
   }

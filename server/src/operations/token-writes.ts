@@ -4,12 +4,21 @@ import { contentTerms, matchTag, type Term } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
 import type { IndexedToken, IndexTerm } from '../store/rows.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../store/write-set.ts'
-import { activeCounter, sealsCounter, severalContainersCounter } from './counters.ts'
+import { activeCounter, sealsCounter } from './counters.ts'
 import { placeOf } from './token-places.ts'
 import { toTokenRow, toTransientRow } from './token-rows.ts'
 
 export const hashTerm = ({ keys }: Pick<Writer, 'keys'>, { field, value }: Term): Buffer =>
   indexHash(keys, field, value)
+
+/** Everything that the token is found by, without repetition. */
+export const tokenTerms = (writer: Pick<Writer, 'keys'>, token: Token): IndexTerm[] => {
+  const terms = [...placeOf(writer.keys, token).terms]
+  for (const term of contentTerms(token)) terms.push({ term: hashTerm(writer, term), tag: null })
+  if (token.fingerprint !== undefined)
+    terms.push(fingerprintHash(writer.keys, token.fingerprint, matchTag(token)))
+  return terms
+}
 
 /** What deduplication meets on; undefined for a token that takes no part in it. */
 export const matchOf = ({ keys }: Pick<Writer, 'keys'>, token: Token): Match | undefined => {
@@ -51,7 +60,7 @@ export class TokenWrites {
   insert(token: Token): void {
     const { tenantNumber, keys } = this.#writer
     this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
-    this.#effects.push({ kind: 'addTerms', of: indexed(token), terms: this.#terms(token) })
+    this.#effects.push({ kind: 'addTerms', of: indexed(token), terms: tokenTerms(this.#writer, token) })
     this.#putTransients(token, [])
     this.#count(token, 1)
     this.#counters.push({ name: placeOf(keys, token).typeCounter, by: 1, at: token.createdAt })
@@ -77,7 +86,7 @@ export class TokenWrites {
 
   remove(token: Token): void {
     this.#guarded.push({ kind: 'deleteToken', id: token.id, ifVersion: token.version })
-    this.#effects.push({ kind: 'removeTerms', of: indexed(token), terms: this.#terms(token) })
+    this.#effects.push({ kind: 'removeTerms', of: indexed(token), terms: tokenTerms(this.#writer, token) })
     this.#release(token)
     this.#count(token, -1)
     this.#counters.push({ name: placeOf(this.#writer.keys, token).typeCounter, by: -1 })
@@ -89,8 +98,8 @@ export class TokenWrites {
   }
 
   #moveTerms(before: Token, after: Token): void {
-    const old = this.#terms(before)
-    const next = this.#terms(after)
+    const old = tokenTerms(this.#writer, before)
+    const next = tokenTerms(this.#writer, after)
     // Each entry carries the expiry, so a new expiry writes all of them again.
     const expiryMoved = before.expiry?.at !== after.expiry?.at
     const added = expiryMoved ? next : without(next, old, taggedName)
@@ -103,15 +112,6 @@ export class TokenWrites {
   #release(token: Token): void {
     const match = matchOf(this.#writer, token)
     if (match !== undefined) this.#effects.push({ kind: 'releaseMatch', match, tokenId: token.id })
-  }
-
-  /** Every term that the token is found by, without repetition. */
-  #terms(token: Token): IndexTerm[] {
-    const terms = [...placeOf(this.#writer.keys, token).terms]
-    for (const term of contentTerms(token)) terms.push({ term: hashTerm(this.#writer, term), tag: null })
-    if (token.fingerprint !== undefined)
-      terms.push(fingerprintHash(this.#writer.keys, token.fingerprint, matchTag(token)))
-    return terms
   }
 
   #putTransients(token: Token, before: readonly Token['transients'][number][]): void {
@@ -127,8 +127,7 @@ export class TokenWrites {
   }
 
   #count(token: Token, by: 1 | -1): void {
-    for (const name of placeOf(this.#writer.keys, token).containerCounters) this.#counters.push({ name, by })
-    if (token.containers.length > 1) this.#counters.push({ name: severalContainersCounter, by })
+    for (const name of placeOf(this.#writer.keys, token).counters) this.#counters.push({ name, by })
   }
 
   #countSeals(by: number): void {
@@ -139,7 +138,7 @@ export class TokenWrites {
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item, index) => item === b[index])
 
-const indexed = ({ id, createdAt, expiry }: Token): IndexedToken => ({
+export const indexed = ({ id, createdAt, expiry }: Token): IndexedToken => ({
   tokenId: id,
   createdAt,
   expiresAt: expiry?.at ?? null,

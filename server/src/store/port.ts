@@ -2,7 +2,9 @@ import type {
   ApiKeyRow,
   ApplicationRow,
   Counter,
+  IndexEntry,
   KeyRow,
+  MatchRow,
   NewTenant,
   ResultRow,
   TenantRow,
@@ -47,6 +49,16 @@ export type Store = {
   newestTokenAt(): Promise<number | undefined>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>
 
+  /** For looking through everything that is stored, page by page, each behind the last of the one before. */
+  listCounters(tenant: number): Promise<Counter[]>
+  /** By id, also those that have expired. */
+  scanTokens(tenant: number, after: string | undefined, limit: number): Promise<TokenRow[]>
+  /** In any order that stays the same. */
+  scanTerms(tenant: number, after: IndexEntry | undefined, limit: number): Promise<IndexEntry[]>
+  scanMatches(tenant: number, after: MatchRow | undefined, limit: number): Promise<MatchRow[]>
+  /** Those of the entries that are not stored, or with another expiry or tag. */
+  absentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
+
   /** Those that expired longest ago first. */
   expiredTokens(now: number, page: { offset: number; limit: number }): Promise<TokenRow[]>
   /** Deletes up to `limit` transient fields that are due and says how many; no trace stays once `shred` ran. */
@@ -58,6 +70,8 @@ export type Store = {
   getResult(tenant: number, hash: Uint8Array, now: number): Promise<ResultRow | undefined>
   /** Deletes up to `limit` kept answers that are over and says how many. */
   purgeResults(now: number, limit: number): Promise<number>
+  /** What a background job wrote down for the tenant under this name. */
+  getReport(tenant: number, name: string): Promise<Uint8Array | undefined>
   /** Deletes up to about `limit` rows of tenants that were deleted and says how many; 0 when none is left. */
   purgeDeadTenants(limit: number): Promise<number>
 

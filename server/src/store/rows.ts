@@ -45,6 +45,12 @@ export type IndexTerm = {
   readonly tag: Uint8Array | null
 }
 
+/** A stored entry of the index. */
+export type IndexEntry = IndexTerm & IndexedToken
+
+/** Which token holds a match (C15). */
+export type MatchRow = { readonly term: Uint8Array; readonly tag: Uint8Array; readonly tokenId: string }
+
 export type TenantRow = {
   readonly tenant: number
   readonly id: string

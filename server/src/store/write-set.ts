@@ -18,6 +18,8 @@ export type Match = { readonly term: Uint8Array; readonly tag: Uint8Array }
 export type GuardedChange =
   | { readonly kind: 'insertToken'; readonly row: TokenRow }
   | { readonly kind: 'updateToken'; readonly row: TokenRow; readonly ifVersion: number }
+  /** Changes nothing: the token's row must hold these sealed bytes, or with null must not be there. */
+  | { readonly kind: 'expectToken'; readonly id: string; readonly sealed: Uint8Array | null }
   | { readonly kind: 'deleteToken'; readonly id: string; readonly ifVersion: number }
   | {
       readonly kind: 'claimMatch'
@@ -45,6 +47,7 @@ export type Effect =
       readonly month: number
       readonly counter: string
     }
+  | { readonly kind: 'putReport'; readonly name: string; readonly sealed: Uint8Array }
   | { readonly kind: 'putTenant'; readonly sealed: Uint8Array }
   /** The tenant is gone at once, with its keys; its tokens go later (`purgeDeadTenants`). */
   | { readonly kind: 'deleteTenant' }

@@ -38,6 +38,14 @@ const words = ['red', 'Red', 'RED BLUE', 'zürich', '12345', '']
 const days = ['2026-02-28', '2026-03-01', '2026-03-02', '2026-03-03']
 const people = ['maker', 'other']
 
+type Patch = {
+  readonly metadata?: Readonly<Record<string, string | null>>
+  readonly containers?: readonly string[]
+  readonly search_indexes?: readonly string[] | null
+  readonly data?: string
+  readonly expires_at?: null
+}
+
 const newToken = fc.record({
   type: fc.constantFrom('token', 'us_bank_account_number'),
   word: fc.constantFrom('red', 'Red', 'RED BLUE', 'Zürich'),
@@ -50,8 +58,20 @@ const newToken = fc.record({
   /** Hours that pass before it is made; none makes ties, twelve the first moment of a day. */
   wait: fc.constantFrom(0, 0, 9, 12, 30),
   lifetime: fc.constantFrom(undefined, undefined, undefined, 20, 200),
-  /** Who touches it afterwards, if anyone. */
+  /** Who changes it afterwards, if anyone, and to what. */
   editor: fc.constantFrom(undefined, undefined, ...people),
+  patch: fc.constantFrom<Patch>(
+    { metadata: { k: 'red' } },
+    { metadata: { k: null, 'odd key': 'RED BLUE' } },
+    { containers: ['/a/x/', '/b/'] },
+    { containers: ['/a/'] },
+    { search_indexes: ['{{ data | append: "!" }}'] },
+    { search_indexes: null },
+    { data: '54321' },
+    { expires_at: null },
+    {},
+  ),
+  isDeleted: fc.constantFrom(false, false, false, true),
 })
 type NewToken = typeof newToken extends fc.Arbitrary<infer T> ? T : never
 
@@ -78,6 +98,8 @@ const term: fc.Arbitrary<ModelQuery> = fc.oneof(
   text('data', ...words, 'red!', '12345!'),
   text('fingerprint', 'of token-0', 'of token-1', 'none'),
   text('container', ...containers, ...containers.map(container => `${container}*`), '/*'),
+  // The only one that lies above another, and so the one that an index could get wrong.
+  text('container', '/a/'),
   text('metadata.k', ...words),
   text('metadata.odd key', ...words),
   text('created_by', ...people),
@@ -102,6 +124,56 @@ const asked = fc.oneof(
   query,
   fc.record({ op: fc.constant('and' as const), left: text('type', 'token'), right: query }),
 )
+
+/** Parameters of a list. */
+type Filter = readonly (readonly [field: string, value: string])[]
+const parameter = (field: string, ...values: string[]) =>
+  fc.option(
+    fc.constantFrom(...values).map(value => [field, value] as const),
+    { nil: undefined, freq: 1 },
+  )
+const filter: fc.Arbitrary<Filter> = fc
+  .tuple(
+    fc.subarray(['token-0', 'token-1', 'token-3', 'none']).map(ids => ids.map(id => ['id', id] as const)),
+    fc
+      .subarray(['token', 'us_bank_account_number', 'card'])
+      .map(all => all.map(one => ['type', one] as const)),
+    parameter('container', ...containers, '/'),
+    parameter('fingerprint', 'of token-0', 'of token-1'),
+    parameter('metadata.k', ...words),
+    parameter('metadata.odd key', ...words),
+    fc.nat(63),
+  )
+  // Each group is there in half of the lists, so that those without any filter are too.
+  .map(([ids, types, ...others]) => {
+    const chosen = others.pop() as number
+    const groups = [
+      ids,
+      types,
+      ...others.map(one => (Array.isArray(one) ? [one as readonly [string, string]] : [])),
+    ]
+    return groups.flatMap((group, index) => ((chosen >> index) & 1 ? group : []))
+  })
+
+/** The same as a query: values of one field are alternatives, different fields hold together. */
+const filterQuery = (parameters: Filter): ModelQuery => {
+  const anything: ModelQuery = { op: 'term', field: 'container', value: '/*' }
+  const fields = [...new Set(parameters.map(([field]) => field))]
+  return fields
+    .map(field =>
+      parameters
+        .filter(([own]) => own === field)
+        .map(
+          ([, value]): ModelQuery => ({
+            op: 'term',
+            field,
+            value: field === 'container' ? `${value}*` : value,
+          }),
+        )
+        .reduce((left, right) => ({ op: 'or', left, right })),
+    )
+    .reduce((left, right) => ({ op: 'and', left, right }), anything)
+}
 
 /** The query in the vault's language; `style` picks among spellings of the same. */
 const write = (node: ModelQuery, style: number, names: ReadonlyMap<string, string>): string => {
@@ -146,6 +218,7 @@ for (const engine of engines)
       const { keys } = await vault.tenant({
         maker: writes,
         other: writes,
+        remover: { permissions: ['token:delete'] },
         ...Object.fromEntries(
           Object.entries(callers).map(([name, rules]) => [
             name,
@@ -174,23 +247,37 @@ for (const engine of engines)
           ...(expiresAt !== undefined && { expires_at: new Date(expiresAt).toISOString() }),
         })
         assert.equal(made.status, 201, made.text)
-        names.set(`of ${id}`, made.body.fingerprint)
         if (token.editor !== undefined) {
           vault.now += hourMs
-          const changed = await vault.patch(`/tokens/${id}`, keyOf(token.editor), { metadata: { k: 'red' } })
+          const changed = await vault.patch(`/tokens/${id}`, keyOf(token.editor), token.patch)
           assert.equal(changed.status, 200, changed.text)
+        }
+        const { patch }: { patch: Patch } = token.editor === undefined ? { patch: {} } : token
+        const now = { data: patch.data ?? data, indexes: patch.search_indexes ?? token.indexes }
+        if (patch.search_indexes === null) now.indexes = []
+        const seen = await vault.get(`/tokens/${id}`, keyOf('whole'))
+        assert.equal(seen.status, 200, seen.text)
+        names.set(`of ${id}`, seen.body.fingerprint)
+        const metadata = Object.entries({ ...token.metadata, ...patch.metadata })
+        if (token.isDeleted) {
+          const deleted = await vault.delete(`/tokens/${id}`, keyOf('remover'))
+          assert.equal(deleted.status, 204, deleted.text)
+          continue
         }
         tokens.push({
           id,
           type: token.type,
-          containers: token.containers,
-          metadata: { ...token.metadata, ...(token.editor !== undefined && { k: 'red' }) },
-          indexed: token.indexes.map(expression => (expression.includes('append') ? `${data}!` : data)),
-          fingerprint: made.body.fingerprint,
+          containers: patch.containers ?? token.containers,
+          metadata: Object.fromEntries(metadata.filter(([, value]) => value !== null)) as Record<
+            string,
+            string
+          >,
+          indexed: now.indexes.map(expression => (expression.includes('append') ? `${now.data}!` : now.data)),
+          fingerprint: seen.body.fingerprint,
           createdAt,
           createdBy: names.get(token.maker)!,
           ...(token.editor !== undefined && { modified: { at: vault.now, by: names.get(token.editor)! } }),
-          ...(expiresAt !== undefined && { expiresAt }),
+          ...(expiresAt !== undefined && patch.expires_at !== null && { expiresAt }),
         })
       }
       return { keyOf, names, tokens }
@@ -238,5 +325,50 @@ for (const engine of engines)
         { numRuns: 60 },
       )
       assert.ok(answered > 300, `only ${answered} searches were answered`)
+    })
+
+    test('C24.4 C24.5 C24.6 C24.7 C24.10 C25.1 C25.2 every list is that of the model, by pages and by cursor', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(newToken, { maxLength: 8 }),
+          fc.array(fc.record({ filter, size: fc.constantFrom(1, 2, 20) }), { minLength: 1, maxLength: 3 }),
+          async (wanted, lists) => {
+            const { keyOf, names, tokens } = await fill(wanted)
+            for (const { filter, size } of lists)
+              for (const [name, rules] of Object.entries(callers)) {
+                const meant = resolve(filterQuery(filter), names)
+                const expected = modelSearch(tokens, rules, meant, vault.now, ['token:read'])
+                const ask = (path: string, more: Record<string, string>) => {
+                  const query = new URLSearchParams(
+                    filter.map(([field, value]): [string, string] => [field, names.get(value) ?? value]),
+                  )
+                  for (const [key, value] of Object.entries({ size: String(size), ...more }))
+                    query.append(key, value)
+                  return vault.get(`${path}?${query}`, keyOf(name))
+                }
+                const context = `${name}: ${JSON.stringify(filter)}`
+                const pages: string[][] = []
+                for (let start = ''; ; ) {
+                  const { body } = await ask('/v2/tokens', { start })
+                  pages.push(body.data.map((token: { id: string }) => token.id))
+                  start = body.pagination.next
+                  if (start === undefined) break
+                  assert.equal(pages.at(-1)?.length, size, context)
+                }
+                assert.deepEqual(pages.flat(), expected, context)
+                for (const page of [1, 2]) {
+                  const { body } = await ask('/tokens', { page: String(page) })
+                  assert.equal(body.pagination.total_items, expected.length, context)
+                  assert.deepEqual(
+                    body.data.map((token: { id: string }) => token.id),
+                    expected.slice((page - 1) * size, page * size),
+                    context,
+                  )
+                }
+              }
+          },
+        ),
+        { numRuns: 20 },
+      )
     })
   })

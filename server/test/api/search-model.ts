@@ -84,19 +84,20 @@ const meets = (token: ModelToken, query: ModelQuery, transform: string): boolean
   return facts[query.field]!()
 }
 
-/** Ids of all that the caller finds, newest first, ties by id. */
+/** Ids of all that the caller finds, newest first, ties by id; a list needs token:read only. */
 export const modelSearch = (
   tokens: readonly ModelToken[],
   rules: readonly ModelRule[],
   query: ModelQuery,
   now: number,
+  permissions: readonly ('token:read' | 'token:search')[] = ['token:read', 'token:search'],
 ): string[] =>
   tokens
     .filter(token => {
       const transform = sees(rules, 'token:read', token)
       return (
         transform !== undefined &&
-        sees(rules, 'token:search', token) !== undefined &&
+        permissions.every(permission => sees(rules, permission, token) !== undefined) &&
         (token.expiresAt === undefined || token.expiresAt > now) &&
         meets(token, query, transform)
       )

@@ -32,6 +32,9 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
      WHERE tenant = ? AND token_id = ? AND version = ?`,
   )
   const deleteToken = database.prepare('DELETE FROM tokens WHERE tenant = ? AND token_id = ? AND version = ?')
+  const isSealedSo = database.prepare(
+    'SELECT 1 WHERE (SELECT sealed FROM tokens WHERE tenant = ? AND token_id = ?) IS ?',
+  )
   const dropTransients = database.prepare('DELETE FROM transients WHERE tenant = ? AND token_id = ?')
   const dropTransient = database.prepare(
     'DELETE FROM transients WHERE tenant = ? AND token_id = ? AND field = ?',
@@ -74,6 +77,9 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
   const markActive = database.prepare(
     'UPDATE tokens SET active_month = ? WHERE tenant = ? AND token_id = ? AND active_month < ?',
   )
+  const putReport = database.prepare(
+    'INSERT INTO reports (tenant, name, sealed) VALUES (?,?,?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed',
+  )
   const moveCounter = counterMover(database)
   const grants = grantEffects(database)
 
@@ -97,6 +103,8 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
         ),
         'tokenChanged',
       ),
+    expectToken: (tenant, { id, sealed }) =>
+      isSealedSo.get(tenant, id, sealed) === undefined ? 'tokenChanged' : undefined,
     deleteToken: (tenant, { id, ifVersion }) => {
       const conflict = when(deleteToken.run(tenant, id, ifVersion), 'tokenChanged')
       if (conflict === undefined) dropTransients.run(tenant, id)
@@ -145,6 +153,9 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       let changed = 0
       for (const id of ids) changed += Number(markActive.run(month, tenant, id, month).changes)
       if (changed > 0) moveCounter(tenant, { name: counter, by: changed })
+    },
+    putReport: (tenant, { name, sealed }) => {
+      putReport.run(tenant, name, sealed)
     },
     ...grants,
   }

@@ -4,7 +4,9 @@ import type {
   ApiKeyRow,
   ApplicationRow,
   Counter,
+  IndexEntry,
   KeyRow,
+  MatchRow,
   ResultRow,
   TenantRow,
   TokenRow,
@@ -129,6 +131,22 @@ export const resultRow = (row: Columns): ResultRow => ({
   expiresAt: integer(row.expires_at),
   sealed: bytes(row.sealed),
 })
+
+export const indexEntry = (row: Columns): IndexEntry => ({
+  term: bytes(row.term),
+  createdAt: integer(row.created_at),
+  tokenId: text(row.token_id),
+  expiresAt: optionalInteger(row.expires_at),
+  tag: row.tag === null || row.tag === undefined ? null : bytes(row.tag),
+})
+
+export const matchRow = (row: Columns): MatchRow => ({
+  term: bytes(row.term),
+  tag: bytes(row.tag),
+  tokenId: text(row.token_id),
+})
+
+export const sealedBytes = (row: Columns): Uint8Array => bytes(row.sealed)
 
 export const keyRow = (row: Columns): KeyRow => ({
   purpose: text(row.purpose),

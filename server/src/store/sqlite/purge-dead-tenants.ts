@@ -5,6 +5,7 @@ const tables: readonly { name: string; key: string }[] = [
   { name: 'transients', key: 'rowid' },
   { name: 'tokens', key: 'rowid' },
   { name: 'results', key: 'rowid' },
+  { name: 'reports', key: 'rowid' },
   { name: 'terms', key: 'tenant, term, created_at, token_id' },
   { name: 'matches', key: 'tenant, term, tag' },
   { name: 'counters', key: 'tenant, name' },

@@ -6,6 +6,7 @@ import { CommitQueue } from './commit-queue.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
+import { absentTerms, scanMatches, scanTerms } from './scans.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
@@ -205,6 +206,23 @@ export const openSqlite = ({
 
     readCounters: (tenant, names) => read(() => readCounters(tenant, names)),
 
+    listCounters: tenant =>
+      read(() => prepared('SELECT * FROM counters WHERE tenant = ?').all(tenant).map(columns.counter)),
+
+    scanTokens: (tenant, after, limit) =>
+      read(() =>
+        readTokens(
+          `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id > ? ORDER BY k.token_id LIMIT ?`,
+          tenant,
+          after ?? '',
+          limit,
+        ),
+      ),
+
+    scanTerms: (tenant, after, limit) => read(() => scanTerms(prepared, tenant, after, limit)),
+    scanMatches: (tenant, after, limit) => read(() => scanMatches(prepared, tenant, after, limit)),
+    absentTerms: (tenant, entries) => read(() => absentTerms(prepared, tenant, entries)),
+
     expiredTokens: (now, { offset, limit }) =>
       read(() =>
         readTokens(
@@ -225,6 +243,12 @@ export const openSqlite = ({
           now,
         )
         return row && columns.resultRow(row)
+      }),
+
+    getReport: (tenant, name) =>
+      read(() => {
+        const row = prepared('SELECT sealed FROM reports WHERE tenant = ? AND name = ?').get(tenant, name)
+        return row && columns.sealedBytes(row)
       }),
 
     purgeResults: (now, limit) => upkeep('purgeResults', now, limit),

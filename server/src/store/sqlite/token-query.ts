@@ -94,7 +94,17 @@ const toArms = (query: SliceQuery, branch: TokenBranch, isAlone: boolean): Sql[]
     return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups)]
   const [first = [], ...others] = branch.groups
   const starts = isAlone ? first.map(term => [term]) : [first]
-  return starts.map(terms => arm('terms', [isIn('t.term', terms)], query, branch, others))
+  return starts.map(terms => {
+    const start = isIn('t.term', terms)
+    const [only, ...more] = terms
+    const isOnly = (term: Uint8Array): boolean =>
+      only !== undefined && more.length === 0 && Buffer.compare(term, only) === 0
+    const { untagged = [] } = branch
+    if (!untagged.some(isOnly)) return arm('terms', [start], query, branch, others)
+    // The entry that the arm is at tells it by itself.
+    const rest = { ...branch, untagged: untagged.filter(term => !isOnly(term)) }
+    return arm('terms', [start, { sql: 't.tag IS NULL', values: [] }], query, rest, others)
+  })
 }
 
 const arm = (

@@ -176,7 +176,10 @@ export const grantContract = (open: OpenStore): void => {
             { kind: 'claimMatch', match: matchOf(term), tokenId: 'a', insteadOf: null },
             { kind: 'keepResult', row: { tenant, hash, expiresAt: 100, sealed: bytes('answer') }, now: 0 },
           ],
-          effects: [{ kind: 'putTransient', row: transientRow(tenant, 'a') }],
+          effects: [
+            { kind: 'putTransient', row: transientRow(tenant, 'a') },
+            { kind: 'putReport', name: 'indexes', sealed: bytes('report') },
+          ],
         }),
       )
       return tenant
@@ -189,6 +192,7 @@ export const grantContract = (open: OpenStore): void => {
       terms: (await rig.store.estimateTerms(tenant, [term], 100))[0],
       match: await rig.store.matchHolder(tenant, matchOf(term)),
       result: await rig.store.getResult(tenant, hash, 0),
+      report: await rig.store.getReport(tenant, 'indexes'),
       counters: (await rig.store.readCounters(tenant, ['n'])).length,
       keys: (await rig.store.tenantKeys(tenant)).length,
       applications: (await rig.store.listApplications(tenant)).length,
@@ -225,6 +229,7 @@ export const grantContract = (open: OpenStore): void => {
         terms: 0,
         match: undefined,
         result: undefined,
+        report: undefined,
         counters: 0,
         keys: 0,
         applications: 0,

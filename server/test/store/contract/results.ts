@@ -103,6 +103,24 @@ export const resultContract = (open: OpenStore): void => {
     })
   })
 
+  describe('reports', () => {
+    const rig = new StoreRig(open)
+
+    test('C26 a report is put, read by its name and replaced', async () => {
+      const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
+      const put = (name: string, sealed: string): Promise<void> =>
+        rig.write(writeSet(tenant, { effects: [{ kind: 'putReport', name, sealed: bytes(sealed) }] }))
+      assert.equal(await rig.store.getReport(tenant, 'indexes'), undefined)
+      await put('indexes', 'first')
+      await put('another', 'beside it')
+      assertRows(await rig.store.getReport(tenant, 'indexes'), bytes('first'))
+      await put('indexes', 'second')
+      assertRows(await rig.store.getReport(tenant, 'indexes'), bytes('second'))
+      assertRows(await rig.store.getReport(tenant, 'another'), bytes('beside it'))
+      assert.equal(await rig.store.getReport(other, 'indexes'), undefined)
+    })
+  })
+
   describe('activity', () => {
     const rig = new StoreRig(open)
 

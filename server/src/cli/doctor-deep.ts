@@ -1,0 +1,75 @@
+import type { Config } from '../config.ts'
+import { type Audit, auditSample, auditTenant } from '../operations/audit-tenant.ts'
+import { openTenant } from '../operations/grants.ts'
+import { repairTenant } from '../operations/repair-tenant.ts'
+import { type Finding, restoreStorage, vaultFlags } from './doctor-checks.ts'
+import { databasePath, requireDataFolder, withVault } from './edge.ts'
+
+export type DeepOptions = {
+  /** How many tokens of each tenant are looked at; absent: all, with index, counters and matches. */
+  readonly sample?: number
+  readonly repair: boolean
+}
+
+const idsShown = 20
+
+/** Holds everything that is stored about tokens against what the opened tokens say. */
+export const examineDeep = (
+  config: Config,
+  { sample, repair }: DeepOptions,
+): Promise<{ findings: Finding[]; notes: string[] }> =>
+  withVault(config, async vault => {
+    const findings: Finding[] = []
+    const notes: string[] = []
+    for (const row of await vault.store.listTenants()) {
+      const keys = await vault.tenantKeys.of(row.tenant, row.id)
+      const tenant = {
+        tenantNumber: row.tenant,
+        keys,
+        createdAt: openTenant(vault.vaultKeys, row).createdAt,
+      }
+      const audit = () =>
+        sample === undefined ? auditTenant(vault, tenant) : auditSample(vault, tenant, sample, Math.random)
+      let found = await audit()
+      if (repair) {
+        await repairTenant(vault, tenant, found)
+        found = await audit()
+      }
+      findings.push(...describe(config, row.id, found))
+      if (found.wasWritten)
+        notes.push(`tenant ${row.id} was written to meanwhile, so its counters were not judged`)
+    }
+    return { findings, notes }
+  })
+
+const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => {
+  const mend = `strongroom doctor --deep --repair ${vaultFlags(config)}`
+  const restore = restoreStorage(databasePath(requireDataFolder(config)))
+  const finding = (check: string, problem: string, command: string): Finding => ({
+    check,
+    problem: `tenant ${tenantId}: ${problem}`,
+    command,
+    blocks: false,
+  })
+  const about = (check: string, ids: readonly string[], problem: string, command: string): Finding[] =>
+    ids.length === 0 ? [] : [finding(check, `${problem}: ${listed(ids)}`, command)]
+  const idsOf = (entries: readonly { tokenId: string }[]): string[] => [
+    ...new Set(entries.map(({ tokenId }) => tokenId)),
+  ]
+  return [
+    ...about('tokens', audit.unreadable, 'rows of tokens that do not open', restore),
+    ...about('index', idsOf(audit.missing), 'tokens that lack index entries', mend),
+    ...about('index', idsOf(audit.extra), 'index entries of tokens that should not have them', mend),
+    ...about('deduplication', idsOf(audit.matches), 'tokens that hold the place of another value', mend),
+    ...(audit.counters.length === 0
+      ? []
+      : [finding('counters', `${audit.counters.length} counters are wrong`, mend)]),
+  ]
+}
+
+/** An id that was written past the vault may hold what a terminal would obey. */
+const listed = (ids: readonly string[]): string => {
+  const more = ids.length - idsShown
+  const shown = ids.slice(0, idsShown).map(id => id.replace(/\p{Cc}/gu, '\u{fffd}'))
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}

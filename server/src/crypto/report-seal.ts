@@ -1,0 +1,15 @@
+import { TamperedError } from '../domain/errors.ts'
+import { openWith, sealWith } from './data-seal.ts'
+import type { TenantKeys } from './keys.ts'
+
+const context = (tenantId: string, name: string): string => JSON.stringify(['report', tenantId, name])
+
+/** A report names what the tenant's tokens are found by, so it is sealed like them. */
+export const sealReport = (keys: TenantKeys, name: string, text: string): Buffer =>
+  sealWith(keys, context(keys.tenantId, name), text)
+
+export const openReport = (keys: TenantKeys, name: string, sealed: Uint8Array): Buffer => {
+  const plaintext = openWith(keys, context(keys.tenantId, name), sealed)
+  if (plaintext === undefined) throw new TamperedError({ kind: 'report', id: name, tenantId: keys.tenantId })
+  return plaintext
+}

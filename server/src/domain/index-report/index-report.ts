@@ -1,0 +1,94 @@
+import { dataTerm, indexedValues, metadataTerm, type Term } from '../index-terms.ts'
+import type { Instant } from '../instant.ts'
+import { limits } from '../limits.ts'
+import type { Token } from '../token.ts'
+import { type SketchState, TermSketch } from './term-sketch.ts'
+
+/** How much an index gives away: one of few terms, or one in which a term is common, tells values by counting. */
+export type IndexFigures = {
+  readonly kind: IndexKind
+  /** The expression, or the key. */
+  readonly name: string
+  /** How many tokens have a term of it. */
+  readonly tokens: number
+  readonly distinct: number
+  readonly largestShare: number
+}
+export type IndexKind = 'search_index' | 'metadata'
+
+export type IndexReport = {
+  readonly computedAt: Instant
+  readonly tokens: number
+  readonly indexes: readonly IndexFigures[]
+  /** False where there were more indexes than a report holds. */
+  readonly isComplete: boolean
+}
+
+/** A walk through all tokens of a tenant, newest first, as far as it has come. */
+export type ReportPass = {
+  /** Behind which token it goes on. */
+  readonly after?: { readonly createdAt: Instant; readonly id: string }
+  readonly tokens: number
+  readonly sketches: readonly (readonly [kind: IndexKind, name: string, state: SketchState])[]
+  readonly isComplete: boolean
+}
+
+/** Gathers the figures of a pass. `hash` makes of a term a whole number of 48 bits. */
+export class IndexSurvey {
+  readonly #hash: (term: Term) => number
+  readonly #sketches = new Map<string, { kind: IndexKind; name: string; sketch: TermSketch }>()
+  #tokens: number
+  #isComplete: boolean
+
+  constructor(hash: (term: Term) => number, pass?: ReportPass) {
+    this.#hash = hash
+    this.#tokens = pass?.tokens ?? 0
+    this.#isComplete = pass?.isComplete ?? true
+    for (const [kind, name, state] of pass?.sketches ?? [])
+      this.#sketches.set(`${kind} ${name}`, { kind, name, sketch: new TermSketch(state) })
+  }
+
+  add(token: Token): void {
+    this.#tokens++
+    for (const [key, value] of Object.entries(token.metadata ?? {}))
+      this.#note('metadata', key, metadataTerm(key, value))
+    for (const { expression, value } of indexedValues(token))
+      this.#note('search_index', expression, dataTerm(value))
+  }
+
+  passUpTo(after: NonNullable<ReportPass['after']>): ReportPass {
+    return {
+      after,
+      tokens: this.#tokens,
+      sketches: [...this.#sketches.values()].map(({ kind, name, sketch }) => [kind, name, sketch.state]),
+      isComplete: this.#isComplete,
+    }
+  }
+
+  /** The most telling first. */
+  report(computedAt: Instant): IndexReport {
+    const indexes = [...this.#sketches.values()].map(({ kind, name, sketch }) => ({
+      kind,
+      name,
+      tokens: sketch.tokens,
+      distinct: sketch.distinct,
+      largestShare: sketch.largestShare,
+    }))
+    indexes.sort((a, b) => b.largestShare - a.largestShare || a.distinct - b.distinct)
+    return { computedAt, tokens: this.#tokens, indexes, isComplete: this.#isComplete }
+  }
+
+  #note(kind: IndexKind, name: string, term: Term): void {
+    const id = `${kind} ${name}`
+    let known = this.#sketches.get(id)
+    if (known === undefined) {
+      if (this.#sketches.size >= limits.reportIndexes) {
+        this.#isComplete = false
+        return
+      }
+      known = { kind, name, sketch: new TermSketch() }
+      this.#sketches.set(id, known)
+    }
+    known.sketch.add(this.#hash(term))
+  }
+}

@@ -1,0 +1,21 @@
+import { formatInstant } from '../domain/instant.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { loadIndexReport } from './index-report-state.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** What each index of the tenant gives away, as of the last time that the background job went through all tokens. */
+export const getIndexReport = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
+  const { report } = await loadIndexReport(vault.store, caller.tenantNumber, caller.keys)
+  return {
+    computed_at: report === undefined ? null : formatInstant(report.computedAt),
+    tokens: report?.tokens ?? 0,
+    complete: report?.isComplete ?? true,
+    indexes: (report?.indexes ?? []).map(({ kind, name, tokens, distinct, largestShare }) => ({
+      kind,
+      name,
+      tokens,
+      distinct_terms: distinct,
+      largest_share: Number(largestShare.toPrecision(4)),
+    })),
+  }
+}

@@ -1,0 +1,38 @@
+import type { IndexEntry } from '../store/rows.ts'
+import type { Effect } from '../store/write-set.ts'
+import type { Audit, AuditedTenant } from './audit-tenant.ts'
+import type { Vault } from './vault.ts'
+
+/**
+ * Makes storage say what the opened tokens say. Each token is mended only while its row is the one that was
+ * audited; a counter is moved by its difference, which later writes do not change. Rows that do not open stay.
+ */
+export const repairTenant = async (
+  { store }: Vault,
+  { tenantNumber }: AuditedTenant,
+  audit: Audit,
+): Promise<void> => {
+  const mend = (entry: IndexEntry & { sealed: Uint8Array | null }, kind: 'addTerms' | 'removeTerms') =>
+    store.commit({
+      tenant: tenantNumber,
+      guarded: [{ kind: 'expectToken', id: entry.tokenId, sealed: entry.sealed }],
+      effects: [{ kind, of: entry, terms: [entry] }],
+      counters: [],
+    })
+  // The extra ones first: one that is missing may differ from an extra one in nothing but its tag.
+  await inGroups(audit.extra, entry => mend(entry, 'removeTerms'))
+  await inGroups(audit.missing, entry => mend(entry, 'addTerms'))
+  await store.commit({
+    tenant: tenantNumber,
+    guarded: [],
+    effects: audit.matches.map(({ tokenId, ...match }): Effect => ({ kind: 'releaseMatch', match, tokenId })),
+    counters: audit.counters.map(({ name, stored, counted }) => ({ name, by: counted - stored })),
+  })
+}
+
+/** What is handed over together shares a commit. */
+const inGroups = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
+  const groupSize = 500
+  for (let at = 0; at < all.length; at += groupSize)
+    await Promise.all(all.slice(at, at + groupSize).map(work))
+}

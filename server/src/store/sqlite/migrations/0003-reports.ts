@@ -1,0 +1,15 @@
+import type { Migration } from './migration.ts'
+
+/** What background jobs find out about a tenant and how far they are, sealed. */
+export const reports: Migration = {
+  number: 3,
+  name: 'reports',
+  sql: `
+    CREATE TABLE reports (
+      tenant INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, name)
+    );
+  `,
+}

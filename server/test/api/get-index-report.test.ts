@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { limits } from '../../src/domain/limits.ts'
+import { computeIndexReports } from '../../src/operations/compute-index-reports.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { tamper } from '../rig/intruder.ts'
+import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
+
+const applications = {
+  owner,
+  management: { type: 'management', permissions: ['report:read'] },
+  other: { type: 'management', permissions: ['tenant:read'] },
+} as const
+const path = '/tenants/self/reports/indexes'
+const empty = { computed_at: null, tokens: 0, complete: true, indexes: [] }
+
+const fill = async (vault: TestVault, key: string): Promise<void> => {
+  const made = await vault.post('/tokenize', key, [
+    ...Array.from({ length: 8 }, (_, i) => ({
+      type: 'token',
+      data: `secret${i}`,
+      metadata: { branch: i < 6 ? 'Basel' : `Bern ${i}`, ['__proto__']: `p${i}` },
+      search_indexes: ['{{ data }}', '{{ data | slice: 0 }}'],
+    })),
+    { type: 'token', data: 'plain', metadata: { branch: 'BASEL' } },
+    { type: 'social_security_number', data: '123-45-6789' },
+  ])
+  assert.equal(made.status, 200, made.text)
+}
+
+const index = (
+  kind: string,
+  name: string,
+  tokens: number,
+  distinct_terms: number,
+  largest_share: number,
+) => ({
+  kind,
+  name,
+  tokens,
+  distinct_terms,
+  largest_share,
+})
+
+const figures = [
+  index('search_index', '{{ data | last4 }}', 1, 1, 1),
+  index('search_index', "{{ data | remove: '-' }}", 1, 1, 1),
+  index('search_index', '{{ data | slice: 0 }}', 8, 1, 1),
+  index('metadata', 'branch', 9, 3, 0.7778),
+  index('search_index', '{{ data }}', 9, 9, 0.1111),
+  index('metadata', '__proto__', 8, 8, 0.125),
+]
+const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
+
+onEveryEngine('index report', vault => {
+  test('C26 §5 before the first time there is nothing; it needs report:read', async () => {
+    const { keys } = await vault().tenant(applications)
+    const { status, body } = await vault().get(path, keys.management)
+    assert.deepEqual({ status, body }, { status: 200, body: empty })
+    for (const key of [keys.owner, keys.other]) assert.equal((await vault().get(path, key)).status, 403)
+    assert.equal((await vault().get(`${path}?page=1`, keys.management)).status, 400)
+  })
+
+  test('C26 each search index and metadata key comes with its terms and the share of the commonest', async () => {
+    const { keys } = await vault().tenant(applications)
+    await fill(vault(), keys.owner)
+    await vault().service.clockwork.runAll()
+    const { body } = await vault().get(path, keys.management)
+    assert.equal(body.computed_at, new Date(vault().now).toISOString().replace('Z', '+00:00'))
+    assert.deepEqual([body.tokens, body.complete], [10, true])
+    assert.deepEqual(body.indexes.toSorted(byName), figures.toSorted(byName))
+    const shares = body.indexes.map((entry: { largest_share: number }) => entry.largest_share)
+    assert.deepEqual(
+      shares,
+      shares.toSorted((a: number, b: number) => b - a),
+    )
+  })
+
+  test('C26 it is made anew after an hour, and leaves out what was deleted or expired', async () => {
+    const { keys } = await vault().tenant(applications)
+    await fill(vault(), keys.owner)
+    const short = { type: 'token', data: 'short', metadata: { brief: 'yes' } }
+    await vault().create(keys.owner, { ...short, expires_at: new Date(vault().now + 1_000).toISOString() })
+    await vault().create(keys.owner, { ...short, id: 'deleted' })
+    const names = async (): Promise<string[]> =>
+      (await vault().get(path, keys.management)).body.indexes.map(({ name }: { name: string }) => name)
+    await vault().service.clockwork.runAll()
+    assert.ok((await names()).includes('brief'))
+    vault().now += limits.reportIntervalMs - 1
+    await vault().delete('/tokens/deleted', keys.owner)
+    await vault().service.clockwork.runAll()
+    assert.ok((await names()).includes('brief'))
+    vault().now += 1
+    await vault().service.clockwork.runAll()
+    assert.ok(!(await names()).includes('brief'))
+  })
+
+  test('C26 a large tenant is gone through in slices, over restarts; the last report stands meanwhile', async () => {
+    const { tenantId, keys } = await vault().tenant(applications)
+    await fill(vault(), keys.owner)
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const report = async () => (await vault().get(path, keys.management)).body
+    /** Three tokens of this tenant and no other's. */
+    const slice = (): Promise<number> => {
+      const { vault: whole } = vault().service
+      const loaded = () => whole.tenantKeys.loaded().filter(tenant => tenant.tenantNumber === tenantNumber)
+      return computeIndexReports(
+        { ...whole, tenantKeys: { ...whole.tenantKeys, loaded } },
+        { perTenant: 3, perRun: 3 },
+      )
+    }
+    assert.equal(await slice(), 3)
+    assert.deepEqual(await report(), empty)
+    await vault().restart()
+    await report()
+    assert.deepEqual([await slice(), await slice()], [3, 3])
+    assert.deepEqual(await report(), empty)
+    // Made meanwhile, so newer than where the pass began: the next one counts it.
+    vault().now += 1_000
+    await vault().create(keys.owner, { type: 'token', data: 'new', metadata: { late: 'yes' } })
+    assert.equal(await slice(), 1)
+    const first = await report()
+    assert.deepEqual(first.indexes.toSorted(byName), figures.toSorted(byName))
+    assert.equal(await slice(), 0)
+
+    vault().now += limits.reportIntervalMs
+    assert.equal(await slice(), 3)
+    assert.deepEqual(await report(), first)
+    for (let i = 0; i < 3; i++) await slice()
+    const second = await report()
+    assert.equal(second.tokens, 11)
+    assert.deepEqual(
+      second.indexes.find(({ name }: { name: string }) => name === 'late'),
+      index('metadata', 'late', 1, 1, 1),
+    )
+  })
+
+  test('C26 §1.1 it lies sealed; one that was tampered with, or a token that does not open, does not stop it', async () => {
+    const { keys, tenantId } = await vault().tenant(applications)
+    await fill(vault(), keys.owner)
+    await vault().create(keys.owner, { id: 'spoilt', type: 'token', data: 'x', metadata: { canaryKey: 'y' } })
+    await vault().service.clockwork.runAll()
+    const files = readdirSync(vault().folder.path).filter(name => name.startsWith('vault.db'))
+    assertAbsent(
+      Object.fromEntries(files.map(name => [name, readFileSync(join(vault().folder.path, name))])),
+      ['canaryKey', '| slice: 0 }}'],
+    )
+    const number = await vault().tenantNumber(tenantId)
+    assert.equal(tamper(vault(), `UPDATE reports SET sealed = x'00' WHERE tenant = ?`, number), 1)
+    assert.equal((await vault().get(path, keys.management)).status, 500)
+    tamper(vault(), `UPDATE tokens SET sealed = x'00' WHERE token_id = 'spoilt'`)
+    await vault().service.clockwork.runAll()
+    const { status, body } = await vault().get(path, keys.management)
+    assert.deepEqual([status, body.tokens], [200, 10])
+    assert.deepEqual(body.indexes.toSorted(byName), figures.toSorted(byName))
+  })
+
+  test('C31.9 a report counts the tokens of its own tenant', async () => {
+    const [one, other] = [await vault().tenant(applications), await vault().tenant(applications)]
+    await fill(vault(), one.keys.owner)
+    await vault().get(path, other.keys.management)
+    await vault().service.clockwork.runAll()
+    const { body } = await vault().get(path, other.keys.management)
+    assert.deepEqual([body.tokens, body.indexes], [0, []])
+  })
+})

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { examineDeep } from '../../src/cli/doctor-deep.ts'
+import { starterApplications } from '../../src/cli/starter-applications.ts'
+import { readConfig } from '../../src/config.ts'
+import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { authenticate } from '../../src/operations/authenticate.ts'
+import { createTenant } from '../../src/operations/create-tenant.ts'
+import { createToken } from '../../src/operations/create-token.ts'
+import { openVault } from '../../src/operations/open-vault.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { assertRefused, Site } from './program.ts'
+
+const tokens = [
+  { id: 'plain-1', type: 'token', data: 'one' },
+  { id: 'found-2', type: 'token', data: 'two', metadata: { k: 'v' }, search_indexes: ['{{ data }}'] },
+  { id: 'spread-3', type: 'token', data: 'three', containers: ['/a/', '/a/b/c/', '/d/'] },
+  { id: 'brief-4', type: 'token', data: 'four', expires_at: '2099-01-01' },
+  { id: 'unique-5', type: 'token', data: 'five', deduplicate_token: true },
+  { id: 'card-6', type: 'card', data: { number: '4242424242424242' } },
+]
+
+describe('doctor --deep', () => {
+  let site: Site
+  let database: DatabaseSync
+  let sound: Map<string, unknown[]>
+  const tables = ['terms', 'counters', 'matches', 'tokens']
+  const stored = (table: string): unknown[] => database.prepare(`SELECT * FROM ${table}`).all()
+
+  before(async () => {
+    site = new Site()
+    mkdirSync(site.data, { mode: 0o700 })
+    const { store, vault } = await opened()
+    let key = ''
+    await createTenant(vault, { name: 'T', applications: starterApplications }, made => {
+      key = made.keys.api_key
+    })
+    const caller = await authenticate(vault, key)
+    assert.ok(caller)
+    for (const token of tokens) await createToken(vault, caller, token)
+    await store.close()
+    database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
+    sound = new Map(tables.map(table => [table, stored(table)]))
+  })
+  after(async () => {
+    database.close()
+    await site.remove()
+  })
+
+  const opened = async () => {
+    const store = openSqlite({ path: join(site.data, 'vault.db') })
+    const keyProvider = fileKeyProvider(site.masterKeyFile)
+    return { store, vault: await openVault({ store, keyProvider, clock: Date.now }) }
+  }
+  const examine = async (options: { sample?: number; repair?: boolean } = {}) => {
+    const config = readConfig({
+      flags: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
+      environment: {},
+    })
+    const { findings, notes } = await examineDeep(config, { repair: false, ...options })
+    assert.deepEqual(notes, [])
+    return findings.map(({ check, problem }) => `${check}: ${problem.replace(/^tenant \S+: /, '')}`)
+  }
+  const change = (sql: string, ...values: SQLInputValue[]): void => {
+    assert.ok(Number(database.prepare(sql).run(...values).changes) > 0, sql)
+  }
+
+  const lacks = (...ids: string[]): string => `index: tokens that lack index entries: ${ids.join(', ')}`
+  const extra = (...ids: string[]): string =>
+    `index: index entries of tokens that should not have them: ${ids.join(', ')}`
+  const wrong = (count: number): string => `counters: ${count} counters are wrong`
+
+  /** `leavesTrace`: a claim, a moment or spent seals cannot be known again; all else is as it was. */
+  const damages: { name: string; plant: () => void; says: string[]; leavesTrace?: true }[] = [
+    {
+      name: 'an index entry that is gone',
+      plant: () =>
+        change(
+          `DELETE FROM terms WHERE (term, token_id) IN (SELECT term, token_id FROM terms WHERE token_id = 'found-2' LIMIT 1)`,
+        ),
+      says: [lacks('found-2')],
+    },
+    {
+      name: 'all entries of two tokens gone',
+      plant: () => change(`DELETE FROM terms WHERE token_id IN ('plain-1', 'spread-3')`),
+      says: [lacks('plain-1', 'spread-3')],
+    },
+    {
+      name: 'an entry that a token should not have',
+      plant: () =>
+        change(
+          `INSERT INTO terms SELECT tenant, x'aabbccddeeff001122334455', created_at, token_id, NULL, NULL
+           FROM tokens WHERE token_id = 'plain-1'`,
+        ),
+      says: [extra('plain-1')],
+    },
+    {
+      name: 'an entry of a token that is not there',
+      plant: () =>
+        change(
+          `INSERT INTO terms SELECT tenant, term, created_at + 5, 'nobody', NULL, NULL FROM terms LIMIT 1`,
+        ),
+      says: [extra('nobody')],
+    },
+    {
+      name: 'an entry at another time',
+      plant: () =>
+        change(
+          `UPDATE terms SET created_at = created_at + 1
+           WHERE (term, token_id) IN (SELECT term, token_id FROM terms WHERE token_id = 'card-6' LIMIT 1)`,
+        ),
+      says: [lacks('card-6'), extra('card-6')],
+    },
+    {
+      name: 'an expiry that was changed in the index only',
+      plant: () => change(`UPDATE terms SET expires_at = 1 WHERE token_id = 'brief-4'`),
+      says: [lacks('brief-4')],
+    },
+    {
+      name: 'a container that looks like one above',
+      plant: () => change(`UPDATE terms SET tag = x'01' WHERE token_id = 'spread-3' AND tag IS NULL`),
+      says: [lacks('spread-3')],
+    },
+    {
+      name: 'a match held by the wrong token',
+      plant: () => change(`UPDATE matches SET token_id = 'plain-1'`),
+      says: ['deduplication: tokens that hold the place of another value: plain-1'],
+      leavesTrace: true,
+    },
+    {
+      name: 'counters that are too high, too low and gone',
+      plant: () => {
+        change(`UPDATE counters SET value = value + 3 WHERE name = 'type:token'`)
+        change(`UPDATE counters SET value = 0 WHERE name = 'several-containers'`)
+        change(`DELETE FROM counters WHERE name = 'type:card'`)
+      },
+      says: [wrong(3)],
+      leavesTrace: true,
+    },
+    {
+      name: 'a counter of a container that nothing is in',
+      plant: () => change(`INSERT INTO counters SELECT tenant, 'container:00', 4, NULL FROM tenants LIMIT 1`),
+      says: [wrong(1)],
+    },
+    {
+      name: 'fewer seals counted than there are sealed rows',
+      plant: () => change(`UPDATE counters SET value = 5 WHERE name = 'seals:1'`),
+      says: [wrong(1)],
+      leavesTrace: true,
+    },
+    {
+      name: 'several things at once',
+      plant: () => {
+        change(`DELETE FROM terms WHERE token_id = 'found-2'`)
+        change(`UPDATE counters SET value = value - 1 WHERE name = 'type:token'`)
+        change(
+          `INSERT INTO terms SELECT tenant, x'aabbccddeeff001122334455', created_at, token_id, NULL, NULL
+           FROM tokens WHERE token_id = 'card-6'`,
+        )
+      },
+      says: [lacks('found-2'), extra('card-6'), wrong(1)],
+    },
+  ]
+
+  describe('what differs is named by the ids of tokens, and mended', () => {
+    /** Counters may be left at zero where there were none. */
+    const nonZero = (rows: readonly unknown[]): unknown[] =>
+      rows.filter(row => (row as { value?: unknown }).value !== 0)
+
+    for (const { name, plant, says, leavesTrace } of damages)
+      test(`C24 C26 C15 ${name}`, async () => {
+        assert.deepEqual(await examine(), [])
+        plant()
+        assert.deepEqual(await examine(), says)
+        assert.deepEqual(await examine(), says, 'looking changes nothing')
+        assert.deepEqual(await examine({ repair: true }), [])
+        if (leavesTrace) return
+        for (const table of tables)
+          assert.deepEqual(nonZero(stored(table)), nonZero(sound.get(table) ?? []), table)
+      })
+    afterEach(() => {
+      for (const table of tables) {
+        database.exec(`DELETE FROM ${table}`)
+        for (const row of sound.get(table) ?? []) {
+          const values = Object.values(row as Record<string, SQLInputValue>)
+          database.prepare(`INSERT INTO ${table} VALUES (${values.map(() => '?').join()})`).run(...values)
+        }
+      }
+    })
+
+    test('§1.1 a row that does not open is named, nothing of it is touched, and storage is to be restored', async () => {
+      change(`UPDATE tokens SET created_by = 'somebody' WHERE token_id = 'card-6'`)
+      const says = ['tokens: rows of tokens that do not open: card-6']
+      assert.deepEqual(await examine(), says)
+      assert.deepEqual(await examine({ repair: true }), says)
+      assert.deepEqual(stored('terms'), sound.get('terms'))
+      assert.deepEqual(stored('counters'), sound.get('counters'))
+    })
+
+    test('C24 C26 a sample looks at so many tokens and says what is wrong with them', async () => {
+      assert.deepEqual(await examine({ sample: 100 }), [])
+      change(`DELETE FROM terms WHERE token_id IN ('plain-1', 'card-6')`)
+      const [finding = ''] = await examine({ sample: 100 })
+      assert.deepEqual([finding.includes('plain-1'), finding.includes('card-6')], [true, true])
+      assert.ok((await examine({ sample: 2 })).length <= 1)
+    })
+
+    test('C35 the program says it with the command that mends it, and the command does', async () => {
+      change(`DELETE FROM terms WHERE token_id = 'found-2'`)
+      const seen = await site.run(['doctor', '--deep', '--json', ...site.vault])
+      assert.deepEqual([seen.code, seen.stderr], [1, ''])
+      const [{ check, command }] = JSON.parse(seen.stdout)
+      assert.equal(check, 'index')
+      assert.match(command, /^strongroom doctor --deep --repair /)
+      const mended = await site.shell(command)
+      assert.deepEqual(mended, { code: 0, signal: null, stdout: 'nothing to mend\n', stderr: '' })
+      assert.deepEqual(await examine(), [])
+    })
+  })
+
+  for (const [args, says] of [
+    [['--repair'], /need --deep/],
+    [['--sample', '5'], /need --deep/],
+    [['--deep', '--sample', 'many'], /must be a number/],
+    [['--deep', '--sample', '0'], /must be a number/],
+    [['--deep', '--sample', '5', '--repair'], /leave out --sample/],
+  ] as const)
+    test(`C35 refuses ${args.join(' ')}`, async () =>
+      assertRefused(await site.run(['doctor', ...args, ...site.vault]), 2, says))
+})
