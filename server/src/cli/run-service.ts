@@ -8,8 +8,9 @@ import type { Store } from '../store/port.ts'
 import { baseUrl } from './edge.ts'
 import { readTls } from './tls.ts'
 
-export const makeLog = ({ logLevel }: Config): Log => {
-  const logger = pino({ level: logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+/** `about` is what every line carries. */
+export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): Log => {
+  const logger = pino({ level: logLevel, base: about }, pino.destination({ dest: 2, sync: true }))
   return {
     isDebug: logger.isLevelEnabled('debug'),
     error: (fields, message) => logger.error(fields, message),
