@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from './domain/did-you-mean.ts'
+import type { Rate } from './domain/rate-buckets.ts'
 
 /**
  * Settings of one process, from flags, STRONGROOM_* variables or a JSON config file, in that order (C35).
@@ -16,7 +17,7 @@ export type Config = {
   /** Origins that browsers may call from, with keys of public applications only; empty: CORS is off. */
   readonly corsOrigins: readonly string[]
   readonly idempotencyStrict: boolean
-  readonly rateLimit: { readonly perSecond: number; readonly burst: number } | undefined
+  readonly rateLimit: Rate | undefined
   readonly keyProvider: 'file' | 'env' | undefined
   readonly masterKeyFile: string | undefined
   /** Never a flag: a command line is public. */

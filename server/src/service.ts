@@ -4,6 +4,7 @@ import type { KeyProvider } from './crypto/key-provider.ts'
 import type { Instant } from './domain/instant.ts'
 import { limits } from './domain/limits.ts'
 import type { Log } from './domain/log.ts'
+import { type Rate, rateBuckets } from './domain/rate-buckets.ts'
 import { cors } from './http/cors.ts'
 import { idempotency } from './http/idempotency.ts'
 import { rateLimit } from './http/rate-limit.ts'
@@ -37,7 +38,7 @@ export type ServiceSettings = {
   /** Origins that browsers may call from, with public keys only (C4). */
   readonly corsOrigins: readonly string[]
   /** Per API key; undefined: off. */
-  readonly rateLimit: { readonly perSecond: number; readonly burst: number } | undefined
+  readonly rateLimit: Rate | undefined
 }
 
 /** Everything constructed once, from its parts. */
@@ -48,6 +49,8 @@ export const buildService = async (parts: {
   log: Log
   settings: ServiceSettings
   tls?: TlsOptions
+  /** Where several processes share the buckets of the rate limit. */
+  takeShare?: (name: string) => Promise<number>
 }): Promise<Service> => {
   const { log, clock, settings } = parts
   const { headerPrefix } = settings
@@ -59,7 +62,7 @@ export const buildService = async (parts: {
     log,
     headerPrefix,
     idempotency: idempotency(vault, { headerPrefix, strict: settings.idempotencyStrict }),
-    rateLimit: rateLimit(settings.rateLimit, clock),
+    rateLimit: rateLimit(settings.rateLimit && (parts.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
     ...(parts.tls && { tls: parts.tls }),
   })

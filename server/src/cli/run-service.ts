@@ -29,10 +29,16 @@ type Hooks = {
 /** Runs until it is told to stop, then drains. Otherwise SIGHUP reads the certificates again. */
 export const runService = async (
   config: Config,
-  parts: { store: Store; keyProvider: KeyProvider; log: Log; tls: TlsOptions | undefined },
+  parts: {
+    store: Store
+    keyProvider: KeyProvider
+    log: Log
+    tls: TlsOptions | undefined
+    takeShare?: (name: string) => Promise<number>
+  },
   { stopOn, prepare, ready }: Hooks,
 ): Promise<void> => {
-  const { store, keyProvider, log, tls } = parts
+  const { store, keyProvider, log, tls, takeShare } = parts
   const service = await buildService({
     store,
     keyProvider,
@@ -40,6 +46,7 @@ export const runService = async (
     clock: Date.now,
     settings: config,
     ...(tls && { tls }),
+    ...(takeShare && { takeShare }),
   }).catch(async error => {
     await store.close()
     throw error
