@@ -1,6 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import type { KeyProvider } from './crypto/key-provider.ts'
+import { newUuid } from './crypto/random.ts'
 import type { Instant } from './domain/instant.ts'
 import { limits } from './domain/limits.ts'
 import type { Log } from './domain/log.ts'
@@ -10,6 +11,7 @@ import { idempotency } from './http/idempotency.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
 import { type Clockwork, clockwork } from './jobs/clockwork.ts'
+import { lease } from './jobs/lease.ts'
 import { frequentUpkeep, upkeep } from './jobs/upkeep.ts'
 import { noteKeyUse } from './operations/note-key-use.ts'
 import { openVault } from './operations/open-vault.ts'
@@ -55,7 +57,11 @@ export const buildService = async (parts: {
   const { log, clock, settings } = parts
   const { headerPrefix } = settings
   const vault = await openVault(parts)
-  const work = clockwork(upkeep(vault, log), { intervalMs: limits.sweepIntervalMs, log })
+  const work = clockwork(upkeep(vault, log), {
+    intervalMs: limits.sweepIntervalMs,
+    log,
+    lease: lease(parts.store, { name: 'upkeep', holder: newUuid(), lengthMs: limits.upkeepLeaseMs, clock }),
+  })
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: limits.activityFlushIntervalMs, log })
   const app = buildServer({
     vault,

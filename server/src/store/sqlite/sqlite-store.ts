@@ -256,6 +256,8 @@ export const openSqlite = ({
     vaultKeys: () => read(readVaultKeys),
 
     ensureVaultKeys: keys => upkeep('ensureVaultKeys', keys),
+    acquireLease: (lease, now) => upkeep('acquireLease', lease, now),
+    releaseLease: lease => upkeep('releaseLease', lease),
 
     health: () =>
       read(() => {
