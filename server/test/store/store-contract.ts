@@ -1,5 +1,6 @@
 import { describe } from 'node:test'
 import { commitContract } from './contract/commits.ts'
+import { leaseContract } from './contract/leases.ts'
 import { queryContract } from './contract/queries.ts'
 import type { OpenStore } from './contract/rig.ts'
 import { upkeepContract } from './contract/upkeep.ts'
@@ -10,5 +11,6 @@ export const storeContract = (name: string, open: OpenStore): void => {
     commitContract(open)
     queryContract(open)
     upkeepContract(open)
+    leaseContract(open)
   })
 }

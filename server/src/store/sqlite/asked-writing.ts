@@ -17,19 +17,28 @@ export type WriterAnswer =
 export type AskWriter = (request: WriterRequest) => Promise<WriterAnswer>
 
 /** The writing side of a store whose writer is elsewhere. */
-export const askedWriting = (ask: AskWriter): WritingSide => ({
-  gather: () => Promise.resolve(),
-  commit: async sets => {
-    const answer = await ask({ kind: 'commit', sets: sets.map(packSet) })
-    if ('results' in answer) return answer.results
-    throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the batch was not answered')
-  },
-  upkeep: async (name, args) => {
-    const answer = await ask({ kind: 'upkeep', name, args })
-    if ('value' in answer) return answer.value as never
-    throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the call was not answered')
-  },
-  close: async () => {
-    await ask({ kind: 'close' })
-  },
-})
+export const askedWriting = (writer: AskWriter): WritingSide => {
+  let isClosed = false
+  const ask: AskWriter = async request => {
+    // The writer itself may live on for others.
+    if (isClosed) throw new StoreUnavailableError('storage is closed')
+    return writer(request)
+  }
+  return {
+    gather: () => Promise.resolve(),
+    commit: async sets => {
+      const answer = await ask({ kind: 'commit', sets: sets.map(packSet) })
+      if ('results' in answer) return answer.results
+      throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the batch was not answered')
+    },
+    upkeep: async (name, args) => {
+      const answer = await ask({ kind: 'upkeep', name, args })
+      if ('value' in answer) return answer.value as never
+      throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the call was not answered')
+    },
+    close: async () => {
+      await ask({ kind: 'close' })
+      isClosed = true
+    },
+  }
+}

@@ -13,7 +13,6 @@ type Waiting = { resolve: (answer: WriterAnswer) => void; reject: (error: Error)
 export const threadedWriting = (options: WritingOptions): AskWriter => {
   let worker: Worker | undefined
   let waiting: Waiting[] = []
-  let isClosed = false
 
   const start = (): Worker => {
     const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: options })
@@ -36,7 +35,6 @@ export const threadedWriting = (options: WritingOptions): AskWriter => {
 
   const ask: AskWriter = request =>
     new Promise((resolve, reject) => {
-      if (isClosed) throw new StoreUnavailableError('storage is closed')
       worker ??= start()
       worker.ref()
       waiting.push({ resolve, reject })
@@ -46,7 +44,6 @@ export const threadedWriting = (options: WritingOptions): AskWriter => {
   const close = async (): Promise<WriterAnswer> => {
     const closing = worker
     if (closing !== undefined) await ask({ kind: 'close' })
-    isClosed = true
     worker = undefined
     await closing?.terminate()
     return { value: undefined }
