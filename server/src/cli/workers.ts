@@ -54,6 +54,7 @@ class Primary {
 
   #start(number: number): void {
     const worker = cluster.fork({ [numberVariable]: number })
+    this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
     this.#places.set(worker, {
       number,
       startedAt: performance.now(),
@@ -91,7 +92,7 @@ class Primary {
     if (place === undefined) return
     if (this.#phase === 'stopping') {
       // One that had not learned to drain yet ends by the signal itself.
-      if (code !== 0 && signal !== 'SIGTERM') this.#exitCode ||= 1
+      if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') this.#exitCode ||= 1
       this.#finishOnceAlone()
       return
     }

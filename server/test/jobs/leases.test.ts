@@ -155,7 +155,7 @@ for (const engine of engines)
       assert.deepEqual((await node.send('GET', `/tokens/${id}`, { key })).body.data, card.data)
     })
 
-    test('C31.5 C31.6 the keys of a tenant that one node has deleted leave the memory of the other', async () => {
+    test('C31.7 the keys of a tenant that one node has deleted leave the memory of the other', async () => {
       const { keys, tenantId } = await vault.tenant({
         owner,
         manager: { type: 'management', permissions: ['tenant:delete'] },
