@@ -13,6 +13,7 @@ import { assertRefused, type Program, Site } from './program.ts'
 
 const body = JSON.stringify({ type: 'token', data: 'in flight' })
 const three = ['--workers', '3', '--log-level', 'debug']
+const two = ['--workers', '2', '--log-level', 'debug']
 
 /** The pids of the workers that were started as this number, the newest last. */
 const pidsOf = (server: Program, number: number): number[] =>
@@ -112,7 +113,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
 
   for (const signals of [['SIGTERM', 'SIGTERM'], ['SIGKILL']] as const)
     test(`C35.1 on ${signals.join(' and ')} it ends, and leaves no worker behind`, async () => {
-      const server = await site.serve([...three, '--drain-timeout', '3600'])
+      const server = await site.serve([...two, '--drain-timeout', '3600'])
       const flight = await Flight.ofCreate(server.url, apiKey, body.length)
       for (const [index, signal] of signals.entries()) {
         if (index > 0) await server.logged('draining')
@@ -125,14 +126,14 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     })
 
   test('C35.1 workers that cannot live again end the server with an error', async () => {
-    const server = await site.serve(three)
+    const server = await site.serve(two)
     renameSync(site.masterKeyFile, `${site.masterKeyFile}.away`)
-    for (const number of [1, 2, 3]) process.kill(newest(server, number), 'SIGKILL')
+    for (const number of [1, 2]) process.kill(newest(server, number), 'SIGKILL')
     assert.deepEqual(await outcome(server), { code: 1, signal: null })
     renameSync(`${site.masterKeyFile}.away`, site.masterKeyFile)
     await server.logged('workers end before they are ready')
     assert.match(server.stderr, /^strongroom serve: the master key file \S+ cannot be read/m)
-    assert.ok(pidsOf(server, 1).length + pidsOf(server, 2).length + pidsOf(server, 3).length <= 3 + 8)
+    assert.ok(pidsOf(server, 1).length + pidsOf(server, 2).length <= 2 + 5)
   })
 })
 
@@ -142,21 +143,21 @@ describe('serve with workers, half set up', { timeout: 120_000 }, () => {
   const other = join(site.path, 'other.key')
   createMasterKeyFile(other)
 
-  const serveThree = (...args: string[]) => site.run(['serve', '--port', '0', '--workers', '3', ...args])
+  const serveTwo = (...args: string[]) => site.run(['serve', '--port', '0', '--workers', '2', ...args])
 
   test('C35.1 what is wrong is said once, in one line, with the exit code of a server alone', async () => {
-    assertRefused(await serveThree(), 2, /storage is not configured/)
+    assertRefused(await serveTwo(), 2, /storage is not configured/)
     await site.run(['migrate', ...site.vault])
     await site.json('tenant', 'create', '--name', 'T')
     assertRefused(
-      await serveThree(...site.vault, '--master-key-file', other),
+      await serveTwo(...site.vault, '--master-key-file', other),
       1,
       /does not open with the master key in/,
     )
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
-    assertRefused(await serveThree(...site.vault, '--port', String(port)), 1, /the port is taken/)
+    assertRefused(await serveTwo(...site.vault, '--port', String(port)), 1, /the port is taken/)
     taken.close()
   })
 })
