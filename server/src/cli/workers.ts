@@ -7,10 +7,13 @@ import { makeLog } from './run-service.ts'
 import { numberVariable } from './worker.ts'
 
 /**
- * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. Connections
- * are handed out in turn. A worker that dies is replaced; one that loses the primary ends by itself.
+ * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
+ * dies is replaced; one that loses the primary ends by itself.
  */
 export const runWorkers = (config: Config, count: number): Promise<number> => {
+  // Each worker takes connections itself. Handed out in turn by the primary, one that is on its way to a worker that
+  // dies at that moment would be held open and never answered.
+  cluster.schedulingPolicy = cluster.SCHED_NONE
   // Not JSON: write sets hold bytes.
   cluster.setupPrimary({ serialization: 'advanced' })
   return new Primary(config, count).run()

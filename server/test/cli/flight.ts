@@ -19,15 +19,19 @@ export class Flight {
     this.closed = once(this.socket, 'close')
   }
 
-  /** A create whose headers have arrived (the server asked for the body) and whose body has not. */
   static async ofCreate(url: string, apiKey: string, bodyLength: number): Promise<Flight> {
     const flight = new Flight(url)
-    flight.socket.write(
+    await flight.beginCreate(apiKey, bodyLength)
+    return flight
+  }
+
+  /** A create whose headers have arrived (the server asked for the body) and whose body has not. */
+  async beginCreate(apiKey: string, bodyLength: number): Promise<void> {
+    this.socket.write(
       `POST /tokens HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${apiKey}\r\nContent-Type: application/json\r\n` +
         `Content-Length: ${bodyLength}\r\nExpect: 100-continue\r\n\r\n`,
     )
-    await flight.received('HTTP/1.1 100 Continue')
-    return flight
+    await this.received('HTTP/1.1 100 Continue')
   }
 
   async received(start: string): Promise<void> {

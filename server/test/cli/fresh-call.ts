@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import type { Reply } from './program.ts'
 
-/** One request on a connection of its own: workers take connections in turn. */
+/** One request on a connection of its own, which any worker may take. */
 export const freshCall = (
   baseUrl: string,
   method: string,

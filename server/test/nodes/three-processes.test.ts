@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { freshCall } from '../cli/fresh-call.ts'
 import { type Reply, Site } from '../cli/program.ts'
 
-/** Ways to put three real processes on one storage; requests go to them in turn. */
+/** Ways to put three real processes on one storage. */
 const arrangements: { name: string; start: (site: Site) => Promise<string[]> }[] = [
   {
     name: 'three nodes',
@@ -35,12 +35,12 @@ for (const { name, start } of arrangements)
     })
     after(() => site.remove())
 
-    /** Whose turn it is answers: the next node, or the worker that takes the next connection. */
+    /** Answered by the node whose turn it is, or by the worker that takes the connection. */
     const send: Send = (...sent) => freshCall(urls[turn++ % urls.length] ?? '', ...sent)
     const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
       Promise.all(Array.from({ length: count }, (_, index) => work(index)))
-    /** The same question to each process, more often than there are. */
-    const onEach = (...sent: Parameters<Send>): Promise<Reply[]> => together(6, () => send(...sent))
+    /** The same question several times at once, so that each process gets it. */
+    const onEach = (...sent: Parameters<Send>): Promise<Reply[]> => together(12, () => send(...sent))
     const countBy = (replies: readonly Reply[]): Record<number, number> =>
       Object.fromEntries(
         [...Map.groupBy(replies, ({ status }) => status)].map(([status, group]) => [status, group.length]),
@@ -170,9 +170,9 @@ for (const { name, start } of arrangements)
         ).body
         const [apiKey] = (await send('GET', `/applications/${application.id}/keys`, manager)).body
         const read = (): Promise<Reply[]> => onEach('GET', `/tokens/${id}`, application.key)
-        assert.deepEqual(countBy(await read()), { 200: 6 })
+        assert.deepEqual(countBy(await read()), { 200: 12 })
         const changed = await send(put ? 'PUT' : 'DELETE', path(application.id, apiKey.id), manager, put)
         assert.ok(changed.status < 300)
-        assert.deepEqual(countBy(await read()), { [expect]: 6 })
+        assert.deepEqual(countBy(await read()), { [expect]: 12 })
       })
   })
