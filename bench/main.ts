@@ -4,6 +4,7 @@ import { benchMemory, benchScale, benchStartup } from './at-scale.ts'
 import { ratioChart } from './chart.ts'
 import { benchFind } from './find.ts'
 import { type Result, runScenario, scenarios } from './scenarios.ts'
+import { benchWorkers } from './workers.ts'
 
 /**
  * `npm run bench [-- create get …]`: the real server and a yardstick beside it, in interleaved rounds of one
@@ -15,6 +16,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   scale: benchScale,
   memory: benchMemory,
   startup: benchStartup,
+  workers: benchWorkers,
 }
 
 const wanted = process.argv.slice(2)

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from './domain/did-you-mean.ts'
+import type { Rate } from './domain/rate-buckets.ts'
 
 /**
  * Settings of one process, from flags, STRONGROOM_* variables or a JSON config file, in that order (C35).
@@ -16,12 +17,14 @@ export type Config = {
   /** Origins that browsers may call from, with keys of public applications only; empty: CORS is off. */
   readonly corsOrigins: readonly string[]
   readonly idempotencyStrict: boolean
-  readonly rateLimit: { readonly perSecond: number; readonly burst: number } | undefined
+  readonly rateLimit: Rate | undefined
   readonly keyProvider: 'file' | 'env' | undefined
   readonly masterKeyFile: string | undefined
   /** Never a flag: a command line is public. */
   readonly masterKey: string | undefined
   readonly tls: TlsFiles | undefined
+  /** Processes that share the port in production; undefined: as many as the machine has cores. */
+  readonly workers: number | undefined
   readonly drainTimeoutMs: number
 }
 
@@ -52,6 +55,7 @@ export const settings: readonly Setting[] = [
   { name: 'tls-cert', help: 'certificate chain (PEM); read again on SIGHUP' },
   { name: 'tls-key', help: 'private key (PEM); read again on SIGHUP' },
   { name: 'tls-client-ca', help: 'clients must show a certificate of this CA (PEM)' },
+  { name: 'workers', help: 'processes that share the port; serve only (the number of cores)' },
   { name: 'drain-timeout', help: 'seconds that requests in flight have on SIGTERM (10)' },
 ]
 
@@ -84,7 +88,7 @@ export const readConfig = (sources: {
   return {
     dataFolder: path('data'),
     host: get('host')?.text ?? '127.0.0.1',
-    port: readPort(get('port')) ?? 8_080,
+    port: readWhole(get('port'), 0, 65_535) ?? 8_080,
     logLevel: readChoice(get('log-level'), logLevels) ?? 'info',
     headerPrefix: readHeaderPrefix(get('header-prefix')) ?? 'svc',
     corsOrigins: readOrigins(get('cors-origins')),
@@ -94,6 +98,7 @@ export const readConfig = (sources: {
     masterKeyFile: path('master-key-file'),
     masterKey: get('master-key')?.text,
     tls: readTls(path('tls-cert'), path('tls-key'), path('tls-client-ca')),
+    workers: readWhole(get('workers'), 1, 256),
     drainTimeoutMs: (readNumber(get('drain-timeout'), 0, 3_600) ?? 10) * 1_000,
   }
 }
@@ -143,11 +148,11 @@ const readNumber = (given: Given | undefined, min: number, max: number): number 
   return value
 }
 
-const readPort = (given: Given | undefined): number | undefined => {
-  const port = readNumber(given, 0, 65_535)
-  if (port !== undefined && !Number.isInteger(port))
+const readWhole = (given: Given | undefined, min: number, max: number): number | undefined => {
+  const value = readNumber(given, min, max)
+  if (value !== undefined && !Number.isInteger(value))
     throw new ConfigError(`${given?.place} must be a whole number`)
-  return port
+  return value
 }
 
 const readChoice = <const V extends readonly string[]>(

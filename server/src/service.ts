@@ -1,14 +1,17 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import type { KeyProvider } from './crypto/key-provider.ts'
+import { newUuid } from './crypto/random.ts'
 import type { Instant } from './domain/instant.ts'
 import { limits } from './domain/limits.ts'
 import type { Log } from './domain/log.ts'
+import { type Rate, rateBuckets } from './domain/rate-buckets.ts'
 import { cors } from './http/cors.ts'
 import { idempotency } from './http/idempotency.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
 import { type Clockwork, clockwork } from './jobs/clockwork.ts'
+import { lease } from './jobs/lease.ts'
 import { frequentUpkeep, upkeep } from './jobs/upkeep.ts'
 import { noteKeyUse } from './operations/note-key-use.ts'
 import { openVault } from './operations/open-vault.ts'
@@ -37,7 +40,7 @@ export type ServiceSettings = {
   /** Origins that browsers may call from, with public keys only (C4). */
   readonly corsOrigins: readonly string[]
   /** Per API key; undefined: off. */
-  readonly rateLimit: { readonly perSecond: number; readonly burst: number } | undefined
+  readonly rateLimit: Rate | undefined
 }
 
 /** Everything constructed once, from its parts. */
@@ -48,18 +51,24 @@ export const buildService = async (parts: {
   log: Log
   settings: ServiceSettings
   tls?: TlsOptions
+  /** Where several processes share the buckets of the rate limit. */
+  takeShare?: (name: string) => Promise<number>
 }): Promise<Service> => {
   const { log, clock, settings } = parts
   const { headerPrefix } = settings
   const vault = await openVault(parts)
-  const work = clockwork(upkeep(vault, log), { intervalMs: limits.sweepIntervalMs, log })
+  const work = clockwork(upkeep(vault, log), {
+    intervalMs: limits.sweepIntervalMs,
+    log,
+    lease: lease(parts.store, { name: 'upkeep', holder: newUuid(), lengthMs: limits.upkeepLeaseMs, clock }),
+  })
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: limits.activityFlushIntervalMs, log })
   const app = buildServer({
     vault,
     log,
     headerPrefix,
     idempotency: idempotency(vault, { headerPrefix, strict: settings.idempotencyStrict }),
-    rateLimit: rateLimit(settings.rateLimit, clock),
+    rateLimit: rateLimit(settings.rateLimit && (parts.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
     ...(parts.tls && { tls: parts.tls }),
   })

@@ -8,6 +8,7 @@ import { errorCode } from '../domain/log.ts'
 import { openVault } from '../operations/open-vault.ts'
 import type { Vault } from '../operations/vault.ts'
 import type { Store } from '../store/port.ts'
+import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import { openSqlite } from '../store/sqlite/sqlite-store.ts'
 
 export const databasePath = (dataFolder: string): string => join(dataFolder, 'vault.db')
@@ -64,12 +65,12 @@ const unusable = (dataFolder: string, error: unknown): ConfigError => {
 }
 
 /** The embedded store. Its file is there before the engine opens it, so that the engine's logs get its mode. */
-export const openDataFolder = (dataFolder: string): Store => {
+export const openDataFolder = (dataFolder: string, writing: 'thread' | AskWriter = 'thread'): Store => {
   makeDataFolder(dataFolder)
   const path = databasePath(dataFolder)
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   try {
-    return openSqlite({ path })
+    return openSqlite({ path, writing })
   } catch (error) {
     if (errorCode(error) !== 'ERR_SQLITE_ERROR') throw error
     throw new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : ''}`)

@@ -8,8 +8,9 @@ import type { Store } from '../store/port.ts'
 import { baseUrl } from './edge.ts'
 import { readTls } from './tls.ts'
 
-export const makeLog = ({ logLevel }: Config): Log => {
-  const logger = pino({ level: logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+/** `about` is what every line carries. */
+export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): Log => {
+  const logger = pino({ level: logLevel, base: about }, pino.destination({ dest: 2, sync: true }))
   return {
     isDebug: logger.isLevelEnabled('debug'),
     error: (fields, message) => logger.error(fields, message),
@@ -28,10 +29,16 @@ type Hooks = {
 /** Runs until it is told to stop, then drains. Otherwise SIGHUP reads the certificates again. */
 export const runService = async (
   config: Config,
-  parts: { store: Store; keyProvider: KeyProvider; log: Log; tls: TlsOptions | undefined },
+  parts: {
+    store: Store
+    keyProvider: KeyProvider
+    log: Log
+    tls: TlsOptions | undefined
+    takeShare?: (name: string) => Promise<number>
+  },
   { stopOn, prepare, ready }: Hooks,
 ): Promise<void> => {
-  const { store, keyProvider, log, tls } = parts
+  const { store, keyProvider, log, tls, takeShare } = parts
   // Loaded here, because most commands never serve and would wait 0.2 s for what they do not use.
   const { buildService } = await import('../service.ts')
   const service = await buildService({
@@ -41,6 +48,7 @@ export const runService = async (
     clock: Date.now,
     settings: config,
     ...(tls && { tls }),
+    ...(takeShare && { takeShare }),
   }).catch(async error => {
     await store.close()
     throw error

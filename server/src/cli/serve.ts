@@ -1,23 +1,38 @@
+import cluster from 'node:cluster'
+import { availableParallelism } from 'node:os'
+import type { Config } from '../config.ts'
 import type { Command } from './command.ts'
 import { configuredKeyProvider, openDataFolder, requireDataFolder } from './edge.ts'
 import { makeLog, runService } from './run-service.ts'
 import { readTls } from './tls.ts'
+import { asWorker, type Worker } from './worker.ts'
+import { runWorkers } from './workers.ts'
 
 /** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
 export const serve: Command = {
   name: 'serve',
   summary: 'Run the vault in production: explicit storage and key provider, no key is printed',
   run: async ({ config }) => {
-    const dataFolder = requireDataFolder(config)
-    const keyProvider = configuredKeyProvider(config)
-    const tls = readTls(config)
-    const store = openDataFolder(dataFolder)
-    const log = makeLog(config)
-    await runService(
-      config,
-      { store, keyProvider, log, tls },
-      { stopOn: ['SIGINT', 'SIGTERM'], ready: baseUrl => log.info({ url: baseUrl }, 'listening') },
-    )
+    const count = config.workers ?? availableParallelism()
+    if (cluster.isWorker) await asWorker(worker => runHere(config, worker))
+    else if (count > 1) return runWorkers(config, count)
+    else await runHere(config)
     return 0
   },
+}
+
+const runHere = async (config: Config, worker?: Worker): Promise<void> => {
+  const dataFolder = requireDataFolder(config)
+  const keyProvider = configuredKeyProvider(config)
+  const tls = readTls(config)
+  const store = openDataFolder(dataFolder, worker?.askWriter)
+  const log = makeLog(config, worker && { worker: worker.number })
+  await runService(
+    config,
+    { store, keyProvider, log, tls, ...(worker && { takeShare: worker.takeShare }) },
+    {
+      stopOn: ['SIGINT', 'SIGTERM'],
+      ready: url => (worker === undefined ? log.info({ url }, 'listening') : log.debug({}, 'answering')),
+    },
+  )
 }

@@ -56,6 +56,12 @@ export const limits = {
   sweepIntervalMs: 60_000,
   sweepDeadlineMs: 300_000,
   sweepBatchRows: 200,
+  /**
+   * The sweeps run on one node, which renews its lease with each. Two intervals: a node whose clock is a minute
+   * ahead does not take the lease from one that lives, and one that is a minute behind still takes it over in time.
+   */
+  upkeepLeaseMs: 120_000,
+  clockSkewMs: 60_000,
   /** C32: read activity may lose its last second in a crash. */
   activityFlushIntervalMs: 1_000,
 
@@ -72,6 +78,14 @@ const mustHold = (relation: boolean, text: string): void => {
   if (!relation) throw new Error(`limits contradict each other: ${text}`)
 }
 mustHold(limits.sweepIntervalMs * 2 < limits.sweepDeadlineMs, 'two sweeps fit into the purge deadline')
+mustHold(
+  limits.sweepIntervalMs + limits.clockSkewMs <= limits.upkeepLeaseMs,
+  'a living node renews its lease before another one takes it for over',
+)
+mustHold(
+  limits.upkeepLeaseMs + limits.sweepIntervalMs + limits.clockSkewMs < limits.sweepDeadlineMs,
+  'a dead node is replaced within the purge deadline',
+)
 mustHold(limits.pageSizeDefault <= limits.pageSizeMax, 'the default page is a legal page')
 mustHold(limits.maskBytes < limits.bodyBytes, 'a mask fits into a body')
 mustHold(limits.expressionCharactersMax < limits.maskBytes, 'an expression fits into a mask')

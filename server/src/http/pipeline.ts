@@ -55,12 +55,17 @@ export const admit = (
   const traceHeader = `${headerPrefix}-trace-id`
   const keyHeader = `${headerPrefix}-api-key`
 
-  const authorize = (request: FastifyRequest, caller: Caller | undefined): void => {
+  const authorize = (request: FastifyRequest, caller: Caller | undefined): undefined | Promise<undefined> => {
     if (caller === undefined) throw new VaultError('unauthorized')
     request.caller = caller
     vault.keyUses.note(caller.apiKey.hash, vault.clock())
     request.corsHeaders = cors.allow(request, caller)
-    rateLimit(caller)
+    const waiting = rateLimit(caller)
+    if (waiting === undefined) return requireRoute(request, caller)
+    return waiting.then(() => requireRoute(request, caller))
+  }
+
+  const requireRoute = (request: FastifyRequest, caller: Caller): undefined => {
     if (endpoint === undefined) throw noSuchRoute(allowed(pathOf(request)))
     if (!isPermitted(caller, endpoint)) throw new VaultError('forbidden')
     requireBodyForm(request, endpoint)
@@ -81,7 +86,11 @@ export const admit = (
     const settle = (caller: Caller | undefined): void => {
       let refusal: Error | undefined
       try {
-        authorize(request, caller)
+        const waiting = authorize(request, caller)
+        if (waiting !== undefined) {
+          waiting.then(done, done)
+          return
+        }
       } catch (error) {
         refusal = error as Error
       }

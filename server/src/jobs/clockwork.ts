@@ -1,23 +1,34 @@
 import { describeError, type Log } from '../domain/log.ts'
+import type { Lease } from './lease.ts'
 
-export type Job = { readonly name: string; readonly run: () => Promise<Record<string, unknown>> }
+export type Job = {
+  readonly name: string
+  readonly run: () => Promise<Record<string, unknown>>
+  /** Runs only on the node that holds the lease; the others do nothing but try again at each interval. */
+  readonly onOneNode?: true
+}
 
 export type Clockwork = {
   /** Runs every job once, one after the other; a job that fails does not keep the next from running. */
   runAll(): Promise<void>
   /** Runs all jobs now, which catches up after any pause, and then at each interval. */
   start(): void
-  /** Waits for a run that is under way. */
+  /** Waits for a run that is under way, and gives the lease up. */
   stop(): Promise<void>
 }
 
-export const clockwork = (jobs: readonly Job[], options: { intervalMs: number; log: Log }): Clockwork => {
+export const clockwork = (
+  jobs: readonly Job[],
+  options: { intervalMs: number; log: Log; lease?: Lease },
+): Clockwork => {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
 
   const runOnce = async (): Promise<void> => {
     for (const job of jobs) {
       try {
+        // Asked for before each job, which renews it: one that takes long must not leave the next without it.
+        if (job.onOneNode && !((await options.lease?.hold()) ?? true)) continue
         const done = await job.run()
         options.log.debug({ job: job.name, ...done }, 'job done')
       } catch (error) {
@@ -44,6 +55,8 @@ export const clockwork = (jobs: readonly Job[], options: { intervalMs: number; l
     stop: async () => {
       clearInterval(timer)
       await running
+      // Storage that does not answer forgets the lease by itself.
+      await options.lease?.release().catch(() => undefined)
     },
   }
 }

@@ -9,10 +9,11 @@ import { sweepTransients } from '../operations/sweep-transients.ts'
 import type { Vault } from '../operations/vault.ts'
 import type { Job } from './clockwork.ts'
 
-/** What the vault does by itself, each minute. */
+/** What the vault does by itself, each minute. What only one node needs to do does no harm when two do it. */
 export const upkeep = (vault: Vault, log: Log): Job[] => [
   {
     name: 'sweep-expired',
+    onOneNode: true,
     run: async () => {
       const { purged, unreadable, locked } = await sweepExpired(vault)
       for (const error of unreadable) log.error(describeError(error), 'an expired token does not open')
@@ -20,9 +21,14 @@ export const upkeep = (vault: Vault, log: Log): Job[] => [
       return { purged }
     },
   },
-  { name: 'sweep-transients', run: async () => ({ purged: await sweepTransients(vault) }) },
-  { name: 'sweep-results', run: async () => ({ purged: await sweepResults(vault) }) },
-  { name: 'purge-dead-tenants', run: async () => ({ purged: await purgeDeadTenants(vault) }) },
+  { name: 'sweep-transients', onOneNode: true, run: async () => ({ purged: await sweepTransients(vault) }) },
+  { name: 'sweep-results', onOneNode: true, run: async () => ({ purged: await sweepResults(vault) }) },
+  {
+    name: 'purge-dead-tenants',
+    onOneNode: true,
+    run: async () => ({ purged: await purgeDeadTenants(vault) }),
+  },
+  // About what this node alone has seen.
   { name: 'note-key-use', run: async () => ({ noted: await noteKeyUse(vault) }) },
   { name: 'index-reports', run: async () => ({ examined: await computeIndexReports(vault) }) },
   { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },

@@ -4,6 +4,7 @@ import type {
   Counter,
   IndexEntry,
   KeyRow,
+  LeaseRow,
   MatchRow,
   NewTenant,
   ResultRow,
@@ -85,7 +86,10 @@ export type Store = {
   listApiKeys(tenant: number): Promise<ApiKeyRow[]>
   /** Remembers when keys were last used; later moments win. */
   noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): Promise<void>
-  /** Grows when grants may have changed, here or in another process; asked before each use of a cached one. */
+  /**
+   * Grows when grants or the keys of a tenant may have changed, here or in another process; asked before each use
+   * of what is cached of them.
+   */
   grantsEpoch(): number
   /** Living keys only. */
   findApiKey(hash: Uint8Array, now: number): Promise<ApiKeyRow | undefined>
@@ -93,6 +97,14 @@ export type Store = {
   vaultKeys(): Promise<KeyRow[]>
   /** Stores the vault's own keys unless there are some, and returns those that are stored now. */
   ensureVaultKeys(keys: readonly KeyRow[]): Promise<KeyRow[]>
+
+  /**
+   * Takes the lease, or renews it for its holder; false while it is another's. One that is over at `now` is free,
+   * and so is one that ends later than twice the time asked for from `now`: it was written by a clock that is wrong.
+   */
+  acquireLease(lease: LeaseRow, now: number): Promise<boolean>
+  /** Gives the lease up, if it is this holder's. */
+  releaseLease(lease: Omit<LeaseRow, 'until'>): Promise<void>
 
   health(): Promise<void>
   close(): Promise<void>

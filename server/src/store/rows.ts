@@ -96,6 +96,9 @@ export type NewTenant = {
 
 export type KeyRow = { readonly purpose: string; readonly version: number; readonly wrapped: Uint8Array }
 
+/** Who may do what only one node should do at a time. */
+export type LeaseRow = { readonly name: string; readonly holder: string; readonly until: number }
+
 export type Counter = {
   readonly name: string
   readonly value: number

@@ -171,6 +171,13 @@ const table: {
     shown: paths('/c', 'c', 'd/c'),
   },
   {
+    name: 'workers',
+    key: 'workers',
+    values: ['1', '2', '256'],
+    show: c => String(c.workers),
+    bad: ['0', '257', '1.5', '-1', 'all'],
+  },
+  {
     name: 'drain-timeout',
     key: 'drainTimeout',
     values: ['0', '0.25', '3600'],
@@ -234,6 +241,7 @@ describe('settings', () => {
       masterKeyFile: undefined,
       masterKey: undefined,
       tls: undefined,
+      workers: undefined,
       drainTimeoutMs: 10_000,
     } satisfies Config)
   })

@@ -113,9 +113,14 @@ export class Site {
     createMasterKeyFile(this.masterKeyFile)
   }
 
-  /** Nothing of the environment of the tests but PATH: neither STRONGROOM_* nor HOME. */
+  /** Nothing of the environment of the tests but PATH: neither STRONGROOM_* nor HOME. One process, unless told. */
   environment(more: Environment = {}): Environment {
-    return { PATH: process.env.PATH, NODE_COMPILE_CACHE: compiled.path, ...more }
+    return {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: compiled.path,
+      STRONGROOM_WORKERS: '1',
+      ...more,
+    }
   }
 
   file(name: string, content: string | Uint8Array, mode = 0o600): string {

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { createServer, type Socket, connect as tcpConnect } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
 import { certificate } from '../rig/certificates.ts'
 import { assertAbsent } from '../rig/test-vault.ts'
+import { Flight, outcome, refusesConnections } from './flight.ts'
 import { assertRefused, call, mainFile, Program, type Result, Site } from './program.ts'
 
 describe('serve, half set up', () => {
@@ -314,16 +315,7 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
 
   const body = JSON.stringify({ type: 'token', data: 'in flight' })
 
-  /** A create whose headers have arrived (the server asked for the body) and whose body has not. */
-  const createInFlight = async (url: string): Promise<Flight> => {
-    const flight = new Flight(url)
-    flight.socket.write(
-      `POST /tokens HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${apiKey}\r\nContent-Type: application/json\r\n` +
-        `Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
-    )
-    await flight.received('HTTP/1.1 100 Continue')
-    return flight
-  }
+  const createInFlight = (url: string): Promise<Flight> => Flight.ofCreate(url, apiKey, body.length)
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     test(`C35.1 on ${signal} what is in flight is answered, new connections are refused, and it ends with 0`, async () => {
@@ -394,44 +386,3 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(server), { code: null, signal: 'SIGINT' })
   })
 })
-
-/** A raw connection, so that a request can be half sent. */
-class Flight {
-  readonly socket: Socket
-  readonly closed: Promise<unknown>
-  text = ''
-
-  constructor(url: string) {
-    this.socket = tcpConnect(Number(new URL(url).port), '127.0.0.1')
-    this.socket.setEncoding('utf8').on('data', chunk => {
-      this.text += chunk
-    })
-    // A connection that is cut may end with a reset.
-    this.socket.on('error', () => undefined)
-    this.closed = once(this.socket, 'close')
-  }
-
-  async received(start: string): Promise<void> {
-    while (!this.text.includes(start))
-      await Promise.race([once(this.socket, 'data'), this.closed.then(this.#fail)])
-  }
-
-  readonly #fail = (): never => assert.fail(`the connection ended with ${this.text}`)
-}
-
-/** While the socket closes, a connection may still be taken or reset. */
-const refusesConnections = async (url: string): Promise<void> => {
-  for (let code = ''; code !== 'ECONNREFUSED'; ) {
-    const socket = tcpConnect(Number(new URL(url).port), '127.0.0.1')
-    code = await once(socket, 'connect').then(
-      () => '',
-      error => error.code,
-    )
-    socket.destroy()
-  }
-}
-
-const outcome = async (program: Program): Promise<Pick<Result, 'code' | 'signal'>> => {
-  const { code, signal } = await program.exited
-  return { code, signal }
-}

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import { buildService } from '../../src/service.ts'
+import { buildService, type Service } from '../../src/service.ts'
 import type { TestVault } from './test-vault.ts'
 
 /** Another process on the same storage, as far as the vault can tell; shares the clock of the first. */
 export const secondNode = async (
   vault: TestVault,
-): Promise<{ send: TestVault['send']; stop: () => Promise<void> }> => {
+): Promise<{ service: Service; send: TestVault['send']; stop: () => Promise<void> }> => {
   const service = await buildService({
     store: await vault.engine.open(vault.folder.path),
     keyProvider: fileKeyProvider(join(vault.folder.path, 'master.key')),
@@ -22,5 +22,5 @@ export const secondNode = async (
   })
   const { port } = await service.listen({ host: '127.0.0.1', port: 0 })
   const here: TestVault = Object.create(vault, { baseUrl: { value: `http://127.0.0.1:${port}` } })
-  return { send: (...sent) => here.send(...sent), stop: () => service.close() }
+  return { service, send: (...sent) => here.send(...sent), stop: () => service.close() }
 }

@@ -1,6 +1,7 @@
 import { describe } from 'node:test'
 import { commitContract } from './contract/commits.ts'
 import { grantContract } from './contract/grants.ts'
+import { leaseContract } from './contract/leases.ts'
 import { queryContract } from './contract/queries.ts'
 import { queryModelContract } from './contract/query-model.ts'
 import { resultContract } from './contract/results.ts'
@@ -18,5 +19,6 @@ export const storeContract = (name: string, open: OpenStore): void => {
     grantContract(open)
     scanContract(open)
     upkeepContract(open)
+    leaseContract(open)
   })
 }

@@ -121,6 +121,7 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       // Looked up first: a slot that was filled for a row that exists would stay filled.
       if (findTenantKey.get(tenant, row.purpose, row.version) !== undefined) return 'keyExists'
       insertTenantKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
+      advanceEpoch.run()
       return undefined
     },
     reviseTenant: (tenant, { ifRevision }) => {

@@ -14,12 +14,15 @@ const changesPerBatch = 4_000
  * so that both work at the same time.
  */
 export class CommitQueue {
-  readonly #commit: (sets: readonly WriteSet[]) => Promise<BatchResult[]>
+  readonly #commit: (sets: readonly WriteSet[]) => Promise<readonly BatchResult[]>
   readonly #gather: () => Promise<void>
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
-  constructor(commit: (sets: readonly WriteSet[]) => Promise<BatchResult[]>, gather: () => Promise<void>) {
+  constructor(
+    commit: (sets: readonly WriteSet[]) => Promise<readonly BatchResult[]>,
+    gather: () => Promise<void>,
+  ) {
     this.#commit = commit
     this.#gather = gather
   }
@@ -43,7 +46,7 @@ export class CommitQueue {
   }
 
   async #commitBatch(batch: readonly Waiting[]): Promise<void> {
-    let results: BatchResult[]
+    let results: readonly BatchResult[]
     try {
       results = await this.#commit(batch.map(({ set }) => set))
     } catch (error) {

@@ -1,10 +1,11 @@
 import { DatabaseSync } from 'node:sqlite'
 import { vault } from './migrations/0001-vault.ts'
+import { leases } from './migrations/0002-leases.ts'
 import { reports } from './migrations/0003-reports.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order, without gaps; a migration that has been released is never edited. */
-export const migrations: readonly Migration[] = [vault, reports]
+export const migrations: readonly Migration[] = [vault, leases, reports]
 
 /** Brings the schema up to date, each step in its own transaction; refuses storage that a newer release wrote. */
 export const migrate = (database: DatabaseSync): void => {

@@ -1,6 +1,7 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { type Store, StoreUnavailableError } from '../port.ts'
 import type { Counter, TokenRow } from '../rows.ts'
+import { type AskWriter, askedWriting } from './asked-writing.ts'
 import * as columns from './columns.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { grantsEpoch } from './grants-epoch.ts'
@@ -12,24 +13,27 @@ import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
 import { countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from './token-query.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
-import { inlineWriting, type UpkeepName } from './writing-side.ts'
+import { inlineWriting, lockWaitDefaultMs, type UpkeepName } from './writing-side.ts'
 
 /**
  * The embedded engine: one file, durable at every commit. Reads happen here, at once; writes go to the one
- * writing connection, by default on a thread of its own.
+ * writing connection, by default on a thread of its own, or to a writer elsewhere.
  */
 export const openSqlite = ({
   path,
-  lockWaitMs = 5_000,
+  lockWaitMs = lockWaitDefaultMs,
   writing = 'thread',
 }: {
   path: string
   lockWaitMs?: number
-  writing?: 'thread' | 'inline'
+  writing?: 'thread' | 'inline' | AskWriter
 }): Store => {
   const database = openDatabase(path, lockWaitMs)
   migrate(database)
-  const side = (writing === 'thread' ? threadedWriting : inlineWriting)({ path, lockWaitMs })
+  const side =
+    writing === 'inline'
+      ? inlineWriting({ path, lockWaitMs })
+      : askedWriting(writing === 'thread' ? threadedWriting({ path, lockWaitMs }) : writing)
   const queue = new CommitQueue(sets => side.commit(sets), side.gather)
   const prepared = statementCache(database)
   const tokenById = `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
@@ -305,6 +309,8 @@ export const openSqlite = ({
     vaultKeys: () => read(readVaultKeys),
 
     ensureVaultKeys: keys => upkeep('ensureVaultKeys', keys),
+    acquireLease: (lease, now) => upkeep('acquireLease', lease, now),
+    releaseLease: lease => upkeep('releaseLease', lease),
 
     health: () =>
       read(() => {

@@ -1,34 +1,22 @@
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '../port.ts'
-import type { BatchResult } from './batch-writer.ts'
-import { type PackedSets, packSets } from './packed-sets.ts'
-import type { UpkeepName, WritingOptions, WritingSide } from './writing-side.ts'
+import type { AskWriter, WriterAnswer } from './asked-writing.ts'
+import type { WritingOptions } from './writing-side.ts'
 
-export type ThreadRequest =
-  | { readonly kind: 'commit'; readonly sets: PackedSets }
-  | { readonly kind: 'upkeep'; readonly name: UpkeepName; readonly args: readonly unknown[] }
-  | { readonly kind: 'close' }
-
-export type ThreadAnswer =
-  | { readonly results: BatchResult[] }
-  | { readonly value: unknown }
-  | { readonly failed: string }
-
-type Waiting = { resolve: (answer: ThreadAnswer) => void; reject: (error: Error) => void }
+type Waiting = { resolve: (answer: WriterAnswer) => void; reject: (error: Error) => void }
 
 /**
  * The writing connection on a thread of its own. The thread answers in order, so a queue of those who wait is
  * all there is to keep. Should it die, what waited fails, nothing answered is lost, and the next request
  * starts another one.
  */
-export const threadedWriting = (options: WritingOptions): WritingSide => {
+export const threadedWriting = (options: WritingOptions): AskWriter => {
   let worker: Worker | undefined
   let waiting: Waiting[] = []
-  let isClosed = false
 
   const start = (): Worker => {
     const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: options })
-    started.on('message', (answer: ThreadAnswer) => {
+    started.on('message', (answer: WriterAnswer) => {
       waiting.shift()?.resolve(answer)
       // Idle, it does not keep the process alive; what is under way does.
       if (waiting.length === 0) started.unref()
@@ -45,33 +33,21 @@ export const threadedWriting = (options: WritingOptions): WritingSide => {
     return started
   }
 
-  const ask = (request: ThreadRequest): Promise<ThreadAnswer> =>
+  const ask: AskWriter = request =>
     new Promise((resolve, reject) => {
-      if (isClosed) throw new StoreUnavailableError('storage is closed')
       worker ??= start()
       worker.ref()
       waiting.push({ resolve, reject })
       worker.postMessage(request)
     })
 
-  return {
-    gather: () => Promise.resolve(),
-    commit: async sets => {
-      const answer = await ask({ kind: 'commit', sets: packSets(sets) })
-      if ('results' in answer) return answer.results
-      throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the batch was not answered')
-    },
-    upkeep: async (name, args) => {
-      const answer = await ask({ kind: 'upkeep', name, args })
-      if ('value' in answer) return answer.value as never
-      throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the call was not answered')
-    },
-    close: async () => {
-      const closing = worker
-      if (closing !== undefined) await ask({ kind: 'close' })
-      isClosed = true
-      worker = undefined
-      await closing?.terminate()
-    },
+  const close = async (): Promise<WriterAnswer> => {
+    const closing = worker
+    if (closing !== undefined) await ask({ kind: 'close' })
+    worker = undefined
+    await closing?.terminate()
+    return { value: undefined }
   }
+
+  return request => (request.kind === 'close' ? close() : ask(request))
 }

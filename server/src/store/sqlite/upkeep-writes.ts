@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { KeyRow, NewTenant } from '../rows.ts'
+import type { KeyRow, LeaseRow, NewTenant } from '../rows.ts'
 import * as columns from './columns.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'
@@ -14,6 +14,8 @@ export type UpkeepWrites = {
   createTenant(tenant: NewTenant): number
   noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): void
   ensureVaultKeys(keys: readonly KeyRow[]): KeyRow[]
+  acquireLease(lease: LeaseRow, now: number): boolean
+  releaseLease(lease: Omit<LeaseRow, 'until'>): void
 }
 
 const shredWaitMs = 100
@@ -93,6 +95,19 @@ export const upkeepWrites = (database: DatabaseSync, lockWaitMs: number): Upkeep
           for (const key of keys) insert.run(key.purpose, key.version, key.wrapped)
         }
         return readVaultKeys()
+      }),
+    acquireLease: ({ name, holder, until }, now) =>
+      transaction(() => {
+        const take = prepared(
+          `INSERT INTO leases (name, holder, until) VALUES (?,?,?)
+           ON CONFLICT DO UPDATE SET holder = excluded.holder, until = excluded.until
+             WHERE holder = excluded.holder OR until <= ? OR until > ?`,
+        )
+        return Number(take.run(name, holder, until, now, 2 * until - now).changes) > 0
+      }),
+    releaseLease: ({ name, holder }) =>
+      transaction(() => {
+        prepared('DELETE FROM leases WHERE name = ? AND holder = ?').run(name, holder)
       }),
   }
 }

@@ -8,11 +8,13 @@ export type UpkeepName = keyof UpkeepWrites
 /** `lockWaitMs` is how long a write waits for another process, such as the command line, to finish its own. */
 export type WritingOptions = { readonly path: string; readonly lockWaitMs: number }
 
-/** The one connection that writes, here or on a thread of its own. */
+export const lockWaitDefaultMs = 5_000
+
+/** The one connection that writes: here, on a thread of its own or in another process. */
 export type WritingSide = {
   /** What a batch waits for before it is committed, when no other is. */
   gather(): Promise<void>
-  commit(sets: readonly WriteSet[]): Promise<BatchResult[]>
+  commit(sets: readonly WriteSet[]): Promise<readonly BatchResult[]>
   upkeep<N extends UpkeepName>(
     name: N,
     args: Parameters<UpkeepWrites[N]>,

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import type { WriterAnswer, WriterRequest } from './asked-writing.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { openDatabase } from './open-database.ts'
 import { unpackSets } from './packed-sets.ts'
-import type { ThreadAnswer, ThreadRequest } from './threaded-writing.ts'
 import { upkeepWrites } from './upkeep-writes.ts'
 import type { WritingOptions } from './writing-side.ts'
 
@@ -12,11 +12,11 @@ const database = openDatabase(path, lockWaitMs)
 const writer = new BatchWriter(database)
 const writes = upkeepWrites(database, lockWaitMs)
 
-const answer = (request: ThreadRequest): ThreadAnswer => {
+const answer = (request: WriterRequest): WriterAnswer => {
   try {
     switch (request.kind) {
       case 'commit':
-        return { results: writer.commit(unpackSets(request.sets)) }
+        return { results: writer.commit(request.batches.flatMap(unpackSets)) }
       case 'upkeep':
         return { value: (writes[request.name] as (...args: unknown[]) => unknown)(...request.args) }
       case 'close':
@@ -28,7 +28,7 @@ const answer = (request: ThreadRequest): ThreadAnswer => {
   }
 }
 
-parentPort?.on('message', (request: ThreadRequest) => {
+parentPort?.on('message', (request: WriterRequest) => {
   parentPort?.postMessage(answer(request))
   if (request.kind === 'close') parentPort?.close()
 })

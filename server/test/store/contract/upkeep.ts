@@ -157,7 +157,15 @@ export const upkeepContract = (open: OpenStore): void => {
     test('C31.7 a tenant gets new key versions, listed by purpose and version', async () => {
       const tenant = await rig.store.createTenant(newTenant('rotating'))
       const row: KeyRow = { purpose: 'data', version: 2, wrapped: bytes('the next') }
+      const other = await rig.again()
+      const before = [rig.store.grantsEpoch(), other.grantsEpoch()]
       await rig.write(writeSet(tenant, { guarded: [{ kind: 'insertTenantKey', row }] }))
+      await new Promise(resolve => setImmediate(resolve))
+      const after = [rig.store.grantsEpoch(), other.grantsEpoch()]
+      assert.ok(
+        after.every((epoch, index) => epoch > (before[index] ?? 0)),
+        'every node learns of it',
+      )
       const keys = await rig.store.tenantKeys(tenant)
       assert.deepEqual(
         keys.map(({ purpose, version }) => `${purpose} ${version}`),

@@ -1,0 +1,38 @@
+import type { Config } from '../config.ts'
+import { rateBuckets } from '../domain/rate-buckets.ts'
+import type { AskWriter } from '../store/sqlite/asked-writing.ts'
+import { sharedWriting } from '../store/sqlite/shared-writing.ts'
+import { threadedWriting } from '../store/sqlite/threaded-writing.ts'
+import { lockWaitDefaultMs } from '../store/sqlite/writing-side.ts'
+import { databasePath, requireDataFolder } from './edge.ts'
+
+/** What the primary does for its workers because it can be done in one place only. */
+export type Services = {
+  /** One writer for all, so that no worker waits for another's lock. */
+  readonly write: AskWriter
+  /** One set of buckets for all: a rate is a rate, over however many connections and workers. */
+  readonly takeShare: (name: string) => Promise<number>
+}
+
+export type Question = { readonly id: number; readonly service: keyof Services; readonly asked: unknown }
+export type Answer = { readonly id: number; readonly answer: unknown }
+
+/** Nothing is opened before the first question: the first worker makes storage, and says what is wrong with it. */
+export const primaryServices = (
+  config: Config,
+): { answer(question: Question): Promise<Answer>; close(): Promise<void> } => {
+  let writer: AskWriter | undefined
+  const write: AskWriter = request => {
+    const path = (): string => databasePath(requireDataFolder(config))
+    writer ??= sharedWriting(threadedWriting({ path: path(), lockWaitMs: lockWaitDefaultMs }))
+    return writer(request)
+  }
+  const buckets = config.rateLimit && rateBuckets(config.rateLimit, Date.now)
+  const services: Services = { write, takeShare: async name => buckets?.(name) ?? 0 }
+  return {
+    answer: async ({ id, service, asked }) => ({ id, answer: await services[service](asked as never) }),
+    close: async () => {
+      await writer?.({ kind: 'close' })
+    },
+  }
+}

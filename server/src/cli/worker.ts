@@ -1,0 +1,56 @@
+import cluster from 'node:cluster'
+import { env } from 'node:process'
+import type { AskWriter } from '../store/sqlite/asked-writing.ts'
+import type { Answer, Question, Services } from './primary-services.ts'
+
+/** How the primary tells a worker which one it is. */
+export const numberVariable = 'STRONGROOM_WORKER_NUMBER'
+
+/** One of several processes that share a port, and what the primary does for all of them. */
+export type Worker = {
+  readonly number: number
+  readonly askWriter: AskWriter
+  readonly takeShare: (name: string) => Promise<number>
+}
+
+/** Runs as a worker; the primary learns of its end by the end of the process. */
+export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<void> => {
+  // Whoever signals a whole group of processes signals a worker twice: to drain once is enough, and who is in a
+  // hurry ends the primary, without which no worker stays.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
+  const ask = askPrimary()
+  try {
+    await run({
+      number: Number(env[numberVariable]),
+      // The writer serves the others when this worker closes its store.
+      askWriter: async request => (request.kind === 'close' ? { value: undefined } : ask('write', request)),
+      takeShare: name => ask('takeShare', name),
+    })
+  } finally {
+    // The channel to the primary would keep this process alive.
+    cluster.worker?.disconnect()
+  }
+}
+
+type AskPrimary = <S extends keyof Services>(
+  service: S,
+  asked: Parameters<Services[S]>[0],
+) => ReturnType<Services[S]>
+
+const askPrimary = (): AskPrimary => {
+  const waiting = new Map<number, (answer: unknown) => void>()
+  let lastId = 0
+  process.on('message', ({ id, answer }: Answer) => {
+    waiting.get(id)?.(answer)
+    waiting.delete(id)
+  })
+  return (service, asked) =>
+    new Promise((resolve: (answer: never) => void, reject) => {
+      lastId++
+      waiting.set(lastId, resolve as (answer: unknown) => void)
+      const question: Question = { id: lastId, service, asked }
+      process.send?.(question, undefined, undefined, error => {
+        if (error !== null) reject(error)
+      })
+    }) as never
+}

@@ -1,0 +1,148 @@
+import cluster, { type Worker } from 'node:cluster'
+import type { Config } from '../config.ts'
+import { baseUrl } from './edge.ts'
+import { primaryServices, type Question } from './primary-services.ts'
+import { restarts } from './restarts.ts'
+import { makeLog } from './run-service.ts'
+import { numberVariable } from './worker.ts'
+
+/**
+ * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
+ * dies is replaced; one that loses the primary ends by itself.
+ */
+export const runWorkers = (config: Config, count: number): Promise<number> => {
+  // Each worker takes connections itself. Handed out in turn by the primary, one that is on its way to a worker that
+  // dies at that moment would be held open and never answered.
+  cluster.schedulingPolicy = cluster.SCHED_NONE
+  // Not JSON: write sets hold bytes.
+  cluster.setupPrimary({ serialization: 'advanced' })
+  return new Primary(config, count).run()
+}
+
+type Place = { readonly number: number; readonly startedAt: number; isReady: boolean; missedRenewal: boolean }
+
+class Primary {
+  readonly #config: Config
+  readonly #count: number
+  readonly #log: ReturnType<typeof makeLog>
+  readonly #services: ReturnType<typeof primaryServices>
+  readonly #restarts = restarts()
+  readonly #places = new Map<Worker, Place>()
+  readonly #vacancies = new Set<NodeJS.Timeout>()
+  #phase: 'first worker' | 'other workers' | 'running' | 'stopping' = 'first worker'
+  #exitCode = 0
+  #resolve: (exitCode: number) => void = () => {}
+
+  constructor(config: Config, count: number) {
+    this.#config = config
+    this.#count = count
+    this.#log = makeLog(config)
+    this.#services = primaryServices(config)
+  }
+
+  run(): Promise<number> {
+    cluster.on('listening', (worker, { port }) => this.#listening(worker, port))
+    cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.once(signal, () => {
+        this.#log.info({}, 'draining')
+        this.#stop(0)
+      })
+    process.on('SIGHUP', () => this.#renewTls())
+    this.#start(1)
+    return new Promise(resolve => {
+      this.#resolve = resolve
+    })
+  }
+
+  #start(number: number): void {
+    const worker = cluster.fork({ [numberVariable]: number })
+    this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
+    this.#places.set(worker, {
+      number,
+      startedAt: performance.now(),
+      isReady: false,
+      missedRenewal: false,
+    })
+    worker.on('message', async (question: Question) => {
+      const answer = await this.#services.answer(question)
+      // One that died meanwhile needs no answer.
+      if (worker.isConnected()) worker.send(answer, undefined, undefined, () => {})
+    })
+    worker.on('error', () => {
+      if (worker.process.pid === undefined) this.#ended(worker, 1, null)
+    })
+  }
+
+  #listening(worker: Worker, port: number): void {
+    const place = this.#places.get(worker)
+    if (place === undefined) return
+    place.isReady = true
+    if (place.missedRenewal) worker.process.kill('SIGHUP')
+    // The first one prepares storage and proves that the settings work; the others follow together.
+    if (this.#phase === 'first worker') {
+      this.#phase = 'other workers'
+      for (let number = 2; number <= this.#count; number++) this.#start(number)
+    }
+    if (this.#phase !== 'other workers' || this.#readyCount() < this.#count) return
+    this.#phase = 'running'
+    this.#log.info({ url: baseUrl(this.#config, port), workers: this.#count }, 'listening')
+  }
+
+  #ended(worker: Worker, code: number | null, signal: string | null): void {
+    const place = this.#places.get(worker)
+    this.#places.delete(worker)
+    if (place === undefined) return
+    if (this.#phase === 'stopping') {
+      // One that had not learned to drain yet ends by the signal itself.
+      if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') this.#exitCode ||= 1
+      this.#finishOnceAlone()
+      return
+    }
+    const { number, startedAt, isReady: wasReady } = place
+    if (this.#phase !== 'running' && !wasReady && signal === null) {
+      // It has said itself what is wrong, in the words of a server that runs alone.
+      this.#stop(code || 1)
+      return
+    }
+    const lived = { livedMs: performance.now() - startedAt, wasReady }
+    const waitMs = this.#restarts.ended(lived, { areReady: this.#readyCount() > 0 })
+    if (waitMs === 'giveUp') {
+      this.#log.error({ worker: number, code, signal }, 'workers end before they are ready')
+      this.#stop(1)
+      return
+    }
+    this.#log.error({ worker: number, code, signal, wait_ms: waitMs }, 'a worker ended and is replaced')
+    const vacancy = setTimeout(() => {
+      this.#vacancies.delete(vacancy)
+      this.#start(number)
+    }, waitMs)
+    this.#vacancies.add(vacancy)
+  }
+
+  #renewTls(): void {
+    for (const [worker, place] of this.#places)
+      if (place.isReady) worker.process.kill('SIGHUP')
+      else place.missedRenewal = true
+  }
+
+  #stop(exitCode: number): void {
+    this.#phase = 'stopping'
+    this.#exitCode = exitCode
+    for (const vacancy of this.#vacancies) clearTimeout(vacancy)
+    for (const worker of this.#places.keys()) worker.process.kill('SIGTERM')
+    this.#finishOnceAlone()
+  }
+
+  #finishOnceAlone(): void {
+    if (this.#places.size > 0) return
+    this.#services.close().then(
+      () => this.#resolve(this.#exitCode),
+      () => this.#resolve(1),
+    )
+  }
+
+  #readyCount(): number {
+    return [...this.#places.values()].filter(({ isReady }) => isReady).length
+  }
+}

@@ -1,0 +1,27 @@
+import type { Instant } from './instant.ts'
+
+export type Rate = { readonly perSecond: number; readonly burst: number }
+
+/** Takes one request out of the bucket with this name: 0, or the seconds after which to ask again. */
+export type TakeShare = (name: string) => number
+
+const bucketsMax = 10_000
+
+/** A bucket of `burst` requests per name that refills at `perSecond`. */
+export const rateBuckets = ({ perSecond, burst }: Rate, clock: () => Instant): TakeShare => {
+  const buckets = new Map<string, { left: number; at: Instant }>()
+  return name => {
+    const now = clock()
+    const bucket = buckets.get(name) ?? { left: burst, at: now }
+    // A clock that is set back must not lock a key out for as long as it was wrong.
+    const elapsedMs = Math.max(0, now - bucket.at)
+    bucket.left = Math.min(burst, bucket.left + (elapsedMs / 1_000) * perSecond)
+    bucket.at = now
+    // Forgetting a bucket fills it; keys that are in use get theirs back at once.
+    if (buckets.size >= bucketsMax) buckets.clear()
+    buckets.set(name, bucket)
+    if (bucket.left < 1) return Math.max(1, Math.ceil((1 - bucket.left) / perSecond))
+    bucket.left -= 1
+    return 0
+  }
+}

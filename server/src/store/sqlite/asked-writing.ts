@@ -1,0 +1,44 @@
+import { StoreUnavailableError } from '../port.ts'
+import type { BatchResult } from './batch-writer.ts'
+import { type PackedSets, packSets } from './packed-sets.ts'
+import type { UpkeepName, WritingSide } from './writing-side.ts'
+
+/** What a writer elsewhere, on another thread or in another process, is asked: plain data. */
+export type WriterRequest =
+  | { readonly kind: 'commit'; readonly batches: readonly PackedSets[] }
+  | { readonly kind: 'upkeep'; readonly name: UpkeepName; readonly args: readonly unknown[] }
+  | { readonly kind: 'close' }
+
+export type WriterAnswer =
+  | { readonly results: readonly BatchResult[] }
+  | { readonly value: unknown }
+  | { readonly failed: string }
+
+export type AskWriter = (request: WriterRequest) => Promise<WriterAnswer>
+
+/** The writing side of a store whose writer is elsewhere. */
+export const askedWriting = (writer: AskWriter): WritingSide => {
+  let isClosed = false
+  const ask: AskWriter = async request => {
+    // The writer itself may live on for others.
+    if (isClosed) throw new StoreUnavailableError('storage is closed')
+    return writer(request)
+  }
+  return {
+    gather: () => Promise.resolve(),
+    commit: async sets => {
+      const answer = await ask({ kind: 'commit', batches: [packSets(sets)] })
+      if ('results' in answer) return answer.results
+      throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the batch was not answered')
+    },
+    upkeep: async (name, args) => {
+      const answer = await ask({ kind: 'upkeep', name, args })
+      if ('value' in answer) return answer.value as never
+      throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the call was not answered')
+    },
+    close: async () => {
+      await ask({ kind: 'close' })
+      isClosed = true
+    },
+  }
+}

@@ -1,0 +1,14 @@
+import type { Migration } from './migration.ts'
+
+/** Which node does what only one of them should do, and until when. */
+export const leases: Migration = {
+  number: 2,
+  name: 'leases',
+  sql: `
+    CREATE TABLE leases (
+      name TEXT NOT NULL PRIMARY KEY,
+      holder TEXT NOT NULL,
+      until INTEGER NOT NULL
+    ) WITHOUT ROWID;
+  `,
+}

@@ -1,0 +1,48 @@
+import type { AskWriter, WriterAnswer, WriterRequest } from './asked-writing.ts'
+import type { PackedSets } from './packed-sets.ts'
+
+type Waiting = {
+  readonly batches: readonly PackedSets[]
+  readonly resolve: (answer: WriterAnswer) => void
+}
+
+/**
+ * One writer for several processes. What they want committed while a batch is under way becomes the next batch,
+ * so they share its fsync as the requests of one process do, and none waits for a lock.
+ */
+export const sharedWriting = (ask: AskWriter): AskWriter => {
+  let waiting: Waiting[] = []
+  let isRunning = false
+
+  const commitAll = async (batch: readonly Waiting[]): Promise<void> => {
+    const answer = await answered(ask({ kind: 'commit', batches: batch.flatMap(({ batches }) => batches) }))
+    let from = 0
+    for (const { batches, resolve } of batch) {
+      const to = batches.reduce((end, { count }) => end + count, from)
+      resolve('results' in answer ? { results: answer.results.slice(from, to) } : answer)
+      from = to
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    isRunning = true
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      await commitAll(batch)
+    }
+    isRunning = false
+  }
+
+  return (request: WriterRequest) => {
+    if (request.kind !== 'commit') return answered(ask(request))
+    return new Promise(resolve => {
+      waiting.push({ batches: request.batches, resolve })
+      if (!isRunning) void run()
+    })
+  }
+}
+
+/** A failure travels to who asked, as an answer. */
+const answered = (asked: Promise<WriterAnswer>): Promise<WriterAnswer> =>
+  asked.catch(error => ({ failed: error instanceof Error ? error.message : 'failed' }))

@@ -1,0 +1,34 @@
+import { request } from 'node:http'
+import type { Reply } from './program.ts'
+
+/** One request on a connection of its own, which any worker may take. */
+export const freshCall = (
+  baseUrl: string,
+  method: string,
+  path: string,
+  key: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Reply> =>
+  new Promise((resolve, reject) => {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+    const sent = request(
+      baseUrl + path,
+      {
+        method,
+        agent: false,
+        headers: { 'svc-api-key': key, ...(body !== undefined && { 'content-type': type }), ...headers },
+      },
+      async reply => {
+        let text = ''
+        try {
+          for await (const chunk of reply.setEncoding('utf8')) text += chunk
+          resolve({ status: reply.statusCode ?? 0, body: text === '' ? undefined : JSON.parse(text) })
+        } catch (error) {
+          reject(error)
+        }
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+  })

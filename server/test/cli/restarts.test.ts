@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { restarts } from '../../src/cli/restarts.ts'
+
+describe('replacing workers', () => {
+  const settled = { livedMs: 10_000, wasReady: true }
+  const short = { livedMs: 9_999, wasReady: true }
+  const failed = { livedMs: 300, wasReady: false }
+  const table: {
+    name: string
+    ends: (typeof settled)[]
+    othersReady?: boolean
+    waits: (number | 'giveUp')[]
+  }[] = [
+    { name: 'one that lived is replaced at once, each time', ends: [settled, settled], waits: [0, 0] },
+    {
+      name: 'those that die again and again wait longer and longer, up to half a minute',
+      ends: Array(11).fill(short),
+      waits: [0, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000],
+    },
+    {
+      name: 'one that lived ends the waiting',
+      ends: [short, short, short, settled, short, short],
+      waits: [0, 100, 200, 0, 0, 100],
+    },
+    {
+      name: 'when nobody answers and none gets ready, five times are enough',
+      ends: Array(5).fill(failed),
+      waits: [0, 100, 200, 400, 'giveUp'],
+    },
+    {
+      name: 'one that got ready in between is a reason to go on',
+      ends: [failed, failed, failed, failed, short, failed],
+      waits: [0, 100, 200, 400, 800, 1_600],
+    },
+    {
+      name: 'while others answer it goes on for ever',
+      ends: Array(7).fill(failed),
+      othersReady: true,
+      waits: [0, 100, 200, 400, 800, 1_600, 3_200],
+    },
+  ]
+  for (const { name, ends, othersReady: areReady = false, waits } of table)
+    test(`C35.1 ${name}`, () => {
+      const policy = restarts()
+      assert.deepEqual(
+        ends.map(end => policy.ended(end, { areReady })),
+        waits,
+      )
+    })
+})

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { renameSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { connect as tlsConnect } from 'node:tls'
+import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
+import { certificate } from '../rig/certificates.ts'
+import { Flight, outcome, refusesConnections } from './flight.ts'
+import { freshCall } from './fresh-call.ts'
+import { assertRefused, type Program, Site } from './program.ts'
+
+const body = JSON.stringify({ type: 'token', data: 'in flight' })
+const three = ['--workers', '3', '--log-level', 'debug']
+const two = ['--workers', '2', '--log-level', 'debug']
+
+/** The pids of the workers that were started as this number, the newest last. */
+const pidsOf = (server: Program, number: number): number[] =>
+  server.stderr
+    .split('\n')
+    .filter(line => line.includes('"msg":"a worker starts"'))
+    .map(line => JSON.parse(line))
+    .filter(({ worker }) => worker === number)
+    .map(({ pid }) => pid)
+
+const newest = (server: Program, number: number): number => {
+  const pid = pidsOf(server, number).at(-1)
+  assert.ok(pid)
+  return pid
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** A connection, and the worker that took it: the log of its first request tells. */
+const connectionTo = async (server: Program & { url: string }) => {
+  const flight = new Flight(server.url)
+  const traceId = crypto.randomUUID()
+  flight.socket.write(`GET /health HTTP/1.1\r\nHost: vault\r\nSVC-TRACE-ID: ${traceId}\r\n\r\n`)
+  await flight.received('HTTP/1.1 200 OK')
+  const line = await server.line('stderr', text => text.includes(traceId))
+  return { flight, worker: Number(JSON.parse(line).worker) }
+}
+
+/** Connections to all workers, several to some: whoever is free takes the next one. */
+const connectionsToAll = async (server: Program & { url: string }, workers: number) => {
+  const connections = []
+  for (const seen = new Set<number>(); seen.size < workers; ) {
+    const connection = await connectionTo(server)
+    connections.push(connection)
+    seen.add(connection.worker)
+  }
+  return connections
+}
+
+describe('serve with workers', { timeout: 120_000 }, () => {
+  const site = new Site()
+  let server: Program & { url: string }
+  let apiKey: string
+  before(async () => {
+    server = await site.serve(three)
+    apiKey = (await site.json('tenant', 'create', '--name', 'T')).api_key
+  })
+  after(() => site.remove())
+  const health = async (): Promise<number> => (await freshCall(server.url, 'GET', '/health', '')).status
+
+  test('C35.1 C36.1 it says once that it listens, and every worker answers', async () => {
+    const connections = await connectionsToAll(server, 3)
+    assert.deepEqual([...new Set(connections.map(({ worker }) => worker))].sort(), [1, 2, 3])
+    for (const { flight } of connections) flight.socket.destroy()
+    assert.equal(server.stderr.split('"msg":"listening"').length, 2)
+    assert.match(server.stderr, /"workers":3,"msg":"listening"/)
+  })
+
+  test('C35.1 a worker that is killed costs its own connections, and is replaced', async () => {
+    const connections = await connectionsToAll(server, 3)
+    for (const { flight } of connections) await flight.beginCreate(apiKey, body.length)
+    const before = newest(server, 2)
+    process.kill(before, 'SIGKILL')
+    await server.logged('a worker ended and is replaced')
+    for (const { flight, worker } of connections) {
+      if (worker === 2) await flight.closed
+      else {
+        flight.socket.write(body)
+        await flight.received('HTTP/1.1 201 Created')
+        flight.socket.destroy()
+      }
+    }
+    await server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
+    assert.notEqual(newest(server, 2), before)
+    for (let n = 0; n < 6; n++) assert.equal(await health(), 200)
+  })
+
+  test('C35.1 signalled as a group, it drains once and ends with 0', async () => {
+    const flight = await Flight.ofCreate(server.url, apiKey, body.length)
+    for (const number of [1, 2, 3]) process.kill(newest(server, number), 'SIGINT')
+    server.child.kill('SIGINT')
+    await server.logged('draining')
+    await refusesConnections(server.url)
+    flight.socket.write(body)
+    await flight.received('HTTP/1.1 201 Created')
+    await flight.closed
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+    for (const number of [1, 2, 3]) assert.ok(!isAlive(newest(server, number)))
+  })
+})
+
+describe('serve with workers, told to end at once', { timeout: 120_000 }, () => {
+  const site = new Site()
+  let apiKey: string
+  before(async () => {
+    await site.run(['migrate', ...site.vault])
+    apiKey = (await site.json('tenant', 'create', '--name', 'T')).api_key
+  })
+  after(() => site.remove())
+
+  for (const signals of [['SIGTERM', 'SIGTERM'], ['SIGKILL']] as const)
+    test(`C35.1 on ${signals.join(' and ')} it ends, and leaves no worker behind`, async () => {
+      const server = await site.serve([...two, '--drain-timeout', '3600'])
+      const flight = await Flight.ofCreate(server.url, apiKey, body.length)
+      for (const [index, signal] of signals.entries()) {
+        if (index > 0) await server.logged('draining')
+        server.child.kill(signal)
+      }
+      // Its output is open for as long as one of the workers lives.
+      assert.deepEqual(await outcome(server), { code: null, signal: signals[0] })
+      await flight.closed
+      await refusesConnections(server.url)
+    })
+
+  test('C35.1 workers that cannot live again end the server with an error', async () => {
+    const server = await site.serve(two)
+    renameSync(site.masterKeyFile, `${site.masterKeyFile}.away`)
+    for (const number of [1, 2]) process.kill(newest(server, number), 'SIGKILL')
+    assert.deepEqual(await outcome(server), { code: 1, signal: null })
+    renameSync(`${site.masterKeyFile}.away`, site.masterKeyFile)
+    await server.logged('workers end before they are ready')
+    assert.match(server.stderr, /^strongroom serve: the master key file \S+ cannot be read/m)
+    assert.ok(pidsOf(server, 1).length + pidsOf(server, 2).length <= 2 + 5)
+  })
+})
+
+describe('serve with workers, half set up', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+  const other = join(site.path, 'other.key')
+  createMasterKeyFile(other)
+
+  const serveTwo = (...args: string[]) => site.run(['serve', '--port', '0', '--workers', '2', ...args])
+
+  test('C35.1 what is wrong is said once, in one line, with the exit code of a server alone', async () => {
+    assertRefused(await serveTwo(), 2, /storage is not configured/)
+    await site.run(['migrate', ...site.vault])
+    await site.json('tenant', 'create', '--name', 'T')
+    assertRefused(
+      await serveTwo(...site.vault, '--master-key-file', other),
+      1,
+      /does not open with the master key in/,
+    )
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as { port: number }
+    assertRefused(await serveTwo(...site.vault, '--port', String(port)), 1, /the port is taken/)
+    taken.close()
+  })
+})
+
+describe('serve with workers and settings', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  test('C2.22 C35.1 a rate limit is one for all workers, and SIGHUP gives all of them the new certificate', async () => {
+    const install = (name: string): void => {
+      const { cert, key } = certificate(name)
+      site.file('cert.pem', cert)
+      site.file('key.pem', key)
+    }
+    install('first')
+    const tls = ['--tls-cert', join(site.path, 'cert.pem'), '--tls-key', join(site.path, 'key.pem')]
+    const limit = ['--rate-limit', '0.001', '--rate-limit-burst', '5']
+    const server = await site.serve([...three, ...tls, ...limit])
+    const { management_api_key } = await site.json('tenant', 'create', '--name', 'T')
+
+    /** The name on the certificate, and the status of an answer, on a connection of its own. */
+    const ask = async (): Promise<{ name: string; status: string }> => {
+      const port = Number(new URL(server.url).port)
+      const socket = tlsConnect({ host: '127.0.0.1', port, rejectUnauthorized: false })
+      await once(socket, 'secureConnect')
+      socket.write(`GET /tenants/self HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${management_api_key}\r\n\r\n`)
+      const [data] = await once(socket, 'data')
+      const name = String(socket.getPeerCertificate().subject.CN)
+      socket.destroy()
+      return { name, status: String(data).split(' ')[1] ?? '' }
+    }
+    const answers = await Promise.all(Array.from({ length: 9 }, ask))
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [
+      ...Array(5).fill('200'),
+      ...Array(4).fill('429'),
+    ])
+
+    install('second')
+    server.child.kill('SIGHUP')
+    await server.logged('TLS certificates renewed', 3)
+    const names = (await Promise.all(Array.from({ length: 6 }, ask))).map(({ name }) => name)
+    assert.deepEqual(names, Array(6).fill('second'))
+    server.child.kill('SIGTERM')
+    assert.equal((await server.exited).code, 0)
+  })
+})

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { limits } from '../../src/domain/limits.ts'
+import { rotateDataKeys } from '../../src/operations/rotate-data-keys.ts'
+import type { Service } from '../../src/service.ts'
+import { engines } from '../rig/engines.ts'
+import { storedRows } from '../rig/look-inside.ts'
+import { secondNode } from '../rig/second-node.ts'
+import { owner, TestVault } from '../rig/test-vault.ts'
+
+const hour = 3_600_000
+
+for (const engine of engines)
+  describe(`upkeep on two nodes (${engine.name})`, () => {
+    let vault: TestVault
+    let key: string
+    let other: Service
+    let stopOther: () => Promise<void>
+    before(async () => {
+      vault = await TestVault.start({ engine })
+      key = (await vault.tenant({ owner })).keys.owner
+    })
+    after(() => vault.stop())
+    beforeEach(async () => {
+      const node = await secondNode(vault)
+      other = node.service
+      stopOther = node.stop
+    })
+
+    /** A token that is due for a purge now. */
+    const due = async (): Promise<void> => {
+      const expires_at = new Date(vault.now + hour).toISOString()
+      await vault.create(key, { type: 'token', data: 'x', expires_at })
+      vault.now += hour
+    }
+    const left = (): number => storedRows(vault, 'tokens').length
+
+    test('C17.6 only the holder of the lease sweeps, until it stops, and then the other does', async () => {
+      await due()
+      await vault.service.clockwork.runAll()
+      assert.equal(left(), 0)
+      await due()
+      vault.now -= hour
+      await vault.service.clockwork.runAll()
+      vault.now += hour - limits.upkeepLeaseMs / 2
+      await vault.service.clockwork.runAll()
+      vault.now += limits.upkeepLeaseMs / 2
+      await other.clockwork.runAll()
+      assert.equal(left(), 1, 'the other one leaves it to the holder')
+      await vault.service.clockwork.stop()
+      await other.clockwork.runAll()
+      assert.equal(left(), 0)
+      await stopOther()
+    })
+
+    test('C17.6 C11.2 a holder that has died is replaced within the deadline of the purge', async () => {
+      await vault.service.clockwork.runAll()
+      const diedAt = vault.now
+      await due()
+      vault.now = diedAt
+      for (let round = 1; left() > 0; round++) {
+        // Its token was due as soon as it died.
+        vault.now = diedAt + hour + round * limits.sweepIntervalMs
+        await other.clockwork.runAll()
+        assert.ok(round * limits.sweepIntervalMs < limits.sweepDeadlineMs)
+      }
+      await stopOther()
+    })
+
+    test('C29.7 what each node has seen it writes down itself, lease or not', async () => {
+      const made = await vault.tenant({ owner })
+      await vault.service.clockwork.runAll()
+      const node = await secondNode(vault)
+      await node.send('GET', '/tokens', { key: made.keys.owner })
+      await node.service.clockwork.runAll()
+      const [apiKey] = await vault.store.listApiKeys(await vault.tenantNumber(made.tenantId))
+      assert.equal(apiKey?.lastUsedAt, vault.now)
+      await node.stop()
+      await stopOther()
+    })
+
+    test('C17.6 C11.2 §4.11.7 C31.6 two nodes that sweep at once do no harm', async () => {
+      const cards = Array.from({ length: 300 }, () => ({
+        type: 'card',
+        data: { number: '4242424242424242', cvc: '123' },
+        expires_at: new Date(vault.now + hour).toISOString(),
+      }))
+      assert.equal((await vault.post('/tokenize', key, cards)).status, 200)
+      const kept = await vault.create(key, { type: 'token', data: 'kept' })
+      vault.now += hour
+      // Without its lease each believes to be the only one.
+      const both = [vault.service, other].map(async ({ vault: inside, clockwork }) => {
+        const { acquireLease } = inside.store
+        inside.store.acquireLease = async () => true
+        await clockwork.runAll()
+        inside.store.acquireLease = acquireLease
+      })
+      await Promise.all(both)
+      await vault.service.clockwork.runAll()
+      assert.equal(left(), 1)
+      assert.deepEqual(storedRows(vault, 'transients'), [])
+      const { pagination, data } = (await vault.get('/tokens', key)).body
+      assert.deepEqual([pagination.total_items, data[0].id], [1, kept.id])
+      assert.deepEqual(
+        vault.log.filter(line => line.includes('job failed') && !line.includes('sweep-transients')),
+        [],
+      )
+      await stopOther()
+    })
+  })
+
+for (const engine of engines)
+  describe(`keys of tenants on two nodes (${engine.name})`, () => {
+    let vault: TestVault
+    let node: Awaited<ReturnType<typeof secondNode>>
+    before(async () => {
+      vault = await TestVault.start({ engine })
+      node = await secondNode(vault)
+    })
+    after(async () => {
+      await node.stop()
+      await vault.stop()
+    })
+
+    const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
+    const keyVersion = (sealed: Uint8Array): number => Buffer.from(sealed).readUInt32BE(1)
+
+    test('C27.2 a data key that one node has made is known to the other with the next request', async () => {
+      const made = await vault.tenant({ owner })
+      const key = made.keys.owner
+      const tenant = await vault.tenantNumber(made.tenantId)
+      await node.send('POST', '/tokens', { key, body: card })
+      await vault.create(key, card)
+      assert.equal(await rotateDataKeys(vault.service.vault, 3), 1)
+      const { id } = await vault.create(key, card)
+      assert.deepEqual((await node.send('GET', `/tokens/${id}`, { key })).body.data, card.data)
+      const { body } = await node.send('POST', '/tokens', { key, body: card })
+      const { rows } = await vault.store.getTokens(tenant, [body.id])
+      assert.deepEqual(
+        rows.map(({ sealed }) => keyVersion(sealed)),
+        [2],
+      )
+    })
+
+    test('C14.4 of two nodes that make the next data key one succeeds', async () => {
+      const made = await vault.tenant({ owner })
+      const key = made.keys.owner
+      await vault.create(key, card)
+      await node.send('POST', '/tokens', { key, body: card })
+      const nodes = [vault.service.vault, node.service.vault]
+      await Promise.all(nodes.map(one => rotateDataKeys(one, 3)))
+      const versions = await vault.store.tenantKeys(await vault.tenantNumber(made.tenantId))
+      assert.equal(versions.filter(({ purpose }) => purpose === 'data').length, 2)
+      const { id } = await vault.create(key, card)
+      assert.deepEqual((await node.send('GET', `/tokens/${id}`, { key })).body.data, card.data)
+    })
+
+    test('C31.7 the keys of a tenant that one node has deleted leave the memory of the other', async () => {
+      const { keys, tenantId } = await vault.tenant({
+        owner,
+        manager: { type: 'management', permissions: ['tenant:delete'] },
+      })
+      const isLoaded = (): boolean =>
+        node.service.vault.tenantKeys.loaded().some(loaded => loaded.tenantId === tenantId)
+      await node.send('POST', '/tokens', { key: keys.owner, body: card })
+      assert.ok(isLoaded())
+      assert.equal((await vault.delete('/tenants/self', keys.manager)).status, 204)
+      await node.service.clockwork.runAll()
+      assert.ok(!isLoaded())
+    })
+
+    test('C2.24 keys that are unlocked stay so while the key provider is down and grants change', async () => {
+      const made = await vault.tenant({ owner })
+      const key = made.keys.owner
+      const { id } = await vault.create(key, card)
+      const { keyProvider } = vault.service.vault
+      const { unwrap } = keyProvider
+      Object.assign(keyProvider, { unwrap: () => Promise.reject(new Error('down')) })
+      try {
+        const { keys } = await vault.tenant({
+          manager: { type: 'management', permissions: ['tenant:update'] },
+        })
+        const renamed = await vault.send('PUT', '/tenants/self', { key: keys.manager, body: { name: 'x' } })
+        assert.equal(renamed.status >= 500, true, 'a tenant that was never unlocked cannot be')
+        const { tenantKeys } = vault.service.vault
+        const tenant = await vault.tenantNumber(made.tenantId)
+        const row = { purpose: 'index', version: 9, wrapped: new Uint8Array(8) }
+        const other = await vault.tenantNumber((await vault.tenant({ owner })).tenantId)
+        const set = { tenant: other, effects: [], counters: [] }
+        await vault.store.commit({ ...set, guarded: [{ kind: 'insertTenantKey', row }] })
+        assert.equal((await tenantKeys.of(tenant, made.tenantId)).tenantId, made.tenantId)
+        assert.deepEqual((await vault.get(`/tokens/${id}`, key)).body.data, card.data)
+      } finally {
+        Object.assign(keyProvider, { unwrap })
+      }
+    })
+  })
