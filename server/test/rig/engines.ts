@@ -1,7 +1,12 @@
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
+import pg from 'pg'
 import type { Store } from '../../src/store/port.ts'
+import { numbered } from '../../src/store/postgres/dialect.ts'
+import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { typeParser } from '../../src/store/postgres/type-parser.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { databaseOf, settingsOf } from './postgres-databases.ts'
 
 /** Every engine that the vault can stand on; suites run once for each. `folder` is the engine's to fill. */
 export type Engine = {
@@ -23,6 +28,22 @@ export const engines: readonly Engine[] = [
         return database.prepare(sql).all(...values)
       } finally {
         database.close()
+      }
+    },
+  },
+  {
+    name: 'postgres',
+    open: async folder => openPostgres(settingsOf(await databaseOf(folder))),
+    reach: async (folder, sql, ...values) => {
+      const client = new pg.Client({
+        connectionString: await databaseOf(folder),
+        types: { getTypeParser: typeParser as never },
+      })
+      await client.connect()
+      try {
+        return (await client.query(numbered(sql), values)).rows
+      } finally {
+        await client.end()
       }
     },
   },

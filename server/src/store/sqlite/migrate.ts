@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
+import type { Migration } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
-import type { Migration } from './migrations/migration.ts'
 
 /** In order, without gaps; a migration that has been released is never edited. */
 export const migrations: readonly Migration[] = [vault]

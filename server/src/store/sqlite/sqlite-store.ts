@@ -1,14 +1,16 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import { CommitQueue } from '../commit-queue.ts'
 import { type Store, StoreUnavailableError } from '../port.ts'
 import type { Counter, TokenRow } from '../rows.ts'
-import * as columns from './columns.ts'
-import { CommitQueue } from './commit-queue.ts'
+import * as columns from '../sql/columns.ts'
+import * as statements from '../sql/statements.ts'
+import { countQuery, pageQuery } from '../sql/token-query.ts'
+import { sqliteDialect } from './dialect.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
-import { countQuery, pageQuery } from './token-query.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
 import { inlineWriting, type UpkeepName } from './writing-side.ts'
 
@@ -30,8 +32,7 @@ export const openSqlite = ({
   const side = (writing === 'thread' ? threadedWriting : inlineWriting)({ path, lockWaitMs })
   const queue = new CommitQueue(sets => side.commit(sets), side.gather)
   const prepared = statementCache(database)
-  const tokenById = `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
-  const getToken = database.prepare(tokenById)
+  const getToken = database.prepare(statements.tokenById)
   getToken.setReturnArrays(true)
   /** For statements that yield whole tokens. */
   const tokenStatement = (sql: string): { all(...values: SQLInputValue[]): TokenRow[] } => {
@@ -41,10 +42,7 @@ export const openSqlite = ({
       all: (...values) => (statement.all(...values) as unknown as SQLOutputValue[][]).map(columns.tokenRow),
     }
   }
-  const findApiKey = prepareRead(
-    database,
-    'SELECT * FROM api_keys WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)',
-  )
+  const findApiKey = prepareRead(database, statements.livingApiKey)
 
   /** Reads answer at once here; what fails is told as unavailable storage, not as a driver's error. */
   const read = async <T>(query: () => T): Promise<T> => {
@@ -84,8 +82,7 @@ export const openSqlite = ({
       .all(tenant, ...names)
       .map(columns.counter)
 
-  const readVaultKeys = () =>
-    prepared('SELECT * FROM vault_keys ORDER BY purpose, version').all().map(columns.keyRow)
+  const readVaultKeys = () => prepared(statements.vaultKeys).all().map(columns.keyRow)
 
   return {
     commit: set => queue.add(set),
@@ -96,7 +93,7 @@ export const openSqlite = ({
         return Promise.resolve(row && columns.tokenRow(row))
       } catch {
         // Storage fails, or an integer that no double holds was written past us: bigints, 1 µs dearer, can tell it.
-        return read(() => tokenStatement(tokenById).all(tenant, id)[0])
+        return read(() => tokenStatement(statements.tokenById).all(tenant, id)[0])
       }
     },
 
@@ -119,13 +116,13 @@ export const openSqlite = ({
 
     listTokens: (query, page) =>
       read(() => {
-        const { sql, values } = pageQuery(query, page)
+        const { sql, values } = pageQuery(query, page, sqliteDialect)
         return tokenStatement(sql).all(...values)
       }),
 
     countTokens: query =>
       read(() => {
-        const { sql, values } = countQuery(query)
+        const { sql, values } = countQuery(query, sqliteDialect)
         return Number(prepared(sql).get(...values)?.n)
       }),
 
@@ -139,23 +136,19 @@ export const openSqlite = ({
 
     oldestMatch: (tenant, { term, tag }, now) =>
       read(() => {
-        const [oldest] = tokenStatement(
-          `SELECT ${columns.tokenColumns}
-           FROM (SELECT token_id FROM terms
-                 WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
-                 ORDER BY created_at, token_id LIMIT 1) oldest
-           CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = oldest.token_id`,
-        ).all(tenant, term, tag, now, tenant)
+        const [oldest] = tokenStatement(statements.oldestMatch(sqliteDialect)).all(
+          tenant,
+          term,
+          tag,
+          now,
+          tenant,
+        )
         return oldest
       }),
 
     matchHolder: (tenant, { term, tag }) =>
       read(() => {
-        const row = prepared('SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?').get(
-          tenant,
-          term,
-          tag,
-        )
+        const row = prepared(statements.matchHolder).get(tenant, term, tag)
         return row === undefined ? undefined : String(row.token_id)
       }),
 
@@ -173,28 +166,20 @@ export const openSqlite = ({
 
     newestTokenAt: () =>
       read(() => {
-        const at = prepared('SELECT max(at) AS at FROM counters').get()?.at
+        const at = prepared(statements.newestTokenAt).get()?.at
         return at === undefined || at === null ? undefined : Number(at)
       }),
 
     readCounters: (tenant, names) => read(() => readCounters(tenant, names)),
 
     expiredTokens: (now, { offset, limit }) =>
-      read(() =>
-        tokenStatement(
-          `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.expires_at <= ? ORDER BY k.expires_at LIMIT ? OFFSET ?`,
-        ).all(now, limit, offset),
-      ),
+      read(() => tokenStatement(statements.expiredTokens).all(now, limit, offset)),
 
     purgeTransients: (now, limit) => upkeep('purgeTransients', now, limit),
 
     getResult: (tenant, hash, now) =>
       read(() => {
-        const row = prepared('SELECT * FROM results WHERE tenant = ? AND hash = ? AND expires_at > ?').get(
-          tenant,
-          hash,
-          now,
-        )
+        const row = prepared(statements.resultByHash).get(tenant, hash, now)
         return row && columns.resultRow(row)
       }),
 
@@ -205,12 +190,11 @@ export const openSqlite = ({
 
     getTenant: tenant =>
       read(() => {
-        const row = prepared('SELECT * FROM tenants WHERE tenant = ?').get(tenant)
+        const row = prepared(statements.tenantByNumber).get(tenant)
         return row && columns.tenantRow(row)
       }),
 
-    listTenants: () =>
-      read(() => prepared('SELECT * FROM tenants ORDER BY tenant').all().map(columns.tenantRow)),
+    listTenants: () => read(() => prepared(statements.allTenants).all().map(columns.tenantRow)),
 
     tenantKeys: tenant =>
       read(() =>
@@ -224,20 +208,15 @@ export const openSqlite = ({
 
     getApplication: (tenant, id) =>
       read(() => {
-        const row = prepared('SELECT * FROM applications WHERE tenant = ? AND application_id = ?').get(
-          tenant,
-          id,
-        )
+        const row = prepared(statements.applicationById).get(tenant, id)
         return row && columns.applicationRow(row)
       }),
 
     listApplications: tenant =>
-      read(() =>
-        prepared('SELECT * FROM applications WHERE tenant = ?').all(tenant).map(columns.applicationRow),
-      ),
+      read(() => prepared(statements.applicationsOfTenant).all(tenant).map(columns.applicationRow)),
 
     listApiKeys: tenant =>
-      read(() => prepared('SELECT * FROM api_keys WHERE tenant = ?').all(tenant).map(columns.apiKeyRow)),
+      read(() => prepared(statements.apiKeysOfTenant).all(tenant).map(columns.apiKeyRow)),
 
     noteKeyUse: uses => upkeep('noteKeyUse', uses),
 
@@ -255,8 +234,7 @@ export const openSqlite = ({
 
     health: () =>
       read(() => {
-        // A constant would be answered without storage.
-        prepared('SELECT 1 FROM vault_keys').get()
+        prepared(statements.health).get()
       }),
 
     close: async () => {

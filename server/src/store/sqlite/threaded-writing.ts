@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
+import type { BatchResult } from '../commit-queue.ts'
 import { StoreUnavailableError } from '../port.ts'
-import type { BatchResult } from './batch-writer.ts'
 import { type PackedSet, packSet } from './packed-set.ts'
 import type { UpkeepName, WritingOptions, WritingSide } from './writing-side.ts'
 

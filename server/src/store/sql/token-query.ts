@@ -1,25 +1,27 @@
-import type { SQLInputValue } from 'node:sqlite'
 import type { ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
 import { tokenColumns } from './columns.ts'
-
-type Sql = { readonly sql: string; readonly values: readonly SQLInputValue[] }
+import type { Dialect, Sql } from './dialect.ts'
 
 /** Rows of tokens, newest first, ties by id; only those of the page are fetched. */
-export const pageQuery = (query: TokenQuery, { offset, limit }: { offset: number; limit: number }): Sql => {
-  const { sql, values } = indexQuery(query)
+export const pageQuery = <List>(
+  query: TokenQuery,
+  { offset, limit }: { offset: number; limit: number },
+  dialect: Dialect<List>,
+): Sql<List> => {
+  const { sql, values } = indexQuery(query, dialect)
   return {
     sql: `SELECT ${tokenColumns}
       FROM (${sql} ${inListOrder} LIMIT ? OFFSET ?) page
-      CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = page.token_id
+      ${dialect.joinInOrder} tokens k ON k.tenant = ? AND k.token_id = page.token_id
       ORDER BY page.created_at DESC, page.token_id`,
     values: [...values, limit, offset, query.tenant],
   }
 }
 
-/** The order makes SQLite merge the arms; without it, it would gather all matches to drop repetitions. */
-export const countQuery = (query: TokenQuery): Sql => {
-  const { sql, values } = indexQuery(query)
-  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} LIMIT -1)`, values }
+/** The order makes the engine merge the arms; without it, it would gather all matches to drop repetitions. */
+export const countQuery = <List>(query: TokenQuery, dialect: Dialect<List>): Sql<List> => {
+  const { sql, values } = indexQuery(query, dialect)
+  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} ${dialect.withoutEnd}) found`, values }
 }
 
 const inListOrder = 'ORDER BY 1 DESC, 2'
@@ -28,11 +30,11 @@ const inListOrder = 'ORDER BY 1 DESC, 2'
  * (created_at, token_id) of all that the query holds, read off the index alone: one SELECT per start, all
  * merged. Each comes in the order of the index, and UNION drops the tokens that several of them find.
  */
-const indexQuery = (query: TokenQuery): Sql => {
+const indexQuery = <List>(query: TokenQuery, dialect: Dialect<List>): Sql<List> => {
   const branches = 'anyOf' in query ? query.anyOf : [query]
   const arms = branches
     .filter(({ groups }) => groups.every(group => group.length > 0))
-    .flatMap(branch => toArms(query, branch, branches.length === 1))
+    .flatMap(branch => toArms(query, branch, branches.length === 1, dialect))
   return arms.length === 0 ? nothing : join(' UNION ', arms)
 }
 
@@ -42,25 +44,41 @@ const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE F
  * A first group of several terms takes an arm for each, or, next to other branches, one arm that is sorted:
  * SQLite merges at most 500 arms.
  */
-const toArms = (query: TokenQuery, branch: TokenBranch, isAlone: boolean): Sql[] => {
+const toArms = <List>(
+  query: TokenQuery,
+  branch: TokenBranch,
+  isAlone: boolean,
+  dialect: Dialect<List>,
+): Sql<List>[] => {
+  const isIn = among(dialect)
   if (branch.ids !== undefined)
-    return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups)]
+    return [arm('tokens', isIn('t.token_id', branch.ids), query, branch, branch.groups, isIn)]
   const [first = [], ...others] = branch.groups
   const starts = isAlone ? first.map(term => [term]) : [first]
-  return starts.map(terms => arm('terms', [isIn('t.term', terms)], query, branch, others))
+  return starts.map(terms => arm('terms', isIn('t.term', terms), query, branch, others, isIn))
 }
 
-const arm = (
+const arm = <List>(
   table: 'terms' | 'tokens',
-  start: readonly Sql[],
+  start: Sql<List>,
   { tenant, now, after }: TokenQuery,
   branch: TokenBranch,
   groups: TokenBranch['groups'],
-): Sql => {
+  isIn: IsIn<List>,
+): Sql<List> => {
   const { without = [], withoutIds = [], createdAt = {}, notCreatedAt = [] } = branch
-  const conditions: Sql[] = [
+  /** Names the tenant itself: behind a NOT, no planner follows the comparison with the outer row. */
+  const hasOneOf = (terms: readonly Uint8Array[]): Sql<List> => {
+    const { sql, values } = isIn('e.term', terms)
+    return {
+      sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = ? AND ${sql}
+        AND e.created_at = t.created_at AND e.token_id = t.token_id)`,
+      values: [tenant, ...values],
+    }
+  }
+  const conditions: Sql<List>[] = [
     { sql: 't.tenant = ?', values: [tenant] },
-    ...start,
+    start,
     ...(after === undefined ? [isWithin(createdAt)] : [isWithin(upTo(createdAt, after)), isBehind(after)]),
     { sql: '(t.expires_at IS NULL OR t.expires_at > ?)', values: [now] },
     ...notCreatedAt.map(span => not(isWithin(span))),
@@ -72,21 +90,27 @@ const arm = (
   return { sql: `SELECT t.created_at, t.token_id FROM ${table} t WHERE ${where.sql}`, values: where.values }
 }
 
-const join = (separator: string, parts: readonly Sql[]): Sql => ({
+const join = <List>(separator: string, parts: readonly Sql<List>[]): Sql<List> => ({
   sql: parts.map(part => part.sql).join(separator),
   values: parts.flatMap(part => part.values),
 })
 
-const not = ({ sql, values }: Sql): Sql => ({ sql: `NOT (${sql})`, values })
+const not = <List>({ sql, values }: Sql<List>): Sql<List> => ({ sql: `NOT (${sql})`, values })
+
+type IsIn<List> = Dialect<List>['oneOf']
 
 /** One value is compared, not listed: a list costs the order of the index, and with it a sort of all matches. */
-const isIn = (column: string, values: readonly SQLInputValue[]): Sql =>
-  values.length === 1
-    ? { sql: `${column} = ?`, values }
-    : { sql: `${column} IN (${values.map(() => '?').join(',')})`, values }
+const among =
+  <List>({ oneOf }: Dialect<List>): IsIn<List> =>
+  (column, values) => {
+    const [only] = values
+    return only !== undefined && values.length === 1
+      ? { sql: `${column} = ?`, values: [only] }
+      : oneOf(column, values)
+  }
 
 const isWithin = ({ from, until }: TimeSpan): Sql =>
-  join(' AND ', [
+  join<never>(' AND ', [
     ...(from === undefined ? [] : [{ sql: 't.created_at >= ?', values: [from] }]),
     ...(until === undefined ? [] : [{ sql: 't.created_at < ?', values: [until] }]),
     { sql: 'TRUE', values: [] },
@@ -102,12 +126,3 @@ const isBehind = ({ createdAt, id }: ListPosition): Sql => ({
   sql: '(t.created_at < ? OR t.token_id > ?)',
   values: [createdAt, id],
 })
-
-const hasOneOf = (terms: readonly Uint8Array[]): Sql => {
-  const { sql, values } = isIn('e.term', terms)
-  return {
-    sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = t.tenant AND ${sql}
-      AND e.created_at = t.created_at AND e.token_id = t.token_id)`,
-    values,
-  }
-}
