@@ -6,9 +6,10 @@ import type { TestVault } from './test-vault.ts'
 /** Another process on the same storage, as far as the vault can tell; shares the clock of the first. */
 export const secondNode = async (
   vault: TestVault,
-): Promise<{ send: TestVault['send']; stop: () => Promise<void> }> => {
+): Promise<Pick<TestVault, 'engine' | 'store' | 'send' | 'stop'>> => {
+  const store = await vault.engine.open(vault.folder.path)
   const service = await buildService({
-    store: await vault.engine.open(vault.folder.path),
+    store,
     keyProvider: fileKeyProvider(join(vault.folder.path, 'master.key')),
     clock: () => vault.now,
     log: { isDebug: false, error: () => {}, info: () => {}, debug: () => {} },
@@ -22,5 +23,10 @@ export const secondNode = async (
   })
   const { port } = await service.listen({ host: '127.0.0.1', port: 0 })
   const here: TestVault = Object.create(vault, { baseUrl: { value: `http://127.0.0.1:${port}` } })
-  return { send: (...sent) => here.send(...sent), stop: () => service.close() }
+  return {
+    engine: vault.engine,
+    store,
+    send: (...sent) => here.send(...sent),
+    stop: () => service.close(),
+  }
 }

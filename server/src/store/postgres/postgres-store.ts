@@ -192,7 +192,7 @@ const countsAtOnce = `
   SELECT NULL, count(*), NULL, type FROM tokens WHERE expires_at <= ? AND tenant = ? GROUP BY type`
 
 const termEstimates = `
-  SELECT (SELECT count(*) FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = asked.term LIMIT ?) some) AS n
+  SELECT (SELECT count(*) FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = asked.term LIMIT ?) probe) AS n
   FROM unnest(?::bytea[]) WITH ORDINALITY asked(term, place) ORDER BY place`
 
 const tenantKeys =

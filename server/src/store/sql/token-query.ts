@@ -21,7 +21,7 @@ export const pageQuery = <List>(
 /** The order makes the engine merge the arms; without it, it would gather all matches to drop repetitions. */
 export const countQuery = <List>(query: TokenQuery, dialect: Dialect<List>): Sql<List> => {
   const { sql, values } = indexQuery(query, dialect)
-  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} ${dialect.withoutEnd}) found`, values }
+  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} ${dialect.withoutEnd})`, values }
 }
 
 const inListOrder = 'ORDER BY 1 DESC, 2'

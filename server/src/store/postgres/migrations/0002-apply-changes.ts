@@ -32,6 +32,19 @@ export const applyChanges: Migration = {
       PERFORM FROM tenants WHERE tenant = for_tenant;
       IF NOT FOUND THEN RETURN 'tenantGone'; END IF;
 
+      -- First: who comes second with an idempotency key is told so, and not that the id is taken.
+      IF kept_results IS NOT NULL THEN
+        DELETE FROM results r
+        USING json_to_recordset(kept_results) c(hash bytea, "now" bigint)
+        WHERE r.tenant = for_tenant AND r.hash = c.hash AND r.expires_at <= c."now";
+        INSERT INTO results (tenant, hash, expires_at, sealed)
+        SELECT for_tenant, c.* FROM json_to_recordset(kept_results)
+          c(hash bytea, expires_at bigint, sealed bytea)
+        ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        IF changed < json_array_length(kept_results) THEN RETURN 'resultKept'; END IF;
+      END IF;
+
       IF more ? 'reviseTenant' THEN
         UPDATE tenants SET revision = revision + 1
         WHERE tenant = for_tenant AND revision = (more #>> '{reviseTenant,0,if_revision}')::bigint;
@@ -99,18 +112,6 @@ export const applyChanges: Migration = {
         ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS changed = ROW_COUNT;
         IF changed < jsonb_array_length(more -> 'insertTenantKey') THEN RETURN 'keyExists'; END IF;
-      END IF;
-
-      IF kept_results IS NOT NULL THEN
-        DELETE FROM results r
-        USING json_to_recordset(kept_results) c(hash bytea, "now" bigint)
-        WHERE r.tenant = for_tenant AND r.hash = c.hash AND r.expires_at <= c."now";
-        INSERT INTO results (tenant, hash, expires_at, sealed)
-        SELECT for_tenant, c.* FROM json_to_recordset(kept_results)
-          c(hash bytea, expires_at bigint, sealed bytea)
-        ON CONFLICT DO NOTHING;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        IF changed < json_array_length(kept_results) THEN RETURN 'resultKept'; END IF;
       END IF;
 
       -- Every condition holds; what follows asks for nothing.
