@@ -1,6 +1,7 @@
 import type { Command } from './command.ts'
-import { configuredKeyProvider, openDataFolder, requireDataFolder } from './edge.ts'
+import { configuredKeyProvider } from './edge.ts'
 import { makeLog, runService } from './run-service.ts'
+import { configuredStorage } from './storage.ts'
 import { readTls } from './tls.ts'
 
 /** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
@@ -8,10 +9,10 @@ export const serve: Command = {
   name: 'serve',
   summary: 'Run the vault in production: explicit storage and key provider, no key is printed',
   run: async ({ config }) => {
-    const dataFolder = requireDataFolder(config)
+    const storage = configuredStorage(config)
     const keyProvider = configuredKeyProvider(config)
     const tls = readTls(config)
-    const store = openDataFolder(dataFolder)
+    const store = await storage.open()
     const log = makeLog(config)
     await runService(
       config,

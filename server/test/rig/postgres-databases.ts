@@ -90,3 +90,13 @@ export const databaseOf = async (folder: string): Promise<string> => {
   writeFileSync(note, url)
   return url
 }
+
+/** A database with nothing in it. */
+export const emptyDatabase = async (): Promise<{ url: string; drop: () => Promise<void> }> => {
+  const name = `strongroom_${crypto.randomUUID().replaceAll('-', '')}`
+  await asAdmin(client => client.query(`CREATE DATABASE ${name}`))
+  return {
+    url: urlOf(await serverUrl(), name),
+    drop: () => asAdmin(async client => void (await client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+  }
+}

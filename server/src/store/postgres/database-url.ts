@@ -22,8 +22,9 @@ export const parseDatabaseUrl = (text: string): DatabaseAddress => {
   if (parts === null) throw new DatabaseUrlError('must start with postgres://')
   const [, head = '', hostList = '', tail = ''] = parts
   const urls = hostList.split(',').map(host => {
-    if (!URL.canParse(`${head}${host}${tail}`)) throw new DatabaseUrlError('is not an address')
-    return new URL(`${head}${host}${tail}`)
+    const url = `${head}${host === '' ? 'localhost' : host}${tail}`
+    if (!URL.canParse(url)) throw new DatabaseUrlError('is not an address')
+    return new URL(url)
   })
   const [url] = urls
   if (url === undefined) throw new DatabaseUrlError('is not an address')
@@ -32,7 +33,7 @@ export const parseDatabaseUrl = (text: string): DatabaseAddress => {
       throw new DatabaseUrlError('may have sslmode and host as parameters, no others')
   const socket = url.searchParams.get('host')
   const hosts = urls.map(({ hostname, port }) => ({
-    host: socket ?? (hostname === '' ? 'localhost' : hostname.replace(/^\[|\]$/g, '')),
+    host: socket ?? hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? 5_432 : Number(port),
   }))
   const database = decode(url.pathname.slice(1))

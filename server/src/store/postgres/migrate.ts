@@ -1,12 +1,10 @@
 import type pg from 'pg'
-import type { Migration } from '../sql/migration.ts'
+import type { Migration, SchemaState } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { applyChanges } from './migrations/0002-apply-changes.ts'
 
 /** In order, without gaps; a migration that has been released is never edited. */
 export const migrations: readonly Migration[] = [vault, applyChanges]
-
-export type SchemaState = { readonly current: number; readonly newest: number; readonly pending: boolean }
 
 const newest = migrations.at(-1)?.number ?? 0
 

@@ -3,6 +3,7 @@ import { CommitQueue } from '../commit-queue.ts'
 import type { Store } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
 import * as columns from '../sql/columns.ts'
+import type { SchemaState } from '../sql/migration.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, pageQuery } from '../sql/token-query.ts'
 import { BatchWriter } from './batch-writer.ts'
@@ -10,7 +11,7 @@ import { Connection, type ConnectionSettings } from './connection.ts'
 import { numbered, postgresDialect } from './dialect.ts'
 import { unavailable } from './failures.ts'
 import { GrantsWatch } from './grants-watch.ts'
-import { migrate } from './migrate.ts'
+import { migrate, schemaState } from './migrate.ts'
 import { ReadPool } from './read-pool.ts'
 import { UpkeepWrites } from './upkeep-writes.ts'
 
@@ -173,6 +174,21 @@ export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings):
     },
     close,
   }
+}
+
+/** How far the schema is, without changing it. */
+export const postgresSchema = async (settings: PostgresSettings): Promise<SchemaState> => {
+  let state: SchemaState | undefined
+  const connection = new Connection(settings, async client => {
+    state = await schemaState(client)
+  })
+  try {
+    await connection.query({ text: 'SELECT 1' })
+  } finally {
+    await connection.close()
+  }
+  if (state === undefined) throw new Error('the schema was not told')
+  return state
 }
 
 /** One statement, and so one moment. A transient field comes in the columns of a token that has no type. */

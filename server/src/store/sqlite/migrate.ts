@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { Migration } from '../sql/migration.ts'
+import type { Migration, SchemaState } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
 
 /** In order, without gaps; a migration that has been released is never edited. */
@@ -29,7 +29,7 @@ export const migrate = (database: DatabaseSync): void => {
 }
 
 /** How far storage is, without changing it. */
-export const schemaState = (path: string): { current: number; newest: number; pending: boolean } => {
+export const schemaState = (path: string): SchemaState => {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
     const current = schemaNumber(database)
