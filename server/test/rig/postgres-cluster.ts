@@ -14,6 +14,7 @@ const settings: Record<string, string> = {
   shared_buffers: '32MB',
   max_connections: '400',
   autovacuum: 'off',
+  deadlock_timeout: '100ms',
   unix_socket_directories: '',
   listen_addresses: '127.0.0.1',
 }
