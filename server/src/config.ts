@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from './domain/did-you-mean.ts'
 import type { Rate } from './domain/rate-buckets.ts'
+import { type DatabaseAddress, DatabaseUrlError, parseDatabaseUrl } from './store/postgres/database-url.ts'
 
 /**
  * Settings of one process, from flags, STRONGROOM_* variables or a JSON config file, in that order (C35).
@@ -9,6 +10,8 @@ import type { Rate } from './domain/rate-buckets.ts'
  */
 export type Config = {
   readonly dataFolder: string | undefined
+  /** A PostgreSQL server; undefined: the embedded store in the data folder. */
+  readonly database: DatabaseConfig | undefined
   readonly host: string
   readonly port: number
   readonly logLevel: LogLevel
@@ -28,6 +31,14 @@ export type Config = {
   readonly drainTimeoutMs: number
 }
 
+export type DatabaseConfig = {
+  readonly address: DatabaseAddress
+  readonly passwordFile: string | undefined
+  readonly caFile: string | undefined
+  readonly poolSize: number
+  readonly statementTimeoutMs: number
+}
+
 export type TlsFiles = { readonly cert: string; readonly key: string; readonly clientCa: string | undefined }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -41,6 +52,11 @@ export type Setting = { readonly name: string; readonly help: string; readonly f
 
 export const settings: readonly Setting[] = [
   { name: 'data', help: 'folder of the embedded store' },
+  { name: 'database-url', help: 'postgres://user@host/name, in place of the embedded store' },
+  { name: 'database-password-file', help: 'file that holds the password of the database, mode 0600' },
+  { name: 'database-ca', help: 'the database must show a certificate of this CA (PEM)' },
+  { name: 'database-pool', help: 'connections to the database (10)' },
+  { name: 'database-statement-timeout', help: 'seconds that a statement may take (10)' },
   { name: 'host', help: 'address to listen on (127.0.0.1)' },
   { name: 'port', help: 'port to listen on (8080)' },
   { name: 'log-level', help: `${logLevels.join(', ')} (info)` },
@@ -87,6 +103,12 @@ export const readConfig = (sources: {
   }
   return {
     dataFolder: path('data'),
+    database: readDatabase(get('database-url'), {
+      passwordFile: path('database-password-file'),
+      caFile: path('database-ca'),
+      poolSize: readWhole(get('database-pool'), 4, 1_000) ?? 10,
+      statementTimeoutMs: (readNumber(get('database-statement-timeout'), 1, 3_600) ?? 10) * 1_000,
+    }),
     host: get('host')?.text ?? '127.0.0.1',
     port: readWhole(get('port'), 0, 65_535) ?? 8_080,
     logLevel: readChoice(get('log-level'), logLevels) ?? 'info',
@@ -135,8 +157,11 @@ const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> =>
     given.set(name, { text: String(text), place: `${key} in ${path}` })
   }
   // The same promise as for a file of the master key alone.
-  if (given.has('master-key') && (statSync(path).mode & 0o077) !== 0)
+  const isOpen = (statSync(path).mode & 0o077) !== 0
+  if (given.has('master-key') && isOpen)
     throw fault(`holds the master key and is open to others: run chmod 600 ${path}`)
+  if (/:[^/@]*@/.test(given.get('database-url')?.text ?? '') && isOpen)
+    throw fault(`holds the password of the database and is open to others: run chmod 600 ${path}`)
   return given
 }
 
@@ -188,6 +213,25 @@ const readRateLimit = (rate: Given | undefined, burst: Given | undefined): Confi
   if (perSecond !== undefined) return { perSecond, burst: atOnce ?? Math.max(1, perSecond) }
   if (burst !== undefined) throw new ConfigError(`${burst.place} needs a rate limit beside it`)
   return undefined
+}
+
+const readDatabase = (
+  url: Given | undefined,
+  rest: Omit<DatabaseConfig, 'address'>,
+): DatabaseConfig | undefined => {
+  if (url === undefined) return undefined
+  let address: DatabaseAddress
+  try {
+    address = parseDatabaseUrl(url.text)
+  } catch (error) {
+    if (error instanceof DatabaseUrlError) throw new ConfigError(`${url.place} ${error.message}`)
+    throw error
+  }
+  if (address.password !== undefined && url.place.startsWith('--'))
+    throw new ConfigError(
+      `${url.place} holds a password, and a command line is public: set ${variableName('database-url')} or ${variableName('database-password-file')}`,
+    )
+  return { address, ...rest }
 }
 
 const readTls = (

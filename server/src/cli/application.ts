@@ -8,8 +8,8 @@ import { createApplication } from '../operations/create-application.ts'
 import { listApplications } from '../operations/list-applications.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { type Command, required } from './command.ts'
-import { withVault } from './edge.ts'
 import { print, table } from './print.ts'
+import { withVault } from './storage.ts'
 
 const checkApplication = compileCheck(CreateApplication)
 

@@ -90,11 +90,11 @@ export const usage = (command: Command): string => {
     ...Object.entries(command.options ?? {}).map(([name, help]) => [`--${name} …`, help]),
     ...Object.entries(command.flags ?? {}).map(([name, help]) => [`--${name}`, help]),
   ]
-  const own = rows.map(([name = '', help]) => `  ${name.padEnd(24)}${help}\n`).join('')
+  const own = rows.map(([name = '', help]) => `  ${name.padEnd(30)}${help}\n`).join('')
   const shared = [...settings, configFile]
     .map(({ name, help, flag }) => {
       const option = flag === false ? '' : `--${name}`
-      return `  ${option.padEnd(24)}${variableName(name).padEnd(32)}${help}\n`
+      return `  ${option.padEnd(30)}${variableName(name).padEnd(40)}${help}\n`
     })
     .join('')
   return `strongroom ${[command.name, ...(command.words ?? [])].join(' ')}\n\n${command.summary}.\n${

@@ -3,9 +3,10 @@ import { resolve } from 'node:path'
 import { createMasterKeyFile, fileKeyProvider } from '../crypto/file-key-provider.ts'
 import { createTenant } from '../operations/create-tenant.ts'
 import type { Command } from './command.ts'
-import { databasePath, devKeysPath, makeDataFolder, masterKeyPath, openDataFolder } from './edge.ts'
+import { databasePath, devKeysPath, makeDataFolder, masterKeyPath } from './edge.ts'
 import { makeLog, runService } from './run-service.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
+import { configuredStorage } from './storage.ts'
 import { readTls } from './tls.ts'
 
 /** C34: a vault on this machine with nothing to set up. */
@@ -21,7 +22,7 @@ export const dev: Command = {
     // Storage without its master key must say so, not get a new one that opens nothing.
     if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
     const keyProvider = fileKeyProvider(keyPath)
-    const store = openDataFolder(dataFolder)
+    const store = await configuredStorage({ ...config, dataFolder }).open()
     const isNew = (await store.listTenants()).length === 0
 
     await runService(

@@ -5,17 +5,11 @@ import { KeyProviderError } from '../crypto/key-provider.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
 import { loadGrants } from '../operations/revise-tenant.ts'
-import { schemaState } from '../store/sqlite/migrate.ts'
-import {
-  checkDataFolder,
-  databasePath,
-  keyProviderFor,
-  masterKeyPath,
-  requireDataFolder,
-  withVault,
-} from './edge.ts'
+import type { SchemaState } from '../store/sql/migration.ts'
+import { checkDataFolder, databasePath, keyProviderFor, masterKeyPath, requireDataFolder } from './edge.ts'
 import type { Machine } from './machine.ts'
 import { shellWord } from './shell-word.ts'
+import { configuredStorage, withVault } from './storage.ts'
 
 export type Finding = {
   readonly check: string
@@ -46,20 +40,28 @@ export const examine = async (context: Context): Promise<Finding[]> => {
 
 const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
 
-export const restoreStorage = (path: string): string => {
+export const restoreStorage = (config: Config): string => {
+  if (config.database !== undefined) return 'pg_restore --clean <your backup of the database>'
+  const path = databasePath(requireDataFolder(config))
   const file = shellWord(path)
   return `cp <your backup of vault.db> ${file} && rm -f ${shellWord(`${path}-wal`)} ${shellWord(`${path}-shm`)}`
 }
 
+const storageFlags = (config: Config): string =>
+  Object.entries(configuredStorage(config).flags)
+    .map(([name, value]) => `--${name} ${shellWord(value)}`)
+    .join(' ')
+
 /** The settings of this vault as flags, without any secret. */
 export const vaultFlags = (config: Config): string =>
   [
-    `--data ${shellWord(requireDataFolder(config))}`,
+    storageFlags(config),
     ...(config.keyProvider === undefined ? [] : [`--key-provider ${config.keyProvider}`]),
     ...(config.masterKeyFile === undefined ? [] : [`--master-key-file ${shellWord(config.masterKeyFile)}`]),
   ].join(' ')
 
 const dataFolder: Check = ({ config }) => {
+  if (config.database !== undefined) return []
   const folder = requireDataFolder(config)
   if (existsSync(folder)) checkDataFolder(folder)
   if (existsSync(databasePath(folder))) return []
@@ -74,6 +76,7 @@ const dataFolder: Check = ({ config }) => {
 }
 
 const fileModes: Check = ({ config }) => {
+  if (config.database !== undefined) return []
   const folder = requireDataFolder(config)
   const finding = (path: string, mode: string): Finding => ({
     check: 'file permissions',
@@ -91,31 +94,31 @@ const fileModes: Check = ({ config }) => {
   ]
 }
 
-const schema: Check = ({ config }) => {
-  const folder = requireDataFolder(config)
-  const path = databasePath(folder)
+const schema: Check = async ({ config }) => {
   const finding = (problem: string, command: string): Finding[] => [
     { check: 'storage', problem, command, blocks: true },
   ]
-  let state: ReturnType<typeof schemaState>
+  let state: SchemaState
   try {
-    state = schemaState(path)
+    state = await configuredStorage(config).schema()
   } catch (error) {
+    if (config.database !== undefined)
+      return finding('the database does not answer, or not to this user', 'pg_isready')
     return finding(
-      `${path} cannot be read (${error instanceof Error ? error.message : 'failed'}): stop the server and restore it`,
-      restoreStorage(path),
+      `${databasePath(requireDataFolder(config))} cannot be read (${error instanceof Error ? error.message : 'failed'}): stop the server and restore it`,
+      restoreStorage(config),
     )
   }
   const { current, newest, pending } = state
   if (pending)
     return finding(
       `storage has schema ${current}, this release needs ${newest}`,
-      `strongroom migrate --data ${shellWord(folder)}`,
+      `strongroom migrate ${storageFlags(config)}`,
     )
   if (current > newest)
     return finding(
       `storage has schema ${current}, this release knows ${newest}: install the newer release again, or go back to what it started from`,
-      restoreStorage(path),
+      restoreStorage(config),
     )
   return []
 }
@@ -167,6 +170,7 @@ const processLimits: Check = ({ config, machine }) => {
       command: 'ulimit -n 65536',
       blocks: false,
     })
+  if (config.database !== undefined) return findings
   const folder = requireDataFolder(config)
   if (machine.freeBytes(folder) < freeBytesMin)
     findings.push({
@@ -183,7 +187,7 @@ const access: Check = async context => {
     return await managementKeys(context)
   } catch (error) {
     if (!(error instanceof TamperedError)) throw error
-    const command = restoreStorage(databasePath(requireDataFolder(context.config)))
+    const command = restoreStorage(context.config)
     return [{ check: 'access', problem: error.message, command, blocks: true }]
   }
 }

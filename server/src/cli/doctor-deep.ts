@@ -3,7 +3,7 @@ import { type Audit, auditSample, auditTenant } from '../operations/audit-tenant
 import { openTenant } from '../operations/grants.ts'
 import { repairTenant } from '../operations/repair-tenant.ts'
 import { type Finding, restoreStorage, vaultFlags } from './doctor-checks.ts'
-import { databasePath, requireDataFolder, withVault } from './edge.ts'
+import { withVault } from './storage.ts'
 
 export type DeepOptions = {
   /** How many tokens of each tenant are looked at; absent: all, with index, counters and matches. */
@@ -44,7 +44,7 @@ export const examineDeep = (
 
 const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => {
   const mend = `strongroom doctor --deep --repair ${vaultFlags(config)}`
-  const restore = restoreStorage(databasePath(requireDataFolder(config)))
+  const restore = restoreStorage(config)
   const finding = (check: string, problem: string, command: string): Finding => ({
     check,
     problem: `tenant ${tenantId}: ${problem}`,

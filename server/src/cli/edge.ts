@@ -1,22 +1,18 @@
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
 import { envKeyProvider } from '../crypto/env-key-provider.ts'
 import { fileKeyProvider } from '../crypto/file-key-provider.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { errorCode } from '../domain/log.ts'
-import { openVault } from '../operations/open-vault.ts'
-import type { Vault } from '../operations/vault.ts'
-import type { Store } from '../store/port.ts'
-import type { AskWriter } from '../store/sqlite/asked-writing.ts'
-import { openSqlite } from '../store/sqlite/sqlite-store.ts'
 
 export const databasePath = (dataFolder: string): string => join(dataFolder, 'vault.db')
 
-/** Production starts only with what it was told explicitly (C35). */
 export const requireDataFolder = ({ dataFolder }: Config): string => {
   if (dataFolder === undefined)
-    throw new ConfigError('storage is not configured: set --data or STRONGROOM_DATA to a folder')
+    throw new ConfigError(
+      'storage is not configured: set --data or STRONGROOM_DATA to a folder, or STRONGROOM_DATABASE_URL',
+    )
   return dataFolder
 }
 
@@ -64,48 +60,17 @@ const unusable = (dataFolder: string, error: unknown): ConfigError => {
   return new ConfigError(`the data folder ${dataFolder} cannot be used: ${reason}`)
 }
 
-/** The embedded store. Its file is there before the engine opens it, so that the engine's logs get its mode. */
-export const openDataFolder = (dataFolder: string, writing: 'thread' | AskWriter = 'thread'): Store => {
-  makeDataFolder(dataFolder)
-  const path = databasePath(dataFolder)
-  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
-  try {
-    return openSqlite({ path, writing })
-  } catch (error) {
-    if (errorCode(error) !== 'ERR_SQLITE_ERROR') throw error
-    throw new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : ''}`)
-  }
-}
-
 export const masterKeyPath = (dataFolder: string): string => join(dataFolder, 'master.key')
 export const devKeysPath = (dataFolder: string): string => join(dataFolder, 'dev-keys.json')
 
 /** The folder of `strongroom dev` carries its own key file, so naming the folder is enough there. */
 export const keyProviderFor = (config: Config): KeyProvider => {
-  const dataFolder = requireDataFolder(config)
-  const isDev = existsSync(masterKeyPath(dataFolder)) || existsSync(devKeysPath(dataFolder))
+  const { dataFolder } = config
+  const isDev =
+    dataFolder !== undefined && (existsSync(masterKeyPath(dataFolder)) || existsSync(devKeysPath(dataFolder)))
   return config.keyProvider === undefined && isDev
     ? fileKeyProvider(masterKeyPath(dataFolder))
     : configuredKeyProvider(config)
-}
-
-export const requireVault = (dataFolder: string): void => {
-  if (existsSync(dataFolder)) checkDataFolder(dataFolder)
-  if (!existsSync(databasePath(dataFolder)))
-    throw new ConfigError(`${dataFolder} holds no vault: strongroom migrate makes one`)
-}
-
-/** For the commands that work beside a running server. */
-export const withVault = async <T>(config: Config, work: (vault: Vault) => Promise<T>): Promise<T> => {
-  const dataFolder = requireDataFolder(config)
-  requireVault(dataFolder)
-  const keyProvider = keyProviderFor(config)
-  const store = openDataFolder(dataFolder)
-  try {
-    return await work(await openVault({ store, keyProvider, clock: Date.now }))
-  } finally {
-    await store.close()
-  }
 }
 
 export const baseUrl = ({ host, tls }: Config, port: number): string =>

@@ -4,8 +4,8 @@ import { deleteApiKey } from '../operations/delete-api-key.ts'
 import { listApiKeys } from '../operations/list-api-keys.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { type Command, required } from './command.ts'
-import { withVault } from './edge.ts'
 import { print, table } from './print.ts'
+import { withVault } from './storage.ts'
 
 const place = { tenant: 'id of the tenant', app: 'id of the application' }
 

@@ -2,8 +2,9 @@ import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import type { Config } from '../config.ts'
 import type { Command } from './command.ts'
-import { configuredKeyProvider, openDataFolder, requireDataFolder } from './edge.ts'
+import { configuredKeyProvider } from './edge.ts'
 import { makeLog, runService } from './run-service.ts'
+import { configuredStorage } from './storage.ts'
 import { readTls } from './tls.ts'
 import { asWorker, type Worker } from './worker.ts'
 import { runWorkers } from './workers.ts'
@@ -22,10 +23,10 @@ export const serve: Command = {
 }
 
 const runHere = async (config: Config, worker?: Worker): Promise<void> => {
-  const dataFolder = requireDataFolder(config)
+  const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
   const tls = readTls(config)
-  const store = openDataFolder(dataFolder, worker?.askWriter)
+  const store = await storage.open(worker?.askWriter)
   const log = makeLog(config, worker && { worker: worker.number })
   await runService(
     config,

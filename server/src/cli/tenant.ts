@@ -7,9 +7,10 @@ import { listTenants } from '../operations/list-tenants.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { purgeDeadTenants } from '../operations/purge-dead-tenants.ts'
 import { type Command, required } from './command.ts'
-import { baseUrl, withVault } from './edge.ts'
+import { baseUrl } from './edge.ts'
 import { print, table } from './print.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
+import { withVault } from './storage.ts'
 
 export const tenantCreate: Command = {
   name: 'tenant create',

@@ -223,7 +223,7 @@ onEveryEngine('many at once', vaultOfSuite => {
       assert.equal((await vault.get(`/tokens/${body.id}`, key)).status, 404)
       for (const table of ['tokens', 'terms', 'matches', 'transients'])
         assert.deepEqual(
-          storedRows(vault, table).filter(row => row.token_id === body.id),
+          (await storedRows(vault, table)).filter(row => row.token_id === body.id),
           [],
           table,
         )

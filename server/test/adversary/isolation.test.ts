@@ -263,21 +263,25 @@ onEveryEngine('two tenants', vaultOfSuite => {
       metadata: { customer: 'the same' },
       containers: ['/the/same/'],
     }
-    const terms = (id: string): string[] =>
-      storedRows(vault, 'terms')
+    const terms = async (id: string): Promise<string[]> =>
+      (await storedRows(vault, 'terms'))
         .filter(row => row.token_id === id)
         .map(row => Buffer.from(row.term as Uint8Array).toString('hex'))
-    const counters = (tenant: unknown): unknown[] =>
-      storedRows(vault, 'counters')
+    const counters = async (tenant: unknown): Promise<unknown[]> =>
+      (await storedRows(vault, 'counters'))
         .filter(row => row.tenant === tenant && String(row.name).startsWith('container:'))
         .map(row => row.name)
-    const numbers = storedRows(vault, 'tenants')
+    const numbers = await storedRows(vault, 'tenants')
     const [one, other, twin] = [
       await create(ours, body),
       await create(theirs, body),
       await create(ours, body),
     ]
-    const [mine, yours, mineAgain] = [terms(one.body.id), terms(other.body.id), terms(twin.body.id)]
+    const [mine, yours, mineAgain] = [
+      await terms(one.body.id),
+      await terms(other.body.id),
+      await terms(twin.body.id),
+    ]
     assert.ok(mine.length >= 8, 'container and its ancestors, type, fingerprint, match, metadata, indexes')
     assert.equal(yours.length, mine.length)
     assert.deepEqual(mineAgain, mine, 'within a tenant equal values have equal terms')
@@ -285,7 +289,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
       mine.filter(term => yours.includes(term)),
       [],
     )
-    const [left, right] = numbers.map(row => counters(row.tenant))
+    const [left, right] = await Promise.all(numbers.map(row => counters(row.tenant)))
     assert.ok(left && right && left.length > 0 && right.length > 0)
     assert.deepEqual(
       left.filter(name => right.includes(name)),

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { engines } from '../rig/engines.ts'
 import { TestVault } from '../rig/test-vault.ts'
-import { filesOf, tracesOf } from '../rig/traces.ts'
+import { tracesOf } from '../rig/traces.ts'
 import { Canaries } from './canaries.ts'
 import { sendEverything, type Traffic } from './send-everything.ts'
 
@@ -20,10 +20,10 @@ for (const engine of engines)
       vault = await TestVault.start({ engine })
       log = vault.log
       traffic = await sendEverything(vault, canaries)
-      running = filesOf(vault.folder.path)
+      running = await engine.content(vault.folder.path)
       await traffic.last()
       await vault.service.close()
-      closed = filesOf(vault.folder.path)
+      closed = await engine.content(vault.folder.path)
     })
     after(() => (closed === undefined ? vault.stop() : vault.folder.remove()))
 

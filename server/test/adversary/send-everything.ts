@@ -310,7 +310,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
   // What breaks inside: rows changed behind the vault's back, a key service that is gone.
   const fragile = [canaries.id(), canaries.id()]
   for (const id of fragile) await post({ id, ...person(), expires_at: '2026-03-02' })
-  spoilTokens(vault, fragile)
+  await spoilTokens(vault, fragile)
   for (const id of fragile) {
     assert.equal((await send('GET', `/tokens/${id}`, { key: keys.reader })).status, 500)
     assert.equal((await patch(id, { data: canaries.text() })).status, 500)

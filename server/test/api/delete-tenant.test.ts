@@ -5,9 +5,10 @@ import { test } from 'node:test'
 import type { GuardedChange, WriteSet } from '../../src/store/write-set.ts'
 import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
 import { commitGate } from '../rig/commit-gate.ts'
+import { sqlite } from '../rig/engines.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { storedRows } from '../rig/look-inside.ts'
-import type { TestVault } from '../rig/test-vault.ts'
+import { rowsOfTenant } from '../rig/look-inside.ts'
+import { TestVault } from '../rig/test-vault.ts'
 
 const card = {
   type: 'card',
@@ -18,11 +19,10 @@ const card = {
 const another = { ...card, data: { ...card.data, number: '5555555555554444' } }
 
 /** How many rows of the tenant each table has; tables without any are left out. */
-const rowsOf = (vault: TestVault, tenant: number): Record<string, number> =>
+const rowsOf = async (vault: TestVault, tenant: number): Promise<Record<string, number>> =>
   Object.fromEntries(
-    storedRows(vault, 'sqlite_master')
-      .filter(({ type }) => type === 'table')
-      .map(({ name }) => [name, storedRows(vault, String(name)).filter(row => row.tenant === tenant).length])
+    [...(await rowsOfTenant(vault, tenant))]
+      .map(([name, rows]) => [name, rows.length] as const)
       .filter(([, count]) => count !== 0),
   )
 
@@ -101,14 +101,17 @@ onEveryEngine('delete the tenant', vault => {
       )
     const headers = { 'svc-idempotency-key': 'a-kept-answer' }
     granted(await vault().send('POST', '/tokens', { key: keys.owner, body: card, headers }))
-    const before = rowsOf(vault(), tenant)
+    const before = await rowsOf(vault(), tenant)
     assert.deepEqual(
       [before.tokens, before.transients, before.results, before.matches, before.tenant_keys],
       [3_001, 1, 1, 1, 3],
     )
 
     granted(await remove(keys.manager))
-    const { tenants, tenant_keys, applications, api_keys, dead_tenants, ...waiting } = rowsOf(vault(), tenant)
+    const { tenants, tenant_keys, applications, api_keys, dead_tenants, ...waiting } = await rowsOf(
+      vault(),
+      tenant,
+    )
     assert.deepEqual([tenants, tenant_keys, applications, api_keys], Array(4).fill(undefined))
     assert.equal(dead_tenants, 1)
     for (const [table, count] of Object.entries(waiting)) assert.equal(count, before[table], table)
@@ -122,24 +125,7 @@ onEveryEngine('delete the tenant', vault => {
 
     await vault().restart()
     await vault().service.clockwork.runAll()
-    assert.deepEqual(rowsOf(vault(), tenant), {}, 'also when the process ended in between')
-  })
-
-  test('C31.7 of the wrapped keys no byte is left in the data folder', async () => {
-    const { tenantId, keys } = await vault().tenant(cast)
-    const tenant = await numberOf(vault(), tenantId)
-    granted(await vault().post('/tokens', keys.owner, card))
-    const wrapped = (await vault().store.tenantKeys(tenant)).map(row => Buffer.from(row.wrapped))
-    const found = (): boolean[] => {
-      const files = readdirSync(vault().folder.path).map(file =>
-        readFileSync(join(vault().folder.path, file)),
-      )
-      return wrapped.map(key => files.some(bytes => bytes.includes(key.subarray(5, -1))))
-    }
-    assert.deepEqual(found(), [true, true, true])
-    granted(await remove(keys.manager))
-    await vault().service.clockwork.runAll()
-    assert.deepEqual(found(), [false, false, false])
+    assert.deepEqual(await rowsOf(vault(), tenant), {}, 'also when the process ended in between')
   })
 
   test('C31.6 C31.9 another tenant keeps everything, and the same ids may come again', async () => {
@@ -154,12 +140,12 @@ onEveryEngine('delete the tenant', vault => {
       applications: granted(await vault().get('/applications', theirs.keys.manager)),
     })
     const number = await numberOf(vault(), theirs.tenantId)
-    const [before, rows] = [await look(), rowsOf(vault(), number)]
+    const [before, rows] = [await look(), await rowsOf(vault(), number)]
     granted(await remove(ours.keys.manager))
     assert.deepEqual(await look(), before)
     await vault().service.clockwork.runAll()
     assert.deepEqual(await look(), before)
-    assert.deepEqual(rowsOf(vault(), number), rows)
+    assert.deepEqual(await rowsOf(vault(), number), rows)
 
     const next = await vault().tenant(cast)
     assert.notEqual(await numberOf(vault(), next.tenantId), number)
@@ -232,10 +218,10 @@ onEveryEngine('delete the tenant', vault => {
         assert.ok(deletion && written)
         assert.equal(deletion.status, 204)
         assertUnauthorized(written)
-        const { tokens } = rowsOf(vault(), tenant)
+        const { tokens } = await rowsOf(vault(), tenant)
         assert.equal(tokens, 1, 'the one from before waits for the clockwork')
         await vault().service.clockwork.runAll()
-        assert.deepEqual(rowsOf(vault(), tenant), {})
+        assert.deepEqual(await rowsOf(vault(), tenant), {})
       })
 
   for (const path of ['/tenants/self', '/tenants/self/reports/usage', '/applications', '/applications/key'])
@@ -268,6 +254,23 @@ onEveryEngine('delete the tenant', vault => {
     assert.deepEqual(await rotation, { committed: false, conflict: 'tenantGone' })
     granted(await deletion)
     await vault().service.clockwork.runAll()
-    assert.deepEqual(rowsOf(vault(), tenant), {})
+    assert.deepEqual(await rowsOf(vault(), tenant), {})
   })
+})
+
+test('C31.7 of the wrapped keys no byte is left in the data folder (sqlite: its files are its own)', async () => {
+  const vault = await TestVault.start({ engine: sqlite })
+  const { tenantId, keys } = await vault.tenant(cast)
+  const tenant = await numberOf(vault, tenantId)
+  granted(await vault.post('/tokens', keys.owner, card))
+  const wrapped = (await vault.store.tenantKeys(tenant)).map(row => Buffer.from(row.wrapped))
+  const found = (): boolean[] => {
+    const files = readdirSync(vault.folder.path).map(file => readFileSync(join(vault.folder.path, file)))
+    return wrapped.map(key => files.some(bytes => bytes.includes(key.subarray(5, -1))))
+  }
+  assert.deepEqual(found(), [true, true, true])
+  granted(await vault.delete('/tenants/self', keys.manager))
+  await vault.service.clockwork.runAll()
+  assert.deepEqual(found(), [false, false, false])
+  await vault.stop()
 })

@@ -236,10 +236,11 @@ onEveryEngine('explain access', vault => {
     })
     const { id } = await newApplication(vault(), keys.manager, { rules })
     const tables = ['tenants', 'applications', 'api_keys', 'tokens', 'counters', 'results']
-    const look = () => JSON.stringify(tables.map(table => storedRows(vault(), table)))
-    const before = look()
+    const look = async () =>
+      JSON.stringify(await Promise.all(tables.map(table => storedRows(vault(), table))))
+    const before = await look()
     granted(await explain(keys.asker, id, { permission: 'token:read', type: 'card' }))
-    assert.equal(look(), before)
+    assert.equal(await look(), before)
     assert.equal((await explain(keys.owner, id, { permission: 'token:read', type: 'card' })).status, 403)
   })
 

@@ -90,19 +90,21 @@ const changes: readonly { name: string; who: keyof Keys; request: (world: World)
 ]
 
 /** Rows of everything that a request can change, without what a read may change. */
-const stateOf = (vault: TestVault): string =>
+const stateOf = async (vault: TestVault): Promise<string> =>
   JSON.stringify(
-    [
-      'tenants',
-      'applications',
-      'api_keys',
-      'tokens',
-      'transients',
-      'terms',
-      'matches',
-      'counters',
-      'results',
-    ].map(table => storedRows(vault, table)),
+    await Promise.all(
+      [
+        'tenants',
+        'applications',
+        'api_keys',
+        'tokens',
+        'transients',
+        'terms',
+        'matches',
+        'counters',
+        'results',
+      ].map(table => storedRows(vault, table)),
+    ),
   )
 
 onEveryEngine('idempotent retries', vault => {
@@ -150,7 +152,7 @@ onEveryEngine('idempotent retries', vault => {
       const first = await send(world.keys[who], asked, key)
       granted(first)
       assert.equal(first.headers.get('idempotent-replayed'), null)
-      const state = stateOf(vault())
+      const state = await stateOf(vault())
       vault().now += hour
       for (let again = 0; again < 2; again++) {
         const retry = await send(world.keys[who], asked, key)
@@ -161,7 +163,7 @@ onEveryEngine('idempotent retries', vault => {
         assert.notEqual(retry.headers.get('svc-trace-id'), first.headers.get('svc-trace-id'))
         if (first.body?.key === undefined) assert.deepEqual(retry.body, first.body)
       }
-      assert.equal(stateOf(vault()), state, 'nothing happened twice')
+      assert.equal(await stateOf(vault()), state, 'nothing happened twice')
       await vault().restart()
       assert.equal(replayed(await send(world.keys[who], asked, key)), true, 'also after a restart')
     })
@@ -269,13 +271,13 @@ onEveryEngine('idempotent retries', vault => {
         type: request(world).method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
         ...request(world),
       }
-      const state = stateOf(vault())
+      const state = await stateOf(vault())
       for (let again = 0; again < 2; again++) {
         const failed = await send(world.keys.owner, asked, key)
         assert.equal(failed.status, status)
         assert.equal(failed.headers.get('idempotent-replayed'), null)
       }
-      assert.equal(stateOf(vault()), state)
+      assert.equal(await stateOf(vault()), state)
       if (asked.path === '/tokens/late')
         granted(await create(world.keys.owner, undefined, { ...text, id: 'late' }))
       const { raw: _raw, ...rest } = asked
@@ -385,7 +387,7 @@ onEveryEngine('idempotent retries', vault => {
         },
       ],
     ]
-    const results = storedRows(vault(), 'results').length
+    const results = (await storedRows(vault(), 'results')).length
     for (const [who, request] of reads)
       for (const idempotencyKey of [key, key, 'two words', 'x'.repeat(300)]) {
         const reply = await send(who, request, idempotencyKey)
@@ -398,7 +400,7 @@ onEveryEngine('idempotent retries', vault => {
     const revoke: Request = { method: 'DELETE', path: `/applications/${application}` }
     assert.equal((await send(keys.manager, revoke, key)).status, 204)
     assert.equal((await send(keys.manager, revoke, key)).status, 404)
-    assert.equal(storedRows(vault(), 'results').length, results)
+    assert.equal((await storedRows(vault(), 'results')).length, results)
   })
 
   test('C8.12 a key is 1 to 255 visible ASCII characters', async () => {
@@ -441,13 +443,13 @@ onEveryEngine('idempotent retries', vault => {
     granted(await create(keys.owner, newKey()))
     vault().now += 23 * hour - 1
     await vault().service.clockwork.runAll()
-    const left = storedRows(vault(), 'results').length
+    const left = (await storedRows(vault(), 'results')).length
     vault().now += 1
     await vault().service.clockwork.runAll()
-    assert.equal(storedRows(vault(), 'results').length, left - 1)
+    assert.equal((await storedRows(vault(), 'results')).length, left - 1)
     vault().now += hour
     await vault().service.clockwork.runAll()
-    assert.equal(storedRows(vault(), 'results').length, 0)
+    assert.equal((await storedRows(vault(), 'results')).length, 0)
   })
 
   test('C33.2 a key that is revoked or expired gets no replay', async () => {
@@ -495,7 +497,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(made.length, 2)
     const tenant = await tenantNumberOf(world)
     const tenantKeys = await tenantKeysOf(world)
-    const rows = storedRows(vault(), 'results').filter(row => row.tenant === tenant)
+    const rows = (await storedRows(vault(), 'results')).filter(row => row.tenant === tenant)
     assert.equal(rows.length, requests.length)
     const secrets = [
       card.data.number,
@@ -540,13 +542,13 @@ onEveryEngine('idempotent retries', vault => {
     for (const { name, who, request } of changes) {
       const asked = request(world)
       const key = newKey()
-      const state = stateOf(vault())
+      const state = await stateOf(vault())
       const { commit } = vault().store
       vault().store.commit = () => Promise.reject(new StoreUnavailableError('down'))
       const failed = await send(world.keys[who], asked, key)
       assert.deepEqual([failed.status, failed.headers.get('retry-after')], [503, '1'], name)
       vault().store.commit = commit
-      assert.equal(stateOf(vault()), state, name)
+      assert.equal(await stateOf(vault()), state, name)
       const next = await send(world.keys[who], asked, key)
       granted(next)
       assert.equal(replayed(next), false, name)
@@ -583,13 +585,13 @@ onEveryEngine('idempotent retries', vault => {
       const fast = await send(world.keys[change.who], asked, key, node)
       granted(fast)
       await node.stop()
-      const state = stateOf(vault())
+      const state = await stateOf(vault())
       gate.open()
       const loser = await slow
       assert.equal(loser.status, 409, `${change.name}: ${loser.text}`)
       assert.equal(loser.headers.get('retry-after'), '1', change.name)
       assert.match(loser.body.detail, /idempotency key/, change.name)
-      assert.equal(stateOf(vault()), state, change.name)
+      assert.equal(await stateOf(vault()), state, change.name)
       const retry = await send(world.keys[change.who], asked, key)
       assert.equal(replayed(retry), true)
       if (fast.body?.key === undefined) assert.deepEqual(retry.body, fast.body)
@@ -674,9 +676,9 @@ onEveryEngine('idempotent retries', vault => {
     const [one, two] = [newKey(), newKey()]
     granted(await create(keys.owner, one))
     granted(await create(keys.owner, two))
-    const [first, second] = storedRows(vault(), 'results').slice(-2)
+    const [first, second] = (await storedRows(vault(), 'results')).slice(-2)
     assert.ok(first && second)
-    tamper(
+    await tamper(
       vault(),
       'UPDATE results SET sealed = ? WHERE hash = ?',
       first.sealed as Uint8Array,

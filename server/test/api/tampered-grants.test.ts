@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import type { SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'
 import { newApiKey } from '../../src/crypto/api-key.ts'
 import { appearance, cast, granted, type Reply } from '../rig/cast.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { tamper } from '../rig/intruder.ts'
+import { isRefused, tamper } from '../rig/intruder.ts'
 import { storedRows } from '../rig/look-inside.ts'
 import type { TestVault } from '../rig/test-vault.ts'
 
@@ -44,7 +45,7 @@ const changed = (bytes: Uint8Array, at: number): Uint8Array => {
 /** What somebody does who can write storage and holds the key of `weak`; `names` is the row that the log must name. */
 const attacks: readonly {
   name: string
-  do: (vault: TestVault, world: World) => void
+  do: (vault: TestVault, world: World) => Promise<void>
   /** Whose keys must be refused afterwards; the others must go on working. */
   refused: readonly Name[]
   names?: (world: World) => string
@@ -53,7 +54,7 @@ const attacks: readonly {
     {
       name: `the key row is given the application of ${strong}`,
       do: (vault: TestVault, { ours }: World) =>
-        void tamper(
+        tamper(
           vault,
           'UPDATE api_keys SET application_id = ? WHERE hash = ?',
           ours.apiKeys[strong].application_id,
@@ -64,9 +65,9 @@ const attacks: readonly {
     },
     {
       name: `the key row of ${strong} is given the hash of the intruder's key`,
-      do: (vault: TestVault, { ours }: World) => {
-        tamper(vault, 'DELETE FROM api_keys WHERE hash = ?', ours.apiKeys.weak.hash)
-        tamper(
+      do: async (vault: TestVault, { ours }: World) => {
+        await tamper(vault, 'DELETE FROM api_keys WHERE hash = ?', ours.apiKeys.weak.hash)
+        await tamper(
           vault,
           'UPDATE api_keys SET hash = ? WHERE hash = ?',
           ours.apiKeys.weak.hash,
@@ -79,7 +80,7 @@ const attacks: readonly {
     {
       name: `the key row is given the application and the seal of ${strong}'s`,
       do: (vault: TestVault, { ours }: World) =>
-        void tamper(
+        tamper(
           vault,
           'UPDATE api_keys SET application_id = ?, sealed = ? WHERE hash = ?',
           ours.apiKeys[strong].application_id,
@@ -92,7 +93,7 @@ const attacks: readonly {
     {
       name: `the application is given the seal of ${strong}'s`,
       do: (vault: TestVault, { ours }: World) =>
-        void tamper(
+        tamper(
           vault,
           'UPDATE applications SET sealed = ? WHERE application_id = ?',
           ours.applications[strong].sealed,
@@ -103,15 +104,15 @@ const attacks: readonly {
     },
     {
       name: `the applications of the intruder and of ${strong} change their ids`,
-      do: (vault: TestVault, { ours }: World) => {
+      do: async (vault: TestVault, { ours }: World) => {
         const [weak, other] = [
           ours.applications.weak.application_id,
           ours.applications[strong].application_id,
         ]
         const set = 'UPDATE applications SET application_id = ? WHERE application_id = ?'
-        tamper(vault, set, 'in between', weak)
-        tamper(vault, set, weak, other)
-        tamper(vault, set, other, 'in between')
+        await tamper(vault, set, 'in between', weak)
+        await tamper(vault, set, weak, other)
+        await tamper(vault, set, other, 'in between')
       },
       refused: ['weak', strong] as const,
       names: ({ ours }: World) => `application ${ours.applications.weak.application_id}`,
@@ -120,18 +121,13 @@ const attacks: readonly {
   {
     name: 'the key row is moved to another tenant',
     do: (vault, { ours, theirs }) =>
-      void tamper(
-        vault,
-        'UPDATE api_keys SET tenant = ? WHERE hash = ?',
-        theirs.tenant,
-        ours.apiKeys.weak.hash,
-      ),
+      tamper(vault, 'UPDATE api_keys SET tenant = ? WHERE hash = ?', theirs.tenant, ours.apiKeys.weak.hash),
     refused: ['weak'],
   },
   {
     name: "the key row is moved to another tenant's owner",
     do: (vault, { ours, theirs }) =>
-      void tamper(
+      tamper(
         vault,
         'UPDATE api_keys SET tenant = ?, application_id = ? WHERE hash = ?',
         theirs.tenant,
@@ -143,9 +139,9 @@ const attacks: readonly {
   },
   {
     name: "the key row becomes that of another tenant's owner, but for its hash",
-    do: (vault, { ours, theirs }) => {
+    do: async (vault, { ours, theirs }) => {
       const { tenant, application_id, sealed } = theirs.apiKeys.owner
-      tamper(
+      await tamper(
         vault,
         'UPDATE api_keys SET tenant = ?, application_id = ?, sealed = ? WHERE hash = ?',
         tenant,
@@ -160,7 +156,7 @@ const attacks: readonly {
   {
     name: 'the key row gets another id',
     do: (vault, { ours }) =>
-      void tamper(
+      tamper(
         vault,
         'UPDATE api_keys SET key_id = ? WHERE hash = ?',
         '019ac000-0000-7000-8000-000000000000',
@@ -172,7 +168,7 @@ const attacks: readonly {
   ...([0, 3, 8, 20, -1] as const).map(at => ({
     name: `one bit of the key's seal is turned, at ${at}`,
     do: (vault: TestVault, { ours }: World) =>
-      void tamper(
+      tamper(
         vault,
         'UPDATE api_keys SET sealed = ? WHERE hash = ?',
         changed(ours.apiKeys.weak.sealed, at),
@@ -183,9 +179,9 @@ const attacks: readonly {
   })),
   ...([0, 3, 8, 20, -1] as const).map(at => ({
     name: `one bit of the application's seal is turned, at ${at}`,
-    do: (vault: TestVault, { ours }: World) => {
+    do: async (vault: TestVault, { ours }: World) => {
       const { sealed, application_id } = ours.applications.weak
-      tamper(
+      await tamper(
         vault,
         'UPDATE applications SET sealed = ? WHERE application_id = ?',
         changed(sealed, at),
@@ -195,26 +191,31 @@ const attacks: readonly {
     refused: ['weak'] as const,
     names: ({ ours }: World) => `application ${ours.applications.weak.application_id}`,
   })),
-  ...[
-    'zeroblob(0)',
-    'zeroblob(200)',
-    "'text'",
-    'substr(sealed, 1, 16)',
-    'substr(sealed, 1, length(sealed) - 1)',
-    '7',
-  ].map(value => ({
-    name: `the key's seal becomes ${value}`,
+  ...Object.entries<(sealed: Uint8Array) => SQLInputValue>({
+    nothing: () => new Uint8Array(0),
+    zeros: () => new Uint8Array(200),
+    'a text': () => 'text',
+    'its beginning': sealed => sealed.subarray(0, 16),
+    'all but its last byte': sealed => sealed.subarray(0, -1),
+    'a number': () => 7,
+  }).map(([name, value]) => ({
+    name: `the key's seal becomes ${name}`,
     do: (vault: TestVault, { ours }: World) =>
-      void tamper(vault, `UPDATE api_keys SET sealed = ${value} WHERE hash = ?`, ours.apiKeys.weak.hash),
+      tamper(
+        vault,
+        'UPDATE api_keys SET sealed = ? WHERE hash = ?',
+        value(ours.apiKeys.weak.sealed),
+        ours.apiKeys.weak.hash,
+      ),
     refused: ['weak'] as const,
     names: ({ ours }: World) => `api-key ${ours.apiKeys.weak.key_id}`,
   })),
   {
     name: 'the seals of two keys of equal rights are exchanged',
-    do: (vault, { ours }) => {
+    do: async (vault, { ours }) => {
       const { weak, neighbour } = ours.apiKeys
-      tamper(vault, 'UPDATE api_keys SET sealed = ? WHERE hash = ?', neighbour.sealed, weak.hash)
-      tamper(vault, 'UPDATE api_keys SET sealed = ? WHERE hash = ?', weak.sealed, neighbour.hash)
+      await tamper(vault, 'UPDATE api_keys SET sealed = ? WHERE hash = ?', neighbour.sealed, weak.hash)
+      await tamper(vault, 'UPDATE api_keys SET sealed = ? WHERE hash = ?', weak.sealed, neighbour.hash)
     },
     refused: ['weak', 'neighbour'],
     names: ({ ours }) => `api-key ${ours.apiKeys.neighbour.key_id}`,
@@ -222,7 +223,7 @@ const attacks: readonly {
   {
     name: 'the application is gone',
     do: (vault, { ours }) =>
-      void tamper(
+      tamper(
         vault,
         'DELETE FROM applications WHERE application_id = ?',
         ours.applications.weak.application_id,
@@ -232,7 +233,7 @@ const attacks: readonly {
   {
     name: "the application is replaced by another tenant's, under the old id",
     do: (vault, { ours, theirs }) =>
-      void tamper(
+      tamper(
         vault,
         'UPDATE applications SET sealed = ? WHERE tenant = ? AND application_id = ?',
         theirs.applications.weak.sealed,
@@ -245,7 +246,7 @@ const attacks: readonly {
   {
     name: "the tenant is given another tenant's seal",
     do: (vault, { ours, theirs }) =>
-      void tamper(
+      tamper(
         vault,
         'UPDATE tenants SET sealed = (SELECT sealed FROM tenants WHERE tenant = ?) WHERE tenant = ?',
         theirs.tenant,
@@ -256,9 +257,9 @@ const attacks: readonly {
   },
   {
     name: 'one bit of the tenant is turned',
-    do: (vault, { ours }) => {
-      const row = storedRows(vault, 'tenants').find(({ tenant }) => tenant === ours.tenant)
-      tamper(
+    do: async (vault, { ours }) => {
+      const row = (await storedRows(vault, 'tenants')).find(({ tenant }) => tenant === ours.tenant)
+      await tamper(
         vault,
         'UPDATE tenants SET sealed = ? WHERE tenant = ?',
         changed(row?.sealed as Uint8Array, 40),
@@ -270,13 +271,13 @@ const attacks: readonly {
   },
   {
     name: 'the tenant is gone',
-    do: (vault, { ours }) => void tamper(vault, 'DELETE FROM tenants WHERE tenant = ?', ours.tenant),
+    do: (vault, { ours }) => tamper(vault, 'DELETE FROM tenants WHERE tenant = ?', ours.tenant),
     refused: ['weak', 'owner', 'manager', 'neighbour'],
   },
   {
     name: 'the tenant gets another id',
     do: (vault, { ours }) =>
-      void tamper(
+      tamper(
         vault,
         'UPDATE tenants SET tenant_id = ? WHERE tenant = ?',
         '019ac000-0000-7000-8000-000000000000',
@@ -288,18 +289,22 @@ const attacks: readonly {
 
 onEveryEngine('tampered grants', vault => {
   const lookAt = async (made: { tenantId: string; keys: Record<Name, string> }): Promise<Side> => {
-    const tenant = Number(storedRows(vault(), 'tenants').find(row => row.tenant_id === made.tenantId)?.tenant)
+    const tenant = Number(
+      (await storedRows(vault(), 'tenants')).find(row => row.tenant_id === made.tenantId)?.tenant,
+    )
     const names = Object.keys(players) as Name[]
     const ids = Object.fromEntries(
       await Promise.all(
         names.map(async name => [name, granted(await vault().get('/applications/key', made.keys[name])).id]),
       ),
     )
-    const pick = <T>(table: string): Record<Name, T> =>
-      Object.fromEntries(
-        names.map(name => [name, storedRows(vault(), table).find(row => row.application_id === ids[name])]),
+    const pick = async <T>(table: string): Promise<Record<Name, T>> => {
+      const rows = await storedRows(vault(), table)
+      return Object.fromEntries(
+        names.map(name => [name, rows.find(row => row.application_id === ids[name])]),
       ) as Record<Name, T>
-    return { ...made, tenant, apiKeys: pick('api_keys'), applications: pick('applications') }
+    }
+    return { ...made, tenant, apiKeys: await pick('api_keys'), applications: await pick('applications') }
   }
 
   const start = async (): Promise<World> => {
@@ -315,7 +320,7 @@ onEveryEngine('tampered grants', vault => {
     const made = granted(
       await vault().post(`/applications/${weakId}/keys`, ours.keys.manager, { expires_at }),
     )
-    const row = storedRows(vault(), 'api_keys').find(({ key_id }) => key_id === made.id)
+    const row = (await storedRows(vault(), 'api_keys')).find(({ key_id }) => key_id === made.id)
     return { ours, theirs, expired: { key: made.key, row: row as KeyRow }, token }
   }
 
@@ -334,7 +339,7 @@ onEveryEngine('tampered grants', vault => {
       const world = await start()
       const { ours, theirs, token } = world
       const unknown = appearance(await vault().get('/applications/key', newApiKey('private')))
-      act(vault(), world)
+      await act(vault(), world)
       const logged = vault().log.length
       for (const who of refused)
         for (const reply of await use(ours.keys[who], token)) {
@@ -374,10 +379,15 @@ onEveryEngine('tampered grants', vault => {
     'a number that is none': 1e300,
     'a blob': new Uint8Array(8),
   }))
-    test(`C29.7 C30.2 an expired key whose row is given ${what} stays expired`, async () => {
+    test(`C29.7 C30.2 an expired key whose row is given ${what} stays expired`, async t => {
       const { ours, expired, token } = await start()
       assert.equal((await vault().get('/applications/key', expired.key)).status, 200)
-      tamper(vault(), 'UPDATE api_keys SET expires_at = ? WHERE hash = ?', value, expired.row.hash)
+      try {
+        await tamper(vault(), 'UPDATE api_keys SET expires_at = ? WHERE hash = ?', value, expired.row.hash)
+      } catch (error) {
+        if (isRefused(error)) return t.skip('the engine does not take such a value')
+        throw error
+      }
       const logged = vault().log.length
       // Also before its time: the row is not the one that was written.
       for (const reply of await use(expired.key, token)) assert.equal(reply.status, 401)
@@ -402,7 +412,7 @@ onEveryEngine('tampered grants', vault => {
       randomBytes(32),
     ]
     for (const [at, hash] of hashes.entries())
-      tamper(
+      await tamper(
         vault(),
         'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,NULL,?)',
         hash,
@@ -417,8 +427,14 @@ onEveryEngine('tampered grants', vault => {
 
   test('C29.7 last_used_at and the revision grant nothing and may be anything', async () => {
     const { ours, token } = await start()
-    tamper(vault(), "UPDATE api_keys SET last_used_at = 'never' WHERE hash = ?", ours.apiKeys.owner.hash)
-    tamper(vault(), 'UPDATE tenants SET revision = revision + 7 WHERE tenant = ?', ours.tenant)
+    for (const value of [-7, 'never'])
+      await tamper(
+        vault(),
+        'UPDATE api_keys SET last_used_at = ? WHERE hash = ?',
+        value,
+        ours.apiKeys.owner.hash,
+      ).catch(error => assert.ok(isRefused(error)))
+    await tamper(vault(), 'UPDATE tenants SET revision = revision + 7 WHERE tenant = ?', ours.tenant)
     granted(await vault().get(`/tokens/${token}`, ours.keys.owner))
     assert.equal((await vault().get('/tenants/self', ours.keys.weak)).status, 403)
     granted(await vault().send('PUT', '/tenants/self', { key: ours.keys.manager, body: { name: 'x' } }))
@@ -426,9 +442,10 @@ onEveryEngine('tampered grants', vault => {
 
   test("C31.7 C31.9 the keys of a tenant do not open under another tenant's name", async () => {
     const { ours, theirs, token } = await start()
-    tamper(
+    const { column } = vault().engine.keyBytes
+    await tamper(
       vault(),
-      `UPDATE tenant_keys SET slot = (SELECT slot FROM tenant_keys other WHERE other.tenant = ?
+      `UPDATE tenant_keys SET ${column} = (SELECT ${column} FROM tenant_keys other WHERE other.tenant = ?
          AND other.purpose = tenant_keys.purpose AND other.version = tenant_keys.version) WHERE tenant = ?`,
       theirs.tenant,
       ours.tenant,
@@ -440,7 +457,7 @@ onEveryEngine('tampered grants', vault => {
 
   test('C2.17 a row that does not open is no answer to those who manage the others, and the log names it', async () => {
     const { ours } = await start()
-    tamper(
+    await tamper(
       vault(),
       'UPDATE applications SET sealed = ? WHERE application_id = ?',
       ours.applications.owner.sealed,

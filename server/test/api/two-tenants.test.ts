@@ -4,7 +4,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { appearance, cast, granted, newApplication, type Reply } from '../rig/cast.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { storedRows } from '../rig/look-inside.ts'
+import { rowsOfTenant } from '../rig/look-inside.ts'
 import { assertAbsent, type TestVault } from '../rig/test-vault.ts'
 
 const unknownId = '019ac000-0000-7000-8000-000000000000'
@@ -65,12 +65,8 @@ const asked: Record<string, { who: Who; bodies: readonly unknown[] }> = {
 }
 
 /** Everything that storage holds of a tenant. */
-const stateOf = (vault: TestVault, tenant: number): string =>
-  JSON.stringify(
-    storedRows(vault, 'sqlite_master')
-      .filter(({ type }) => type === 'table')
-      .map(({ name }) => [name, storedRows(vault, String(name)).filter(row => row.tenant === tenant)]),
-  )
+const stateOf = async (vault: TestVault, tenant: number): Promise<string> =>
+  JSON.stringify([...(await rowsOfTenant(vault, tenant))])
 
 onEveryEngine('two tenants', vault => {
   const found = async (): Promise<Tenant> => {
@@ -106,7 +102,7 @@ onEveryEngine('two tenants', vault => {
           key: ours.keys[who],
           ...(body !== undefined && { body }),
         })
-      const before = stateOf(vault(), theirNumber)
+      const before = await stateOf(vault(), theirNumber)
       for (const body of bodies) {
         const missing = appearance(await send(unknownId, unknownId, body))
         assert.ok(missing.status === 404 || missing.status === 400, `${missing.status}`)
@@ -117,7 +113,7 @@ onEveryEngine('two tenants', vault => {
         if (path.includes(':keyId'))
           assert.deepEqual(appearance(await send(ours.application, theirs.apiKey, body)), missing)
       }
-      assert.equal(stateOf(vault(), theirNumber), before, 'and nothing was touched')
+      assert.equal(await stateOf(vault(), theirNumber), before, 'and nothing was touched')
       // It is there for those who own it.
       const [first] = bodies
       const own = path.startsWith('/tokens') ? theirs.token : theirs.application
@@ -178,7 +174,7 @@ onEveryEngine('two tenants', vault => {
 
   test('C16.4 C15.3 C14.1 ids, equal values and fingerprints of another tenant do not meet ours', async () => {
     const [ours, theirs] = [await found(), await found()]
-    const before = stateOf(vault(), await numberOf(theirs))
+    const before = await stateOf(vault(), await numberOf(theirs))
     const same = granted(await vault().post('/tokens', ours.keys.owner, { ...card, id: theirs.chosen }))
     assert.equal(same.id, theirs.chosen, 'an id that another tenant has is free')
     const fresh = { ...card, data: { ...card.data, number: '5555555555554444' }, deduplicate_token: true }
@@ -187,7 +183,7 @@ onEveryEngine('two tenants', vault => {
       granted(await vault().post('/tokens', ours.keys.owner, fresh)),
     ]
     assert.deepEqual([one._extras.deduplicated, two._extras.deduplicated], [false, true])
-    assert.equal(stateOf(vault(), await numberOf(theirs)), before)
+    assert.equal(await stateOf(vault(), await numberOf(theirs)), before)
     const other = granted(await vault().post('/tokens', theirs.keys.owner, fresh))
     assert.equal(other._extras.deduplicated, false)
     assert.notEqual(other.fingerprint, one.fingerprint)
@@ -215,7 +211,7 @@ onEveryEngine('two tenants', vault => {
 
   test('§5.3 C27.2 settings, applications and keys change for their own tenant only', async () => {
     const [ours, theirs] = [await found(), await found()]
-    const before = stateOf(vault(), await numberOf(theirs))
+    const before = await stateOf(vault(), await numberOf(theirs))
     const { manager } = ours.keys
     granted(
       await vault().send('PUT', '/tenants/self', {
@@ -227,7 +223,7 @@ onEveryEngine('two tenants', vault => {
       await vault().send('PUT', `/applications/${ours.application}`, { key: manager, body: { name: 'y' } }),
     )
     granted(await vault().delete(`/applications/${ours.application}`, manager))
-    assert.equal(stateOf(vault(), await numberOf(theirs)), before)
+    assert.equal(await stateOf(vault(), await numberOf(theirs)), before)
     granted(await vault().get('/tokens', theirs.keys.owner))
   })
 

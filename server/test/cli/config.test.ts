@@ -59,6 +59,46 @@ const table: {
     show: c => c.dataFolder,
     shown: paths('/a', 'b', 'c/d'),
   },
+  {
+    name: 'database-url',
+    key: 'databaseUrl',
+    values: ['postgres://u@a/x', 'postgresql://u@b:1,c/y', 'postgres://u@[::1]/z%20z'],
+    show: c => c.database?.address.hosts.map(({ host, port }) => `${host}:${port}`).join(),
+    shown: ['a:5432', 'b:1,c:5432', '::1:5432'],
+    bad: ['mysql://u@h/d', 'postgres://h/d', 'postgres://u@h', 'postgres://u@h/d?x=1', 'postgres://u@h/%zz'],
+  },
+  {
+    name: 'database-password-file',
+    key: 'databasePasswordFile',
+    values: ['/p', 'p', 'd/p'],
+    beside: { 'database-url': 'postgres://u@h/d' },
+    show: c => c.database?.passwordFile,
+    shown: paths('/p', 'p', 'd/p'),
+  },
+  {
+    name: 'database-ca',
+    key: 'databaseCa',
+    values: ['/c', 'c', 'd/c'],
+    beside: { 'database-url': 'postgres://u@h/d' },
+    show: c => c.database?.caFile,
+    shown: paths('/c', 'c', 'd/c'),
+  },
+  {
+    name: 'database-pool',
+    key: 'databasePool',
+    values: ['4', '20', '1000'],
+    beside: { 'database-url': 'postgres://u@h/d' },
+    show: c => String(c.database?.poolSize),
+    bad: ['0', '3', '4.5', '1001', 'x'],
+  },
+  {
+    name: 'database-statement-timeout',
+    key: 'databaseStatementTimeout',
+    values: ['1', '2.5', '60'],
+    beside: { 'database-url': 'postgres://u@h/d' },
+    show: c => String((c.database?.statementTimeoutMs ?? 0) / 1_000),
+    bad: ['0', '-1', 'x', '3601'],
+  },
   { name: 'host', key: 'host', values: ['127.0.0.1', '0.0.0.0', '::1'], show: c => c.host },
   {
     name: 'port',
@@ -230,6 +270,7 @@ describe('settings', () => {
   test('C34.2 C35.4 with nothing given it is port 8080 of 127.0.0.1 at info, and nothing that must be explicit', () => {
     assert.deepEqual(read({}), {
       dataFolder: undefined,
+      database: undefined,
       host: '127.0.0.1',
       port: 8_080,
       logLevel: 'info',
@@ -294,6 +335,12 @@ describe('settings', () => {
       mode: 0o640,
       says: /run chmod 600 /,
     },
+    {
+      name: 'the password of the database, open to others',
+      content: '{"databaseUrl":"postgres://u:secret@h/d"}',
+      mode: 0o640,
+      says: /run chmod 600 /,
+    },
   ]
   for (const { name, content, mode, says } of faults)
     test(`C35.4 a config file is refused in one line: ${name}`, () => {
@@ -319,5 +366,30 @@ describe('settings', () => {
   for (const { flags, says } of together)
     test(`C35.1 half a setting is refused: ${Object.keys(flags)} alone`, () => {
       assert.match(complaint({ flags }), says)
+    })
+
+  test('C35.4 a password is taken from the variable, refused on the command line, and never repeated', () => {
+    const url = 'postgres://u:s%40cret@h/d'
+    const config = read({ environment: { STRONGROOM_DATABASE_URL: url } })
+    assert.equal(config.database?.address.password, 's@cret')
+    const message = complaint({ flags: { 'database-url': url } })
+    assert.match(message, /^--database-url holds a password.*STRONGROOM_DATABASE_PASSWORD_FILE$/)
+    for (const broken of [`${url}?x=1`, 'postgres://u:s%40cret@h:port/d'])
+      assert.doesNotMatch(complaint({ environment: { STRONGROOM_DATABASE_URL: broken } }), /cret/)
+  })
+
+  const modes: [url: string, sslmode: string][] = [
+    ['postgres://u@localhost/d', 'disable'],
+    ['postgres://u@127.0.0.1/d', 'disable'],
+    ['postgres://u@/d?host=/var/run/postgresql', 'disable'],
+    ['postgres://u@db.example/d', 'verify-full'],
+    ['postgres://u@localhost,db.example/d', 'verify-full'],
+    ['postgres://u@127.example/d', 'verify-full'],
+    ['postgres://u@db.example/d?sslmode=require', 'require'],
+    ['postgres://u@localhost/d?sslmode=verify-ca', 'verify-ca'],
+  ]
+  for (const [url, sslmode] of modes)
+    test(`C35.4 TLS to the database: ${url} means ${sslmode}`, () => {
+      assert.equal(read({ flags: { 'database-url': url } }).database?.address.sslmode, sslmode)
     })
 })

@@ -3,8 +3,10 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { migrations as postgresMigrations } from '../../src/store/postgres/migrate.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
-import { assertRefused, Site } from './program.ts'
+import { emptyDatabase } from '../rig/postgres-databases.ts'
+import { assertRefused, call, Site } from './program.ts'
 
 const newest = migrations.at(-1)?.number
 
@@ -63,5 +65,38 @@ describe('migrate', () => {
     const server = await site.serve()
     assert.deepEqual(await site.json('migrate'), { current: newest, newest, pending: false })
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
+  })
+})
+
+describe('a vault on a database server', () => {
+  let site: Site
+  let empty: { readonly url: string; readonly drop: () => Promise<void> }
+  beforeEach(async () => {
+    site = new Site()
+    empty = await emptyDatabase()
+  })
+  afterEach(async () => {
+    await site.remove()
+    await empty.drop()
+  })
+
+  test('C35 is made by migrate, told by --status, worked on by commands, and served', async () => {
+    const newestHere = postgresMigrations.at(-1)?.number
+    const database = { STRONGROOM_DATABASE_URL: empty.url }
+    const keys = ['--key-provider', 'file', '--master-key-file', site.masterKeyFile]
+    const run = (...args: string[]) => site.run(args, database)
+    assertRefused(
+      await run('migrate', '--status'),
+      2,
+      /the database holds no vault: strongroom migrate makes one/,
+    )
+    for (const args of [['migrate'], ['migrate', '--status']])
+      assert.equal((await run(...args)).stdout, `schema ${newestHere} of ${newestHere}\n`)
+    const made = JSON.parse((await run('tenant', 'create', '--name', 'X', '--json', ...keys)).stdout)
+    assert.equal((await run('doctor', ...keys)).stdout, 'nothing to mend\n')
+    const server = await site.serve([], database)
+    const reply = await call(server.url, 'POST', '/tokens', made.api_key, { type: 'token', data: 'x' })
+    assert.equal(reply.status, 201)
+    assert.ok(!existsSync(site.data), 'nothing is kept on this machine')
   })
 })

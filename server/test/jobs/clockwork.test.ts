@@ -88,14 +88,17 @@ for (const engine of engines)
           body: { type: 'token', data: 'x' },
           headers: { 'svc-idempotency-key': 'yesterday' },
         })
-        const counts = () => ['tokens', 'transients', 'results'].map(table => storedRows(vault, table).length)
-        assert.deepEqual(counts(), [3, 2, 1])
+        const counts = () =>
+          Promise.all(
+            ['tokens', 'transients', 'results'].map(async table => (await storedRows(vault, table)).length),
+          )
+        assert.deepEqual(await counts(), [3, 2, 1])
         vault.now += day
         await vault.restart()
-        assert.deepEqual(counts(), [3, 2, 1], 'nothing happened in between')
+        assert.deepEqual(await counts(), [3, 2, 1], 'nothing happened in between')
         vault.service.startClockwork()
         await vault.service.clockwork.runAll()
-        assert.deepEqual(counts(), [2, 0, 0])
+        assert.deepEqual(await counts(), [2, 0, 0])
         assert.deepEqual((await vault.get(`/tokens/${kept.id}`, key)).body.data, { number: card.data.number })
         assert.equal((await vault.get('/tokens', key)).body.pagination.total_items, 2)
       }))
@@ -123,14 +126,14 @@ for (const engine of engines)
             'exact at every moment',
           )
           answered++
-          left.push(storedRows(vault, 'tokens').length)
+          left.push((await storedRows(vault, 'tokens')).length)
         }
         await sweeping
         assert.ok(answered >= 5, `only ${answered} rounds of requests were answered during the sweep`)
         assert.ok(new Set(left).size >= 3, 'the sweep advances in steps')
-        assert.equal(storedRows(vault, 'tokens').length, 1)
-        assert.equal(storedRows(vault, 'transients').length, 0)
-        assert.equal(storedRows(vault, 'terms').filter(row => row.token_id !== kept.id).length, 0)
+        assert.equal((await storedRows(vault, 'tokens')).length, 1)
+        assert.equal((await storedRows(vault, 'transients')).length, 0)
+        assert.equal((await storedRows(vault, 'terms')).filter(row => row.token_id !== kept.id).length, 0)
       }))
 
     test('C17.6 rows that do not open, however many, do not keep the others from being purged', () =>
@@ -141,10 +144,10 @@ for (const engine of engines)
         const ids: string[] = body.map((token: { id: string }) => token.id)
         vault.now += 1
         const fine = await vault.create(key, { type: 'token', data: 'fine', expires_at: soon(vault) })
-        spoilTokens(vault, ids)
+        await spoilTokens(vault, ids)
         vault.now += 3_600_000
         await vault.service.clockwork.runAll()
-        const rows = storedRows(vault, 'tokens').map(row => row.token_id)
+        const rows = (await storedRows(vault, 'tokens')).map(row => row.token_id)
         assert.ok(!rows.includes(fine.id), 'the last one is purged')
         assert.equal(rows.length, ids.length, 'the others are left for the operator')
         assert.equal(vault.log.filter(line => line.includes('does not open')).length, ids.length)
@@ -158,6 +161,6 @@ for (const engine of engines)
         const store = { ...inside.store, expiredTokens: () => Promise.reject(new Error('gone')) }
         const log = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
         await clockwork(upkeep({ ...inside, store }, log), { intervalMs: 60_000, log }).runAll()
-        assert.deepEqual(storedRows(vault, 'transients'), [])
+        assert.deepEqual(await storedRows(vault, 'transients'), [])
       }))
   })

@@ -21,7 +21,8 @@ onEveryEngine('transient fields', vaultOfSuite => {
   const create = async (data: object = card): Promise<string> =>
     (await vault.create(key, { type: 'card', data })).id
   const sweep = (): Promise<void> => vault.service.clockwork.runAll()
-  const rowsOf = (id: string) => storedRows(vault, 'transients').filter(row => row.token_id === id)
+  const rowsOf = async (id: string) =>
+    (await storedRows(vault, 'transients')).filter(row => row.token_id === id)
   const patch = async (id: string, data: object): Promise<void> => {
     assert.equal((await vault.patch(`/tokens/${id}`, key, { data })).status, 200)
   }
@@ -41,7 +42,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     await assertData(id, card)
     vault.now += 1
     await assertData(id, withoutCvc)
-    assert.equal(rowsOf(id).length, 1, 'invisible before it is purged')
+    assert.equal((await rowsOf(id)).length, 1, 'invisible before it is purged')
   })
 
   test('C11.1 C18.4 a patch after the hour does not bring it back, swept or not', async () => {
@@ -64,21 +65,21 @@ onEveryEngine('transient fields', vaultOfSuite => {
     vault.now += 1
     await sweep()
     await assertData(kept, { ...withoutCvc, expiration_month: 1 })
-    assert.deepEqual(rowsOf(kept), [])
+    assert.deepEqual(await rowsOf(kept), [])
     await assertData(renewed, { ...card, cvc: '4567' })
     vault.now += hour / 2 - 1
     await assertData(renewed, { ...card, cvc: '4567' })
     vault.now += 1
     await assertData(renewed, withoutCvc)
     await sweep()
-    assert.deepEqual(rowsOf(renewed), [])
+    assert.deepEqual(await rowsOf(renewed), [])
   })
 
   test('C11.1 C18.4 a cvc that is patched away is gone at once, and one can come later', async () => {
     const [id, later] = [await create(), await create(withoutCvc)]
     await patch(id, { cvc: null })
     await assertData(id, withoutCvc)
-    assert.deepEqual(rowsOf(id), [])
+    assert.deepEqual(await rowsOf(id), [])
     vault.now += 5 * hour
     await patch(later, { cvc: '999' })
     vault.now += hour - 1
@@ -91,13 +92,13 @@ onEveryEngine('transient fields', vaultOfSuite => {
   test('C11.2 C11.4 the next sweep removes the row and changes nothing else of the token', async () => {
     const id = await create()
     await patch(id, { expiration_month: 3 })
-    const row = () => storedRows(vault, 'tokens').find(({ token_id }) => token_id === id)
-    const before = { row: row(), view: (await vault.get(`/tokens/${id}`, key)).body }
+    const row = async () => (await storedRows(vault, 'tokens')).find(({ token_id }) => token_id === id)
+    const before = { row: await row(), view: (await vault.get(`/tokens/${id}`, key)).body }
     vault.now += hour
-    assert.equal(rowsOf(id).length, 1)
+    assert.equal((await rowsOf(id)).length, 1)
     await sweep()
-    assert.deepEqual(rowsOf(id), [])
-    assert.deepEqual(row(), before.row)
+    assert.deepEqual(await rowsOf(id), [])
+    assert.deepEqual(await row(), before.row)
     const { data, ...after } = (await vault.get(`/tokens/${id}`, key)).body
     const { data: _data, ...unchanged } = before.view
     assert.deepEqual(after, unchanged)
@@ -107,9 +108,9 @@ onEveryEngine('transient fields', vaultOfSuite => {
 
   test('C11.2 a deleted token takes its cvc along', async () => {
     const id = await create()
-    assert.equal(rowsOf(id).length, 1)
+    assert.equal((await rowsOf(id)).length, 1)
     await vault.delete(`/tokens/${id}`, key)
-    assert.deepEqual(rowsOf(id), [])
+    assert.deepEqual(await rowsOf(id), [])
   })
 })
 
@@ -152,7 +153,7 @@ test('C11.3 no byte of the ciphertext is left in the data folder', async () => {
     vault.now += hour
     await vault.service.clockwork.runAll()
     assert.equal(found(), 0)
-    assert.deepEqual(storedRows(vault, 'transients'), [])
+    assert.deepEqual(await storedRows(vault, 'transients'), [])
   } finally {
     await vault.stop()
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { engines } from '../rig/engines.ts'
@@ -15,12 +15,8 @@ for (const engine of engines)
     })
     after(() => vault.stop())
 
-    const folderContent = (): Record<string, Uint8Array> =>
-      Object.fromEntries(
-        readdirSync(vault.folder.path)
-          .filter(name => name !== 'master.key')
-          .map(name => [name, readFileSync(join(vault.folder.path, name))]),
-      )
+    const content = async (): Promise<Record<string, Uint8Array>> =>
+      Object.fromEntries(await engine.content(vault.folder.path))
 
     test('§1.1 C30.2 nothing that a caller sent but ids, and no key, can be read from the files', async () => {
       const texts = {
@@ -60,8 +56,8 @@ for (const engine of engines)
         ...Object.values(keys),
         readFileSync(join(vault.folder.path, 'master.key'), 'utf8').split(':')[1]?.trim() ?? '',
       ]
-      assertAbsent(folderContent(), secrets)
+      assertAbsent(await content(), secrets)
       await vault.store.shred()
-      assertAbsent(folderContent(), secrets)
+      assertAbsent(await content(), secrets)
     })
   })

@@ -3,6 +3,7 @@ import type { SQLInputValue } from 'node:sqlite'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { TestReply } from '../rig/answer-rules.ts'
 import { engines, type StoredRow } from '../rig/engines.ts'
+import { isRefused } from '../rig/intruder.ts'
 import { assertAbsent, devApplications, TestVault } from '../rig/test-vault.ts'
 
 const number = '4242424242424242'
@@ -80,15 +81,10 @@ for (const engine of engines) {
       (change: (sealed: Uint8Array, other: Uint8Array) => SQLInputValue): Change =>
       async (id, bystander) =>
         set('sealed', change(await sealedOf(id), await sealedOf(bystander)))(id, bystander)
-    const slotOf = async (id: string) =>
-      (
-        await reach(
-          'SELECT s.slot, s.bytes AS sealed FROM transients t JOIN slots s USING (slot) WHERE t.token_id = ?',
-          id,
-        )
-      )[0] as { slot: number; sealed: Uint8Array }
-    const refillSlot = async (id: string, sealed: SQLInputValue) =>
-      reach('UPDATE slots SET bytes = ? WHERE slot = ?', sealed, (await slotOf(id)).slot)
+    const codeOf = async (id: string) =>
+      (await reach(engine.transientBytes.read, id))[0] as { place: SQLInputValue; bytes: Uint8Array }
+    const replaceCode = async (id: string, bytes: SQLInputValue) =>
+      reach(engine.transientBytes.write, bytes, (await codeOf(id)).place)
 
     const changes: Record<string, Change> = {
       'another format': reseal(sealed => flipped(sealed, 0)),
@@ -120,14 +116,16 @@ for (const engine of engines) {
       'a word as its expiry': set('expires_at', 'never'),
       'an expiry far beyond numbers': set('expires_at', 9_223_372_036_854_775_807n),
       'a bit of its card code flipped': async id =>
-        refillSlot(id, flipped((await slotOf(id)).sealed, 20 * 8)),
-      'a card code cut': async id => refillSlot(id, (await slotOf(id)).sealed.subarray(0, 10)),
-      'text as its card code': id => refillSlot(id, 'text'),
-      'the card code of another': async (id, bystander) => refillSlot(id, (await slotOf(bystander)).sealed),
-      'the slot of another': async (id, bystander) =>
-        reach('UPDATE transients SET slot = ? WHERE token_id = ?', (await slotOf(bystander)).slot, id),
-      'no slot for its card code': async id =>
-        reach('DELETE FROM slots WHERE slot = ?', (await slotOf(id)).slot),
+        replaceCode(id, flipped((await codeOf(id)).bytes, 20 * 8)),
+      'a card code cut': async id => replaceCode(id, (await codeOf(id)).bytes.subarray(0, 10)),
+      'text as its card code': id => replaceCode(id, 'text'),
+      'the card code of another': async (id, bystander) => replaceCode(id, (await codeOf(bystander)).bytes),
+      ...(engine.name === 'sqlite' && {
+        'the slot of another': async (id: string, bystander: string) =>
+          reach('UPDATE transients SET slot = ? WHERE token_id = ?', (await codeOf(bystander)).place, id),
+        'no slot for its card code': async (id: string) =>
+          reach('DELETE FROM slots WHERE slot = ?', (await codeOf(id)).place),
+      }),
       'a later deadline for its card code': id =>
         reach('UPDATE transients SET expires_at = expires_at + 1 WHERE token_id = ?', id),
       'its card code under another name': id =>
@@ -136,7 +134,7 @@ for (const engine of engines) {
 
     for (const [name, change] of Object.entries(changes))
       for (const isChosen of [false, true])
-        test(`§1.1 C2.17 C2.5 C2.8 with ${name} ${isChosen ? 'a token of a chosen id' : 'it'} answers 500 and is named`, async () => {
+        test(`§1.1 C2.17 C2.5 C2.8 with ${name} ${isChosen ? 'a token of a chosen id' : 'it'} answers 500 and is named`, async t => {
           const { vault, keys } = scene
           const card = (cvc: string, id?: string) => ({
             type: 'card',
@@ -148,7 +146,12 @@ for (const engine of engines) {
             card('1357', isChosen ? `chosen-by-a-caller-${crypto.randomUUID()}` : undefined),
           )
           const bystander = await scene.create(card('2468'))
-          await change(id, bystander)
+          try {
+            await change(id, bystander)
+          } catch (error) {
+            if (isRefused(error)) return t.skip('the engine does not take such a value')
+            throw error
+          }
           vault.log.length = 0
 
           const path = `/tokens/${id}`
@@ -281,7 +284,14 @@ for (const engine of engines) {
       const body = (data: string) => ({ type: 'token', data, deduplicate_token: true })
       const [one, other] = [await scene.create(body('one')), await scene.create(body('other'))]
       await scene.reach('DELETE FROM tokens WHERE token_id = ?', one)
-      await scene.reach('UPDATE OR IGNORE terms SET token_id = ? WHERE token_id = ?', other, one)
+      await scene.reach(
+        `UPDATE terms SET token_id = ? WHERE token_id = ? AND NOT EXISTS (SELECT 1 FROM terms taken
+           WHERE taken.tenant = terms.tenant AND taken.term = terms.term
+             AND taken.created_at = terms.created_at AND taken.token_id = ?)`,
+        other,
+        one,
+        other,
+      )
       await scene.reach('UPDATE matches SET token_id = ? WHERE token_id = ?', other, one)
       const made = await vault.post('/tokens', keys.general, body('one'))
       assert.equal(made.status, 201)
@@ -412,16 +422,8 @@ for (const engine of engines) {
       const id = await scene.create({ type: 'token', data: 'guarded value' })
       const elsewhere = await scene.create({ type: 'token', data: 'elsewhere' }, keys.otherGeneral)
       const own = await scene.numberOf(scene.tenantId)
-      const wrapped = await scene.reach(
-        'SELECT slot, bytes FROM tenant_keys JOIN slots USING (slot) WHERE tenant = ?',
-        own,
-      )
-      for (const { slot, bytes } of wrapped)
-        await scene.reach(
-          'UPDATE slots SET bytes = ? WHERE slot = ?',
-          flipped(bytes as Uint8Array, 200),
-          slot as number,
-        )
+      for (const { place, bytes } of await scene.reach(engine.keyBytes.read, own))
+        await scene.reach(engine.keyBytes.write, flipped(bytes as Uint8Array, 200), place as SQLInputValue)
       await vault.restart()
       vault.log.length = 0
       const reply = await vault.get(`/tokens/${id}`, keys.private)
@@ -467,10 +469,8 @@ for (const engine of engines) {
       'rows of a tenant whose keys do not open': async () => {
         const own = await scene.numberOf(scene.tenantId)
         await scene.reach('UPDATE tokens SET expires_at = 1 WHERE tenant = ?', own)
-        await scene.reach(
-          "UPDATE slots SET bytes = x'00' WHERE slot IN (SELECT slot FROM tenant_keys WHERE tenant = ?)",
-          own,
-        )
+        for (const { place } of await scene.reach(engine.keyBytes.read, own))
+          await scene.reach(engine.keyBytes.write, new Uint8Array(1), place as SQLInputValue)
       },
     }
     for (const [name, build] of Object.entries(obstacles))

@@ -1,29 +1,108 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
+import pg from 'pg'
 import type { Store } from '../../src/store/port.ts'
+import { numbered } from '../../src/store/postgres/dialect.ts'
+import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { typeParser } from '../../src/store/postgres/type-parser.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { databaseOf, settingsOf } from './postgres-databases.ts'
+import { filesOf } from './traces.ts'
 
 /** Every engine that the vault can stand on; suites run once for each. `folder` is the engine's to fill. */
 export type Engine = {
-  readonly name: string
+  readonly name: 'sqlite' | 'postgres'
   readonly open: (folder: string) => Promise<Store>
   /** Reaches past the vault, as someone could who holds the storage but no key. */
   readonly reach: (folder: string, sql: string, ...values: SQLInputValue[]) => Promise<StoredRow[]>
+  /** The names of its tables. */
+  readonly tables: string
+  /** Tables whose rows are not what the other engine has under that name, and what to read in their place. */
+  readonly views: Readonly<Record<string, string>>
+  /** Where the bytes of a token's transient field and of a tenant's keys lie, and how they are written there. */
+  readonly transientBytes: BytesByPlace
+  readonly keyBytes: BytesByPlace & { readonly column: string }
+  /** Everything that storage holds, as bytes, by a name for the place. */
+  readonly content: (folder: string) => Promise<Map<string, Buffer>>
 }
+
+type BytesByPlace = { readonly read: string; readonly write: string }
 
 export type StoredRow = Record<string, SQLOutputValue>
 
-export const engines: readonly Engine[] = [
-  {
-    name: 'sqlite',
-    open: async folder => openSqlite({ path: join(folder, 'vault.db') }),
-    reach: async (folder, sql, ...values) => {
-      const database = new DatabaseSync(join(folder, 'vault.db'), { timeout: 1_000 })
-      try {
-        return database.prepare(sql).all(...values)
-      } finally {
-        database.close()
-      }
-    },
+export const sqlite: Engine = {
+  name: 'sqlite',
+  open: async folder => openSqlite({ path: join(folder, 'vault.db') }),
+  reach: async (folder, sql, ...values) => {
+    const database = new DatabaseSync(join(folder, 'vault.db'), { timeout: 5_000 })
+    try {
+      return database.prepare(sql).all(...values)
+    } finally {
+      database.close()
+    }
   },
-]
+  tables: "SELECT name FROM sqlite_master WHERE type = 'table'",
+  views: {},
+  transientBytes: {
+    read: 'SELECT slot AS place, bytes FROM transients JOIN slots USING (slot) WHERE token_id = ?',
+    write: 'UPDATE slots SET bytes = ? WHERE slot = ?',
+  },
+  keyBytes: {
+    read: 'SELECT slot AS place, bytes FROM tenant_keys JOIN slots USING (slot) WHERE tenant = ?',
+    write: 'UPDATE slots SET bytes = ? WHERE slot = ?',
+    column: 'slot',
+  },
+  content: async folder =>
+    new Map([...filesOf(folder)].filter(([path]) => basename(path).startsWith('vault.db'))),
+}
+
+export const postgres: Engine = {
+  name: 'postgres',
+  open: async folder => openPostgres(settingsOf(await databaseOf(folder))),
+  reach: async (folder, sql, ...values) => {
+    const client = new pg.Client({
+      connectionString: await databaseOf(folder),
+      types: { getTypeParser: typeParser as never },
+    })
+    await client.connect()
+    try {
+      return (await client.query(numbered(sql), values.map(asText))).rows
+    } finally {
+      await client.end()
+    }
+  },
+  tables: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+  views: {
+    counters:
+      '(SELECT tenant, name, sum(value)::bigint AS value, max(at) AS at FROM counters GROUP BY 1, 2 ORDER BY 1, 2) spread',
+  },
+  transientBytes: {
+    read: 'SELECT ctid::text AS place, sealed AS bytes FROM transients WHERE token_id = ?',
+    write: 'UPDATE transients SET sealed = ? WHERE ctid = ?::tid',
+  },
+  keyBytes: {
+    read: 'SELECT ctid::text AS place, wrapped AS bytes FROM tenant_keys WHERE tenant = ?',
+    write: 'UPDATE tenant_keys SET wrapped = ? WHERE ctid = ?::tid',
+    column: 'wrapped',
+  },
+  // Its rows: the files are the server's, and belong to all tests.
+  content: async folder => {
+    const tables = await postgres.reach(folder, postgres.tables)
+    const content = new Map<string, Buffer>()
+    for (const { name } of tables) {
+      const rows = await postgres.reach(folder, `SELECT * FROM ${name}`)
+      const values = rows.flatMap(row => Object.values(row)).filter(value => value !== null)
+      content.set(
+        String(name),
+        Buffer.concat(values.map(value => Buffer.from(value instanceof Uint8Array ? value : String(value)))),
+      )
+    }
+    return content
+  },
+}
+
+/** Bytes as text: in binary form eight of them would pass for a number. */
+const asText = (value: SQLInputValue): unknown =>
+  value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
+
+export const engines: readonly Engine[] = [sqlite, postgres]

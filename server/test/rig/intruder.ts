@@ -1,18 +1,16 @@
-import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { SQLInputValue } from 'node:sqlite'
+import { errorCode } from '../../src/domain/log.ts'
+import { hearsOf } from './hears-of.ts'
 import type { TestVault } from './test-vault.ts'
 
-/** One statement of somebody who can write storage but holds none of its keys; answers how many rows it changed. */
-export const tamper = (vault: TestVault, sql: string, ...values: SQLInputValue[]): number => {
-  assert.equal(vault.engine.name, 'sqlite', 'this test cannot write into this engine yet')
-  const database = new DatabaseSync(join(vault.folder.path, 'vault.db'))
-  try {
-    const changed = Number(database.prepare(sql).run(...values).changes)
-    // What the vault remembers of its grants is forgotten, so that the next request reads the rows again.
-    database.exec('UPDATE grants_epoch SET epoch = epoch + 1')
-    return changed
-  } finally {
-    database.close()
-  }
+/** One statement of somebody who can write storage but holds none of its keys. */
+export const tamper = async (vault: TestVault, sql: string, ...values: SQLInputValue[]): Promise<void> => {
+  const { engine, folder } = vault
+  await engine.reach(folder.path, sql, ...values)
+  // What the vault remembers of its grants is forgotten, so that the next request reads the rows again.
+  await hearsOf(vault, () => engine.reach(folder.path, 'UPDATE grants_epoch SET epoch = epoch + 1'))
 }
+
+/** The engine's columns have types, and it does not take a value of another one: nobody can put it there. */
+export const isRefused = (error: unknown): boolean =>
+  ['22P02', '22003', '22021', '42804'].includes(errorCode(error))

@@ -1,14 +1,15 @@
 import { join } from 'node:path'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import { buildService, type Service } from '../../src/service.ts'
+import { buildService } from '../../src/service.ts'
 import type { TestVault } from './test-vault.ts'
 
 /** Another process on the same storage, as far as the vault can tell; shares the clock of the first. */
 export const secondNode = async (
   vault: TestVault,
-): Promise<{ service: Service; send: TestVault['send']; stop: () => Promise<void> }> => {
+): Promise<Pick<TestVault, 'engine' | 'service' | 'store' | 'send' | 'stop'>> => {
+  const store = await vault.engine.open(vault.folder.path)
   const service = await buildService({
-    store: await vault.engine.open(vault.folder.path),
+    store,
     keyProvider: fileKeyProvider(join(vault.folder.path, 'master.key')),
     clock: () => vault.now,
     log: { isDebug: false, error: () => {}, info: () => {}, debug: () => {} },
@@ -22,5 +23,11 @@ export const secondNode = async (
   })
   const { port } = await service.listen({ host: '127.0.0.1', port: 0 })
   const here: TestVault = Object.create(vault, { baseUrl: { value: `http://127.0.0.1:${port}` } })
-  return { service, send: (...sent) => here.send(...sent), stop: () => service.close() }
+  return {
+    engine: vault.engine,
+    service,
+    store,
+    send: (...sent) => here.send(...sent),
+    stop: () => service.close(),
+  }
 }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
 import type { TokenQuery } from '../../src/store/port.ts'
+import type { Sql } from '../../src/store/sql/dialect.ts'
+import { countQuery, pageQuery } from '../../src/store/sql/token-query.ts'
+import { sqliteDialect } from '../../src/store/sqlite/dialect.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
-import { countQuery, pageQuery } from '../../src/store/sqlite/token-query.ts'
 
 const term = (text: string): Uint8Array => Buffer.from(text)
 const [a, b, c] = [term('a'), term('b'), term('c')]
@@ -14,7 +16,7 @@ describe('how SQLite answers lists and searches', () => {
   migrate(database)
   after(() => database.close())
 
-  const planOf = ({ sql, values }: ReturnType<typeof countQuery>): string[] =>
+  const planOf = ({ sql, values }: Sql): string[] =>
     database
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all(...values)
@@ -55,8 +57,8 @@ describe('how SQLite answers lists and searches', () => {
   ]
   for (const [name, query, start, sorts] of queries)
     for (const [kind, sql] of [
-      ['page', pageQuery(query, { offset: 0, limit: 20 })],
-      ['count', countQuery(query)],
+      ['page', pageQuery(query, { offset: 0, limit: 20 }, sqliteDialect)],
+      ['count', countQuery(query, sqliteDialect)],
     ] as const)
       test(`C24.10 C25.2 C26.8 ${name}: the ${kind} starts from its first group and walks no table`, () => {
         const plan = planOf(sql)
@@ -79,7 +81,7 @@ describe('how SQLite answers lists and searches', () => {
     const roots = Array.from({ length: 50 }, (_, index) => term(`root ${index}`))
     const branch = { groups: [roots, [a], roots], without: [b] }
     const query: TokenQuery = { ...base, anyOf: Array(64).fill(branch) }
-    const { sql, values } = countQuery(query)
+    const { sql, values } = countQuery(query, sqliteDialect)
     assert.equal(database.prepare(sql).get(...values)?.n, 0)
   })
 })

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { tokenValues } from '../sql/columns.ts'
 import type { Conflict, Effect, GuardedChange } from '../write-set.ts'
-import { tokenValues } from './columns.ts'
 import { counterMover } from './counter-mover.ts'
 import { type EffectAppliers, grantEffects } from './grant-effects.ts'
 import { slotFiller } from './slots.ts'

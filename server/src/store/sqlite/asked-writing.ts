@@ -1,5 +1,5 @@
+import type { BatchResult } from '../commit-queue.ts'
 import { StoreUnavailableError } from '../port.ts'
-import type { BatchResult } from './batch-writer.ts'
 import { type PackedSets, packSets } from './packed-sets.ts'
 import type { UpkeepName, WritingSide } from './writing-side.ts'
 

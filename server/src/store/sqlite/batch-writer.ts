@@ -1,10 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Conflict, CounterMove, Outcome, WriteSet } from '../write-set.ts'
+import type { BatchResult } from '../commit-queue.ts'
+import { CounterSums } from '../counter-sums.ts'
+import type { Conflict, Outcome, WriteSet } from '../write-set.ts'
 import { changeApplier } from './apply-change.ts'
 import { counterMover } from './counter-mover.ts'
-
-/** What became of one set: its outcome, or `failed` where storage could not take it. */
-export type BatchResult = Outcome | 'failed'
 
 /** Commits batches of write sets, each batch as one transaction. Knows nothing of queues and threads. */
 export class BatchWriter {
@@ -76,29 +75,5 @@ export class BatchWriter {
     for (const effect of effects) this.#apply.effect(tenant, effect)
     if (needsSavepoint) this.#database.exec('RELEASE one_set')
     return undefined
-  }
-}
-
-/** Counter moves of a whole batch, summed: a thousand creates of one tenant move its counter once. */
-class CounterSums {
-  readonly #sums = new Map<number, Map<string, { name: string; by: number; at?: number }>>()
-
-  add(tenant: number, { name, by, at }: CounterMove): void {
-    let ofTenant = this.#sums.get(tenant)
-    if (ofTenant === undefined) {
-      ofTenant = new Map()
-      this.#sums.set(tenant, ofTenant)
-    }
-    let sum = ofTenant.get(name)
-    if (sum === undefined) {
-      sum = { name, by: 0 }
-      ofTenant.set(name, sum)
-    }
-    sum.by += by
-    if (at !== undefined) sum.at = Math.max(sum.at ?? at, at)
-  }
-
-  forEach(move: (tenant: number, move: CounterMove) => void): void {
-    for (const [tenant, sums] of this.#sums) for (const sum of sums.values()) move(tenant, sum)
   }
 }

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
+import type { Migration, SchemaState } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { leases } from './migrations/0002-leases.ts'
 import { reports } from './migrations/0003-reports.ts'
-import type { Migration } from './migrations/migration.ts'
 
 /** In order, without gaps; a migration that has been released is never edited. */
 export const migrations: readonly Migration[] = [vault, leases, reports]
@@ -31,7 +31,7 @@ export const migrate = (database: DatabaseSync): void => {
 }
 
 /** How far storage is, without changing it. */
-export const schemaState = (path: string): { current: number; newest: number; pending: boolean } => {
+export const schemaState = (path: string): SchemaState => {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
     const current = schemaNumber(database)

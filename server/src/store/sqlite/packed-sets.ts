@@ -1,6 +1,6 @@
 import type { IndexTerm, TokenRow } from '../rows.ts'
+import { tokenValues } from '../sql/columns.ts'
 import type { Effect, GuardedChange, WriteSet } from '../write-set.ts'
-import { tokenValues } from './columns.ts'
 
 /**
  * Write sets on their way to the writing thread. What every create carries travels as one text for the whole

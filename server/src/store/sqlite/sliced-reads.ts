@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ListPosition, TokenQuery } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
-import { hasConditions, type SliceQuery } from './token-query.ts'
+import { hasConditions, type SliceQuery } from '../sql/token-query.ts'
 
 /** What a slice needs of storage; each is one short read. */
 export type SliceReads = {

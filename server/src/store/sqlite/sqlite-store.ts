@@ -1,17 +1,19 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import { CommitQueue } from '../commit-queue.ts'
 import { type Store, StoreUnavailableError } from '../port.ts'
 import type { Counter, TokenRow } from '../rows.ts'
+import * as columns from '../sql/columns.ts'
+import { scanMatches, scanTerms } from '../sql/scans.ts'
+import * as statements from '../sql/statements.ts'
+import { among, countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'
 import { type AskWriter, askedWriting } from './asked-writing.ts'
-import * as columns from './columns.ts'
-import { CommitQueue } from './commit-queue.ts'
+import { sqliteDialect } from './dialect.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
-import { absentTerms, scanMatches, scanTerms } from './scans.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
-import { countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from './token-query.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
 import { inlineWriting, lockWaitDefaultMs, type UpkeepName } from './writing-side.ts'
 
@@ -36,8 +38,7 @@ export const openSqlite = ({
       : askedWriting(writing === 'thread' ? threadedWriting({ path, lockWaitMs }) : writing)
   const queue = new CommitQueue(sets => side.commit(sets), side.gather)
   const prepared = statementCache(database)
-  const tokenById = `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
-  const getToken = database.prepare(tokenById)
+  const getToken = database.prepare(statements.tokenById)
   getToken.setReturnArrays(true)
   /** For statements that yield whole tokens. */
   const readTokens = (sql: string, ...values: readonly SQLInputValue[]): TokenRow[] => {
@@ -54,10 +55,7 @@ export const openSqlite = ({
       return all()
     }
   }
-  const findApiKey = prepareRead(
-    database,
-    'SELECT * FROM api_keys WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)',
-  )
+  const findApiKey = prepareRead(database, statements.livingApiKey)
 
   const someWithTerm = database.prepare('SELECT 1 FROM terms WHERE tenant = ? AND term = ? LIMIT 1')
   const hasTerm = (tenant: number, term: Uint8Array): boolean => someWithTerm.get(tenant, term) !== undefined
@@ -70,6 +68,17 @@ export const openSqlite = ({
       throw new StoreUnavailableError('storage cannot be read', { cause: error })
     }
   }
+
+  const readRows = <Row>(
+    sql: string,
+    values: readonly SQLInputValue[],
+    toRow: (row: columns.Columns) => Row,
+  ): Promise<Row[]> =>
+    read(() =>
+      prepared(sql)
+        .all(...values)
+        .map(toRow),
+    )
 
   /** Several statements on one state of storage: the writing connection commits at any time. */
   const readAtOneMoment = <T>(queries: () => T): Promise<T> =>
@@ -97,11 +106,11 @@ export const openSqlite = ({
 
   const slices: SliceReads = {
     list: (query, page) => {
-      const { sql, values } = pageQuery(query, page)
+      const { sql, values } = pageQuery(query, page, sqliteDialect)
       return readTokens(sql, ...values)
     },
     count: query => {
-      const { sql, values } = countQuery(query)
+      const { sql, values } = countQuery(query, sqliteDialect)
       return Number(prepared(sql).get(...values)?.n)
     },
     end: (query, entries) =>
@@ -116,8 +125,7 @@ export const openSqlite = ({
       .all(tenant, ...names)
       .map(columns.counter)
 
-  const readVaultKeys = () =>
-    prepared('SELECT * FROM vault_keys ORDER BY purpose, version').all().map(columns.keyRow)
+  const readVaultKeys = () => prepared(statements.vaultKeys).all().map(columns.keyRow)
 
   return {
     commit: set => queue.add(set),
@@ -127,7 +135,7 @@ export const openSqlite = ({
         const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
         return Promise.resolve(row && columns.tokenRow(row))
       } catch {
-        return read(() => readTokens(tokenById, tenant, id)[0])
+        return read(() => readTokens(statements.tokenById, tenant, id)[0])
       }
     },
 
@@ -163,34 +171,20 @@ export const openSqlite = ({
 
     oldestMatch: (tenant, { term, tag }, now) =>
       read(() => {
-        const [oldest] = readTokens(
-          `SELECT ${columns.tokenColumns}
-           FROM (SELECT token_id FROM terms
-                 WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
-                 ORDER BY created_at, token_id LIMIT 1) oldest
-           CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = oldest.token_id`,
-          tenant,
-          term,
-          tag,
-          now,
-          tenant,
-        )
+        const [oldest] = readTokens(statements.oldestMatch(sqliteDialect), tenant, term, tag, now, tenant)
         return oldest
       }),
 
     matchHolder: (tenant, { term, tag }) =>
       read(() => {
-        const row = prepared('SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?').get(
-          tenant,
-          term,
-          tag,
-        )
+        const row = prepared(statements.matchHolder).get(tenant, term, tag)
         return row === undefined ? undefined : String(row.token_id)
       }),
 
     readCounts: (tenant, names, now, terms) =>
       readAtOneMoment(() => {
-        const having = terms === undefined ? { sql: 'TRUE', values: [] } : hasOneOf(terms)
+        const having =
+          terms === undefined ? { sql: 'TRUE', values: [] } : hasOneOf(tenant, terms, among(sqliteDialect))
         const expired = prepared(
           // By name: left to itself SQLite takes the index of the tenant and goes through all of its tokens.
           `SELECT t.type, count(*) AS n FROM tokens t INDEXED BY tokens_by_expiry
@@ -204,7 +198,7 @@ export const openSqlite = ({
 
     newestTokenAt: () =>
       read(() => {
-        const at = prepared('SELECT max(at) AS at FROM counters').get()?.at
+        const at = prepared(statements.newestTokenAt).get()?.at
         return at === undefined || at === null ? undefined : Number(at)
       }),
 
@@ -214,44 +208,36 @@ export const openSqlite = ({
       read(() => prepared('SELECT * FROM counters WHERE tenant = ?').all(tenant).map(columns.counter)),
 
     scanTokens: (tenant, after, limit) =>
-      read(() =>
-        readTokens(
-          `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id > ? ORDER BY k.token_id LIMIT ?`,
-          tenant,
-          after ?? '',
-          limit,
-        ),
-      ),
+      read(() => readTokens(statements.tokensBehind, tenant, after ?? '', limit)),
 
-    scanTerms: (tenant, after, limit) => read(() => scanTerms(prepared, tenant, after, limit)),
-    scanMatches: (tenant, after, limit) => read(() => scanMatches(prepared, tenant, after, limit)),
-    absentTerms: (tenant, entries) => read(() => absentTerms(prepared, tenant, entries)),
+    scanTerms: (...scan) => scanTerms(readRows, ...scan),
+    scanMatches: (...scan) => scanMatches(readRows, ...scan),
+    absentTerms: (tenant, entries) =>
+      read(() => {
+        const find = prepared(
+          `SELECT 1 FROM terms WHERE tenant = ? AND term = ? AND created_at = ? AND token_id = ?
+             AND expires_at IS ? AND tag IS ?`,
+        )
+        return entries.filter(
+          ({ term, createdAt, tokenId, expiresAt, tag }) =>
+            find.get(tenant, term, createdAt, tokenId, expiresAt, tag) === undefined,
+        )
+      }),
 
     expiredTokens: (now, { offset, limit }) =>
-      read(() =>
-        readTokens(
-          `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.expires_at <= ? ORDER BY k.expires_at LIMIT ? OFFSET ?`,
-          now,
-          limit,
-          offset,
-        ),
-      ),
+      read(() => readTokens(statements.expiredTokens, now, limit, offset)),
 
     purgeTransients: (now, limit) => upkeep('purgeTransients', now, limit),
 
     getResult: (tenant, hash, now) =>
       read(() => {
-        const row = prepared('SELECT * FROM results WHERE tenant = ? AND hash = ? AND expires_at > ?').get(
-          tenant,
-          hash,
-          now,
-        )
+        const row = prepared(statements.resultByHash).get(tenant, hash, now)
         return row && columns.resultRow(row)
       }),
 
     getReport: (tenant, name) =>
       read(() => {
-        const row = prepared('SELECT sealed FROM reports WHERE tenant = ? AND name = ?').get(tenant, name)
+        const row = prepared(statements.reportByName).get(tenant, name)
         return row && columns.sealedBytes(row)
       }),
 
@@ -262,12 +248,11 @@ export const openSqlite = ({
 
     getTenant: tenant =>
       read(() => {
-        const row = prepared('SELECT * FROM tenants WHERE tenant = ?').get(tenant)
+        const row = prepared(statements.tenantByNumber).get(tenant)
         return row && columns.tenantRow(row)
       }),
 
-    listTenants: () =>
-      read(() => prepared('SELECT * FROM tenants ORDER BY tenant').all().map(columns.tenantRow)),
+    listTenants: () => read(() => prepared(statements.allTenants).all().map(columns.tenantRow)),
 
     tenantKeys: tenant =>
       read(() =>
@@ -281,20 +266,15 @@ export const openSqlite = ({
 
     getApplication: (tenant, id) =>
       read(() => {
-        const row = prepared('SELECT * FROM applications WHERE tenant = ? AND application_id = ?').get(
-          tenant,
-          id,
-        )
+        const row = prepared(statements.applicationById).get(tenant, id)
         return row && columns.applicationRow(row)
       }),
 
     listApplications: tenant =>
-      read(() =>
-        prepared('SELECT * FROM applications WHERE tenant = ?').all(tenant).map(columns.applicationRow),
-      ),
+      read(() => prepared(statements.applicationsOfTenant).all(tenant).map(columns.applicationRow)),
 
     listApiKeys: tenant =>
-      read(() => prepared('SELECT * FROM api_keys WHERE tenant = ?').all(tenant).map(columns.apiKeyRow)),
+      read(() => prepared(statements.apiKeysOfTenant).all(tenant).map(columns.apiKeyRow)),
 
     noteKeyUse: uses => upkeep('noteKeyUse', uses),
 
@@ -314,8 +294,7 @@ export const openSqlite = ({
 
     health: () =>
       read(() => {
-        // A constant would be answered without storage.
-        prepared('SELECT 1 FROM vault_keys').get()
+        prepared(statements.health).get()
       }),
 
     close: async () => {

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { KeyRow, LeaseRow, NewTenant } from '../rows.ts'
-import * as columns from './columns.ts'
+import * as columns from '../sql/columns.ts'
+import { vaultKeys } from '../sql/statements.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'
 import { statementCache } from './statement-cache.ts'
@@ -43,8 +44,7 @@ export const upkeepWrites = (database: DatabaseSync, lockWaitMs: number): Upkeep
         ).run(now, limit).changes,
       ),
     )
-  const readVaultKeys = (): KeyRow[] =>
-    prepared('SELECT * FROM vault_keys ORDER BY purpose, version').all().map(columns.keyRow)
+  const readVaultKeys = (): KeyRow[] => prepared(vaultKeys).all().map(columns.keyRow)
 
   return {
     purgeTransients: (now, limit) => purgeDue('transients', now, limit),

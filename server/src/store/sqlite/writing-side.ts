@@ -1,5 +1,6 @@
+import type { BatchResult } from '../commit-queue.ts'
 import type { WriteSet } from '../write-set.ts'
-import { type BatchResult, BatchWriter } from './batch-writer.ts'
+import { BatchWriter } from './batch-writer.ts'
 import { openDatabase } from './open-database.ts'
 import { type UpkeepWrites, upkeepWrites } from './upkeep-writes.ts'
 

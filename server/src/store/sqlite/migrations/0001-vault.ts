@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../../sql/migration.ts'
 
 /**
  * Every key starts with the tenant. `terms` and `matches` are clustered on their keys; `tokens` and

@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../../sql/migration.ts'
 
 /** Which node does what only one of them should do, and until when. */
 export const leases: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../../sql/migration.ts'
 
 /** What background jobs find out about a tenant and how far they are, sealed. */
 export const reports: Migration = {

@@ -1,28 +1,30 @@
-import type { SQLInputValue } from 'node:sqlite'
 import type { ColumnCondition, ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
 import { tokenColumns } from './columns.ts'
+import type { Dialect, Sql } from './dialect.ts'
 
 /** A query of which one slice is asked for: nothing behind `upTo`. */
 export type SliceQuery = TokenQuery & { readonly upTo?: ListPosition }
 
-type Sql = { readonly sql: string; readonly values: readonly SQLInputValue[] }
-
 /** Rows of tokens, newest first, ties by id; only those of the page are fetched. */
-export const pageQuery = (query: SliceQuery, { offset, limit }: { offset: number; limit: number }): Sql => {
-  const { sql, values } = indexQuery(query)
+export const pageQuery = <List>(
+  query: SliceQuery,
+  { offset, limit }: { offset: number; limit: number },
+  dialect: Dialect<List>,
+): Sql<List> => {
+  const { sql, values } = indexQuery(query, dialect)
   return {
     sql: `SELECT ${tokenColumns}
       FROM (${sql} ${inListOrder} LIMIT ? OFFSET ?) page
-      CROSS JOIN tokens k ON k.tenant = ? AND k.token_id = page.token_id
+      ${dialect.joinInOrder} tokens k ON k.tenant = ? AND k.token_id = page.token_id
       ORDER BY page.created_at DESC, page.token_id`,
     values: [...values, limit, offset, query.tenant],
   }
 }
 
-/** The order makes SQLite merge the arms; without it, it would gather all matches to drop repetitions. */
-export const countQuery = (query: SliceQuery): Sql => {
-  const { sql, values } = indexQuery(query)
-  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} LIMIT -1)`, values }
+/** The order makes the engine merge the arms; without it, it would gather all matches to drop repetitions. */
+export const countQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
+  const { sql, values } = indexQuery(query, dialect)
+  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} ${dialect.withoutEnd})`, values }
 }
 
 /**
@@ -77,9 +79,9 @@ const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
  * (created_at, token_id) of all that the query holds, read off the index alone: one SELECT per start, all
  * merged. Each comes in the order of the index, and UNION drops the tokens that several of them find.
  */
-const indexQuery = (query: SliceQuery): Sql => {
+const indexQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
   const branches = branchesOf(query)
-  const arms = branches.flatMap(branch => toArms(query, branch, branches.length === 1))
+  const arms = branches.flatMap(branch => toArms(query, branch, branches.length === 1, dialect))
   return arms.length === 0 ? nothing : join(' UNION ', arms)
 }
 
@@ -89,9 +91,15 @@ const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE F
  * A first group of several terms takes an arm for each, or, next to other branches, one arm that is sorted:
  * SQLite merges at most 500 arms.
  */
-const toArms = (query: SliceQuery, branch: TokenBranch, isAlone: boolean): Sql[] => {
+const toArms = <List>(
+  query: SliceQuery,
+  branch: TokenBranch,
+  isAlone: boolean,
+  dialect: Dialect<List>,
+): Sql<List>[] => {
+  const isIn = among(dialect)
   if (branch.ids !== undefined)
-    return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups)]
+    return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups, isIn)]
   const [first = [], ...others] = branch.groups
   const starts = isAlone ? first.map(term => [term]) : [first]
   return starts.map(terms => {
@@ -100,55 +108,66 @@ const toArms = (query: SliceQuery, branch: TokenBranch, isAlone: boolean): Sql[]
     const isOnly = (term: Uint8Array): boolean =>
       only !== undefined && more.length === 0 && Buffer.compare(term, only) === 0
     const { untagged = [] } = branch
-    if (!untagged.some(isOnly)) return arm('terms', [start], query, branch, others)
+    if (!untagged.some(isOnly)) return arm('terms', [start], query, branch, others, isIn)
     // The entry that the arm is at tells it by itself.
     const rest = { ...branch, untagged: untagged.filter(term => !isOnly(term)) }
-    return arm('terms', [start, { sql: 't.tag IS NULL', values: [] }], query, rest, others)
+    return arm('terms', [start, { sql: 't.tag IS NULL', values: [] }], query, rest, others, isIn)
   })
 }
 
-const arm = (
+const arm = <List>(
   table: 'terms' | 'tokens',
-  start: readonly Sql[],
+  start: readonly Sql<List>[],
   query: SliceQuery,
   branch: TokenBranch,
   groups: TokenBranch['groups'],
-): Sql => {
+  isIn: IsIn<List>,
+): Sql<List> => {
   const { without = [], withoutIds = [], createdAt = {}, notCreatedAt = [] } = branch
   const { untagged = [], withoutUntagged = [], columns = [] } = branch
-  const conditions: Sql[] = [
-    { sql: 't.tenant = ?', values: [query.tenant] },
+  const { tenant } = query
+  const has = (terms: readonly Uint8Array[], more?: string): Sql<List> => hasOneOf(tenant, terms, isIn, more)
+  const conditions: Sql<List>[] = [
+    { sql: 't.tenant = ?', values: [tenant] },
     ...start,
     ...isBetween(createdAt, query),
     { sql: '(t.expires_at IS NULL OR t.expires_at > ?)', values: [query.now] },
     ...notCreatedAt.map(span => not(isWithin(span))),
     ...(withoutIds.length === 0 ? [] : [not(isIn('t.token_id', withoutIds))]),
-    ...groups.map(group => hasOneOf(group)),
-    ...(without.length === 0 ? [] : [not(hasOneOf(without))]),
-    ...untagged.map(term => hasOneOf([term], 'AND e.tag IS NULL')),
-    ...(withoutUntagged.length === 0 ? [] : [not(hasOneOf(withoutUntagged, 'AND e.tag IS NULL'))]),
-    ...columns.map(condition => (condition.negated ? not : same)(rowHas(condition))),
+    ...groups.map(group => has(group)),
+    ...(without.length === 0 ? [] : [not(has(without))]),
+    ...untagged.map(term => has([term], 'AND e.tag IS NULL')),
+    ...(withoutUntagged.length === 0 ? [] : [not(has(withoutUntagged, 'AND e.tag IS NULL'))]),
+    ...columns.map(condition => {
+      const held = rowHas(tenant, condition)
+      return condition.negated ? not(held) : held
+    }),
   ]
   const where = join(' AND ', conditions)
   return { sql: `SELECT t.created_at, t.token_id FROM ${table} t WHERE ${where.sql}`, values: where.values }
 }
 
-const join = (separator: string, parts: readonly Sql[]): Sql => ({
+const join = <List>(separator: string, parts: readonly Sql<List>[]): Sql<List> => ({
   sql: parts.map(part => part.sql).join(separator),
   values: parts.flatMap(part => part.values),
 })
 
-const not = ({ sql, values }: Sql): Sql => ({ sql: `NOT (${sql})`, values })
-const same = (sql: Sql): Sql => sql
+const not = <List>({ sql, values }: Sql<List>): Sql<List> => ({ sql: `NOT (${sql})`, values })
+
+type IsIn<List> = Dialect<List>['oneOf']
 
 /** One value is compared, not listed: a list costs the order of the index, and with it a sort of all matches. */
-const isIn = (column: string, values: readonly SQLInputValue[]): Sql =>
-  values.length === 1
-    ? { sql: `${column} = ?`, values }
-    : { sql: `${column} IN (${values.map(() => '?').join(',')})`, values }
+export const among =
+  <List>({ oneOf }: Dialect<List>): IsIn<List> =>
+  (column, values) => {
+    const [only] = values
+    return only !== undefined && values.length === 1
+      ? { sql: `${column} = ?`, values: [only] }
+      : oneOf(column, values)
+  }
 
 const isWithin = ({ from, until }: TimeSpan, column = 't.created_at'): Sql =>
-  join(' AND ', [
+  join<never>(' AND ', [
     ...(from === undefined ? [] : [{ sql: `${column} >= ?`, values: [from] }]),
     ...(until === undefined ? [] : [{ sql: `${column} < ?`, values: [until] }]),
     { sql: 'TRUE', values: [] },
@@ -171,26 +190,34 @@ const isBetween = ({ from, until }: TimeSpan, { after, upTo }: SliceQuery): Sql[
   ]
 }
 
-/** That the token `t` has one of the terms. */
-export const hasOneOf = (terms: readonly Uint8Array[], more = ''): Sql => {
+/**
+ * That the token `t` has one of the terms. Names the tenant itself: behind a NOT, no planner follows the
+ * comparison with the outer row.
+ */
+export const hasOneOf = <List>(
+  tenant: number,
+  terms: readonly Uint8Array[],
+  isIn: IsIn<List>,
+  more = '',
+): Sql<List> => {
   const { sql, values } = isIn('e.term', terms)
   return {
-    sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = t.tenant AND ${sql}
+    sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = ? AND ${sql}
       AND e.created_at = t.created_at AND e.token_id = t.token_id ${more})`,
-    values,
+    values: [tenant, ...values],
   }
 }
 
 const columnNames = { createdBy: 'created_by', modifiedBy: 'modified_by', modifiedAt: 'modified_at' } as const
 
-const rowHas = (condition: ColumnCondition): Sql => {
+const rowHas = (tenant: number, condition: ColumnCondition): Sql => {
   const column = `k.${columnNames[condition.column]}`
-  const { sql, values } =
+  const { sql, values }: Sql =
     'is' in condition
       ? { sql: `${column} = ?`, values: [condition.is] }
       : join(' AND ', [isWithin(condition.within, column), { sql: `${column} IS NOT NULL`, values: [] }])
   return {
-    sql: `EXISTS (SELECT 1 FROM tokens k WHERE k.tenant = t.tenant AND k.token_id = t.token_id AND ${sql})`,
-    values,
+    sql: `EXISTS (SELECT 1 FROM tokens k WHERE k.tenant = ? AND k.token_id = t.token_id AND ${sql})`,
+    values: [tenant, ...values],
   }
 }

@@ -1,4 +1,3 @@
-import type { SQLOutputValue } from 'node:sqlite'
 import type { ListPosition } from '../port.ts'
 import type {
   ApiKeyRow,
@@ -18,21 +17,22 @@ import type {
  * something that cannot open, never as a crash. Integers come as bigints, because the driver throws on a number
  * that a double cannot hold.
  */
-type Columns = Record<string, SQLOutputValue>
+export type Value = null | number | bigint | string | Uint8Array
+export type Columns = Readonly<Record<string, Value | undefined>>
 
 /** What no row was ever sealed with. Not NaN: as JSON that is null, and would pass for a column that is empty. */
 const unreadable = -1
 
-const integer = (value: SQLOutputValue | undefined): number => {
+const integer = (value: Value | undefined): number => {
   const number = typeof value === 'bigint' ? Number(value) : value
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : unreadable
 }
-const optionalInteger = (value: SQLOutputValue | undefined): number | null =>
+const optionalInteger = (value: Value | undefined): number | null =>
   value === null || value === undefined ? null : integer(value)
-const text = (value: SQLOutputValue | undefined): string => (typeof value === 'string' ? value : '')
-const optionalText = (value: SQLOutputValue | undefined): string | null =>
+const text = (value: Value | undefined): string => (typeof value === 'string' ? value : '')
+const optionalText = (value: Value | undefined): string | null =>
   value === null || value === undefined ? null : text(value)
-const bytes = (value: SQLOutputValue | undefined): Uint8Array =>
+const bytes = (value: Value | undefined): Uint8Array =>
   value instanceof Uint8Array ? value : new Uint8Array(0)
 
 /** In the order in which `tokenRow` reads them. */
@@ -70,7 +70,7 @@ export const tokenRow = ([
   transientUntil,
   activeMonth,
   sealed,
-]: readonly SQLOutputValue[]): TokenRow => ({
+]: readonly Value[]): TokenRow => ({
   tenant: integer(tenant),
   id: text(id),
   type: text(type),

@@ -1,0 +1,83 @@
+import { StoreUnavailableError } from './port.ts'
+import type { Outcome, WriteSet } from './write-set.ts'
+
+/** What became of one set: its outcome, or `failed` where storage could not take it. */
+export type BatchResult = Outcome | 'failed'
+
+/** Commits sets together. A lane has at most one batch under way. */
+export type CommitBatch = (sets: readonly WriteSet[], lane: number) => Promise<readonly BatchResult[]>
+
+type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
+
+/** Bounds how long one transaction takes; a set is never split. */
+const changesPerBatch = 4_000
+
+/**
+ * Group commit. Sets that arrive while batches are being committed on all lanes commit together and share one
+ * fsync; their promises resolve after their commit, never before. `gather` is what a batch waits for when its
+ * lane was idle: a writer on this thread lets the turn of the event loop end first, one on another thread starts
+ * at once, so that both work at the same time.
+ */
+export class CommitQueue {
+  readonly #commit: CommitBatch
+  readonly #gather: () => Promise<void>
+  readonly #lanes: (Promise<void> | undefined)[]
+  #waiting: Waiting[] = []
+
+  constructor(commit: CommitBatch, gather: () => Promise<void>, lanes = 1) {
+    this.#commit = commit
+    this.#gather = gather
+    this.#lanes = Array.from({ length: lanes }, () => undefined)
+  }
+
+  add(set: WriteSet): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ set, resolve, reject })
+      const idle = this.#lanes.indexOf(undefined)
+      if (idle >= 0) this.#lanes[idle] = this.#run(idle)
+    })
+  }
+
+  /** Resolves when nothing waits any more. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#lanes)
+  }
+
+  async #run(lane: number): Promise<void> {
+    await this.#gather()
+    while (this.#waiting.length > 0) await this.#commitBatch(this.#takeBatch(), lane)
+    this.#lanes[lane] = undefined
+  }
+
+  async #commitBatch(batch: readonly Waiting[], lane: number): Promise<void> {
+    let results: readonly BatchResult[]
+    try {
+      results = await this.#commit(
+        batch.map(({ set }) => set),
+        lane,
+      )
+    } catch (error) {
+      for (const { reject } of batch) reject(unavailable(error))
+      return
+    }
+    batch.forEach(({ resolve, reject }, position) => {
+      const result = results[position] ?? 'failed'
+      if (result === 'failed') reject(unavailable())
+      else resolve(result)
+    })
+  }
+
+  #takeBatch(): Waiting[] {
+    let changes = 0
+    let count = 0
+    while (count < this.#waiting.length && (count === 0 || changes < changesPerBatch)) {
+      const next = this.#waiting[count]?.set
+      changes += (next?.guarded.length ?? 0) + (next?.effects.length ?? 0)
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+}
+
+const unavailable = (cause?: unknown): StoreUnavailableError =>
+  new StoreUnavailableError('the write was not stored', { cause })

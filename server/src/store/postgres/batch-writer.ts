@@ -1,0 +1,119 @@
+import { errorCode } from '../../domain/log.ts'
+import type { BatchResult } from '../commit-queue.ts'
+import type { Conflict, WriteSet } from '../write-set.ts'
+import type { Connection, Statement } from './connection.ts'
+import { conditionFailed, isOwnFault, isWorthRepeating, transactionAborted } from './failures.ts'
+import { mergeChanges, type PackedChanges, packSet, toParameters } from './packed-changes.ts'
+
+type Packed = { readonly tenant: number; readonly changes: PackedChanges }
+
+/** How often a batch is tried again that PostgreSQL gave up for the sake of another. */
+const attemptsMax = 8
+
+/**
+ * Commits batches of write sets through one connection, each batch in one round trip. All sets of a tenant are
+ * first applied as if they were one. Where a condition fails the transaction ends, and the sets are applied one
+ * by one, each with a place to fall back to.
+ */
+export class BatchWriter {
+  readonly #connection: Connection
+  /** Which part of each counter this writer moves. */
+  readonly #counterShard: number
+
+  constructor(connection: Connection, counterShard: number) {
+    this.#connection = connection
+    this.#counterShard = counterShard
+  }
+
+  /** Throws where it is not known what became of the batch, or storage does not answer. */
+  async commit(sets: readonly WriteSet[]): Promise<BatchResult[]> {
+    const results: BatchResult[] = sets.map(() => 'failed')
+    const packed: (Packed & { readonly position: number })[] = []
+    sets.forEach((set, position) => {
+      try {
+        packed.push({ tenant: set.tenant, changes: packSet(set), position })
+      } catch {
+        // It cannot be stored, whatever the others hold.
+      }
+    })
+    const outcomes = await this.#commitPacked(packed)
+    packed.forEach(({ position }, index) => {
+      results[position] = outcomes[index] ?? 'failed'
+    })
+    return results
+  }
+
+  async #commitPacked(sets: readonly Packed[]): Promise<BatchResult[]> {
+    if (sets.length === 0) return []
+    try {
+      if (sets.length > 1 && !sets.some(changesGrants)) {
+        const isCommitted = await this.#commitAsOne(sets)
+        if (isCommitted) return sets.map(() => ({ committed: true }))
+      }
+      return await this.#commitOneByOne(sets)
+    } catch (error) {
+      if (!isOwnFault(error)) throw error
+      // Alone, each set shows whether the fault is its own.
+      if (sets.length === 1) return ['failed']
+      const results: BatchResult[] = []
+      for (const set of sets) results.push(...(await this.#commitPacked([set])))
+      return results
+    }
+  }
+
+  /** False where a condition failed, and nothing was written. */
+  async #commitAsOne(sets: readonly Packed[]): Promise<boolean> {
+    const byTenant = Map.groupBy(sets, ({ tenant }) => tenant)
+    const statements = [...byTenant]
+      .sort(([a], [b]) => a - b)
+      .map(([tenant, ofTenant]) =>
+        this.#apply('apply_or_abort_2', tenant, mergeChanges(ofTenant.map(({ changes }) => changes))),
+      )
+    try {
+      await this.#transaction(statements)
+      return true
+    } catch (error) {
+      if (errorCode(error) === conditionFailed) return false
+      throw error
+    }
+  }
+
+  async #commitOneByOne(sets: readonly Packed[]): Promise<BatchResult[]> {
+    const answers = await this.#transaction(
+      sets.map(({ tenant, changes }) => this.#apply('apply_or_undo_2', tenant, changes)),
+    )
+    return answers.map(conflict =>
+      conflict === null ? { committed: true } : { committed: false, conflict: conflict as Conflict },
+    )
+  }
+
+  #apply(name: 'apply_or_abort_2' | 'apply_or_undo_2', tenant: number, changes: PackedChanges): Statement {
+    return {
+      name,
+      text: `SELECT ${name}($1, $2, $3, $4, $5, $6, $7, $8)`,
+      values: [tenant, this.#counterShard, ...toParameters(changes)],
+      rowMode: 'array',
+    }
+  }
+
+  /** All statements in one transaction and one round trip; answers with the one value of each. */
+  async #transaction(statements: readonly Statement[]): Promise<unknown[]> {
+    const sent = statements.length === 1 ? statements : [{ text: 'BEGIN' }, ...statements, { text: 'COMMIT' }]
+    for (let attempt = 1; ; attempt++) {
+      const answers = await this.#connection.send<unknown[]>(sent)
+      const failure = answers
+        .filter(answer => answer.status === 'rejected')
+        .map(({ reason }) => reason)
+        .find(reason => errorCode(reason) !== transactionAborted)
+      if (failure === undefined)
+        return answers
+          .map(answer => (answer.status === 'fulfilled' ? answer.value : undefined))
+          .filter(answer => answer?.command === 'SELECT')
+          .map(answer => answer?.rows[0]?.[0])
+      if (!isWorthRepeating(failure) || attempt === attemptsMax) throw failure
+    }
+  }
+}
+
+/** Such a set stands alone: what comes behind it must find what it left. */
+const changesGrants = ({ changes }: Packed): boolean => 'reviseTenant' in changes

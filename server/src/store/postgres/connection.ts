@@ -1,0 +1,209 @@
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import pg from 'pg'
+import { StoreUnavailableError } from '../port.ts'
+import type { Columns } from '../sql/columns.ts'
+import type { DatabaseAddress } from './database-url.ts'
+import { endsConnection, isAnswered } from './failures.ts'
+import { typeParser } from './type-parser.ts'
+
+export type ConnectionSettings = {
+  readonly address: DatabaseAddress
+  /** Read at each new connection, so that a password can be changed without a restart. */
+  readonly passwordFile?: string
+  /** PEM; without it the certificates that Node trusts. */
+  readonly ca?: string
+  readonly statementTimeoutMs: number
+}
+
+export type Answer<Row = Columns> = {
+  readonly command: string
+  readonly rowCount: number | null
+  readonly rows: readonly Row[]
+}
+
+/** `name` makes the server keep the plan. */
+export type Statement = {
+  readonly text: string
+  readonly values?: readonly unknown[]
+  readonly name?: string
+  readonly rowMode?: 'array'
+}
+
+const connectTimeoutMs = 5_000
+/** A server that does not even answer that it took too long is gone. */
+const answerGraceMs = 5_000
+/** Bounds what piles up on a connection whose server hangs. */
+const inFlightMax = 1_000
+
+/**
+ * All queries are look-ups on indexes. The planner, which knows nothing of a table that was empty when it looked,
+ * is kept from reading whole tables, and from making the plan again for each value.
+ */
+const plannerSettings = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+  plan_cache_mode: 'force_generic_plan',
+  default_transaction_isolation: 'read committed',
+}
+
+/**
+ * A connection that is opened when it is needed, and again after it was lost. Statements are sent without waiting
+ * for the answers to those before them; each is a transaction of its own unless it says otherwise.
+ */
+export class Connection {
+  readonly #settings: ConnectionSettings
+  readonly #onOpen: (client: pg.Client) => Promise<unknown>
+  #client: Promise<pg.Client> | undefined
+  #opened: pg.Client | undefined
+  #isClosed = false
+  #inFlight = 0
+
+  constructor(
+    settings: ConnectionSettings,
+    onOpen: (client: pg.Client) => Promise<unknown> = async () => {},
+  ) {
+    this.#settings = settings
+    this.#onOpen = onOpen
+  }
+
+  get isOpen(): boolean {
+    return this.#opened !== undefined
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  async query<Row = Columns>(statement: Statement): Promise<Answer<Row>> {
+    const [answer] = await this.send<Row>([statement])
+    if (answer?.status !== 'fulfilled') throw answer?.reason
+    return answer.value
+  }
+
+  /** Sends all at once and answers when all are answered. */
+  async send<Row = Columns>(statements: readonly Statement[]): Promise<PromiseSettledResult<Answer<Row>>[]> {
+    if (this.#inFlight + statements.length > inFlightMax + 1)
+      throw new StoreUnavailableError('too much waits for storage')
+    this.#inFlight += statements.length
+    try {
+      const client = await this.#open()
+      const answers = await Promise.allSettled(statements.map(statement => client.query(statement as never)))
+      for (const answer of answers)
+        if (answer.status === 'rejected' && endsConnection(answer.reason)) this.#drop(client)
+      return answers as PromiseSettledResult<Answer<Row>>[]
+    } finally {
+      this.#inFlight -= statements.length
+    }
+  }
+
+  /** Lets what is under way finish. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const client = await this.#client?.catch(() => undefined)
+    this.#forget(client)
+    await client?.end().catch(() => {})
+  }
+
+  #open(): Promise<pg.Client> {
+    if (this.#isClosed) throw new StoreUnavailableError('storage is closed')
+    if (this.#client === undefined) {
+      const opening = this.#connect()
+      this.#client = opening
+      opening.then(
+        client => {
+          if (this.#client === opening) this.#opened = client
+        },
+        () => {
+          if (this.#client === opening) this.#client = undefined
+        },
+      )
+    }
+    return this.#client
+  }
+
+  /** Of several servers, the first that takes writes. */
+  async #connect(): Promise<pg.Client> {
+    let failure: unknown
+    for (const place of this.#settings.address.hosts) {
+      const client = new pg.Client(clientConfig(this.#settings, place))
+      client.on('error', () => this.#forget(client))
+      client.on('end', () => this.#forget(client))
+      try {
+        await client.connect()
+        const { rows } = await client.query(
+          `SELECT pg_is_in_recovery() AS standby, CASE WHEN current_setting('synchronous_commit') = 'off'
+             THEN set_config('synchronous_commit', 'on', false) END`,
+        )
+        if (rows[0]?.standby === true) throw new Error('the server is a standby')
+        await this.#onOpen(client)
+        return client
+      } catch (error) {
+        failure = error
+        client.end().catch(() => {})
+      }
+    }
+    throw new StoreUnavailableError('storage cannot be reached', { cause: failure })
+  }
+
+  #drop(client: pg.Client): void {
+    this.#forget(client)
+    client.end().catch(() => {})
+  }
+
+  #forget(client: pg.Client | undefined): void {
+    if (client === undefined || this.#opened !== client) return
+    this.#opened = undefined
+    this.#client = undefined
+  }
+}
+
+/** Whether a statement may have had its effect although no answer came. */
+export const isUnknown = (error: unknown): boolean =>
+  !isAnswered(error) && !(error instanceof StoreUnavailableError)
+
+const clientConfig = (
+  { address, passwordFile, ca, statementTimeoutMs }: ConnectionSettings,
+  { host, port }: DatabaseAddress['hosts'][number],
+): pg.ClientConfig => {
+  const ssl = tlsOptions(address.sslmode, host, ca)
+  return {
+    host,
+    port,
+    user: address.user,
+    database: address.database,
+    ...(passwordFile === undefined
+      ? address.password !== undefined && { password: address.password }
+      : { password: () => readFileSync(passwordFile, 'utf8').trimEnd() }),
+    ssl: ssl ?? false,
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + answerGraceMs,
+    application_name: 'strongroom',
+    types: { getTypeParser: typeParser },
+    options: Object.entries(plannerSettings)
+      .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
+      .join(' '),
+  } as pg.ClientConfig
+}
+
+const tlsOptions = (
+  mode: DatabaseAddress['sslmode'],
+  host: string,
+  ca: string | undefined,
+): ConnectionOptions | undefined => {
+  switch (mode) {
+    case 'disable':
+      return undefined
+    case 'require':
+      return { rejectUnauthorized: false }
+    case 'verify-ca':
+      return { ...(ca !== undefined && { ca }), checkServerIdentity: () => undefined }
+    case 'verify-full':
+      return { ...(ca !== undefined && { ca }), host }
+  }
+}

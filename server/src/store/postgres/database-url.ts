@@ -1,0 +1,71 @@
+import { isIP } from 'node:net'
+
+/** Where the database is and how it is spoken to, out of `postgres://user:password@host:port/name?sslmode=…`. */
+export type DatabaseAddress = {
+  /** In the order in which they are tried; with several, the one that takes writes is used. */
+  readonly hosts: readonly { readonly host: string; readonly port: number }[]
+  readonly user: string
+  readonly password: string | undefined
+  readonly database: string
+  readonly sslmode: SslMode
+}
+
+const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
+export type SslMode = (typeof sslModes)[number]
+
+/** What is wrong with the address, without any part of it: it may hold a password. */
+export class DatabaseUrlError extends Error {}
+
+/** Several hosts, as in `postgres://one:5432,two:5432/name`, are what makes a failover need no restart. */
+export const parseDatabaseUrl = (text: string): DatabaseAddress => {
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?#]*)(.*)$/s.exec(text)
+  if (parts === null) throw new DatabaseUrlError('must start with postgres://')
+  const [, head = '', hostList = '', tail = ''] = parts
+  const urls = hostList.split(',').map(host => {
+    const url = `${head}${host === '' ? 'localhost' : host}${tail}`
+    if (!URL.canParse(url)) throw new DatabaseUrlError('is not an address')
+    return new URL(url)
+  })
+  const [url] = urls
+  if (url === undefined) throw new DatabaseUrlError('is not an address')
+  for (const name of url.searchParams.keys())
+    if (name !== 'sslmode' && name !== 'host')
+      throw new DatabaseUrlError('may have sslmode and host as parameters, no others')
+  const socket = url.searchParams.get('host')
+  const hosts = urls.map(({ hostname, port }) => ({
+    host: socket ?? hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? 5_432 : Number(port),
+  }))
+  const database = decode(url.pathname.slice(1))
+  if (database === '') throw new DatabaseUrlError('must name a database, as in postgres://host/name')
+  if (url.username === '') throw new DatabaseUrlError('must name a user, as in postgres://user@host/name')
+  return {
+    hosts,
+    user: decode(url.username),
+    password: url.password === '' ? undefined : decode(url.password),
+    database,
+    sslmode: readSslMode(url.searchParams.get('sslmode'), hosts),
+  }
+}
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new DatabaseUrlError('has a part that is not percent-encoded')
+  }
+}
+
+/** Nothing leaves this machine unencrypted, or to a server that is not who it says, unless told so. */
+const readSslMode = (text: string | null, hosts: DatabaseAddress['hosts']): SslMode => {
+  if (text === null) return hosts.every(({ host }) => isLocal(host)) ? 'disable' : 'verify-full'
+  const mode = sslModes.find(known => known === text)
+  if (mode === undefined) throw new DatabaseUrlError(`must have one of ${sslModes.join(', ')} as sslmode`)
+  return mode
+}
+
+const isLocal = (host: string): boolean =>
+  host === 'localhost' ||
+  host.startsWith('/') ||
+  host === '::1' ||
+  (isIP(host) === 4 && host.startsWith('127.'))

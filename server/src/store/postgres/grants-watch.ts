@@ -1,0 +1,67 @@
+import { Connection, type ConnectionSettings } from './connection.ts'
+
+/** How often the epoch is read, and how long after a reading was asked for it may be relied on. */
+const pollMs = 250
+const trustMs = 800
+
+/**
+ * Whether grants may have changed, known without asking storage (C27). A notification tells it at once, a reading
+ * every quarter of a second tells it for sure; once neither the one nor the other is heard, every ask gets another
+ * answer, so that nothing remembered is used.
+ */
+export class GrantsWatch {
+  readonly #connection: Connection
+  readonly #now: () => number
+  #epoch = 0
+  #stored: number | undefined
+  #heardAt = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(settings: ConnectionSettings, now: () => number = () => performance.now()) {
+    this.#now = now
+    this.#connection = new Connection(settings, async client => {
+      client.on('notification', () => this.changed())
+      await client.query('LISTEN strongroom_grants')
+    })
+  }
+
+  async start(): Promise<void> {
+    await this.#poll()
+  }
+
+  epoch(): number {
+    if (this.#now() - this.#heardAt > trustMs) this.#epoch++
+    return this.#epoch
+  }
+
+  /** Something changed, here or as far as was heard. */
+  changed(): void {
+    this.#epoch++
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#connection.close()
+  }
+
+  async #poll(): Promise<void> {
+    const askedAt = this.#now()
+    try {
+      const { rows } = await this.#connection.query({
+        name: 'grants-epoch',
+        text: 'SELECT epoch FROM grants_epoch WHERE id = 1',
+      })
+      const stored = Number(rows[0]?.epoch)
+      if (stored !== this.#stored) this.changed()
+      this.#stored = stored
+      this.#heardAt = askedAt
+    } catch {
+      // Not heard; what that means is decided when somebody asks.
+    }
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => void this.#poll(), pollMs)
+    this.#timer.unref()
+  }
+}

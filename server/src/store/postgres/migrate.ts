@@ -1,0 +1,45 @@
+import type pg from 'pg'
+import type { Migration, SchemaState } from '../sql/migration.ts'
+import { vault } from './migrations/0001-vault.ts'
+import { applyChanges } from './migrations/0002-apply-changes.ts'
+
+/** In order, without gaps; a migration that has been released is never edited. */
+export const migrations: readonly Migration[] = [vault, applyChanges]
+
+const newest = migrations.at(-1)?.number ?? 0
+
+/** Any number that no tenant has: tenants lock theirs. */
+const migrationLock = -1
+
+/**
+ * Brings the schema up to date, each step in its own transaction, one node at a time; refuses storage that a newer
+ * release made unreadable for this one. A migration only adds: nodes of the release before go on working.
+ */
+export const migrate = async (client: pg.Client): Promise<void> => {
+  const { current } = await schemaState(client)
+  if (current > newest)
+    throw new Error(`storage has schema ${current}, this release knows ${newest}: install the newer release`)
+  if (current === newest) return
+  await client.query('SELECT pg_advisory_lock($1)', [migrationLock])
+  try {
+    await client.query(
+      'CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
+    )
+    // Another node may have migrated while this one waited for the lock.
+    const { current: reached } = await schemaState(client)
+    // One message is one transaction.
+    for (const { number, name, sql } of migrations.filter(migration => migration.number > reached))
+      await client.query(`${sql}; INSERT INTO migrations (number, name) VALUES (${number}, '${name}')`)
+  } finally {
+    await client.query('SELECT pg_advisory_unlock($1)', [migrationLock])
+  }
+}
+
+/** How far storage is, without changing it. */
+export const schemaState = async (client: pg.Client): Promise<SchemaState> => {
+  const { rows } = await client.query("SELECT to_regclass('migrations') IS NOT NULL AS is_there")
+  if (rows[0]?.is_there !== true) return { current: 0, newest, pending: true }
+  const highest = await client.query('SELECT coalesce(max(number), 0) AS current FROM migrations')
+  const current = Number(highest.rows[0]?.current)
+  return { current, newest, pending: current < newest }
+}

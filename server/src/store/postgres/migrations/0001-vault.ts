@@ -1,0 +1,147 @@
+import type { Migration } from '../../sql/migration.ts'
+
+/**
+ * The tables of the embedded engine, with three differences. Text sorts by its bytes (COLLATE "C"), as lists
+ * promise. What lies in slots there lies in its row here: PostgreSQL decides where bytes lie, and no scheme of
+ * ours would change that (docs/operating.md). Counters are spread over `shard`, so that batches under way at the
+ * same time do not wait for one row.
+ *
+ * Every key starts with the tenant, but those of the few small tables that are looked up without one; on Citus
+ * those are reference tables.
+ */
+export const vault: Migration = {
+  number: 1,
+  name: 'vault',
+  sql: `
+    CREATE TABLE vault_keys (
+      purpose text COLLATE "C" NOT NULL,
+      version bigint NOT NULL,
+      wrapped bytea NOT NULL,
+      PRIMARY KEY (purpose, version)
+    );
+
+    CREATE TABLE tenants (
+      tenant bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      tenant_id text COLLATE "C" NOT NULL UNIQUE,
+      revision bigint NOT NULL,
+      sealed bytea NOT NULL
+    );
+
+    CREATE TABLE dead_tenants (
+      tenant bigint PRIMARY KEY
+    );
+
+    CREATE TABLE grants_epoch (
+      id smallint PRIMARY KEY CHECK (id = 1),
+      epoch bigint NOT NULL
+    );
+    INSERT INTO grants_epoch VALUES (1, 1);
+
+    CREATE TABLE tenant_keys (
+      tenant bigint NOT NULL,
+      purpose text COLLATE "C" NOT NULL,
+      version bigint NOT NULL,
+      wrapped bytea NOT NULL,
+      PRIMARY KEY (tenant, purpose, version)
+    );
+
+    CREATE TABLE applications (
+      tenant bigint NOT NULL,
+      application_id text COLLATE "C" NOT NULL,
+      sealed bytea NOT NULL,
+      PRIMARY KEY (tenant, application_id)
+    );
+
+    CREATE TABLE api_keys (
+      hash bytea PRIMARY KEY,
+      tenant bigint NOT NULL,
+      key_id text COLLATE "C" NOT NULL,
+      application_id text COLLATE "C" NOT NULL,
+      expires_at bigint,
+      last_used_at bigint,
+      sealed bytea NOT NULL
+    );
+    CREATE UNIQUE INDEX api_keys_by_tenant ON api_keys (tenant, application_id, key_id);
+
+    CREATE TABLE tokens (
+      tenant bigint NOT NULL,
+      token_id text COLLATE "C" NOT NULL,
+      type text COLLATE "C" NOT NULL,
+      version bigint NOT NULL,
+      created_at bigint NOT NULL,
+      created_by text COLLATE "C" NOT NULL,
+      modified_at bigint,
+      modified_by text COLLATE "C",
+      expires_at bigint,
+      transient_until bigint,
+      active_month bigint NOT NULL,
+      sealed bytea NOT NULL,
+      PRIMARY KEY (tenant, token_id)
+    );
+    CREATE INDEX tokens_by_expiry ON tokens (expires_at, tenant, type) WHERE expires_at IS NOT NULL;
+
+    -- A primary key cannot be sorted the way lists are, newest first; a unique index can.
+    CREATE TABLE terms (
+      tenant bigint NOT NULL,
+      term bytea NOT NULL,
+      created_at bigint NOT NULL,
+      token_id text COLLATE "C" NOT NULL,
+      expires_at bigint,
+      tag bytea
+    );
+    CREATE UNIQUE INDEX terms_key ON terms (tenant, term, created_at DESC, token_id) INCLUDE (expires_at, tag);
+    ALTER TABLE terms REPLICA IDENTITY USING INDEX terms_key;
+
+    CREATE TABLE matches (
+      tenant bigint NOT NULL,
+      term bytea NOT NULL,
+      tag bytea NOT NULL,
+      token_id text COLLATE "C" NOT NULL,
+      PRIMARY KEY (tenant, term, tag)
+    );
+
+    CREATE TABLE transients (
+      tenant bigint NOT NULL,
+      token_id text COLLATE "C" NOT NULL,
+      field text COLLATE "C" NOT NULL,
+      expires_at bigint NOT NULL,
+      sealed bytea NOT NULL,
+      PRIMARY KEY (tenant, token_id, field)
+    );
+    CREATE INDEX transients_by_expiry ON transients (expires_at);
+
+    CREATE TABLE results (
+      tenant bigint NOT NULL,
+      hash bytea NOT NULL,
+      expires_at bigint NOT NULL,
+      sealed bytea NOT NULL,
+      PRIMARY KEY (tenant, hash)
+    );
+    CREATE INDEX results_by_expiry ON results (expires_at);
+
+    -- What background jobs find out about a tenant and how far they are, sealed.
+    CREATE TABLE reports (
+      tenant bigint NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      sealed bytea NOT NULL,
+      PRIMARY KEY (tenant, name)
+    );
+
+    -- Which node does what only one of them should do, and until when.
+    CREATE TABLE leases (
+      name text COLLATE "C" PRIMARY KEY,
+      holder text NOT NULL,
+      until bigint NOT NULL
+    );
+
+    -- Rows that change with every batch: half of each page is left free, so that a change stays on its page.
+    CREATE TABLE counters (
+      tenant bigint NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      shard smallint NOT NULL,
+      value bigint NOT NULL,
+      at bigint,
+      PRIMARY KEY (tenant, name, shard)
+    ) WITH (fillfactor = 50);
+  `,
+}

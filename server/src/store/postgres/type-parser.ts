@@ -1,0 +1,11 @@
+/** PostgreSQL's own numbers for the types of the columns that are read. */
+const parsers: Readonly<Record<number, (text: string) => unknown>> = {
+  16: text => text === 't',
+  17: text => Buffer.from(text.slice(2), 'hex'),
+  20: Number,
+  21: Number,
+  23: Number,
+}
+
+/** What no double holds becomes a number that columns.ts refuses; everything else stays text. */
+export const typeParser = (type: number): ((text: string) => unknown) => parsers[type] ?? (text => text)

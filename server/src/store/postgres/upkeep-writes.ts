@@ -1,0 +1,159 @@
+import type { KeyRow, LeaseRow, NewTenant } from '../rows.ts'
+import * as columns from '../sql/columns.ts'
+import { vaultKeys } from '../sql/statements.ts'
+import type { Answer, Connection, Statement } from './connection.ts'
+import { isWorthRepeating, unavailable } from './failures.ts'
+import { bytes, integer, text } from './json-values.ts'
+
+const attemptsMax = 8
+
+/** What deleted tenants leave behind; each table is emptied before the next is begun. */
+const tenantTables: readonly { name: string; key: string }[] = [
+  { name: 'transients', key: 'tenant, token_id, field' },
+  { name: 'tokens', key: 'tenant, token_id' },
+  { name: 'results', key: 'tenant, hash' },
+  { name: 'terms', key: 'tenant, term, created_at, token_id' },
+  { name: 'matches', key: 'tenant, term, tag' },
+  { name: 'counters', key: 'tenant, name, shard' },
+  { name: 'reports', key: 'tenant, name' },
+]
+
+/** Writes beside the request path; each is one statement, and so one transaction of its own. */
+export class UpkeepWrites {
+  readonly #connection: Connection
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  purgeTransients(now: number, limit: number): Promise<number> {
+    return this.#purgeDue('transients', 'tenant, token_id, field', now, limit)
+  }
+
+  purgeResults(now: number, limit: number): Promise<number> {
+    return this.#purgeDue('results', 'tenant, hash', now, limit)
+  }
+
+  async purgeDeadTenants(limit: number): Promise<number> {
+    const { rows } = await this.#run({ text: 'SELECT tenant FROM dead_tenants ORDER BY tenant LIMIT 1' })
+    const tenant = rows[0]?.tenant
+    if (tenant === undefined) return 0
+    for (const { name, key } of tenantTables) {
+      const { rowCount } = await this.#run({
+        text: `DELETE FROM ${name} WHERE tenant = $1 AND (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = $1 LIMIT $2)`,
+        values: [tenant, limit],
+      })
+      if (Number(rowCount) > 0) return Number(rowCount)
+    }
+    await this.#run({ text: 'DELETE FROM dead_tenants WHERE tenant = $1', values: [tenant] })
+    return 1
+  }
+
+  /** Frees the rows that were deleted. Which bytes stay in pages, log and backups is PostgreSQL's to say. */
+  async shred(): Promise<void> {
+    await this.#run({ text: 'VACUUM (SKIP_LOCKED) transients, tenant_keys' })
+  }
+
+  async createTenant({ id, sealed, keys, applications, apiKeys }: NewTenant): Promise<number> {
+    const { rows } = await this.#run({
+      text: `
+        WITH made AS (
+          INSERT INTO tenants (tenant_id, revision, sealed) VALUES ($1, 1, $2) RETURNING tenant
+        ), keys AS (
+          INSERT INTO tenant_keys (tenant, purpose, version, wrapped)
+          SELECT made.tenant, c.* FROM made, json_to_recordset($3) c(purpose text, version bigint, wrapped bytea)
+        ), apps AS (
+          INSERT INTO applications (tenant, application_id, sealed)
+          SELECT made.tenant, c.* FROM made, json_to_recordset($4) c(id text, sealed bytea)
+        ), api AS (
+          INSERT INTO api_keys (tenant, key_id, application_id, hash, expires_at, sealed)
+          SELECT made.tenant, c.* FROM made, json_to_recordset($5)
+            c(id text, application_id text, hash bytea, expires_at bigint, sealed bytea)
+        )
+        SELECT tenant FROM made`,
+      values: [
+        id,
+        sealed,
+        JSON.stringify(
+          keys.map(row => ({
+            purpose: text(row.purpose),
+            version: integer(row.version),
+            wrapped: bytes(row.wrapped),
+          })),
+        ),
+        JSON.stringify(applications.map(row => ({ id: text(row.id), sealed: bytes(row.sealed) }))),
+        JSON.stringify(
+          apiKeys.map(row => ({
+            id: text(row.id),
+            application_id: text(row.applicationId),
+            hash: bytes(row.hash),
+            expires_at: integer(row.expiresAt),
+            sealed: bytes(row.sealed),
+          })),
+        ),
+      ],
+    })
+    return Number(rows[0]?.tenant)
+  }
+
+  async noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): Promise<void> {
+    await this.#run({
+      text: `
+        UPDATE api_keys k SET last_used_at = c.at
+        FROM (SELECT hash, max(at) AS at FROM unnest($1::bytea[], $2::bigint[]) u(hash, at) GROUP BY hash) c
+        WHERE k.hash = c.hash AND (k.last_used_at IS NULL OR k.last_used_at < c.at)`,
+      values: [uses.map(({ hash }) => hash), uses.map(({ at }) => at)],
+    })
+  }
+
+  async ensureVaultKeys(keys: readonly KeyRow[]): Promise<KeyRow[]> {
+    // Of two nodes that find none, one waits for the other's rows and then skips all of its own.
+    await this.#run({
+      text: `
+        INSERT INTO vault_keys (purpose, version, wrapped)
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[]) WHERE NOT EXISTS (SELECT FROM vault_keys)
+        ON CONFLICT DO NOTHING`,
+      values: [
+        keys.map(({ purpose }) => purpose),
+        keys.map(({ version }) => version),
+        keys.map(({ wrapped }) => wrapped),
+      ],
+    })
+    const { rows } = await this.#run({ text: vaultKeys })
+    return rows.map(columns.keyRow)
+  }
+
+  async acquireLease({ name, holder, until }: LeaseRow, now: number): Promise<boolean> {
+    const { rowCount } = await this.#run({
+      text: `
+        INSERT INTO leases AS l (name, holder, until) VALUES ($1, $2, $3)
+        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+        WHERE l.holder = excluded.holder OR l.until <= $4 OR l.until > $5`,
+      values: [name, holder, until, now, 2 * until - now],
+    })
+    return Number(rowCount) > 0
+  }
+
+  async releaseLease({ name, holder }: Omit<LeaseRow, 'until'>): Promise<void> {
+    await this.#run({ text: 'DELETE FROM leases WHERE name = $1 AND holder = $2', values: [name, holder] })
+  }
+
+  async #purgeDue(table: 'transients' | 'results', key: string, now: number, limit: number): Promise<number> {
+    const { rowCount } = await this.#run({
+      text: `DELETE FROM ${table} WHERE (${key}) IN
+        (SELECT ${key} FROM ${table} WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+      values: [now, limit],
+    })
+    return Number(rowCount)
+  }
+
+  async #run(statement: Statement): Promise<Answer> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await this.#connection.query(statement)
+      } catch (error) {
+        if (!isWorthRepeating(error) || attempt === attemptsMax)
+          throw unavailable('storage cannot be written', error)
+      }
+  }
+}

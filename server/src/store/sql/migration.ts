@@ -1,0 +1,4 @@
+export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
+
+/** How far storage is, and whether this release wants it further. */
+export type SchemaState = { readonly current: number; readonly newest: number; readonly pending: boolean }

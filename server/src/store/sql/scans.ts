@@ -1,0 +1,43 @@
+import type { IndexEntry, MatchRow } from '../rows.ts'
+import { type Columns, indexEntry, matchRow, type Value } from './columns.ts'
+
+type ReadRows = <Row>(sql: string, values: readonly Value[], toRow: (row: Columns) => Row) => Promise<Row[]>
+
+/** The rest of the term that the page before ended in, then what follows: one condition for both would be no seek. */
+export const scanTerms = async (
+  read: ReadRows,
+  tenant: number,
+  after: IndexEntry | undefined,
+  limit: number,
+): Promise<IndexEntry[]> => {
+  const page = (condition: string, values: readonly Value[], rows: number): Promise<IndexEntry[]> =>
+    read(
+      `SELECT term, created_at, token_id, expires_at, tag FROM terms
+       WHERE tenant = ? AND ${condition} ORDER BY term, created_at DESC, token_id LIMIT ?`,
+      [tenant, ...values, rows],
+      indexEntry,
+    )
+  if (after === undefined) return page('TRUE', [], limit)
+  const { term, createdAt, tokenId } = after
+  const rest = await page(
+    'term = ? AND created_at <= ? AND (created_at < ? OR token_id > ?)',
+    [term, createdAt, createdAt, tokenId],
+    limit,
+  )
+  return rest.length === limit ? rest : [...rest, ...(await page('term > ?', [term], limit - rest.length))]
+}
+
+const nothing = new Uint8Array(0)
+
+export const scanMatches = (
+  read: ReadRows,
+  tenant: number,
+  after: MatchRow | undefined,
+  limit: number,
+): Promise<MatchRow[]> =>
+  read(
+    `SELECT term, tag, token_id FROM matches
+     WHERE tenant = ? AND (term, tag) > (?, ?) ORDER BY term, tag LIMIT ?`,
+    [tenant, after?.term ?? nothing, after?.tag ?? nothing, limit],
+    matchRow,
+  )

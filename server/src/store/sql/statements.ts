@@ -1,0 +1,48 @@
+import { tokenColumns } from './columns.ts'
+import type { Dialect } from './dialect.ts'
+
+/**
+ * Reads that are the same on every engine. They name their columns: a node of an older release goes on reading
+ * while a newer one has added some.
+ */
+export const tokenById = `SELECT ${tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
+
+export const oldestMatch = ({ joinInOrder }: Pick<Dialect, 'joinInOrder'>): string =>
+  `SELECT ${tokenColumns}
+   FROM (SELECT token_id FROM terms
+         WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
+         ORDER BY created_at, token_id LIMIT 1) oldest
+   ${joinInOrder} tokens k ON k.tenant = ? AND k.token_id = oldest.token_id`
+
+export const matchHolder = 'SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?'
+
+export const newestTokenAt = 'SELECT max(at) AS at FROM counters'
+
+export const expiredTokens = `SELECT ${tokenColumns} FROM tokens k
+  WHERE k.expires_at <= ? ORDER BY k.expires_at LIMIT ? OFFSET ?`
+
+export const tokensBehind = `SELECT ${tokenColumns} FROM tokens k
+  WHERE k.tenant = ? AND k.token_id > ? ORDER BY k.token_id LIMIT ?`
+
+export const reportByName = 'SELECT sealed FROM reports WHERE tenant = ? AND name = ?'
+
+export const resultByHash =
+  'SELECT tenant, hash, expires_at, sealed FROM results WHERE tenant = ? AND hash = ? AND expires_at > ?'
+
+const tenantColumns = 'tenant, tenant_id, revision, sealed'
+export const tenantByNumber = `SELECT ${tenantColumns} FROM tenants WHERE tenant = ?`
+export const allTenants = `SELECT ${tenantColumns} FROM tenants ORDER BY tenant`
+
+const applicationColumns = 'tenant, application_id, sealed'
+export const applicationById = `SELECT ${applicationColumns} FROM applications WHERE tenant = ? AND application_id = ?`
+export const applicationsOfTenant = `SELECT ${applicationColumns} FROM applications WHERE tenant = ?`
+
+const apiKeyColumns = 'tenant, key_id, application_id, hash, expires_at, last_used_at, sealed'
+export const apiKeysOfTenant = `SELECT ${apiKeyColumns} FROM api_keys WHERE tenant = ?`
+export const livingApiKey = `SELECT ${apiKeyColumns} FROM api_keys
+  WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)`
+
+export const vaultKeys = 'SELECT purpose, version, wrapped FROM vault_keys ORDER BY purpose, version'
+
+/** A constant would be answered without storage. */
+export const health = 'SELECT 1 AS up FROM vault_keys LIMIT 1'

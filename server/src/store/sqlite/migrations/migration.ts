@@ -1,1 +1,0 @@
-export type Migration = { readonly number: number; readonly name: string; readonly sql: string }

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import type { TestReply } from '../rig/answer-rules.ts'
+import { CutLine } from '../rig/cut-line.ts'
+import { postgres } from '../rig/engines.ts'
+import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
+import { owner, TestVault } from '../rig/test-vault.ts'
+import { insertion, isUnavailable, StoreRig, tokenRow, writeSet } from './contract/rig.ts'
+
+const assertUnavailable = (reply: TestReply): void => {
+  assert.equal(reply.status, 503, reply.text)
+  assert.ok(reply.headers.get('retry-after'))
+}
+
+/** Asks until it is no longer told to wait; a node finds its way back by itself. */
+const recovered = async (ask: () => Promise<TestReply>): Promise<TestReply> => {
+  const since = performance.now()
+  for (;;) {
+    const reply = await ask()
+    if (reply.status !== 503) return reply
+    assert.ok(performance.now() - since < 10_000, 'the node did not recover')
+  }
+}
+
+const granted = (reply: TestReply): TestReply => {
+  assert.ok(reply.status < 300, reply.text)
+  return reply
+}
+
+const endConnections = (admin: pg.Client, database: string): Promise<unknown> =>
+  admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [database])
+
+/** Somebody else's transaction that holds the row of this token until it ends. */
+const lockToken = async (folder: string, id: string): Promise<pg.Client> => {
+  const client = new pg.Client(await databaseOf(folder))
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query('SELECT FROM tokens WHERE token_id = $1 FOR UPDATE', [id])
+  return client
+}
+
+describe('a vault whose database fails (postgres)', () => {
+  let line: CutLine
+  let vault: TestVault
+  let admin: pg.Client
+  let database: string
+  let key: string
+
+  before(async () => {
+    vault = await TestVault.start({
+      engine: {
+        ...postgres,
+        open: async folder => {
+          const url = new URL(await databaseOf(folder))
+          line ??= new CutLine({ host: url.hostname, port: Number(url.port) })
+          url.port = String(await line.listen())
+          return openPostgres({ ...settingsOf(url.href), statementTimeoutMs: 1_000 })
+        },
+      },
+    })
+    key = (await vault.tenant({ owner })).keys.owner
+    const url = new URL(await databaseOf(vault.folder.path))
+    database = url.pathname.slice(1)
+    url.pathname = '/postgres'
+    admin = new pg.Client(url.href)
+    await admin.connect()
+  })
+  after(async () => {
+    await vault.stop()
+    await line.close()
+    await admin.end()
+  })
+
+  const reach = (sql: string): Promise<unknown> => postgres.reach(vault.folder.path, sql)
+  const create = (data: string, idempotencyKey?: string): Promise<TestReply> =>
+    vault.send('POST', '/tokens', {
+      key,
+      body: { type: 'token', data },
+      headers: idempotencyKey === undefined ? {} : { 'svc-idempotency-key': idempotencyKey },
+    })
+  const count = async (): Promise<number> =>
+    (await recovered(() => vault.get('/tokens', key))).body.pagination.total_items
+  const isCommit = (sent: Buffer): boolean => sent.includes('"sealed"')
+
+  for (const isHeard of [false, true])
+    test(`C2.23 C33.5 a connection that breaks ${isHeard ? 'before the answer' : 'before the request'} is a 503, and the retry makes one token`, async () => {
+      granted(await create('warm'))
+      const total = await count()
+      const idempotencyKey = crypto.randomUUID()
+      line.cutOn(isCommit, { isHeard })
+      assertUnavailable(await create('once', idempotencyKey))
+      const retry = await recovered(() => create('once', idempotencyKey))
+      assert.equal(retry.status, 201, retry.text)
+      assert.equal(retry.headers.get('idempotent-replayed'), isHeard ? 'true' : null)
+      assert.equal(await count(), total + 1)
+    })
+
+  test('C2.23 a server that ends all connections and takes no new ones is a 503 until it is back', async () => {
+    const { id } = granted(await create('kept')).body
+    await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
+    await endConnections(admin, database)
+    assertUnavailable(await vault.get(`/tokens/${id}`, key))
+    assertUnavailable(await create('not kept'))
+    assert.equal((await vault.send('GET', '/ready')).status, 503)
+    assert.equal((await vault.send('GET', '/health')).status, 200)
+    await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)
+    assert.equal((await recovered(() => vault.get(`/tokens/${id}`, key))).body.data, 'kept')
+    granted(await recovered(() => create('kept again')))
+  })
+
+  test('C27.1 connections that were ended while nobody looked are no failure of the next request', async () => {
+    const { id } = granted(await create('here')).body
+    await endConnections(admin, database)
+    assert.equal((await recovered(() => vault.get(`/tokens/${id}`, key))).status, 200)
+    granted(await recovered(() => create('and here')))
+  })
+
+  test('C2.23 C27.1 a server that became a standby is a 503, and the one that takes writes is found', async () => {
+    await admin.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`)
+    await endConnections(admin, database)
+    assertUnavailable(await create('nowhere'))
+    await admin.query(`ALTER DATABASE ${database} RESET default_transaction_read_only`)
+    granted(await recovered(() => create('somewhere')))
+  })
+
+  test('C2.23 a full disk is a 503 for writes, reads go on, and nothing is half done', async () => {
+    const total = await count()
+    await reach(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$`)
+    await reach('CREATE TRIGGER full_disk BEFORE INSERT ON terms FOR EACH ROW EXECUTE FUNCTION full_disk()')
+    assertUnavailable(await create('too much'))
+    assert.equal(await count(), total)
+    await reach('DROP FUNCTION full_disk CASCADE')
+    granted(await create('enough'))
+    assert.equal(await count(), total + 1)
+  })
+
+  test('C2.23 a statement that takes too long is a 503, and nothing of it happens later', async () => {
+    const { id } = granted(await create('slow')).body
+    const other = await lockToken(vault.folder.path, id)
+    assertUnavailable(await vault.patch(`/tokens/${id}`, key, { metadata: { late: 'x' } }))
+    await other.end()
+    assert.equal((await vault.get(`/tokens/${id}`, key)).body.metadata, undefined)
+  })
+
+  test('C27.2 C2.23 a node that hears nothing of grants relies on nothing that it remembers', async () => {
+    granted(await recovered(() => create('remembered')))
+    await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
+    await endConnections(admin, database)
+    const since = performance.now()
+    const epochs = new Set<number>()
+    while (epochs.size < 5) {
+      epochs.add(vault.store.grantsEpoch())
+      assert.ok(performance.now() - since < 1_000, 'within a second')
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)
+    granted(await recovered(() => create('asked anew')))
+  })
+})
+
+describe("transactions that stand in each other's way (postgres)", () => {
+  let path = ''
+  const rig = new StoreRig(async folder => {
+    path = folder
+    return openPostgres(settingsOf(await databaseOf(folder)))
+  })
+
+  test('C18.8 a deadlock is resolved inside: the write that PostgreSQL gave up is made again', async () => {
+    const tenant = await rig.newTenant()
+    const [one, two] = [tokenRow(tenant, 'one'), tokenRow(tenant, 'two')]
+    await rig.write(
+      insertion(tenant, [
+        { row: one, terms: [] },
+        { row: two, terms: [] },
+      ]),
+    )
+    const other = await lockToken(path, 'one')
+    // Deletes are applied before changes, so this set holds `two` while it waits for `one`.
+    const written = rig.store.commit(
+      writeSet(tenant, {
+        guarded: [
+          { kind: 'deleteToken', id: 'two', ifVersion: 1 },
+          { kind: 'updateToken', row: { ...one, version: 2 }, ifVersion: 1 },
+        ],
+      }),
+    )
+    await waitsForLock(other)
+    // Whichever of the two is given up, the set is written once the other has ended.
+    await other.query("SELECT FROM tokens WHERE token_id = 'two' FOR UPDATE").catch(() => {})
+    await other.query('ROLLBACK')
+    await other.end()
+    assert.deepEqual(await written, { committed: true })
+    assert.equal((await rig.store.getToken(tenant, 'one'))?.version, 2)
+    assert.equal(await rig.store.getToken(tenant, 'two'), undefined)
+  })
+
+  test('C27.1 of several addresses the one that answers is used', async () => {
+    const settings = settingsOf(await databaseOf(path))
+    const dead = { host: '127.0.0.1', port: 1 }
+    const store = await openPostgres({
+      ...settings,
+      address: { ...settings.address, hosts: [dead, ...settings.address.hosts] },
+    })
+    await store.health()
+    await store.close()
+    await assert.rejects(
+      openPostgres({ ...settings, address: { ...settings.address, hosts: [dead] } }),
+      isUnavailable,
+    )
+  })
+
+  test('C2.23 more than can wait is refused, and what waits is answered', async () => {
+    const tenant = await rig.newTenant()
+    const asked = await Promise.allSettled(
+      Array.from({ length: 6_000 }, () => rig.store.getToken(tenant, 'nobody')),
+    )
+    const refused = asked.filter(answer => answer.status === 'rejected')
+    assert.ok(refused.length > 0 && refused.length < asked.length)
+    for (const { reason } of refused) assert.ok(isUnavailable(reason))
+    await rig.store.health()
+  })
+})
+
+/** Resolves once some other session waits for a lock. */
+const waitsForLock = async (client: pg.Client): Promise<void> => {
+  for (;;) {
+    const { rowCount } = await client.query(
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    )
+    if (rowCount !== 0) return
+  }
+}
