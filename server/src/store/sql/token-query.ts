@@ -12,7 +12,7 @@ export const pageQuery = <List>(
   return {
     sql: `SELECT ${tokenColumns}
       FROM (${sql} ${inListOrder} LIMIT ? OFFSET ?) page
-      ${dialect.joinInOrder} tokens k ON k.tenant = ? AND k.token_id = page.token_id
+      ${dialect.joinTokens('page.token_id')}
       ORDER BY page.created_at DESC, page.token_id`,
     values: [...values, limit, offset, query.tenant],
   }
@@ -28,14 +28,22 @@ const inListOrder = 'ORDER BY 1 DESC, 2'
 
 /**
  * (created_at, token_id) of all that the query holds, read off the index alone: one SELECT per start, all
- * merged. Each comes in the order of the index, and UNION drops the tokens that several of them find.
+ * merged. Each comes in the order of the index, and the union drops the tokens that several of them find.
  */
 const indexQuery = <List>(query: TokenQuery, dialect: Dialect<List>): Sql<List> => {
   const branches = 'anyOf' in query ? query.anyOf : [query]
   const arms = branches
     .filter(({ groups }) => groups.every(group => group.length > 0))
     .flatMap(branch => toArms(query, branch, branches.length === 1, dialect))
-  return arms.length === 0 ? nothing : join(' UNION ', arms)
+  return arms.length === 0
+    ? nothing
+    : {
+        sql: dialect.union(
+          arms.map(({ sql }) => sql),
+          inListOrder,
+        ),
+        values: arms.flatMap(({ values }) => values),
+      }
 }
 
 const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE FALSE', values: [] }
@@ -51,11 +59,12 @@ const toArms = <List>(
   dialect: Dialect<List>,
 ): Sql<List>[] => {
   const isIn = among(dialect)
+  const means = { isIn, perRow: dialect.perRow }
   if (branch.ids !== undefined)
-    return [arm('tokens', isIn('t.token_id', branch.ids), query, branch, branch.groups, isIn)]
+    return [arm('tokens', isIn('t.token_id', branch.ids), query, branch, branch.groups, means)]
   const [first = [], ...others] = branch.groups
   const starts = isAlone ? first.map(term => [term]) : [first]
-  return starts.map(terms => arm('terms', isIn('t.term', terms), query, branch, others, isIn))
+  return starts.map(terms => arm('terms', isIn('t.term', terms), query, branch, others, means))
 }
 
 const arm = <List>(
@@ -64,7 +73,7 @@ const arm = <List>(
   { tenant, now, after }: TokenQuery,
   branch: TokenBranch,
   groups: TokenBranch['groups'],
-  isIn: IsIn<List>,
+  { isIn, perRow }: { isIn: IsIn<List>; perRow: string },
 ): Sql<List> => {
   const { without = [], withoutIds = [], createdAt = {}, notCreatedAt = [] } = branch
   /** Names the tenant itself: behind a NOT, no planner follows the comparison with the outer row. */
@@ -72,7 +81,7 @@ const arm = <List>(
     const { sql, values } = isIn('e.term', terms)
     return {
       sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = ? AND ${sql}
-        AND e.created_at = t.created_at AND e.token_id = t.token_id)`,
+        AND e.created_at = t.created_at AND e.token_id = t.token_id ${perRow})`,
       values: [tenant, ...values],
     }
   }
