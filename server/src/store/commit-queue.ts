@@ -22,12 +22,19 @@ export class CommitQueue {
   readonly #commit: CommitBatch
   readonly #gather: () => Promise<void>
   readonly #lanes: (Promise<void> | undefined)[]
+  readonly #oneTenant: boolean
   #waiting: Waiting[] = []
 
-  constructor(commit: CommitBatch, gather: () => Promise<void>, lanes = 1) {
+  /** With `oneTenant` a batch holds one tenant: a sharded database then commits it on one shard. */
+  constructor(
+    commit: CommitBatch,
+    gather: () => Promise<void>,
+    { lanes = 1, oneTenant = false }: { lanes?: number; oneTenant?: boolean } = {},
+  ) {
     this.#commit = commit
     this.#gather = gather
     this.#lanes = Array.from({ length: lanes }, () => undefined)
+    this.#oneTenant = oneTenant
   }
 
   add(set: WriteSet): Promise<Outcome> {
@@ -68,14 +75,20 @@ export class CommitQueue {
   }
 
   #takeBatch(): Waiting[] {
+    const tenant = this.#oneTenant ? this.#waiting[0]?.set.tenant : undefined
+    const batch: Waiting[] = []
+    const left: Waiting[] = []
     let changes = 0
-    let count = 0
-    while (count < this.#waiting.length && (count === 0 || changes < changesPerBatch)) {
-      const next = this.#waiting[count]?.set
-      changes += (next?.guarded.length ?? 0) + (next?.effects.length ?? 0)
-      count++
+    for (const next of this.#waiting) {
+      const { guarded, effects } = next.set
+      const fits = batch.length === 0 || changes < changesPerBatch
+      if (fits && (tenant === undefined || next.set.tenant === tenant)) {
+        batch.push(next)
+        changes += guarded.length + effects.length
+      } else left.push(next)
     }
-    return this.#waiting.splice(0, count)
+    this.#waiting = left
+    return batch
   }
 }
 

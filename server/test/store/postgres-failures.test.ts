@@ -5,6 +5,7 @@ import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import type { TestReply } from '../rig/answer-rules.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { postgres } from '../rig/engines.ts'
+import { startCluster } from '../rig/postgres-cluster.ts'
 import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
 import { insertion, isUnavailable, StoreRig, tokenRow, writeSet } from './contract/rig.ts'
@@ -120,7 +121,8 @@ describe('a vault whose database fails (postgres)', () => {
   test('C2.23 C27.1 a server that became a standby is a 503, and the one that takes writes is found', async () => {
     await admin.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`)
     await endConnections(admin, database)
-    assertUnavailable(await create('nowhere'))
+    // The first meets the connection that was ended, the others the server as it is now.
+    for (let time = 1; time <= 4; time++) assertUnavailable(await create('nowhere'))
     await admin.query(`ALTER DATABASE ${database} RESET default_transaction_read_only`)
     granted(await recovered(() => create('somewhere')))
   })
@@ -233,3 +235,47 @@ const waitsForLock = async (client: pg.Client): Promise<void> => {
     if (rowCount !== 0) return
   }
 }
+
+test('C27.1 C2.23 C33.5 while the server restarts nothing answered is lost and nothing happens twice (postgres)', async () => {
+  const cluster = await startCluster()
+  const vault = await TestVault.start({
+    engine: { ...postgres, open: () => openPostgres(settingsOf(cluster.url)) },
+  })
+  try {
+    const { keys } = await vault.tenant({ owner })
+    const answered: string[] = []
+    const statuses = new Set<number>()
+    let isOver = false
+    /** A client that does not give up: the same key until it gets an answer. */
+    const client = async (name: string): Promise<void> => {
+      for (let n = 0; !isOver; n++)
+        for (;;) {
+          const reply = await vault.send('POST', '/tokens', {
+            key: keys.owner,
+            body: { type: 'token', data: `${name} ${n}` },
+            headers: { 'svc-idempotency-key': `${name}-${n}` },
+          })
+          statuses.add(reply.status)
+          if (reply.status === 201) answered.push(reply.body.id)
+          if (reply.status !== 503) break
+        }
+    }
+    const clients = Array.from({ length: 4 }, (_, index) => client(`client-${index}`))
+    const enough = async (count: number): Promise<void> => {
+      while (answered.length < count) await new Promise(resolve => setImmediate(resolve))
+    }
+    await enough(50)
+    await cluster.restart()
+    await enough(answered.length + 50)
+    isOver = true
+    await Promise.all(clients)
+    assert.deepEqual([...statuses].sort(), [201, 503])
+    assert.equal(new Set(answered).size, answered.length)
+    const { body } = await vault.get('/tokens?size=1', keys.owner)
+    assert.equal(body.pagination.total_items, answered.length)
+    for (const id of answered) assert.equal((await vault.get(`/tokens/${id}`, keys.owner)).status, 200)
+  } finally {
+    await vault.stop()
+    await cluster.stop()
+  }
+})

@@ -42,8 +42,13 @@ const inFlightMax = 1_000
  */
 const plannerSettings = {
   enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
+  enable_material: 'off',
+  enable_hashagg: 'off',
+  enable_sort: 'off',
+  max_parallel_workers_per_gather: '0',
   jit: 'off',
   plan_cache_mode: 'force_generic_plan',
   default_transaction_isolation: 'read committed',

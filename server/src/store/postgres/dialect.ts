@@ -4,8 +4,18 @@ import type { Dialect } from '../sql/dialect.ts'
 export type List = readonly string[] | readonly Uint8Array[]
 
 export const postgresDialect: Dialect<List> = {
-  joinInOrder: 'JOIN',
+  // OFFSET 0 is a fence: as plain joins, a planner that knows nothing of the tables yet compares whole tenants.
+  joinTokens: id =>
+    `CROSS JOIN LATERAL (SELECT * FROM tokens WHERE tenant = ? AND token_id = ${id} OFFSET 0) k`,
+  perRow: 'OFFSET 0',
   withoutEnd: '',
+  // UNION would sort all matches: it drops repetitions in ascending order, whatever is asked for outside. Arms
+  // that are sorted, which their index makes free, are merged, and a page ends after its rows.
+  union: (selects, order) =>
+    selects.length === 1
+      ? selects.join()
+      : `SELECT DISTINCT created_at, token_id FROM
+           (${selects.map(select => `(${select} ${order})`).join(' UNION ALL ')}) arms`,
   oneOf: (column, values) => ({ sql: `${column} = ANY (?)`, values: [values] }),
 }
 

@@ -7,7 +7,7 @@ import type { Sql } from '../sql/dialect.ts'
 import type { SchemaState } from '../sql/migration.ts'
 import { scanMatches, scanTerms } from '../sql/scans.ts'
 import * as statements from '../sql/statements.ts'
-import { among, countQuery, hasOneOf, pageQuery } from '../sql/token-query.ts'
+import { countQuery, hasOneOf, pageQuery } from '../sql/token-query.ts'
 import type { GuardedChange } from '../write-set.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { Connection, type ConnectionSettings } from './connection.ts'
@@ -28,7 +28,8 @@ const counterShards = 32
 
 /** The engine for many nodes: a PostgreSQL server, or several of which one takes writes. */
 export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings): Promise<Store> => {
-  const upkeepConnection = new Connection(settings, migrate)
+  const isSharded = await prepare(settings)
+  const upkeepConnection = new Connection(settings)
   const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => {
     const connection = new Connection(settings)
     const shard = Math.floor(Math.random() * counterShards)
@@ -44,7 +45,7 @@ export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings):
       return writer.commit(sets)
     },
     () => new Promise(resolve => setImmediate(resolve)),
-    writers.length,
+    { lanes: writers.length, oneTenant: isSharded },
   )
   const close = async (): Promise<void> => {
     await queue.drain()
@@ -55,13 +56,7 @@ export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings):
       ...writers.map(({ connection }) => connection.close()),
     ])
   }
-  try {
-    await upkeepConnection.query({ text: statements.health })
-    await watch.start()
-  } catch (error) {
-    await close()
-    throw unavailable('storage cannot be opened', error)
-  }
+  await watch.start()
 
   const nameOf = statementNames()
   const ask = async <Row>(
@@ -205,6 +200,19 @@ export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings):
 
 const changesGrants: ReadonlySet<GuardedChange['kind']> = new Set(['reviseTenant', 'insertTenantKey'])
 
+/** Brings the schema up to date, and says whether rows are spread over the shards of Citus. */
+const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
+  const connection = new Connection(settings, migrate)
+  try {
+    const { rows } = await connection.query({ text: "SELECT FROM pg_extension WHERE extname = 'citus'" })
+    return rows.length > 0
+  } catch (error) {
+    throw unavailable('storage cannot be opened', error)
+  } finally {
+    await connection.close()
+  }
+}
+
 /** How far the schema is, without changing it. */
 export const postgresSchema = async (settings: PostgresSettings): Promise<SchemaState> => {
   let state: SchemaState | undefined
@@ -234,7 +242,7 @@ const countersByName = countersOf('name = ANY (?)')
 
 /** One statement, and so one moment. Counters come without a type. */
 const countsAtOnce = (tenant: number, terms: readonly Uint8Array[] | undefined): Sql<List> => {
-  const having = terms && hasOneOf(tenant, terms, among(postgresDialect))
+  const having = terms && hasOneOf(tenant, terms, postgresDialect)
   return {
     sql: `
       SELECT c.name, c.value, c.at, NULL AS type FROM (${countersByName}) c

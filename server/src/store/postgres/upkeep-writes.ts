@@ -40,7 +40,7 @@ export class UpkeepWrites {
     if (tenant === undefined) return 0
     for (const { name, key } of tenantTables) {
       const { rowCount } = await this.#run({
-        text: `DELETE FROM ${name} WHERE tenant = $1 AND (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = $1 LIMIT $2)`,
+        text: deleteSome(name, key, 'tenant = $1 LIMIT $2'),
         values: [tenant, limit],
       })
       if (Number(rowCount) > 0) return Number(rowCount)
@@ -140,8 +140,7 @@ export class UpkeepWrites {
 
   async #purgeDue(table: 'transients' | 'results', key: string, now: number, limit: number): Promise<number> {
     const { rowCount } = await this.#run({
-      text: `DELETE FROM ${table} WHERE (${key}) IN
-        (SELECT ${key} FROM ${table} WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+      text: deleteSome(table, key, 'expires_at <= $1 ORDER BY expires_at LIMIT $2'),
       values: [now, limit],
     })
     return Number(rowCount)
@@ -156,4 +155,17 @@ export class UpkeepWrites {
           throw unavailable('storage cannot be written', error)
       }
   }
+}
+
+/**
+ * Rows that another node deletes at the same moment are left to it. They are chosen in a part of its own, which is
+ * computed once; as a subquery it would be computed for each row, and the limit would be none.
+ */
+const deleteSome = (table: string, key: string, which: string): string => {
+  const sameRow = key
+    .split(', ')
+    .map(column => `d.${column} = some_rows.${column}`)
+    .join(' AND ')
+  return `WITH some_rows AS MATERIALIZED (SELECT ${key} FROM ${table} WHERE ${which} FOR UPDATE SKIP LOCKED)
+    DELETE FROM ${table} d USING some_rows WHERE ${sameRow}`
 }

@@ -5,9 +5,13 @@ export type Sql<List = never> = { readonly sql: string; readonly values: readonl
 
 /** All that the engines' SQL differs in, where they share it. */
 export type Dialect<List = never> = {
-  /** A join that starts from its left side. */
-  readonly joinInOrder: string
+  /** Joins each row with its token, `k`, found by tenant (a value) and id (a column), one look-up for each. */
+  readonly joinTokens: (id: string) => string
+  /** Keeps an EXISTS what it says: one look-up for each row. */
+  readonly perRow: string
   /** Makes a sorted subquery without an end keep its order. */
   readonly withoutEnd: string
+  /** Rows of all of them, each once. What surrounds it sorts in this order, and the indexes have it. */
+  readonly union: (selects: readonly string[], order: string) => string
   readonly oneOf: (column: string, values: readonly string[] | readonly Uint8Array[]) => Sql<List>
 }

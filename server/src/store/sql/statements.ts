@@ -7,12 +7,12 @@ import type { Dialect } from './dialect.ts'
  */
 export const tokenById = `SELECT ${tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
 
-export const oldestMatch = ({ joinInOrder }: Pick<Dialect, 'joinInOrder'>): string =>
+export const oldestMatch = ({ joinTokens }: Pick<Dialect, 'joinTokens'>): string =>
   `SELECT ${tokenColumns}
    FROM (SELECT token_id FROM terms
          WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
          ORDER BY created_at, token_id LIMIT 1) oldest
-   ${joinInOrder} tokens k ON k.tenant = ? AND k.token_id = oldest.token_id`
+   ${joinTokens('oldest.token_id')}`
 
 export const matchHolder = 'SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?'
 

@@ -15,7 +15,7 @@ export const pageQuery = <List>(
   return {
     sql: `SELECT ${tokenColumns}
       FROM (${sql} ${inListOrder} LIMIT ? OFFSET ?) page
-      ${dialect.joinInOrder} tokens k ON k.tenant = ? AND k.token_id = page.token_id
+      ${dialect.joinTokens('page.token_id')}
       ORDER BY page.created_at DESC, page.token_id`,
     values: [...values, limit, offset, query.tenant],
   }
@@ -77,12 +77,14 @@ const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
 
 /**
  * (created_at, token_id) of all that the query holds, read off the index alone: one SELECT per start, all
- * merged. Each comes in the order of the index, and UNION drops the tokens that several of them find.
+ * merged. Each comes in the order of the index, and the union drops the tokens that several of them find.
  */
 const indexQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
   const branches = branchesOf(query)
   const arms = branches.flatMap(branch => toArms(query, branch, branches.length === 1, dialect))
-  return arms.length === 0 ? nothing : join(' UNION ', arms)
+  if (arms.length === 0) return nothing
+  const selects = arms.map(({ sql }) => sql)
+  return { sql: dialect.union(selects, inListOrder), values: arms.flatMap(({ values }) => values) }
 }
 
 const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE FALSE', values: [] }
@@ -99,7 +101,7 @@ const toArms = <List>(
 ): Sql<List>[] => {
   const isIn = among(dialect)
   if (branch.ids !== undefined)
-    return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups, isIn)]
+    return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups, dialect)]
   const [first = [], ...others] = branch.groups
   const starts = isAlone ? first.map(term => [term]) : [first]
   return starts.map(terms => {
@@ -108,10 +110,10 @@ const toArms = <List>(
     const isOnly = (term: Uint8Array): boolean =>
       only !== undefined && more.length === 0 && Buffer.compare(term, only) === 0
     const { untagged = [] } = branch
-    if (!untagged.some(isOnly)) return arm('terms', [start], query, branch, others, isIn)
+    if (!untagged.some(isOnly)) return arm('terms', [start], query, branch, others, dialect)
     // The entry that the arm is at tells it by itself.
     const rest = { ...branch, untagged: untagged.filter(term => !isOnly(term)) }
-    return arm('terms', [start, { sql: 't.tag IS NULL', values: [] }], query, rest, others, isIn)
+    return arm('terms', [start, { sql: 't.tag IS NULL', values: [] }], query, rest, others, dialect)
   })
 }
 
@@ -121,12 +123,14 @@ const arm = <List>(
   query: SliceQuery,
   branch: TokenBranch,
   groups: TokenBranch['groups'],
-  isIn: IsIn<List>,
+  dialect: Dialect<List>,
 ): Sql<List> => {
+  const isIn = among(dialect)
   const { without = [], withoutIds = [], createdAt = {}, notCreatedAt = [] } = branch
   const { untagged = [], withoutUntagged = [], columns = [] } = branch
   const { tenant } = query
-  const has = (terms: readonly Uint8Array[], more?: string): Sql<List> => hasOneOf(tenant, terms, isIn, more)
+  const has = (terms: readonly Uint8Array[], more?: string): Sql<List> =>
+    hasOneOf(tenant, terms, dialect, more)
   const conditions: Sql<List>[] = [
     { sql: 't.tenant = ?', values: [tenant] },
     ...start,
@@ -139,7 +143,7 @@ const arm = <List>(
     ...untagged.map(term => has([term], 'AND e.tag IS NULL')),
     ...(withoutUntagged.length === 0 ? [] : [not(has(withoutUntagged, 'AND e.tag IS NULL'))]),
     ...columns.map(condition => {
-      const held = rowHas(tenant, condition)
+      const held = rowHas(tenant, condition, dialect)
       return condition.negated ? not(held) : held
     }),
   ]
@@ -157,7 +161,7 @@ const not = <List>({ sql, values }: Sql<List>): Sql<List> => ({ sql: `NOT (${sql
 type IsIn<List> = Dialect<List>['oneOf']
 
 /** One value is compared, not listed: a list costs the order of the index, and with it a sort of all matches. */
-export const among =
+const among =
   <List>({ oneOf }: Dialect<List>): IsIn<List> =>
   (column, values) => {
     const [only] = values
@@ -197,27 +201,27 @@ const isBetween = ({ from, until }: TimeSpan, { after, upTo }: SliceQuery): Sql[
 export const hasOneOf = <List>(
   tenant: number,
   terms: readonly Uint8Array[],
-  isIn: IsIn<List>,
+  dialect: Dialect<List>,
   more = '',
 ): Sql<List> => {
-  const { sql, values } = isIn('e.term', terms)
+  const { sql, values } = among(dialect)('e.term', terms)
   return {
     sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = ? AND ${sql}
-      AND e.created_at = t.created_at AND e.token_id = t.token_id ${more})`,
+      AND e.created_at = t.created_at AND e.token_id = t.token_id ${more} ${dialect.perRow})`,
     values: [tenant, ...values],
   }
 }
 
 const columnNames = { createdBy: 'created_by', modifiedBy: 'modified_by', modifiedAt: 'modified_at' } as const
 
-const rowHas = (tenant: number, condition: ColumnCondition): Sql => {
+const rowHas = (tenant: number, condition: ColumnCondition, { perRow }: { perRow: string }): Sql => {
   const column = `k.${columnNames[condition.column]}`
   const { sql, values }: Sql =
     'is' in condition
       ? { sql: `${column} = ?`, values: [condition.is] }
       : join(' AND ', [isWithin(condition.within, column), { sql: `${column} IS NOT NULL`, values: [] }])
   return {
-    sql: `EXISTS (SELECT 1 FROM tokens k WHERE k.tenant = ? AND k.token_id = t.token_id AND ${sql})`,
+    sql: `EXISTS (SELECT 1 FROM tokens k WHERE k.tenant = ? AND k.token_id = t.token_id AND ${sql} ${perRow})`,
     values: [tenant, ...values],
   }
 }

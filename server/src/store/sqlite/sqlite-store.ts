@@ -5,7 +5,7 @@ import type { Counter, TokenRow } from '../rows.ts'
 import * as columns from '../sql/columns.ts'
 import { scanMatches, scanTerms } from '../sql/scans.ts'
 import * as statements from '../sql/statements.ts'
-import { among, countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'
+import { countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'
 import { type AskWriter, askedWriting } from './asked-writing.ts'
 import { sqliteDialect } from './dialect.ts'
 import { grantsEpoch } from './grants-epoch.ts'
@@ -184,7 +184,7 @@ export const openSqlite = ({
     readCounts: (tenant, names, now, terms) =>
       readAtOneMoment(() => {
         const having =
-          terms === undefined ? { sql: 'TRUE', values: [] } : hasOneOf(tenant, terms, among(sqliteDialect))
+          terms === undefined ? { sql: 'TRUE', values: [] } : hasOneOf(tenant, terms, sqliteDialect)
         const expired = prepared(
           // By name: left to itself SQLite takes the index of the tenant and goes through all of its tokens.
           `SELECT t.type, count(*) AS n FROM tokens t INDEXED BY tokens_by_expiry

@@ -2,8 +2,9 @@ import type { Migration } from '../../sql/migration.ts'
 
 /**
  * The writes of a whole batch in one statement, so that one round trip commits them. Changes come as JSON lists,
- * one for each kind (batch.ts); bytes in them as PostgreSQL writes them in hex. Each kind is one statement over
- * its list, each condition a count of the rows that it changed.
+ * one for each kind (packed-changes.ts); bytes in them as PostgreSQL writes them in hex. Inserts are one statement
+ * over their list, and their condition the count of rows. Changes and deletes go row by row: joined with the list,
+ * the planner, while it knows nothing of the tables yet, goes through all rows of the tenant.
  *
  * A function carries the number of its migration: nodes of an older release call theirs while a newer one is
  * rolled out.
@@ -25,7 +26,7 @@ export const applyChanges: Migration = {
     ) RETURNS text LANGUAGE plpgsql AS $$
     DECLARE
       changed bigint;
-      active record;
+      c record;
     BEGIN
       -- Held until the end of the transaction: a tenant is deleted before or after it, never in between.
       PERFORM pg_advisory_xact_lock_shared(for_tenant);
@@ -34,12 +35,12 @@ export const applyChanges: Migration = {
 
       -- First: who comes second with an idempotency key is told so, and not that the id is taken.
       IF kept_results IS NOT NULL THEN
-        DELETE FROM results r
-        USING json_to_recordset(kept_results) c(hash bytea, "now" bigint)
-        WHERE r.tenant = for_tenant AND r.hash = c.hash AND r.expires_at <= c."now";
+        FOR c IN SELECT * FROM json_to_recordset(kept_results) r(hash bytea, "now" bigint) LOOP
+          DELETE FROM results WHERE tenant = for_tenant AND hash = c.hash AND expires_at <= c."now";
+        END LOOP;
         INSERT INTO results (tenant, hash, expires_at, sealed)
-        SELECT for_tenant, c.* FROM json_to_recordset(kept_results)
-          c(hash bytea, expires_at bigint, sealed bytea)
+        SELECT for_tenant, r.* FROM json_to_recordset(kept_results)
+          r(hash bytea, expires_at bigint, sealed bytea)
         ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS changed = ROW_COUNT;
         IF changed < json_array_length(kept_results) THEN RETURN 'resultKept'; END IF;
@@ -63,34 +64,30 @@ export const applyChanges: Migration = {
         IF changed < jsonb_array_length(more -> 'expectToken') THEN RETURN 'tokenChanged'; END IF;
       END IF;
 
-      IF more ? 'deleteToken' THEN
-        WITH gone AS (
-          DELETE FROM tokens k
-          USING jsonb_to_recordset(more -> 'deleteToken') c(token_id text, if_version bigint)
-          WHERE k.tenant = for_tenant AND k.token_id = c.token_id AND k.version = c.if_version
-          RETURNING k.token_id
-        ), dropped AS (
-          DELETE FROM transients t USING gone WHERE t.tenant = for_tenant AND t.token_id = gone.token_id
-        )
-        SELECT count(*) INTO changed FROM gone;
-        IF changed < jsonb_array_length(more -> 'deleteToken') THEN RETURN 'tokenChanged'; END IF;
-      END IF;
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'deleteToken') r(token_id text, if_version bigint)
+      LOOP
+        DELETE FROM tokens WHERE tenant = for_tenant AND token_id = c.token_id AND version = c.if_version;
+        IF NOT FOUND THEN RETURN 'tokenChanged'; END IF;
+        DELETE FROM transients WHERE tenant = for_tenant AND token_id = c.token_id;
+      END LOOP;
 
-      IF more ? 'updateToken' THEN
-        UPDATE tokens k
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'updateToken') r(token_id text, if_version bigint,
+          version bigint, modified_at bigint, modified_by text, expires_at bigint, transient_until bigint,
+          sealed bytea)
+      LOOP
+        UPDATE tokens
         SET version = c.version, modified_at = c.modified_at, modified_by = c.modified_by,
             expires_at = c.expires_at, transient_until = c.transient_until, sealed = c.sealed
-        FROM jsonb_to_recordset(more -> 'updateToken') c(token_id text, if_version bigint, version bigint,
-          modified_at bigint, modified_by text, expires_at bigint, transient_until bigint, sealed bytea)
-        WHERE k.tenant = for_tenant AND k.token_id = c.token_id AND k.version = c.if_version;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        IF changed < jsonb_array_length(more -> 'updateToken') THEN RETURN 'tokenChanged'; END IF;
-      END IF;
+        WHERE tenant = for_tenant AND token_id = c.token_id AND version = c.if_version;
+        IF NOT FOUND THEN RETURN 'tokenChanged'; END IF;
+      END LOOP;
 
       IF inserted_tokens IS NOT NULL THEN
         INSERT INTO tokens (tenant, token_id, type, version, created_at, created_by, modified_at, modified_by,
           expires_at, transient_until, active_month, sealed)
-        SELECT for_tenant, c.* FROM json_to_recordset(inserted_tokens) c(token_id text, type text,
+        SELECT for_tenant, r.* FROM json_to_recordset(inserted_tokens) r(token_id text, type text,
           version bigint, created_at bigint, created_by text, modified_at bigint, modified_by text,
           expires_at bigint, transient_until bigint, active_month bigint, sealed bytea)
         ON CONFLICT DO NOTHING;
@@ -100,25 +97,26 @@ export const applyChanges: Migration = {
 
       IF claimed_matches IS NOT NULL THEN
         INSERT INTO matches (tenant, term, tag, token_id)
-        SELECT for_tenant, c.term, c.tag, c.token_id
-        FROM json_to_recordset(claimed_matches) c(term bytea, tag bytea, token_id text)
+        SELECT for_tenant, r.term, r.tag, r.token_id
+        FROM json_to_recordset(claimed_matches) r(term bytea, tag bytea, token_id text)
         ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS changed = ROW_COUNT;
         IF changed < json_array_length(claimed_matches) THEN RETURN 'matchTaken'; END IF;
       END IF;
 
-      IF more ? 'takeMatch' THEN
-        UPDATE matches m SET token_id = c.token_id
-        FROM jsonb_to_recordset(more -> 'takeMatch') c(term bytea, tag bytea, token_id text, instead_of text)
-        WHERE m.tenant = for_tenant AND m.term = c.term AND m.tag = c.tag AND m.token_id = c.instead_of;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        IF changed < jsonb_array_length(more -> 'takeMatch') THEN RETURN 'matchTaken'; END IF;
-      END IF;
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'takeMatch')
+          r(term bytea, tag bytea, token_id text, instead_of text)
+      LOOP
+        UPDATE matches SET token_id = c.token_id
+        WHERE tenant = for_tenant AND term = c.term AND tag = c.tag AND token_id = c.instead_of;
+        IF NOT FOUND THEN RETURN 'matchTaken'; END IF;
+      END LOOP;
 
       IF more ? 'insertTenantKey' THEN
         INSERT INTO tenant_keys (tenant, purpose, version, wrapped)
-        SELECT for_tenant, c.* FROM jsonb_to_recordset(more -> 'insertTenantKey')
-          c(purpose text, version bigint, wrapped bytea)
+        SELECT for_tenant, r.* FROM jsonb_to_recordset(more -> 'insertTenantKey')
+          r(purpose text, version bigint, wrapped bytea)
         ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS changed = ROW_COUNT;
         IF changed < jsonb_array_length(more -> 'insertTenantKey') THEN RETURN 'keyExists'; END IF;
@@ -128,20 +126,21 @@ export const applyChanges: Migration = {
 
       -- Every condition holds; what follows asks for nothing.
 
-      IF more ? 'removeTerms' THEN
-        DELETE FROM terms t
-        USING jsonb_to_recordset(more -> 'removeTerms') c(token_id text, created_at bigint, terms bytea[]),
-          unnest(c.terms) term
-        WHERE t.tenant = for_tenant AND t.term = term.term AND t.created_at = c.created_at
-          AND t.token_id = c.token_id;
-      END IF;
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'removeTerms')
+          r(token_id text, created_at bigint, terms bytea[])
+      LOOP
+        DELETE FROM terms
+        WHERE tenant = for_tenant AND term = ANY (c.terms) AND created_at = c.created_at
+          AND token_id = c.token_id;
+      END LOOP;
 
       IF added_terms IS NOT NULL THEN
         INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag)
-        SELECT for_tenant, term.term, c.created_at, c.token_id, c.expires_at, term.tag
+        SELECT for_tenant, term.term, r.created_at, r.token_id, r.expires_at, term.tag
         FROM json_to_recordset(added_terms)
-          c(token_id text, created_at bigint, expires_at bigint, terms bytea[], tags bytea[]),
-          unnest(c.terms, c.tags) term(term, tag)
+          r(token_id text, created_at bigint, expires_at bigint, terms bytea[], tags bytea[]),
+          unnest(r.terms, r.tags) term(term, tag)
         ON CONFLICT (tenant, term, created_at, token_id)
           DO UPDATE SET expires_at = excluded.expires_at, tag = excluded.tag;
       END IF;
@@ -152,22 +151,21 @@ export const applyChanges: Migration = {
 
       IF more IS NULL THEN RETURN NULL; END IF;
 
-      IF more ? 'releaseMatch' THEN
-        DELETE FROM matches m
-        USING jsonb_to_recordset(more -> 'releaseMatch') c(term bytea, tag bytea, token_id text)
-        WHERE m.tenant = for_tenant AND m.term = c.term AND m.tag = c.tag AND m.token_id = c.token_id;
-      END IF;
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'releaseMatch') r(term bytea, tag bytea, token_id text)
+      LOOP
+        DELETE FROM matches
+        WHERE tenant = for_tenant AND term = c.term AND tag = c.tag AND token_id = c.token_id;
+      END LOOP;
 
-      IF more ? 'dropTransient' THEN
-        DELETE FROM transients t
-        USING jsonb_to_recordset(more -> 'dropTransient') c(token_id text, field text)
-        WHERE t.tenant = for_tenant AND t.token_id = c.token_id AND t.field = c.field;
-      END IF;
+      FOR c IN SELECT * FROM jsonb_to_recordset(more -> 'dropTransient') r(token_id text, field text) LOOP
+        DELETE FROM transients WHERE tenant = for_tenant AND token_id = c.token_id AND field = c.field;
+      END LOOP;
 
       IF more ? 'putTransient' THEN
         INSERT INTO transients (tenant, token_id, field, expires_at, sealed)
-        SELECT for_tenant, c.* FROM jsonb_to_recordset(more -> 'putTransient')
-          c(token_id text, field text, expires_at bigint, sealed bytea)
+        SELECT for_tenant, r.* FROM jsonb_to_recordset(more -> 'putTransient')
+          r(token_id text, field text, expires_at bigint, sealed bytea)
         ON CONFLICT (tenant, token_id, field)
           DO UPDATE SET expires_at = excluded.expires_at, sealed = excluded.sealed;
       END IF;
@@ -178,15 +176,15 @@ export const applyChanges: Migration = {
         ON CONFLICT (tenant, name) DO UPDATE SET sealed = excluded.sealed;
       END IF;
 
-      FOR active IN
-        SELECT * FROM jsonb_to_recordset(more -> 'markActive') c(ids text[], month bigint, counter text)
-        ORDER BY c.counter
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'markActive') r(ids text[], month bigint, counter text)
+        ORDER BY r.counter
       LOOP
-        UPDATE tokens SET active_month = active.month
-        WHERE tenant = for_tenant AND token_id = ANY (active.ids) AND active_month < active.month;
+        UPDATE tokens SET active_month = c.month
+        WHERE tenant = for_tenant AND token_id = ANY (c.ids) AND active_month < c.month;
         GET DIAGNOSTICS changed = ROW_COUNT;
         PERFORM move_counters_2(for_tenant, counter_shard,
-          json_build_array(json_build_object('name', active.counter, 'by', changed)));
+          json_build_array(json_build_object('name', c.counter, 'by', changed)));
       END LOOP;
 
       IF more ? 'reviseTenant' THEN

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CommitQueue } from '../../src/store/commit-queue.ts'
+import { writeSet } from './contract/rig.ts'
+
+/** The tenants of each batch, in the order in which batches were begun, and how many were under way at most. */
+const batchesOf = async (options: { lanes?: number; oneTenant?: boolean }) => {
+  const batches: number[][] = []
+  let [underWay, most] = [0, 0]
+  const queue = new CommitQueue(
+    async sets => {
+      batches.push(sets.map(({ tenant }) => tenant))
+      most = Math.max(most, ++underWay)
+      await new Promise(resolve => setImmediate(resolve))
+      underWay--
+      return sets.map(() => ({ committed: true }))
+    },
+    async () => {},
+    options,
+  )
+  await Promise.all([1, 2, 1, 3, 2, 1].map(tenant => queue.add(writeSet(tenant, {}))))
+  return { batches, most }
+}
+
+test('C27.1 what waits commits together, in the order in which it came', async () => {
+  assert.deepEqual(await batchesOf({}), { batches: [[1, 2, 1, 3, 2, 1]], most: 1 })
+})
+
+test('C27.1 on a sharded database a batch holds one tenant', async () => {
+  const { batches } = await batchesOf({ oneTenant: true })
+  assert.deepEqual(batches, [[1, 1, 1], [2, 2], [3]])
+})
+
+test('C27.1 lanes work at the same time, each on one batch', async () => {
+  const { batches, most } = await batchesOf({ lanes: 2, oneTenant: true })
+  assert.deepEqual(batches, [[1, 1, 1], [2, 2], [3]])
+  assert.equal(most, 2)
+})
