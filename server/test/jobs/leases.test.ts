@@ -98,7 +98,7 @@ for (const engine of engines)
       await Promise.all(both)
       await vault.service.clockwork.runAll()
       assert.equal(await left(), 1)
-      assert.deepEqual(storedRows(vault, 'transients'), [])
+      assert.deepEqual(await storedRows(vault, 'transients'), [])
       const { pagination, data } = (await vault.get('/tokens', key)).body
       assert.deepEqual([pagination.total_items, data[0].id], [1, kept.id])
       assert.deepEqual(
@@ -169,7 +169,7 @@ for (const engine of engines)
       assert.ok(!isLoaded())
     })
 
-    test('C2.24 keys that are unlocked stay so while the key provider is down and grants change', async () => {
+    test('C2.23 keys that are unlocked stay so while the key provider is down and grants change', async () => {
       const made = await vault.tenant({ owner })
       const key = made.keys.owner
       const { id } = await vault.create(key, card)

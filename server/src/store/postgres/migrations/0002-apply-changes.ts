@@ -55,12 +55,12 @@ export const applyChanges: Migration = {
       END IF;
 
       IF more ? 'expectToken' THEN
-        PERFORM FROM tokens k, jsonb_to_recordset(more -> 'expectToken') c(token_id text)
-        WHERE k.tenant = for_tenant AND k.token_id = c.token_id FOR SHARE OF k;
+        PERFORM FROM tokens k, jsonb_to_recordset(more -> 'expectToken') r(token_id text)
+        WHERE k.tenant = for_tenant AND k.token_id = r.token_id FOR SHARE OF k;
         SELECT count(*) INTO changed
-        FROM jsonb_to_recordset(more -> 'expectToken') c(token_id text, sealed bytea)
-        LEFT JOIN tokens k ON k.tenant = for_tenant AND k.token_id = c.token_id
-        WHERE k.sealed IS NOT DISTINCT FROM c.sealed;
+        FROM jsonb_to_recordset(more -> 'expectToken') r(token_id text, sealed bytea)
+        LEFT JOIN tokens k ON k.tenant = for_tenant AND k.token_id = r.token_id
+        WHERE k.sealed IS NOT DISTINCT FROM r.sealed;
         IF changed < jsonb_array_length(more -> 'expectToken') THEN RETURN 'tokenChanged'; END IF;
       END IF;
 
@@ -172,7 +172,7 @@ export const applyChanges: Migration = {
 
       IF more ? 'putReport' THEN
         INSERT INTO reports (tenant, name, sealed)
-        SELECT for_tenant, c.* FROM jsonb_to_recordset(more -> 'putReport') c(name text, sealed bytea)
+        SELECT for_tenant, r.* FROM jsonb_to_recordset(more -> 'putReport') r(name text, sealed bytea)
         ON CONFLICT (tenant, name) DO UPDATE SET sealed = excluded.sealed;
       END IF;
 
