@@ -142,7 +142,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     renameSync(`${site.masterKeyFile}.away`, site.masterKeyFile)
     await server.logged('workers end before they are ready')
     assert.match(server.stderr, /^strongroom serve: the master key file \S+ cannot be read/m)
-    assert.ok(pidsOf(server, 1).length + pidsOf(server, 2).length <= 2 + 5)
+    assert.ok(pidsOf(server, 1).length + pidsOf(server, 2).length <= 2 + 6)
   })
 })
 

@@ -63,7 +63,7 @@ describe('one writer for several processes', () => {
     assert.deepEqual(await third, { results: ['failed'] })
   })
 
-  test('C2.24 a writer that dies fails all that waited for it, and the next batch is asked anew', async () => {
+  test('C2.23 a writer that dies fails all that waited for it, and the next batch is asked anew', async () => {
     const { asked, ask } = heldWriter()
     const shared = sharedWriting(ask)
     const first = shared({ kind: 'commit', sets: sets(1) })
