@@ -16,7 +16,7 @@ export class Flight {
     })
     // A connection that is cut may end with a reset.
     this.socket.on('error', () => undefined)
-    this.closed = once(this.socket, 'close')
+    this.closed = new Promise(resolve => this.socket.once('close', resolve))
   }
 
   static async ofCreate(url: string, apiKey: string, bodyLength: number): Promise<Flight> {

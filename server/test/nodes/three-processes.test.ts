@@ -39,7 +39,7 @@ for (const { name, start } of arrangements)
     const send: Send = (...sent) => freshCall(urls[turn++ % urls.length] ?? '', ...sent)
     const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
       Promise.all(Array.from({ length: count }, (_, index) => work(index)))
-    /** The same question several times at once, so that each process gets it. */
+    /** The same question several times at once: every node gets it, and as a rule every worker. */
     const onEach = (...sent: Parameters<Send>): Promise<Reply[]> => together(12, () => send(...sent))
     const countBy = (replies: readonly Reply[]): Record<number, number> =>
       Object.fromEntries(
