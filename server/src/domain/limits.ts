@@ -45,6 +45,8 @@ export const limits = {
   /** The index report starts anew so long after the last one; a pass opens so many tokens in each minute. */
   reportIntervalMs: 3_600_000,
   reportRowsPerTenant: 20_000,
+  /** Tokens that are opened between two looks at requests: 4 ms. */
+  reportBatchRows: 100,
   reportRowsPerRun: 60_000,
   /** Search indexes and metadata keys of one report. */
   reportIndexes: 200,

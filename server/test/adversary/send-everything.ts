@@ -234,6 +234,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     '/applications',
     '/tenants/self',
     '/tenants/self/reports/usage',
+    '/tenants/self/reports/indexes',
   ])
     await send('GET', path, { key: keys.management })
 
