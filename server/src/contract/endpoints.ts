@@ -37,7 +37,11 @@ const filterParameters: readonly QueryParameter[] = [
     description: 'A container path; those below it count too.',
   },
   { name: 'fingerprint', schema: Type.String(), description: 'The fingerprint to look for.' },
-  { name: 'metadata.{key}', schema: Type.String(), description: 'The value of one metadata key.' },
+  {
+    name: 'metadata.{key}',
+    schema: Type.String(),
+    description: 'The value of one metadata key; also written metadata[{key}].',
+  },
   {
     name: 'metadata',
     schema: Type.String(),

@@ -105,7 +105,8 @@ export const admit = (
 const isPermitted = ({ application }: Caller, { permission }: Endpoint): boolean =>
   permission === 'open' || permission === 'any key' || holds(application, permission)
 
-const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0] ?? ''
+/** Without the slash at its end, which names the same thing. */
+const pathOf = (request: FastifyRequest): string => (request.url.split('?', 1)[0] ?? '').replace(/\/$/, '')
 
 const noSuchRoute = (methods: readonly string[]): VaultError =>
   methods.length === 0

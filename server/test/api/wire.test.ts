@@ -47,6 +47,24 @@ onEveryEngine('the wire', vault => {
       }
   })
 
+  test('§4.1.1 §4.2.1 §4.3.5 §4.4.1 §4.6.1 a slash at the end of a path names the same thing', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const send = (method: string, path: string, options = {}) =>
+      vault().send(method, path, { key: keys.owner, ...options })
+    const first = { body: token, headers: { 'svc-idempotency-key': 'slash-or-not' } }
+    const created = await send('POST', '/tokens/', first)
+    assert.equal(created.status, 201)
+    const again = await send('POST', '/tokens', first)
+    assert.equal(again.body.id, created.body.id, 'the idempotency key is that of the same path')
+    assert.equal((await send('POST', '/tokenize/', { body: 'x' })).status, 200)
+    assert.equal((await send('GET', '/tokens/?type=token')).body.pagination.total_items, 2)
+    assert.equal((await send('GET', `/tokens/${created.body.id}/`)).body.id, created.body.id)
+    const refused = await send('DELETE', '/tokens/')
+    assert.equal(refused.status, 405)
+    assert.equal(refused.headers.get('allow'), 'POST, GET, HEAD')
+    assert.equal((await send('DELETE', `/tokens/${created.body.id}/`)).status, 204)
+  })
+
   test('C1.3 HEAD answers as GET does, without a body', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
