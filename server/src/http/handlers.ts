@@ -34,6 +34,7 @@ import { docsPage, openApiText } from './documentation.ts'
 /** What an operation is told: who calls, and what the declaration says is in the request. */
 export type Call<K extends EndpointId> = {
   readonly vault: Vault
+  readonly headerPrefix: string
   /** Path parameters, decoded. */
   readonly params: { readonly id: string; readonly keyId: string }
   readonly query: readonly QueryPair[]
@@ -101,9 +102,10 @@ export const handlers: Handlers = {
     await checkReady(vault)
     return { status: 'ready' }
   },
-  openapi: async () => new ReadyText('application/json; charset=utf-8', openApiText()),
-  docs: async () =>
-    new ReadyText('text/html; charset=utf-8', docsPage(), {
+  openapi: async ({ headerPrefix }) =>
+    new ReadyText('application/json; charset=utf-8', openApiText(headerPrefix)),
+  docs: async ({ headerPrefix }) =>
+    new ReadyText('text/html; charset=utf-8', docsPage(headerPrefix), {
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
     }),
 }

@@ -140,7 +140,7 @@ export const answer = (
     const query = readQuery(request.url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
     const body = readBody(endpoint, request.body)
-    return handle({ vault, caller, params: request.params, query, body } as never)
+    return handle({ vault, headerPrefix, caller, params: request.params, query, body } as never)
   }
 
   /**

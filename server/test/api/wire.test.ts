@@ -293,4 +293,12 @@ for (const engine of engines) {
     assert.equal(unknown.status, 401)
     assert.equal(unknown.headers.get('www-authenticate'), 'ApiKey header="ACME-API-KEY"')
   })
+
+  test(`C4.5 C36.3 the documentation names the operator's headers (${engine.name})`, async () => {
+    for (const path of ['/openapi.json', '/docs']) {
+      const text = await (await fetch(vault.baseUrl + path)).text()
+      assert.match(text, /ACME-API-KEY/)
+      assert.doesNotMatch(text, /SVC/)
+    }
+  })
 }
