@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
 import { permissionsByType } from '../domain/permissions.ts'
-import { anyJson, body, choice, nullableText, text, textList } from './schema.ts'
+import { anyJson, body, choice, flag, nullableText, text, textList } from './schema.ts'
 
 const name = text({ min: 1, max: limits.nameCharactersMax })
 const permissions = textList({ items: text(), max: 50 })
-const applicationType = choice(Object.keys(permissionsByType) as (keyof typeof permissionsByType)[])
+export const applicationType = choice(Object.keys(permissionsByType) as (keyof typeof permissionsByType)[])
 const transform = choice(['reveal', 'mask', 'redact'])
 
 /** C28; which permissions and containers are allowed is decided by the domain. */
@@ -22,6 +22,7 @@ export const CreateApplication = body({
   type: applicationType,
   permissions: Type.Optional(permissions),
   rules: Type.Optional(Type.Array(RuleFields, { maxItems: limits.rulesPerApplication })),
+  create_key: Type.Optional(flag()),
 })
 export type CreateApplication = Static<typeof CreateApplication>
 

@@ -4,6 +4,7 @@ import {
   ApiKey,
   Application,
   ApplicationPage,
+  applicationType,
   CreateApiKey,
   CreateApplication,
   ExplainAccess,
@@ -37,7 +38,11 @@ const filterParameters: readonly QueryParameter[] = [
     description: 'A container path; those below it count too.',
   },
   { name: 'fingerprint', schema: Type.String(), description: 'The fingerprint to look for.' },
-  { name: 'metadata.{key}', schema: Type.String(), description: 'The value of one metadata key.' },
+  {
+    name: 'metadata.{key}',
+    schema: Type.String(),
+    description: 'The value of one metadata key; also written metadata[{key}].',
+  },
   {
     name: 'metadata',
     schema: Type.String(),
@@ -208,14 +213,18 @@ export const endpoints = {
     method: 'GET',
     path: '/applications',
     permission: 'application:read',
-    query: pageParameters,
+    query: [
+      { name: 'id', schema: Type.String(), description: 'Ids to return.', repeatable: true },
+      { name: 'type', schema: applicationType, description: 'Types to return.', repeatable: true },
+      ...pageParameters,
+    ],
     reply: ApplicationPage,
     status: 200,
   }),
 
   createApplication: endpoint({
     id: 'createApplication',
-    summary: 'Create an application and its first key',
+    summary: 'Create an application and, unless create_key is false, its first key',
     method: 'POST',
     path: '/applications',
     permission: 'application:create',
@@ -295,6 +304,16 @@ export const endpoints = {
     status: 201,
   }),
 
+  getApiKey: endpoint({
+    id: 'getApiKey',
+    summary: 'Read a key, without its text',
+    method: 'GET',
+    path: '/applications/:id/keys/:keyId',
+    permission: 'application:read',
+    reply: ApiKey,
+    status: 200,
+  }),
+
   deleteApiKey: endpoint({
     id: 'deleteApiKey',
     summary: 'Revoke a key at once',
@@ -323,6 +342,13 @@ export const endpoints = {
     method: 'GET',
     path: '/permissions',
     permission: 'any key',
+    query: [
+      {
+        name: 'application_type',
+        schema: applicationType,
+        description: 'Only what an application of this type may hold.',
+      },
+    ],
     reply: Type.Array(PermissionEntry),
     status: 200,
   }),

@@ -16,7 +16,15 @@ import {
 export type ListQuery = Page & { readonly filter: TokenFilter }
 
 const filterParameters = ['id', 'type', 'container', 'fingerprint', 'metadata']
-const metadataPrefix = 'metadata.'
+
+/**
+ * The metadata key that a parameter names, as `metadata.<key>` (§4.3.8) or as `metadata[<key>]`, which is how
+ * client libraries that are generated from OpenAPI documents write a map.
+ */
+const metadataKey = (name: string): string | undefined => {
+  const [, dotted, bracketed] = /^metadata(?:\.(.+)|\[(.+)\])$/s.exec(name) ?? []
+  return dotted ?? bracketed
+}
 
 /** The query of `GET /tokens` (§4.3, C24). An unknown or repeated parameter is refused (C6). */
 export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
@@ -64,13 +72,12 @@ export const readFilter = (
 
 const checkNames = (pairs: readonly QueryPair[], known: readonly string[], issues: Issue[]): void => {
   pairs.forEach(({ name }, index) => {
-    if (known.includes(name)) return
-    if (name.startsWith(metadataPrefix) && name.length > metadataPrefix.length) return
+    if (known.includes(name) || metadataKey(name) !== undefined) return
     issues.push(unknownParameter(name, index, known))
   })
 }
 
-/** Both spellings; of a repeated key the first counts (§4.3.1). */
+/** All spellings; of a repeated key the first counts (§4.3.1). */
 const readMetadata = (
   pairs: readonly QueryPair[],
   json: string | undefined,
@@ -78,8 +85,8 @@ const readMetadata = (
 ): ReadonlyMap<string, string> => {
   const metadata = new Map<string, string>()
   for (const { name, value } of pairs) {
-    if (!name.startsWith(metadataPrefix) || metadata.has(name.slice(metadataPrefix.length))) continue
-    metadata.set(name.slice(metadataPrefix.length), value)
+    const key = metadataKey(name)
+    if (key !== undefined && !metadata.has(key)) metadata.set(key, value)
   }
   if (json !== undefined) {
     const object = parseObject(json)

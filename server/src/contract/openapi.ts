@@ -21,7 +21,7 @@ const named = new Map<TSchema, string>([
 ])
 
 /** The interface as OpenAPI 3.1, made from the declarations alone. */
-export const openApi = (): JsonObject => {
+export const openApi = (headerPrefix: string): JsonObject => {
   const paths: Record<string, JsonObject> = {}
   for (const declared of Object.values<Endpoint>(endpoints)) {
     const path = declared.path.replace(/:(\w+)/g, '{$1}')
@@ -38,7 +38,9 @@ export const openApi = (): JsonObject => {
     paths,
     components: {
       schemas: Object.fromEntries([...named].map(([schema, name]) => [name, plain(schema, schema)])),
-      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'SVC-API-KEY' } },
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: `${headerPrefix.toUpperCase()}-API-KEY` },
+      },
     },
     'x-limits': { ...limits },
   }

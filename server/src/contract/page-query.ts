@@ -1,5 +1,5 @@
 import { didYouMean } from '../domain/did-you-mean.ts'
-import { type Issue, invalid } from '../domain/errors.ts'
+import type { Issue } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenName } from '../domain/place.ts'
 
@@ -17,17 +17,6 @@ export const readPage = (pairs: readonly QueryPair[], issues: Issue[]): Page => 
 
 export const readSize = (pairs: readonly QueryPair[], issues: Issue[]): number =>
   readInteger(singleValue(pairs, 'size', issues), 'size', limits.pageSizeDefault, limits.pageSizeMax, issues)
-
-/** The query of a list that knows pages and nothing else. */
-export const readPageQuery = (pairs: readonly QueryPair[]): Page => {
-  const issues: Issue[] = []
-  pairs.forEach(({ name }, index) => {
-    if (!pageParameters.includes(name)) issues.push(unknownParameter(name, index, pageParameters))
-  })
-  const page = readPage(pairs, issues)
-  if (issues.length > 0) throw invalid(...issues)
-  return page
-}
 
 export const singleValue = (
   pairs: readonly QueryPair[],

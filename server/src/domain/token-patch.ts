@@ -31,6 +31,9 @@ export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): vo
   if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
 }
 
+/** Whether nothing of the data before stays: a merge patch that is no object is the new value (RFC 7386). */
+export const replacesData = ({ data }: TokenPatch): boolean => data !== undefined && !isJsonObject(data)
+
 /** The parts that a patch gives something new to render. A blind part is left to whoever sets it next (C13). */
 export const touchedParts = (patch: TokenPatch, { blind }: Token): RenderedPart[] => {
   const touched: RenderedPart[] = []

@@ -26,7 +26,8 @@ export const cors = (origins: readonly string[], headerPrefix: string): Cors => 
           'cache-control': 'no-store',
           'access-control-allow-origin': origin,
           'access-control-allow-methods': 'POST, PATCH',
-          'access-control-allow-headers': `content-type, ${headerPrefix}-api-key, ${headerPrefix}-trace-id, ${headerPrefix}-idempotency-key`,
+          // `*` for what client libraries say about themselves: headers that nobody here reads.
+          'access-control-allow-headers': `content-type, ${headerPrefix}-api-key, ${headerPrefix}-trace-id, ${headerPrefix}-idempotency-key, *`,
           'access-control-max-age': '600',
           vary: 'origin',
         })

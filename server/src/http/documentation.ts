@@ -2,15 +2,16 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { openApi } from '../contract/openapi.ts'
 
-let openApiCache: string | undefined
+const openApiTexts = new Map<string, string>()
 
-export const openApiText = (): string => {
-  openApiCache ??= JSON.stringify(openApi())
-  return openApiCache
+export const openApiText = (headerPrefix: string): string => {
+  const text = openApiTexts.get(headerPrefix) ?? JSON.stringify(openApi(headerPrefix))
+  openApiTexts.set(headerPrefix, text)
+  return text
 }
 
 /** A page that needs no script and loads nothing: what a person at a terminal wants to look up. */
-export const docsPage = (): string => `<!doctype html>
+export const docsPage = (headerPrefix: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Strongroom</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
@@ -22,7 +23,7 @@ td,th{text-align:left;vertical-align:top;padding:.2rem 1rem .2rem 0;border-botto
 </style></head><body>
 <h1>Strongroom</h1>
 <p>A token vault: sensitive values in; tokens, masks and fingerprints out. Every request carries the header
-<code>SVC-API-KEY</code>, but for those marked open. The same as a document for tools:
+<code>${headerPrefix.toUpperCase()}-API-KEY</code>, but for those marked open. The same as a document for tools:
 <a href="/openapi.json">openapi.json</a>.</p>
 ${Object.values<Endpoint>(endpoints).map(section).join('\n')}
 </body></html>

@@ -1,7 +1,8 @@
+import { readApplicationListQuery, readPermissionQuery } from '../contract/application-query.ts'
 import { readCursorQuery } from '../contract/cursor-query.ts'
 import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import { readListQuery } from '../contract/list-query.ts'
-import { type QueryPair, readPageQuery } from '../contract/page-query.ts'
+import type { QueryPair } from '../contract/page-query.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { checkReady } from '../operations/check-ready.ts'
 import { createApiKey } from '../operations/create-api-key.ts'
@@ -12,6 +13,7 @@ import { deleteApplication } from '../operations/delete-application.ts'
 import { deleteTenant } from '../operations/delete-tenant.ts'
 import { deleteToken } from '../operations/delete-token.ts'
 import { explainAccess } from '../operations/explain-access.ts'
+import { getApiKey } from '../operations/get-api-key.ts'
 import { getApplication } from '../operations/get-application.ts'
 import { getIndexReport } from '../operations/get-index-report.ts'
 import { getTenant } from '../operations/get-tenant.ts'
@@ -33,6 +35,7 @@ import { docsPage, openApiText } from './documentation.ts'
 /** What an operation is told: who calls, and what the declaration says is in the request. */
 export type Call<K extends EndpointId> = {
   readonly vault: Vault
+  readonly headerPrefix: string
   /** Path parameters, decoded. */
   readonly params: { readonly id: string; readonly keyId: string }
   readonly query: readonly QueryPair[]
@@ -82,7 +85,8 @@ export const handlers: Handlers = {
   getUsage: ({ vault, caller }) => getUsage(vault, caller),
   getIndexReport: ({ vault, caller }) => getIndexReport(vault, caller),
 
-  listApplications: async ({ vault, caller, query }) => listApplications(vault, caller, readPageQuery(query)),
+  listApplications: async ({ vault, caller, query }) =>
+    listApplications(vault, caller, readApplicationListQuery(query)),
   createApplication: async ({ vault, caller, body }) => createApplication(vault, caller, body),
   getOwnApplication: ({ vault, caller }) => getApplication(vault, caller, caller.application.id),
   getApplication: ({ vault, caller, params }) => getApplication(vault, caller, params.id),
@@ -90,18 +94,20 @@ export const handlers: Handlers = {
   deleteApplication: ({ vault, caller, params }) => nothing(deleteApplication(vault, caller, params.id)),
   listApiKeys: ({ vault, caller, params }) => listApiKeys(vault, caller, params.id),
   createApiKey: async ({ vault, caller, params, body }) => createApiKey(vault, caller, params.id, body),
+  getApiKey: ({ vault, caller, params }) => getApiKey(vault, caller, params.id, params.keyId),
   deleteApiKey: ({ vault, caller, params }) => nothing(deleteApiKey(vault, caller, params.id, params.keyId)),
   explainAccess: ({ vault, caller, params, body }) => explainAccess(vault, caller, params.id, body),
-  listPermissions: async () => listPermissions(),
+  listPermissions: async ({ query }) => listPermissions(readPermissionQuery(query)),
 
   health: async () => ({ status: 'up' }),
   ready: async ({ vault }) => {
     await checkReady(vault)
     return { status: 'ready' }
   },
-  openapi: async () => new ReadyText('application/json; charset=utf-8', openApiText()),
-  docs: async () =>
-    new ReadyText('text/html; charset=utf-8', docsPage(), {
+  openapi: async ({ headerPrefix }) =>
+    new ReadyText('application/json; charset=utf-8', openApiText(headerPrefix)),
+  docs: async ({ headerPrefix }) =>
+    new ReadyText('text/html; charset=utf-8', docsPage(headerPrefix), {
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
     }),
 }

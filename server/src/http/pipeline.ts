@@ -114,7 +114,8 @@ export const admit = (
 const isPermitted = ({ application }: Caller, { permission }: Endpoint): boolean =>
   permission === 'open' || permission === 'any key' || holds(application, permission)
 
-const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0] ?? ''
+/** Without the slash at its end, which names the same thing. */
+const pathOf = (request: FastifyRequest): string => (request.url.split('?', 1)[0] ?? '').replace(/\/$/, '')
 
 const noSuchRoute = (methods: readonly string[]): VaultError =>
   methods.length === 0
@@ -148,7 +149,7 @@ export const answer = (
     const query = readQuery(request.url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
     const body = readBody(endpoint, request.body)
-    return handle({ vault, caller, params: request.params, query, body } as never)
+    return handle({ vault, headerPrefix, caller, params: request.params, query, body } as never)
   }
 
   /**

@@ -17,8 +17,13 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
     ...(tls ? { https: { ...tls, requireHostHeader: false } } : { http: { requireHostHeader: false } }),
     bodyLimit: limits.bodyBytes,
-    // A code point takes up to twelve characters when percent-encoded.
-    routerOptions: { maxParamLength: limits.idCharactersMax * 12, querystringParser: () => ({}) },
+    routerOptions: {
+      // A code point takes up to twelve characters when percent-encoded.
+      maxParamLength: limits.idCharactersMax * 12,
+      querystringParser: () => ({}),
+      // Published client libraries join a base address and `/`: they send `POST /tokens/`.
+      ignoreTrailingSlash: true,
+    },
     requestTimeout: 60_000,
     exposeHeadRoutes: true,
     // On shutdown: what is in flight is answered, also on connections that are kept alive.

@@ -5,12 +5,13 @@ import { readGrants } from '../domain/application-definition.ts'
 import { viewApplication, withoutKey } from '../domain/application-view.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
+import type { Effect } from '../store/write-set.ts'
 import { sealApplication } from './grants.ts'
 import { makeApiKey } from './new-api-key.ts'
 import { requireOwnPermissions, reviseTenant } from './revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
-/** C29: the application with its first key, whose text is in this answer and nowhere else. */
+/** C29: the application with its first key, if one is wanted; its text is in this answer and nowhere else. */
 export const createApplication = (
   vault: Vault,
   caller: Caller,
@@ -31,13 +32,17 @@ export const createApplication = (
       createdBy: caller.application.id,
       createdAt: now,
     }
+    const putApplication: Effect = {
+      kind: 'putApplication',
+      id: application.id,
+      sealed: sealApplication(vault.vaultKeys, application),
+    }
+    const view = viewApplication(application)
+    if (body.create_key === false) return { effects: [putApplication], answer: view }
     const key = makeApiKey(vault.vaultKeys, application, { createdBy: caller.application.id, createdAt: now })
-    const answer = { ...viewApplication(application), key: key.text }
+    const answer = { ...view, key: key.text }
     return {
-      effects: [
-        { kind: 'putApplication', id: application.id, sealed: sealApplication(vault.vaultKeys, application) },
-        { kind: 'putApiKey', row: key.row },
-      ],
+      effects: [putApplication, { kind: 'putApiKey', row: key.row }],
       answer,
       kept: withoutKey(answer),
     }

@@ -1,4 +1,4 @@
-import type { Page } from '../contract/page-query.ts'
+import type { ApplicationListQuery } from '../contract/application-query.ts'
 import { viewApplication } from '../domain/application-view.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { loadGrants } from './revise-tenant.ts'
@@ -8,10 +8,12 @@ import type { Caller, Vault } from './vault.ts'
 export const listApplications = async (
   vault: Vault,
   caller: Caller,
-  { page, size }: Page,
+  { page, size, ids, types }: ApplicationListQuery,
 ): Promise<JsonObject> => {
   const { grants } = await loadGrants(vault, caller.tenantNumber)
-  const sorted = [...grants.applications].sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
+  const sorted = grants.applications
+    .filter(({ id, type }) => (ids?.includes(id) ?? true) && (types?.includes(type) ?? true))
+    .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
   return {
     pagination: {
       total_items: sorted.length,

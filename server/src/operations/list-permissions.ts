@@ -17,12 +17,17 @@ const descriptions: Record<Permission, string> = {
   'report:read': 'Read reports',
 }
 
-/** C29 */
-export const listPermissions = (): Json =>
-  (Object.keys(descriptions) as Permission[]).map(permission => ({
-    type: permission,
-    description: descriptions[permission],
-    application_types: (Object.keys(permissionsByType) as ApplicationType[]).filter(type =>
-      (permissionsByType[type] as readonly Permission[]).includes(permission),
-    ),
-  }))
+/** C29: all of them, or those that an application of one type may hold. */
+export const listPermissions = (holder?: ApplicationType): Json =>
+  (Object.keys(descriptions) as Permission[])
+    .filter(permission => holder === undefined || mayHold(holder, permission))
+    .map(permission => ({
+      type: permission,
+      description: descriptions[permission],
+      application_types: (Object.keys(permissionsByType) as ApplicationType[]).filter(type =>
+        mayHold(type, permission),
+      ),
+    }))
+
+const mayHold = (type: ApplicationType, permission: Permission): boolean =>
+  (permissionsByType[type] as readonly Permission[]).includes(permission)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { disclosesCard, disclosesProbe } from '../domain/card-disclosure.ts'
 import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
@@ -19,7 +20,7 @@ import { loadToken } from './load-token.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
 import { matchOf, sameMatch, TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
-import { viewMatch, viewWritten } from './view-write.ts'
+import { viewMatch, viewUpdated } from './view-write.ts'
 
 /** With a hundred writers on one token the last one needs about as many rounds. */
 const attemptsMax = 256
@@ -54,7 +55,7 @@ export const updateToken = async (
     if (match === undefined) writes.update(before, after)
     const answer =
       match === undefined
-        ? viewWritten(vault, caller, 'token:update', after)
+        ? viewUpdated(vault, caller, after, patch)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
     const outcome = await caller.commit(writes.set, answer)
     if (outcome.committed) return answer
@@ -88,16 +89,26 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
 }
 
 /**
- * C13: a mask or fingerprint expression set or steered by a caller who cannot read the token is blind until
- * someone with reveal sets it. Such a caller gets no error that depends on the data, so a mask that would
- * show too much of the card is kept but renders nothing.
+ * C13: a mask or fingerprint expression changed or steered by a caller who cannot read the token is blind until
+ * someone with reveal sets it; what is set to what it was is not changed. Such a caller gets no error that
+ * depends on the data, so a mask that would show too much of the card is kept but renders nothing.
  */
 const blindness = (before: Token, merged: Token, patch: TokenPatch, knowsData: boolean): Blindness => {
   const steered = knowsData ? [] : steeredParts(before, patch)
-  const isBlindNow = (part: 'mask' | 'fingerprint_expression', wasBlind: boolean): boolean =>
-    patch[part] === undefined ? wasBlind || steered.includes(part) : !knowsData
-  const maskIsBlind = isBlindNow('mask', before.blind.mask === true)
-  const fingerprintIsBlind = isBlindNow('fingerprint_expression', before.blind.fingerprint === true)
+  const isBlindNow = (
+    part: 'mask' | 'fingerprint_expression',
+    field: 'mask' | 'fingerprintExpression',
+    wasBlind: boolean,
+  ): boolean =>
+    knowsData
+      ? wasBlind && patch[part] === undefined
+      : wasBlind || steered.includes(part) || !isDeepStrictEqual(before[field], merged[field])
+  const maskIsBlind = isBlindNow('mask', 'mask', before.blind.mask === true)
+  const fingerprintIsBlind = isBlindNow(
+    'fingerprint_expression',
+    'fingerprintExpression',
+    before.blind.fingerprint === true,
+  )
   const withheld =
     merged.mask.from === 'caller' &&
     (maskIsBlind || !knowsData) &&

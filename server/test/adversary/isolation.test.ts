@@ -238,6 +238,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
       application => vault.delete(`/applications/${application}`, key),
       application => vault.get(`/applications/${application}/keys`, key),
       application => vault.post(`/applications/${application}/keys`, key, {}),
+      (application, apiKey) => vault.get(`/applications/${application}/keys/${apiKey}`, key),
       (application, apiKey) => vault.delete(`/applications/${application}/keys/${apiKey}`, key),
     ]
     for (const send of sends) {

@@ -295,6 +295,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
   })
   for (const path of [`/applications/${canaries.card()}`, `/applications/${canaries.card()}/keys`])
     await send('GET', path, { key })
+  await send('GET', `/applications/${id}/keys/${canaries.card()}`, { key })
   await send('DELETE', `/applications/${id}/keys/${canaries.card()}`, { key })
   await send('PUT', '/tenants/self', {
     key,

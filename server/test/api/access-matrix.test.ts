@@ -528,7 +528,8 @@ onEveryEngine('the access matrix', vault => {
           const { id } = granted(await vault().post('/tokens', keys.owner, token.body))
           const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
           const secret = String(token.body.data)
-          for (const patch of [{ [field]: value }, { [field]: null }, { data: secret, [field]: value }]) {
+          const own = 'what the caller sends itself'
+          for (const patch of [{ [field]: value }, { [field]: null }, { data: own, [field]: value }]) {
             const reply = await vault().patch(`/tokens/${id}`, key, patch)
             if (read === 'mask' || read === 'redact') {
               assert.equal(reply.status, 403, JSON.stringify(patch))
@@ -538,10 +539,10 @@ onEveryEngine('the access matrix', vault => {
             else {
               assert.equal(reply.status, 200, reply.text)
               const isBlind = read === undefined && (field === 'mask' || field === 'fingerprint_expression')
-              if (isBlind || write === 'redact') {
+              if (write === 'redact' || (isBlind && patch.data === undefined)) {
                 assert.equal(reply.body.data, undefined)
                 assert.equal(reply.body.fingerprint, undefined)
-              }
+              } else if (field === 'mask' && patch.data !== undefined) assert.equal(reply.body.data, own)
               if (read === undefined)
                 assert.ok(!reply.text.includes(secret), 'nothing of what it cannot read')
             }
@@ -593,6 +594,40 @@ onEveryEngine('the access matrix', vault => {
     assert.equal(granted(await vault().post('/tokens', two.key, twin))._extras.deduplicated, false)
     granted(await vault().patch(`/tokens/${id}`, keys.owner, { mask: token.body.mask }))
     assertShows(await touch(two.key), token, 'mask', 'after')
+  })
+
+  test('§2.1.22 C13.1 who cannot read a token and writes data with a mask sees its own data under it, once', async () => {
+    const { keys } = await vault().tenant(cast)
+    const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
+    const token = newToken(['/a/'], kinds[1])
+    const { id } = granted(await vault().post('/tokens', keys.owner, token.body))
+    const patch = async (by: string, body: object): Promise<Record<string, unknown>> =>
+      granted(await vault().patch(`/tokens/${id}`, by, body))
+    const mask = '{{ data | reveal_last: 4 }}'
+    const written = await patch(key, { data: 'Sensitive Value', mask, fingerprint_expression: '{{ data }}' })
+    assert.equal(written.data, 'XXXXXXXXXXXalue')
+    assert.equal(typeof written.fingerprint, 'string')
+    await patch(keys.owner, { data: 'Somebody Else' })
+    const later = await patch(key, {})
+    assert.deepEqual([later.data, later.fingerprint], [undefined, undefined])
+  })
+
+  test('§2.1.22 C13.1 a mask and a fingerprint expression that are set to what they were are not blind', async () => {
+    const { keys } = await vault().tenant(cast)
+    const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
+    const fields = {
+      mask: { a: '{{ data.a | reveal_last: 4 }}', b: '{{ data.b }}' },
+      fingerprint_expression: '{{ data.a }}',
+    }
+    const body = { type: 'token', containers: ['/a/'], data: { a: 'Sensitive Value', b: 1 }, ...fields }
+    const made = granted(await vault().post('/tokens', keys.owner, body))
+    const same = { ...fields, mask: { b: '{{ data.b }}', a: fields.mask.a } }
+    const reply = granted(await vault().patch(`/tokens/${made.id}`, key, same))
+    assert.deepEqual([reply.data, reply.fingerprint], [{ a: 'XXXXXXXXXXXalue', b: 1 }, made.fingerprint])
+    const changed = granted(await vault().patch(`/tokens/${made.id}`, key, { mask: { b: 'b' } }))
+    assert.equal(changed.data, undefined)
+    const again = granted(await vault().patch(`/tokens/${made.id}`, key, { mask: { b: 'b' } }))
+    assert.equal(again.data, undefined, 'saying it twice makes no difference')
   })
 
   test('C28.3 a public application changes data, metadata and expiry, whatever its rules', async () => {

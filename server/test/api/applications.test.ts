@@ -282,6 +282,7 @@ onEveryEngine('applications', vault => {
       ['read', key => vault().get('/applications', key)],
       ['read', (key, id) => vault().get(`/applications/${id}`, key)],
       ['read', (key, id) => vault().get(`/applications/${id}/keys`, key)],
+      ['read', (key, id, keyId) => vault().get(`/applications/${id}/keys/${keyId}`, key)],
       [
         'read',
         (key, id) =>
@@ -321,8 +322,55 @@ onEveryEngine('applications', vault => {
     assert.deepEqual(second.pagination, { total_items: 5, page_number: 2, page_size: 2, total_pages: 3 })
     assert.deepEqual(second.data, list.data.slice(2, 4))
     assert.deepEqual(granted(await vault().get('/applications?page=9', keys.manager)).data, [])
-    for (const query of ['page=0', 'size=0', 'size=101', 'page=x', 'size=1&size=2', 'name=x', 'siez=1'])
+    for (const query of [
+      'page=0',
+      'size=0',
+      'size=101',
+      'page=x',
+      'size=1&size=2',
+      'name=x',
+      'siez=1',
+      'type=',
+      'type=x',
+    ])
       assert.equal((await vault().get(`/applications?${query}`, keys.manager)).status, 400, query)
+  })
+
+  test('C29.1 the list can be narrowed to ids and types', async () => {
+    const { keys } = await vault().tenant(cast)
+    vault().now += 1_000
+    const { id } = await newApplication(vault(), keys.manager, { type: 'public' })
+    const manager = granted(await vault().get('/applications/key', keys.manager)).id
+    const cases: [query: string, ids: string[]][] = [
+      [`id=${id}`, [id]],
+      [`id=${id}&id=${manager}&id=unknown&size=1&page=2`, [manager]],
+      ['type=management', [manager]],
+      ['type=management&type=public', [id, manager]],
+      [`id=${id}&type=management`, []],
+      ['id=', []],
+    ]
+    for (const [query, ids] of cases) {
+      const { data } = granted(await vault().get(`/applications?${query}`, keys.manager))
+      assert.deepEqual(data.map((one: { id: string }) => one.id).sort(), ids.sort(), query)
+    }
+  })
+
+  test('C29.1 an application can be made without a key, and gets one later', async () => {
+    const { keys } = await vault().tenant(cast)
+    const reply = await vault().send('POST', '/applications', {
+      key: keys.manager,
+      body: { name: 'x', type: 'private', create_key: false },
+      headers: { 'svc-idempotency-key': 'no-key' },
+    })
+    assert.equal(reply.status, 201)
+    assert.equal('key' in reply.body, false)
+    const { id } = reply.body
+    assert.deepEqual(granted(await vault().get(`/applications/${id}`, keys.manager)), reply.body)
+    assert.deepEqual(granted(await vault().get(`/applications/${id}/keys`, keys.manager)), [])
+    const { key } = granted(await vault().post(`/applications/${id}/keys`, keys.manager, {}))
+    assert.equal(granted(await vault().get('/applications/key', key)).id, id)
+    const made = await newApplication(vault(), keys.manager, { create_key: true })
+    assert.equal(granted(await vault().get('/applications/key', made.key)).id, made.id)
   })
 
   test('C29.3 every key reads its own application, whatever it may do', async () => {
@@ -356,6 +404,7 @@ onEveryEngine('applications', vault => {
         await vault().delete(`/applications/${id}`, keys.manager),
         await vault().get(`/applications/${id}/keys`, keys.manager),
         await vault().post(`/applications/${id}/keys`, keys.manager, {}),
+        await vault().get(`/applications/${id}/keys/x`, keys.manager),
         await vault().delete(`/applications/${id}/keys/x`, keys.manager),
         await vault().post(`/applications/${id}/explain`, keys.manager, {
           permission: 'token:read',

@@ -47,7 +47,7 @@ onEveryEngine(
           assert.equal(reply.headers.get('access-control-allow-origin'), origin)
           assert.equal(reply.headers.get('access-control-allow-methods'), 'POST, PATCH')
           const allowed = reply.headers.get('access-control-allow-headers')?.split(', ') ?? []
-          for (const name of ['content-type', 'svc-api-key', 'svc-idempotency-key', 'svc-trace-id'])
+          for (const name of ['content-type', 'svc-api-key', 'svc-idempotency-key', 'svc-trace-id', '*'])
             assert.ok(allowed.includes(name), name)
           assert.equal(reply.headers.get('vary'), 'origin')
           assert.equal(reply.headers.get('access-control-allow-credentials'), null)

@@ -32,6 +32,12 @@ const good: readonly { name: string; id: string; data?: unknown; becomes: string
     becomes: /^\d{3}-\d{2}-\d789$/,
   },
   {
+    name: 'C16.3 C21.2 an alias of the same form that keeps nothing',
+    id: '{{ data | alias_preserve_format }}',
+    data: '123-45-6789',
+    becomes: /^\d{3}-\d{2}-\d{4}$/,
+  },
+  {
     name: 'C16.3 C21.4 an alias that looks like a card',
     id: '{{ data | alias_card: "false", "true" }}',
     data: '4242424242424242',

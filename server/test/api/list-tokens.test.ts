@@ -80,6 +80,17 @@ const filters: readonly { name: string; query: string; ids: readonly string[] }[
   { name: '§4.3.8 a key without a value', query: 'metadata.empty', ids: ['alpha'] },
   { name: '§4.3.8 a dot in a key, a plus for a blank', query: 'metadata.a.b=X+Y', ids: ['beta'] },
   { name: '§4.3.8 percent-encoded', query: 'metadata%2Ea%2Eb=x%20y', ids: ['beta'] },
+  { name: '§4.3.8 a key in brackets', query: 'metadata[colour]=BLUE', ids: ['beta', 'alpha'] },
+  {
+    name: '§4.3.3 §4.3.8 keys in brackets, percent-encoded, and a dot',
+    query: 'metadata%5Ba.b%5D=x%20y&metadata.colour=blue',
+    ids: ['beta'],
+  },
+  {
+    name: '§4.3.1 a key again in the other spelling',
+    query: 'metadata[colour]=red&metadata.colour=blue',
+    ids: ['gamma'],
+  },
   { name: '§4.3.8 a key that nobody has', query: 'metadata.none=x', ids: [] },
   {
     name: '§4.3.8 names that objects inherit',
@@ -142,6 +153,8 @@ const refused: readonly {
     absent: ['4242424242424242'],
   },
   { name: 'C6.3 C2.6 a long parameter', query: `${'p'.repeat(100)}=1`, errors: ['p'.repeat(64)] },
+  { name: 'C6.3 metadata with empty brackets', query: 'metadata[]=x', errors: ['metadata[]'] },
+  { name: 'C6.3 metadata with an open bracket', query: 'metadata[colour=x', errors: ['metadata[colour'] },
   { name: 'C6.3 metadata without a key', query: 'metadata.=x', errors: ['metadata.'] },
   { name: 'C6.3 a bare equals sign', query: '=x', errors: ['[key 1]'] },
   { name: 'C24.2 page 0', query: 'page=0', errors: ['page'] },

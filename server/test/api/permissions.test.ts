@@ -41,6 +41,19 @@ onEveryEngine('permissions', vault => {
     assert.equal((await vault().get('/permissions?type=token:read', keys.owner)).status, 400)
   })
 
+  test('C29.5 the permissions of one type of application', async () => {
+    const { keys } = await vault().tenant(cast)
+    for (const type of ['public', 'private', 'management']) {
+      const reply = granted(await vault().get(`/permissions?application_type=${type}`, keys.owner))
+      assert.deepEqual(
+        reply.map((entry: { type: string }) => entry.type),
+        Object.keys(holders).filter(permission => holders[permission]?.includes(type)),
+      )
+    }
+    for (const query of ['application_type=x', 'application_type=', 'application_typ=public'])
+      assert.equal((await vault().get(`/permissions?${query}`, keys.owner)).status, 400, query)
+  })
+
   for (const [permission, types] of Object.entries(holders))
     for (const type of ['public', 'private', 'management'])
       test(`C28.1 C28.2 C28.4 C28.5 ${permission} ${types.includes(type) ? 'can' : 'cannot'} be held by a ${type} application`, async () => {

@@ -54,6 +54,7 @@ const asked: Record<string, { who: Who; bodies: readonly unknown[] }> = {
   deleteApplication: { who: 'manager', bodies: [undefined] },
   listApiKeys: { who: 'manager', bodies: [undefined] },
   createApiKey: { who: 'manager', bodies: [{}, { expires_at: '2030-01-01' }, { expires_at: 'x' }] },
+  getApiKey: { who: 'manager', bodies: [undefined] },
   deleteApiKey: { who: 'manager', bodies: [undefined] },
   explainAccess: {
     who: 'manager',

@@ -47,6 +47,24 @@ onEveryEngine('the wire', vault => {
       }
   })
 
+  test('§4.1.1 §4.2.1 §4.3.5 §4.4.1 §4.6.1 a slash at the end of a path names the same thing', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const send = (method: string, path: string, options = {}) =>
+      vault().send(method, path, { key: keys.owner, ...options })
+    const first = { body: token, headers: { 'svc-idempotency-key': 'slash-or-not' } }
+    const created = await send('POST', '/tokens/', first)
+    assert.equal(created.status, 201)
+    const again = await send('POST', '/tokens', first)
+    assert.equal(again.body.id, created.body.id, 'the idempotency key is that of the same path')
+    assert.equal((await send('POST', '/tokenize/', { body: 'x' })).status, 200)
+    assert.equal((await send('GET', '/tokens/?type=token')).body.pagination.total_items, 2)
+    assert.equal((await send('GET', `/tokens/${created.body.id}/`)).body.id, created.body.id)
+    const refused = await send('DELETE', '/tokens/')
+    assert.equal(refused.status, 405)
+    assert.equal(refused.headers.get('allow'), 'POST, GET, HEAD')
+    assert.equal((await send('DELETE', `/tokens/${created.body.id}/`)).status, 204)
+  })
+
   test('C1.3 HEAD answers as GET does, without a body', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
@@ -274,5 +292,13 @@ for (const engine of engines) {
     const unknown = await send({ 'svc-api-key': keys.owner })
     assert.equal(unknown.status, 401)
     assert.equal(unknown.headers.get('www-authenticate'), 'ApiKey header="ACME-API-KEY"')
+  })
+
+  test(`C4.5 C36.3 the documentation names the operator's headers (${engine.name})`, async () => {
+    for (const path of ['/openapi.json', '/docs']) {
+      const text = await (await fetch(vault.baseUrl + path)).text()
+      assert.match(text, /ACME-API-KEY/)
+      assert.doesNotMatch(text, /SVC/)
+    }
   })
 }

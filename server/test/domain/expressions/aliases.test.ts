@@ -96,6 +96,16 @@ for (const [filter, data, message] of refused)
     assert.throws(() => alias(filter, data, below => below - 1), message)
   })
 
+for (const [short, full, data] of [
+  ['alias_card', 'alias_card: false, false', '4242424242424242'],
+  ['alias_preserve_format', 'alias_preserve_format: 0, 0', '123-45-6789'],
+  ['alias_preserve_format: 3', 'alias_preserve_format: 3, 0', 'ABC12345DEF'],
+  ['alias_preserve_length', 'alias_preserve_length: 0, 0', 'some@where'],
+] as const)
+  test(`C21 ${short} keeps no more than it is told to`, () => {
+    assert.equal(alias(short, data, fromSeed([7, 1, 4])), alias(full, data, fromSeed([7, 1, 4])))
+  })
+
 test('C21 19 digits leave room for BIN and last four', () => {
   const made = alias('alias_card: "true", "true"', '4242424242424242424', () => 7)
   assert.match(String(made), /^42424242\d{7}2424$/)

@@ -7,7 +7,7 @@ import { scalarText } from '../values.ts'
 import { binLength } from './card.ts'
 import { type AliasCharacter, breakLuhn } from './card-look-alike.ts'
 import { filter } from './filter.ts'
-import { count, flag } from './parameters.ts'
+import { count, flag, optional } from './parameters.ts'
 
 const digits = '0123456789'
 const lower = 'abcdefghijklmnopqrstuvwxyz'
@@ -61,8 +61,12 @@ const cardDigits = (input: Json, run: Run): string => {
   return number
 }
 
+// An argument that is left out keeps nothing of the value.
+const shown = optional(flag, false)
+const kept = optional(count, 0)
+
 export const aliasFilters = {
-  alias_card: filter([flag, flag], {
+  alias_card: filter([shown, shown], {
     isAlias: true,
     apply: (input, run, bin, last4) => {
       const number = cardDigits(input, run)
@@ -70,13 +74,13 @@ export const aliasFilters = {
       return redraw(number, { first, last: last4 ? 4 : 0, alphabet: () => digits }, run)
     },
   }),
-  alias_preserve_format: filter([count, count], {
+  alias_preserve_format: filter([kept, kept], {
     isAlias: true,
     apply: (input, run, first, last) =>
       redraw(aliasText(input, run), { first, last, alphabet: sameKind }, run),
   }),
   /** As many characters as the value has, letters and digits in all places; separators go too. */
-  alias_preserve_length: filter([count, count], {
+  alias_preserve_length: filter([kept, kept], {
     isAlias: true,
     apply: (input, run, first, last) =>
       redraw(aliasText(input, run), { first, last, alphabet: () => alphanumerics }, run),

@@ -44,12 +44,15 @@ const binOf = (number: string, run: Run): string => {
 }
 
 export const cardFilters = {
-  card_mask: filter([flag, flag, optional(character, defaultFill), optional(text, '')], {
-    apply: (input, run, bin, last4, fill, preserve) => {
-      if (input === null) return null
-      return maskCard(scalarText(input, run), { bin, last4, fill, preserve }, run)
+  card_mask: filter(
+    [optional(flag, false), optional(flag, false), optional(character, defaultFill), optional(text, '')],
+    {
+      apply: (input, run, bin, last4, fill, preserve) => {
+        if (input === null) return null
+        return maskCard(scalarText(input, run), { bin, last4, fill, preserve }, run)
+      },
     },
-  }),
+  ),
   card_bin: filter([], {
     apply: (input, run): Json => (input === null ? null : binOf(scalarText(input, run), run)),
   }),

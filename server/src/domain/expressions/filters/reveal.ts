@@ -30,10 +30,13 @@ export const revealFilters = {
       return hide(scalarText(input, run), { first: 0, last, fill, preserve: '', hidesShortValues }, run)
     },
   }),
-  reveal: filter([count, count, optional(character, defaultFill), optional(text, '')], {
-    apply: (input, run, first, last, fill, preserve) => {
-      if (input === null) return null
-      return hide(scalarText(input, run), { first, last, fill, preserve, hidesShortValues: true }, run)
+  reveal: filter(
+    [optional(count, 0), optional(count, 0), optional(character, defaultFill), optional(text, '')],
+    {
+      apply: (input, run, first, last, fill, preserve) => {
+        if (input === null) return null
+        return hide(scalarText(input, run), { first, last, fill, preserve, hidesShortValues: true }, run)
+      },
     },
-  }),
+  ),
 }

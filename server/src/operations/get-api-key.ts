@@ -1,0 +1,18 @@
+import { viewApiKey } from '../domain/application-view.ts'
+import { VaultError } from '../domain/errors.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { loadGrants } from './revise-tenant.ts'
+import type { Caller, Vault } from './vault.ts'
+
+/** C29: one of the application's keys, without its text. */
+export const getApiKey = async (
+  vault: Vault,
+  caller: Caller,
+  applicationId: string,
+  id: string,
+): Promise<JsonObject> => {
+  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  const found = grants.apiKeys.find(({ row }) => row.id === id && row.applicationId === applicationId)
+  if (found === undefined) throw new VaultError('notFound')
+  return viewApiKey(id, found.grant, found.row.lastUsedAt)
+}
