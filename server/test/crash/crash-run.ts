@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Seeded } from '../rig/seeded.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { cvcOf, Expectations, type ListedToken } from './expectations.ts'
-import { Seeded } from './seeded.ts'
 import { VaultProcess } from './vault-process.ts'
 
 const writers = 12
