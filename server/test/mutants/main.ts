@@ -20,7 +20,8 @@ const complain = (line: string): void => {
 
 if (values.only === '')
   for (const kind of kinds)
-    if (mutants.filter(mutant => mutant.kind === kind).length < 2) complain(`fewer than two mutants of ${kind}`)
+    if (mutants.filter(mutant => mutant.kind === kind).length < 2)
+      complain(`fewer than two mutants of ${kind}`)
 
 /** Without the bug the same tests pass, else their failing would prove nothing. */
 const commandOf = ({ run, pattern }: Mutant): string => JSON.stringify([run, pattern])

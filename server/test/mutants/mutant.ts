@@ -31,7 +31,8 @@ export const readMutants = (folder: string): Mutant[] =>
     .map(name => {
       const file = join(folder, name)
       const [head = ''] = readFileSync(file, 'utf8').split(/^diff --git/m)
-      const field = (title: string): string | undefined => head.match(new RegExp(`^${title}: (.+)$`, 'm'))?.[1]
+      const field = (title: string): string | undefined =>
+        head.match(new RegExp(`^${title}: (.+)$`, 'm'))?.[1]
       const required = (title: string): string => {
         const text = field(title)
         if (text === undefined) throw new Error(`${name} has no line "${title}: …"`)

@@ -14,7 +14,9 @@ export const withCopy = async <T>(work: (folder: string) => Promise<T>): Promise
       cwd: repository,
       encoding: 'utf8',
     })
-    for (const file of listed.stdout.split('\n').filter(name => /^(server|docs|package|tsconfig)/.test(name))) {
+    for (const file of listed.stdout
+      .split('\n')
+      .filter(name => /^(server|docs|package|tsconfig)/.test(name))) {
       mkdirSync(join(folder, dirname(file)), { recursive: true })
       cpSync(join(repository, file), join(folder, file))
     }
@@ -35,7 +37,10 @@ export type Verdict = {
 }
 
 /** Runs what is to notice the bug. */
-export const runTests = (folder: string, { run, pattern }: Pick<Mutant, 'run' | 'pattern'>): Promise<Verdict> => {
+export const runTests = (
+  folder: string,
+  { run, pattern }: Pick<Mutant, 'run' | 'pattern'>,
+): Promise<Verdict> => {
   const [file = ''] = run
   const isTest = file.endsWith('.test.ts')
   const args = isTest
