@@ -117,6 +117,41 @@ const contentTypes = (declared: string): fc.Arbitrary<string> =>
     },
   )
 
+const card = { type: 'card', data: { number: '4242424242424242', expiration_month: 1, cvc: '123' } }
+const text = {
+  id: 'fuzz-1',
+  type: 'token',
+  data: { a: ['b'] },
+  mask: { a: '{{ data.a }}' },
+  metadata: { a: 'b' },
+}
+
+/** Bodies that are accepted: what is wrong in one place gets further than what is wrong everywhere. */
+const examples: Readonly<Record<string, readonly object[]>> = {
+  '/tokenize': [[card, 'text', { nested: text }]],
+  '/tokens': [card, text, { ...text, id: 'fuzz-2', containers: ['/a/'], deduplicate_token: true }],
+  '/tokens/{id}': [
+    { metadata: { a: 'c' } },
+    { data: { a: null, b: 1 } },
+    { mask: null, containers: ['/b/'] },
+  ],
+  '/tokens/search': [{ query: 'type:card AND NOT metadata.a:b' }],
+  '/tenants/self': [{ name: 'Fuzzed', settings: { deduplicate_tokens: 'false' } }],
+  '/applications': [{ name: 'fuzzed', type: 'private', permissions: ['token:read'] }],
+  '/applications/{id}/explain': [{ permission: 'token:read', containers: ['/a/'] }],
+}
+
+/** The example as it is, or with one of its members taken from elsewhere. */
+const nearly = (example: object, others: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    fc.constant(example),
+    fc
+      .tuple(fc.constantFrom(...Object.keys(example)), fc.oneof(junk(), others))
+      .map(([name, value]) =>
+        Array.isArray(example) ? example.with(Number(name), value) : { ...example, [name]: value },
+      ),
+  )
+
 const requestsTo = (path: string, method: string, operation: Operation): fc.Arbitrary<FuzzRequest> => {
   const pathText = fc
     .array(
@@ -138,8 +173,10 @@ const requestsTo = (path: string, method: string, operation: Operation): fc.Arbi
     headers: one.headers,
   }))
   if (type === undefined || content === undefined) return base
+  const schema = valueFor(content.schema)
+  const body = fc.oneof(schema, ...(examples[path] ?? []).map(example => nearly(example, schema)))
   return fc
-    .record({ base, type: contentTypes(type), body: jsonTexts(valueFor(content.schema)) })
+    .record({ base, type: contentTypes(type), body: jsonTexts(body) })
     .map(one => ({ ...one.base, type: one.type, body: one.body }))
 }
 

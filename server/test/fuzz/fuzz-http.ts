@@ -25,8 +25,7 @@ export const fuzzHttp = async ({ seed, runs }: FuzzOptions): Promise<void> => {
       }),
       { seed, numRuns: runs },
     )
-    for (const status of [200, 201, 204, 400, 401, 404, 415])
-      assert.ok(met.has(status), `no ${status} was met`)
+    for (const status of [200, 201, 400, 401, 404, 415]) assert.ok(met.has(status), `no ${status} was met`)
     await fc.assert(
       fc.asyncProperty(rawConnections(), bytes => converse(vault, bytes.replaceAll('{key}', keys.owner))),
       { seed, numRuns: Math.ceil(runs / 4) },
