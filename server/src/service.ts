@@ -6,6 +6,7 @@ import { limits } from './domain/limits.ts'
 import type { Log } from './domain/log.ts'
 import { cors } from './http/cors.ts'
 import { idempotency } from './http/idempotency.ts'
+import { loadShedding, watchTurns } from './http/load-shedding.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
 import { type Clockwork, clockwork } from './jobs/clockwork.ts'
@@ -54,6 +55,7 @@ export const buildService = async (parts: {
   const vault = await openVault(parts)
   const work = clockwork(upkeep(vault, log), { intervalMs: limits.sweepIntervalMs, log })
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: limits.activityFlushIntervalMs, log })
+  const shedding = loadShedding(log)
   const app = buildServer({
     vault,
     log,
@@ -61,8 +63,10 @@ export const buildService = async (parts: {
     idempotency: idempotency(vault, { headerPrefix, strict: settings.idempotencyStrict }),
     rateLimit: rateLimit(settings.rateLimit, clock),
     cors: cors(settings.corsOrigins, headerPrefix),
+    shedding,
     ...(parts.tls && { tls: parts.tls }),
   })
+  const unwatchTurns = watchTurns(shedding)
   // The server's own list leaves out those that have not finished a TLS handshake.
   const connections = new Set<Socket>()
   app.server.on('connection', (socket: Socket) => {
@@ -89,6 +93,7 @@ export const buildService = async (parts: {
         for (const socket of connections) socket.destroy()
       }, drainTimeoutMs)
       await app.close()
+      unwatchTurns()
       clearTimeout(cut)
       await Promise.all([work.stop(), frequent.stop()])
       await vault.activity.flush()

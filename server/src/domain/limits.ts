@@ -42,6 +42,13 @@ export const limits = {
   /** Rows that are opened between two looks at other requests. */
   searchBatchRows: 500,
 
+  /** Requests that are worked on at one time; others are turned away. */
+  requestsInFlight: 1_000,
+  /** Work of one turn of the event loop, after which it takes in no more than these requests. */
+  turnWorkMs: 200,
+  requestsPerTurnMin: 16,
+  turnCheckIntervalMs: 50,
+
   idempotencyKeyCharactersMax: 255,
   idempotencyLifetimeMs: 24 * 3_600_000,
   cvcLifetimeMs: 3_600_000,
