@@ -52,10 +52,10 @@ export const buildService = async (parts: {
 }): Promise<Service> => {
   const { log, clock, settings } = parts
   const { headerPrefix } = settings
+  const shedding = loadShedding(log)
   const vault = await openVault(parts)
   const work = clockwork(upkeep(vault, log), { intervalMs: limits.sweepIntervalMs, log })
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: limits.activityFlushIntervalMs, log })
-  const shedding = loadShedding(log)
   const app = buildServer({
     vault,
     log,

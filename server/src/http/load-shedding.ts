@@ -7,8 +7,11 @@ import type { Log } from '../domain/log.ts'
  * answered in bounded time and memory, and the vault is back at full speed as soon as the crowd has gone.
  */
 export type LoadShedding = {
-  /** Throws 503. Asked before a key is looked up or a body is read, so that a refusal costs little. */
-  requireRoom(): void
+  /**
+   * Throws 503. Asked before a key is looked up or a body is read, so that a refusal costs little. `changesAhead` is
+   * what the request would have to wait for in storage: nothing, where it only reads.
+   */
+  requireRoom(changesAhead: number): void
   /** Between these two a request is worked on; a body that comes slowly takes no room. */
   enter(): void
   leave(): void
@@ -42,8 +45,9 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
     clock.workedMs() - begun.workedMs > limits.turnWorkMs
 
   return {
-    requireRoom: () => {
-      if (inFlight < limits.requestsInFlight && !isTurnFull()) {
+    requireRoom: changesAhead => {
+      const hasRoom = inFlight < limits.requestsInFlight && changesAhead <= limits.changesWaiting
+      if (hasRoom && !isTurnFull()) {
         begun.admitted++
         return
       }

@@ -9,6 +9,7 @@ import { describeError, type Log } from '../domain/log.ts'
 import { parseJson } from '../domain/parse-json.ts'
 import { chosenName } from '../domain/place.ts'
 import { authenticate } from '../operations/authenticate.ts'
+import { changesWaiting } from '../operations/commit.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
 import type { Cors } from './cors.ts'
 import { type Answer, ReadyText } from './handlers.ts'
@@ -76,7 +77,7 @@ export const admit = (
       return
     }
     try {
-      if (!isProbe(endpoint)) shedding.requireRoom()
+      if (!isProbe(endpoint)) shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
     } catch (error) {
       done(error as Error)
       return

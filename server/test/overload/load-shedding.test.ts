@@ -3,6 +3,9 @@ import { describe, test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
 import type { Log } from '../../src/domain/log.ts'
 import { loadShedding } from '../../src/http/load-shedding.ts'
+import { changesWaiting, commitSet } from '../../src/operations/commit.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { Outcome } from '../../src/store/write-set.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
@@ -13,9 +16,9 @@ describe('shedding load', () => {
   const start = (log: Log = silent) => {
     const clock = { passed: 0, worked: 0 }
     const shedding = loadShedding(log, { passedMs: () => clock.passed, workedMs: () => clock.worked })
-    const isRefused = (): boolean => {
+    const isRefused = (changesAhead = 0): boolean => {
       try {
-        shedding.requireRoom()
+        shedding.requireRoom(changesAhead)
         return false
       } catch {
         return true
@@ -62,6 +65,25 @@ describe('shedding load', () => {
     assert.ok(isRefused())
     shedding.leave()
     assert.ok(!isRefused())
+  })
+
+  test('C2.23 C27.1 changes that wait for storage leave no room for more, but for reads', async () => {
+    const { isRefused } = start()
+    const written: ((outcome: Outcome) => void)[] = []
+    const slow = { commit: () => new Promise<Outcome>(resolve => written.push(resolve)) } as unknown as Store
+    const effects = Array.from(
+      { length: limits.changesWaiting / 2 },
+      () => ({ kind: 'deleteTenant' }) as const,
+    )
+    const set = { tenant: 1, guarded: [], effects, counters: [] }
+    const commits = [commitSet(slow, set), commitSet(slow, set)]
+    assert.ok(!isRefused(changesWaiting(slow)))
+    commits.push(commitSet(slow, set))
+    assert.ok(isRefused(changesWaiting(slow)))
+    assert.ok(!isRefused())
+    for (const resolve of written) resolve({ committed: true })
+    await Promise.all(commits)
+    assert.equal(changesWaiting(slow), 0)
   })
 
   test('C2.23 refusals are counted in the log now and then, not each on its own', () => {
