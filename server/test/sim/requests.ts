@@ -38,7 +38,7 @@ export const clerkRules: readonly (readonly Rule[])[] = [
 export const texts = ['alpha-1111', 'beta-2222', 'gamma-3333', 'tiny'] as const
 export const numbers = ['4242424242424242', '4111111111111111', '5555555555554444'] as const
 export const tags = ['red', 'blue'] as const
-export const containerLists = [['/a/'], ['/a/b/'], ['/a/', '/z/']] as const
+export const containerLists = [['/a/'], ['/a/b/'], ['/a/', '/z/'], ['/a/b/', '/z/']] as const
 export const callersMask = '{{ data | reveal_last: 4 }}'
 
 export type SimType = 'token' | 'card'
@@ -117,11 +117,22 @@ export const makeRound = (random: Seeded): Round => {
   const chance = (percent: number): boolean => random.below(100) < percent
   return {
     advanceMs: jumps[random.below(jumps.length)] ?? 0,
-    requests: Array.from({ length: random.between(1, 4) }, () => makeRequest(random)),
+    requests: makeRequests(random, random.between(1, 4)),
     schedule: random.below(2 ** 31),
     faultsPercent: chance(25) ? 8 : 0,
     ...(chance(3) && { diesAfter: random.below(12) }),
   }
+}
+
+/** Some come twice: what is asked for at the same moment by two is where they meet. */
+const makeRequests = (random: Seeded, count: number): Request[] => {
+  const requests: Request[] = []
+  while (requests.length < count) {
+    const request = makeRequest(random)
+    requests.push(request)
+    if (random.below(100) < 15) requests.push(request)
+  }
+  return requests
 }
 
 const makeRequest = (random: Seeded): Request => {
