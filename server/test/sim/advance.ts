@@ -130,14 +130,9 @@ const write = (
       const before = tenant.tokens.get(wire.params.id)
       assert.ok(isLiving(before, world.now), 'a patch of a token that is not there')
       const after = patchedBy(op, caller, before, world.now)
-      assert.deepEqual(
-        matchesInTheWay(
-          patchMatches(caller, tenant, before, after, request.patch.deduplicate, world.now),
-          begun,
-        ),
-        [],
-        'a patch that made a duplicate',
-      )
+      const matches = patchMatches(caller, tenant, before, after, request.patch.deduplicate, world.now)
+      if (!matches.some(({ id }) => id === after.id))
+        assert.deepEqual(matchesInTheWay(matches, begun), [], 'a patch that made a duplicate')
       const shown = shownByWrite(rights, 'token:update', after)
       return answered(200, withToken(tenant, after), viewToken(tenant, after, shown, world.now))
     }

@@ -306,9 +306,9 @@ const patchHits = (op: Operation, caller: SimTenant, range: Range): object[] => 
     const before = tenant.tokens.get(wire.params.id)
     if (!isLiving(before, data.now)) return []
     const after = patchedBy(op, caller, before, data.now)
-    return patchMatches(caller, tenant, before, after, request.patch.deduplicate, data.now).map(match =>
-      viewHit(op, caller, data, match),
-    )
+    return patchMatches(caller, tenant, before, after, request.patch.deduplicate, data.now)
+      .filter(({ id }) => id !== after.id)
+      .map(match => viewHit(op, caller, data, match))
   })
 }
 
@@ -319,7 +319,7 @@ export const patchedBy = (op: Operation, caller: SimTenant, before: SimToken, no
   return patchedToken(before, request.patch, { by: request.as, now, settings: caller.settings, seesData })
 }
 
-/** C15: the tokens that the patch would make this one a duplicate of; none where it may go ahead. */
+/** C15: the oldest tokens that stand for what the patch makes of this one, which may be among them. */
 export const patchMatches = (
   caller: SimTenant,
   tenant: SimTenant,
@@ -330,8 +330,7 @@ export const patchMatches = (
 ): SimToken[] => {
   if (!isDeduplicated(caller.settings, after.deduplicate)) return []
   if (isSameMatch(before, after) && flag === undefined) return []
-  const matches = oldestMatches(tenant, now, after)
-  return matches.some(({ id }) => id === after.id) ? [] : matches
+  return oldestMatches(tenant, now, after)
 }
 
 const pageSize = 100
