@@ -14,9 +14,9 @@ export const withCopy = async <T>(work: (folder: string) => Promise<T>): Promise
       cwd: repository,
       encoding: 'utf8',
     })
-    for (const file of listed.stdout
-      .split('\n')
-      .filter(name => /^(server|docs|package|tsconfig)/.test(name))) {
+    const isSource = (name: string): boolean =>
+      /^(server|docs|package|tsconfig)/.test(name) && existsSync(join(repository, name))
+    for (const file of listed.stdout.split('\n').filter(isSource)) {
       mkdirSync(join(folder, dirname(file)), { recursive: true })
       cpSync(join(repository, file), join(folder, file))
     }
