@@ -25,8 +25,8 @@ export type LoopClock = { passedMs(): number; workedMs(): number }
 const machineClock: LoopClock = {
   passedMs: () => performance.now(),
   workedMs: () => {
-    const { user, system } = process.threadCpuUsage()
-    return (user + system) / 1_000
+    const used = process.threadCpuUsage()
+    return (used.user + used.system) / 1_000
   },
 }
 
