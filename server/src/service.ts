@@ -8,6 +8,7 @@ import type { Log } from './domain/log.ts'
 import { type Rate, rateBuckets } from './domain/rate-buckets.ts'
 import { cors } from './http/cors.ts'
 import { idempotency } from './http/idempotency.ts'
+import { loadShedding, watchTurns } from './http/load-shedding.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
 import { type Clockwork, clockwork } from './jobs/clockwork.ts'
@@ -56,6 +57,7 @@ export const buildService = async (parts: {
 }): Promise<Service> => {
   const { log, clock, settings } = parts
   const { headerPrefix } = settings
+  const shedding = loadShedding(log)
   const vault = await openVault(parts)
   const work = clockwork(upkeep(vault, log), {
     intervalMs: limits.sweepIntervalMs,
@@ -70,8 +72,10 @@ export const buildService = async (parts: {
     idempotency: idempotency(vault, { headerPrefix, strict: settings.idempotencyStrict }),
     rateLimit: rateLimit(settings.rateLimit && (parts.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
+    shedding,
     ...(parts.tls && { tls: parts.tls }),
   })
+  const unwatchTurns = watchTurns(shedding)
   // The server's own list leaves out those that have not finished a TLS handshake.
   const connections = new Set<Socket>()
   app.server.on('connection', (socket: Socket) => {
@@ -98,6 +102,7 @@ export const buildService = async (parts: {
         for (const socket of connections) socket.destroy()
       }, drainTimeoutMs)
       await app.close()
+      unwatchTurns()
       clearTimeout(cut)
       await Promise.all([work.stop(), frequent.stop()])
       await vault.activity.flush()

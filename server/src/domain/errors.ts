@@ -48,6 +48,11 @@ export const catalogue = {
     title: 'Internal Server Error',
     detail: 'The vault failed; the trace id finds the reason in its log.',
   },
+  overloaded: {
+    status: 503,
+    title: 'Service Unavailable',
+    detail: 'There is more to do than can be done soon; nothing was done.',
+  },
   unavailable: {
     status: 503,
     title: 'Service Unavailable',

@@ -51,6 +51,15 @@ export const limits = {
   /** Search indexes and metadata keys of one report. */
   reportIndexes: 200,
 
+  /** Requests that are worked on at one time; others are turned away. */
+  requestsInFlight: 1_000,
+  /** Changes that wait for storage, after which it takes in no more: about a second's worth. */
+  changesWaiting: 10_000,
+  /** Work of one turn of the event loop, after which it takes in no more than these requests. */
+  turnWorkMs: 200,
+  requestsPerTurnMin: 4,
+  turnCheckIntervalMs: 50,
+
   idempotencyKeyCharactersMax: 255,
   idempotencyLifetimeMs: 24 * 3_600_000,
   cvcLifetimeMs: 3_600_000,

@@ -9,10 +9,12 @@ import { describeError, type Log } from '../domain/log.ts'
 import { parseJson } from '../domain/parse-json.ts'
 import { chosenName } from '../domain/place.ts'
 import { authenticate } from '../operations/authenticate.ts'
+import { changesWaiting } from '../operations/commit.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
 import type { Cors } from './cors.ts'
 import { type Answer, ReadyText } from './handlers.ts'
 import { type Idempotency, readIdempotencyKey } from './idempotency.ts'
+import type { LoadShedding } from './load-shedding.ts'
 import { readQuery } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { traceId } from './trace-id.ts'
@@ -20,7 +22,7 @@ import { traceId } from './trace-id.ts'
 /**
  * The life of a request, in the order of C3:
  *
- *   admit:   trace id → 401 → 429 → 404/405 of the route → 403 permission as such → 415, 413
+ *   admit:   trace id → 503 overload → 401 → 429 → 404/405 of the route → 403 permission as such → 415, 413
  *   (the body is read)
  *   answer:  idempotent replay or claim → JSON → 400 → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409
  *            → commit → answer
@@ -40,6 +42,7 @@ export type PipelineOptions = {
   readonly idempotency: Idempotency
   readonly rateLimit: RateLimit
   readonly cors: Cors
+  readonly shedding: LoadShedding
 }
 type Done = (error?: Error) => void
 
@@ -48,7 +51,7 @@ type Done = (error?: Error) => void
  * methods of the path.
  */
 export const admit = (
-  { vault, log, headerPrefix, rateLimit, cors }: PipelineOptions,
+  { vault, log, headerPrefix, rateLimit, cors, shedding }: PipelineOptions,
   endpoint: Endpoint | undefined,
   allowed: (path: string) => string[] = () => [],
 ) => {
@@ -76,6 +79,12 @@ export const admit = (
     request.traceId = traceId(headers[traceHeader])
     if (headers.host === undefined && request.raw.httpVersion !== '1.0') {
       done(new VaultError('badRequest'))
+      return
+    }
+    try {
+      if (!isProbe(endpoint)) shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
+    } catch (error) {
+      done(error as Error)
       return
     }
     if (endpoint?.permission === 'open') {
@@ -111,6 +120,10 @@ export const admit = (
   }
 }
 
+/** Who watches the vault is answered also when others are not. */
+const isProbe = (endpoint: Endpoint | undefined): boolean =>
+  endpoint?.id === 'health' || endpoint?.id === 'ready'
+
 const isPermitted = ({ application }: Caller, { permission }: Endpoint): boolean =>
   permission === 'open' || permission === 'any key' || holds(application, permission)
 
@@ -138,7 +151,7 @@ const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: 
 
 /** From the bytes of the body to the answer; errors go to the one mapper. */
 export const answer = (
-  { vault, idempotency, headerPrefix }: PipelineOptions,
+  { vault, idempotency, headerPrefix, shedding }: PipelineOptions,
   endpoint: Endpoint,
   handle: (call: never) => Promise<Answer>,
   headersOf: (body: JsonObject) => Record<string, string> = () => ({}),
@@ -186,7 +199,7 @@ export const answer = (
     return reply
   }
 
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const respond = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { caller } = request
     const keyText = request.headers[idempotency.header]
     if (endpoint.idempotent === undefined || caller === undefined || keyText === undefined)
@@ -202,6 +215,15 @@ export const answer = (
       keeping => run(request, keeping),
     )
     return send(request, reply, answer, replayed)
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    shedding.enter()
+    try {
+      return await respond(request, reply)
+    } finally {
+      shedding.leave()
+    }
   }
 }
 

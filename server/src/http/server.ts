@@ -38,7 +38,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     // The router refuses some requests before any hook has run.
     request.traceId ??= traceId(request.headers[`${headerPrefix}-trace-id`])
     const { status, headers, body } = problem(known, request.traceId)
-    if (status >= 500)
+    if (status >= 500 && known.code !== 'overloaded')
       log.error(
         { trace_id: request.traceId, route: request.routeOptions?.url, status, ...describeError(error) },
         'request failed',

@@ -118,7 +118,8 @@ const idText = (value: Json): string =>
 
 /**
  * Makes room where it may: an expired token that the sweeper has not met yet gives its id back (C17), an alias
- * that met a taken id is drawn again, and at last replaced (C16). Any other taken id is the caller's conflict.
+ * that met a taken id is drawn again, and at last replaced (C16). An id whose holder went meanwhile is free. Any
+ * other taken id is the caller's conflict.
  */
 const replaceTakenIds = async (
   vault: Vault,
@@ -127,20 +128,17 @@ const replaceTakenIds = async (
   ids: string[],
   drawAgain: boolean,
 ): Promise<void> => {
-  let madeRoom = false
   for (const [index, definition] of definitions.entries()) {
     if (definition.id === undefined) continue
     const id = ids[index] ?? ''
+    const isRepeated = ids.indexOf(id) !== index
     const holder = await vault.store.getToken(caller.tenantNumber, id)
+    if (holder === undefined && !isRepeated) continue
     if (holder?.expiresAt != null && holder.expiresAt <= vault.clock()) {
       const writes = new TokenWrites(caller)
       writes.remove(toToken(holder, [], caller.keys))
       await vault.store.commit(writes.set)
-      madeRoom = true
-    } else if (definition.id.hasAlias && (holder !== undefined || ids.indexOf(id) !== index)) {
-      ids[index] = drawAgain ? chooseId(definition) : newUuid()
-      madeRoom = true
-    }
+    } else if (definition.id.hasAlias) ids[index] = drawAgain ? chooseId(definition) : newUuid()
+    else throw new VaultError('idTaken')
   }
-  if (!madeRoom) throw new VaultError('idTaken')
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { after, before, describe, test } from 'node:test'
+import { inspect } from 'node:util'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { engines } from '../rig/engines.ts'
 import { TestVault } from '../rig/test-vault.ts'
@@ -15,9 +17,13 @@ for (const engine of engines)
     let running: Map<string, Buffer>
     let closed: Map<string, Buffer> | undefined
     let log: readonly string[]
+    const errors: unknown[] = []
+    const failedRequests = 'tracing:fastify.request.handler:error'
+    const keepError = (event: unknown): void => void errors.push((event as { error: unknown }).error)
 
     before(async () => {
       vault = await TestVault.start({ engine })
+      subscribe(failedRequests, keepError)
       log = vault.log
       traffic = await sendEverything(vault, canaries)
       running = await engine.content(vault.folder.path)
@@ -25,6 +31,7 @@ for (const engine of engines)
       await vault.service.close()
       closed = await engine.content(vault.folder.path)
     })
+    after(() => unsubscribe(failedRequests, keepError))
     after(() => (closed === undefined ? vault.stop() : vault.folder.remove()))
 
     test('C2.5 control: every endpoint was met, refusals of each kind happened, and the search can find', () => {
@@ -55,6 +62,26 @@ for (const engine of engines)
             [],
             `${what}: ${reply.text}`,
           )
+    })
+
+    test('C2.5 no error object holds what was sent, in a message, a cause or anywhere else', () => {
+      assert.ok(errors.length > 20, 'errors were met')
+      // An id names the row that an error is about; the log leaves out those that a caller chose.
+      const secrets = [...canaries.secrets, ...traffic.keyTexts]
+      for (const error of errors) {
+        const whole = inspect(error, {
+          showHidden: true,
+          depth: 12,
+          maxStringLength: null,
+          maxArrayLength: null,
+        })
+        assert.deepEqual(tracesOf(secrets, whole), [], whole.slice(0, 500))
+      }
+    })
+
+    test('C2.5 the name of the process shows nothing of it', () => {
+      const everything = [...canaries.secrets, ...canaries.names, ...canaries.ids, ...traffic.keyTexts]
+      assert.deepEqual(tracesOf(everything, `${process.title} ${process.argv.join(' ')}`), [])
     })
 
     test('C2.17 a failure inside shows its trace id and nothing else', () => {

@@ -217,6 +217,22 @@ onEveryEngine('token ids', vault => {
     assert.equal(await countTokens(vault(), keys.private), 1)
   })
 
+  test('C16.4 C17.6 an id is free also when the sweeper takes its expired holder away in between', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const expires_at = new Date(vault().now + 1_000).toISOString()
+    await vault().create(keys.general, { id: 'swept', type: 'token', data: 1, expires_at })
+    vault().now += 1_000
+    const { store } = vault()
+    const { getToken } = store
+    store.getToken = async (tenant, id) => {
+      store.getToken = getToken
+      await vault().service.clockwork.runAll()
+      return getToken(tenant, id)
+    }
+    const again = await vault().create(keys.general, { id: 'swept', type: 'token', data: 2 })
+    assert.equal(again.id, 'swept')
+  })
+
   test('C16.3 an alias that is taken is drawn again, ten times in all, then a UUID is used', async () => {
     const { keys } = await vault().tenant(devApplications)
     const { store } = vault().service.vault

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { Seeded } from '../rig/seeded.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { Expectations } from './expectations.ts'
 import { check, checkStorage, load, type Unanswered } from './load.ts'
-import { Seeded } from './seeded.ts'
 import { VaultProcess } from './vault-process.ts'
 
 const answersPerRoundMax = 200

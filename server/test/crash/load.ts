@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { StarterKeys } from '../../src/cli/starter-applications.ts'
+import { Seeded } from '../rig/seeded.ts'
 import { cvcOf, type Expectations, type ListedToken } from './expectations.ts'
-import { Seeded } from './seeded.ts'
 
 const writers = 12
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Site } from '../cli/program.ts'
+import { Seeded } from '../rig/seeded.ts'
 import { Expectations } from './expectations.ts'
 import { check, checkStorage, load, type Unanswered } from './load.ts'
-import { Seeded } from './seeded.ts'
 import { VaultWorkers } from './vault-process.ts'
 
 const workers = 3

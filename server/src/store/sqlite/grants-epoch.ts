@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { StoreUnavailableError } from '../port.ts'
 
 /**
  * One read of one row, 3 µs, shared by the requests that arrive together: the memo lasts to the end of the
@@ -9,7 +10,11 @@ export const grantsEpoch = (database: DatabaseSync): (() => number) => {
   let memo: number | undefined
   return () => {
     if (memo === undefined) {
-      memo = Number(readEpoch.get()?.epoch)
+      try {
+        memo = Number(readEpoch.get()?.epoch)
+      } catch (error) {
+        throw new StoreUnavailableError('storage cannot be read', { cause: error })
+      }
       setImmediate(() => {
         memo = undefined
       })

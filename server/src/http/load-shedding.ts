@@ -1,0 +1,80 @@
+import { VaultError } from '../domain/errors.ts'
+import { limits } from '../domain/limits.ts'
+import type { Log } from '../domain/log.ts'
+
+/**
+ * Turns requests away while there is more to do than can be answered soon (C2): the ones that are let in are
+ * answered in bounded time and memory, and the vault is back at full speed as soon as the crowd has gone.
+ */
+export type LoadShedding = {
+  /**
+   * Throws 503. Asked before a key is looked up or a body is read, so that a refusal costs little. `changesAhead` is
+   * what the request would have to wait for in storage: nothing, where it only reads.
+   */
+  requireRoom(changesAhead: number): void
+  /** Between these two a request is worked on; a body that comes slowly takes no room. */
+  enter(): void
+  leave(): void
+  /** A new turn of the event loop has begun. */
+  turn(): void
+}
+
+/** Time that passes, and time that this thread works: on a busy machine the one without the other is no overload. */
+export type LoopClock = { passedMs(): number; workedMs(): number }
+
+const machineClock: LoopClock = {
+  passedMs: () => performance.now(),
+  workedMs: () => {
+    const used = process.threadCpuUsage()
+    return (used.user + used.system) / 1_000
+  },
+}
+
+const reportIntervalMs = 10_000
+
+export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShedding => {
+  let inFlight = 0
+  let begun = { passedMs: clock.passedMs(), workedMs: clock.workedMs(), admitted: 0 }
+  let refused = 0
+  let reportedAtMs = Number.NEGATIVE_INFINITY
+
+  /** Requests that arrived together are answered in one turn; what it cannot take in is for the next try. */
+  const isTurnFull = (): boolean =>
+    begun.admitted >= limits.requestsPerTurnMin &&
+    clock.passedMs() - begun.passedMs > limits.turnWorkMs &&
+    clock.workedMs() - begun.workedMs > limits.turnWorkMs
+
+  return {
+    requireRoom: changesAhead => {
+      const hasRoom = inFlight < limits.requestsInFlight && changesAhead <= limits.changesWaiting
+      if (hasRoom && !isTurnFull()) {
+        begun.admitted++
+        return
+      }
+      refused++
+      throw new VaultError('overloaded', { headers: { 'retry-after': '1' } })
+    },
+    enter: () => {
+      inFlight++
+    },
+    leave: () => {
+      inFlight--
+    },
+    turn: () => {
+      const passedMs = clock.passedMs()
+      begun = { passedMs, workedMs: clock.workedMs(), admitted: 0 }
+      // Some words now and then: a line for each refusal would be load of its own.
+      if (refused === 0 || passedMs - reportedAtMs < reportIntervalMs) return
+      log.error({ refused, in_flight: inFlight }, 'overloaded')
+      refused = 0
+      reportedAtMs = passedMs
+    },
+  }
+}
+
+/** Tells the shedding of turns of the event loop, of one each interval or of each that is longer; returns how to end it. */
+export const watchTurns = (shedding: LoadShedding): (() => void) => {
+  const timer = setInterval(() => shedding.turn(), limits.turnCheckIntervalMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}

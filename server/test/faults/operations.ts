@@ -1,0 +1,165 @@
+import type { TestReply } from '../rig/answer-rules.ts'
+import { cast } from '../rig/cast.ts'
+import type { Send, TestVault } from '../rig/test-vault.ts'
+
+/** A vault with something of everything in it. */
+export type Scene = {
+  readonly vault: TestVault
+  readonly keys: { readonly owner: string; readonly manager: string }
+  readonly tokenId: string
+  readonly applicationId: string
+  readonly keyId: string
+}
+
+export const applications = { owner: cast.owner, manager: cast.manager }
+
+export const buildScene = async (vault: TestVault): Promise<Scene> => {
+  const { keys } = await vault.tenant(applications)
+  const token = await vault.create(keys.owner, {
+    type: 'card',
+    data: { number: '4242424242424242', cvc: '123' },
+    metadata: { color: 'red' },
+  })
+  const made = await vault.post('/applications', keys.manager, {
+    name: 'spare',
+    type: 'private',
+    permissions: ['token:read'],
+  })
+  const key = await vault.post(`/applications/${made.body.id}/keys`, keys.manager, {})
+  return { vault, keys, tokenId: token.id, applicationId: made.body.id, keyId: key.body.id }
+}
+
+/** A request, and how often it may be made. */
+export type FaultedOperation = {
+  readonly name: string
+  readonly isWrite: boolean
+  readonly send: (scene: Scene) => {
+    method: string
+    path: string
+    as: 'owner' | 'manager'
+    body?: unknown
+  }
+}
+
+const write = (name: string, send: FaultedOperation['send']): FaultedOperation => ({
+  name,
+  isWrite: true,
+  send,
+})
+const read = (name: string, path: (scene: Scene) => string, as: 'owner' | 'manager'): FaultedOperation => ({
+  name,
+  isWrite: false,
+  send: scene => ({ method: 'GET', path: path(scene), as }),
+})
+
+/** Every operation that goes to storage. */
+export const operations: readonly FaultedOperation[] = [
+  write('createToken', () => ({
+    method: 'POST',
+    path: '/tokens',
+    as: 'owner',
+    body: { type: 'card', data: { number: '4111111111111111', cvc: '321' }, deduplicate_token: true },
+  })),
+  write('createToken with a chosen id', () => ({
+    method: 'POST',
+    path: '/tokens',
+    as: 'owner',
+    body: { id: 'chosen', type: 'token', data: 'x', containers: ['/a/', '/b/'] },
+  })),
+  write('tokenize', () => ({
+    method: 'POST',
+    path: '/tokenize',
+    as: 'owner',
+    body: { list: ['a', 'b'], card: { type: 'card', data: { number: '4111111111111111' } } },
+  })),
+  write('updateToken', ({ tokenId }) => ({
+    method: 'PATCH',
+    path: `/tokens/${tokenId}`,
+    as: 'owner',
+    body: { data: { cvc: '999' }, metadata: { color: 'blue' }, containers: ['/a/'], deduplicate_token: true },
+  })),
+  write('deleteToken', ({ tokenId }) => ({ method: 'DELETE', path: `/tokens/${tokenId}`, as: 'owner' })),
+  write('updateTenant', () => ({
+    method: 'PUT',
+    path: '/tenants/self',
+    as: 'manager',
+    body: { name: 'Renamed', settings: { deduplicate_tokens: 'true' } },
+  })),
+  write('createApplication', () => ({
+    method: 'POST',
+    path: '/applications',
+    as: 'manager',
+    body: { name: 'another', type: 'private', permissions: ['token:read'] },
+  })),
+  write('updateApplication', ({ applicationId }) => ({
+    method: 'PUT',
+    path: `/applications/${applicationId}`,
+    as: 'manager',
+    body: { name: 'renamed', permissions: ['token:create'] },
+  })),
+  write('deleteApplication', ({ applicationId }) => ({
+    method: 'DELETE',
+    path: `/applications/${applicationId}`,
+    as: 'manager',
+  })),
+  write('createApiKey', ({ applicationId }) => ({
+    method: 'POST',
+    path: `/applications/${applicationId}/keys`,
+    as: 'manager',
+    body: {},
+  })),
+  write('deleteApiKey', ({ applicationId, keyId }) => ({
+    method: 'DELETE',
+    path: `/applications/${applicationId}/keys/${keyId}`,
+    as: 'manager',
+  })),
+  write('deleteTenant', () => ({ method: 'DELETE', path: '/tenants/self', as: 'manager' })),
+  read('getToken', ({ tokenId }) => `/tokens/${tokenId}`, 'owner'),
+  read('listTokens', () => '/tokens?metadata.color=red', 'owner'),
+  read('listTokensByCursor', () => '/v2/tokens?size=1', 'owner'),
+  {
+    name: 'searchTokens',
+    isWrite: false,
+    send: () => ({
+      method: 'POST',
+      path: '/tokens/search',
+      as: 'owner',
+      body: { query: 'type:card AND metadata.color:red' },
+    }),
+  },
+  read('getTenant', () => '/tenants/self', 'manager'),
+  read('getUsage', () => '/tenants/self/reports/usage', 'manager'),
+  read('listApplications', () => '/applications', 'manager'),
+  read('getApplication', ({ applicationId }) => `/applications/${applicationId}`, 'manager'),
+  read('listApiKeys', ({ applicationId }) => `/applications/${applicationId}/keys`, 'manager'),
+]
+
+export const sendOperation = (
+  scene: Scene,
+  operation: FaultedOperation,
+  more: Send = {},
+): Promise<TestReply> => {
+  const { method, path, as, body } = operation.send(scene)
+  return scene.vault.send(method, path, { key: scene.keys[as], ...(body !== undefined && { body }), ...more })
+}
+
+const tables = [
+  'tenants',
+  'dead_tenants',
+  'tenant_keys',
+  'applications',
+  'tokens',
+  'terms',
+  'matches',
+  'transients',
+  'results',
+  'counters',
+]
+
+/** Everything that storage holds, but for hints that are kept lazily. */
+export const contentOf = async ({ engine, folder }: TestVault): Promise<Record<string, unknown>> => {
+  const content: Record<string, unknown> = {}
+  for (const table of tables) content[table] = await engine.reach(folder.path, `SELECT * FROM ${table}`)
+  content.api_keys = await engine.reach(folder.path, 'SELECT hash, tenant, key_id, sealed FROM api_keys')
+  return content
+}

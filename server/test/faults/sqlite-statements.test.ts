@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { engines } from '../rig/engines.ts'
+import { TestVault } from '../rig/test-vault.ts'
+import { buildScene, contentOf, operations, type Scene, sendOperation } from './operations.ts'
+
+/** SQLite's numbers for what a statement can fail with. */
+const failures = { busy: 5, 'input or output': 10, full: 13 }
+
+const statementsMax = 200
+
+/** Lets the nth change of the database fail; `met` says whether there was one. */
+const failAt = (nth: number, errcode: number): { met: () => boolean; mend: () => void } => {
+  const { run } = StatementSync.prototype
+  const { exec } = DatabaseSync.prototype
+  let changes = 0
+  const count = (): void => {
+    changes++
+    if (changes === nth) throw Object.assign(new Error('simulated'), { code: 'ERR_SQLITE_ERROR', errcode })
+  }
+  StatementSync.prototype.run = function (this: StatementSync, ...input: never[]) {
+    count()
+    return run.apply(this, input as unknown as Parameters<typeof run>)
+  }
+  DatabaseSync.prototype.exec = function (this: DatabaseSync, sql: string) {
+    // Reads of several statements are transactions of their own connection; what they begin is not counted.
+    if (sql === 'BEGIN IMMEDIATE' || (sql === 'COMMIT' && changes > 0)) count()
+    exec.call(this, sql)
+  }
+  return {
+    met: () => changes >= nth,
+    mend: () => {
+      StatementSync.prototype.run = run
+      DatabaseSync.prototype.exec = exec
+    },
+  }
+}
+
+describe('a database of which the nth change fails (sqlite)', () => {
+  const [sqlite] = engines
+  assert.ok(sqlite)
+  let scene: Scene
+  beforeEach(async () => {
+    const engine = {
+      ...sqlite,
+      open: async (folder: string) => openSqlite({ path: join(folder, 'vault.db'), writing: 'inline' }),
+    }
+    scene = await buildScene(await TestVault.start({ engine }))
+  })
+  afterEach(() => scene.vault.stop())
+
+  for (const operation of operations.filter(({ isWrite }) => isWrite))
+    test(`C2.23 C23.5 ${operation.name}: a statement that fails leaves nothing behind, and the next try succeeds`, async () => {
+      const { vault } = scene
+      const before = await contentOf(vault)
+      for (let nth = 1; ; nth++) {
+        assert.ok(nth < statementsMax)
+        const [name, errcode] = Object.entries(failures)[nth % 3] ?? ['', 0]
+        const { met, mend } = failAt(nth, errcode)
+        const reply = await sendOperation(scene, operation)
+        mend()
+        if (reply.status < 300) {
+          assert.ok(!met(), `statement ${nth} failed and nobody noticed`)
+          break
+        }
+        assert.equal(reply.status, 503, `${name} at ${nth}: ${reply.text}`)
+        assert.deepEqual(await contentOf(vault), before, `${name} at ${nth}`)
+      }
+    })
+})

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { isApiKey } from '../../src/crypto/api-key.ts'
+import { ancestors, covers, parseContainers } from '../../src/domain/containers.ts'
+import { type Issue, VaultError } from '../../src/domain/errors.ts'
+import { formatExpiry, parseExpiry } from '../../src/domain/expiry.ts'
+import { compileExpression, ExpressionError } from '../../src/domain/expressions/expression.ts'
+import { type Json, stringify } from '../../src/domain/json.ts'
+import { mergePatch } from '../../src/domain/merge-patch.ts'
+import { parseJson } from '../../src/domain/parse-json.ts'
+import { parseQuery } from '../../src/domain/search/parser.ts'
+import { planSearch } from '../../src/domain/search/plan.ts'
+import type { FuzzOptions } from './fuzz-http.ts'
+import { jsonTexts, junk, texts } from './values.ts'
+
+/** Pieces of the texts that have a grammar, glued together. */
+const glued = (...pieces: readonly string[]): fc.Arbitrary<string> =>
+  fc
+    .array(
+      fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...pieces) }, { weight: 1, arbitrary: texts() }),
+      {
+        maxLength: 12,
+      },
+    )
+    .map(parts => parts.join(''))
+
+const refuses = (work: () => unknown, isRefusal: (error: unknown) => boolean): void => {
+  try {
+    work()
+  } catch (error) {
+    assert.ok(isRefusal(error), `${error instanceof Error ? error.stack : error}`)
+  }
+}
+const isRefused = (error: unknown): boolean =>
+  error instanceof VaultError && error.code === 'validation' && error.issues.length > 0
+
+/** What each parser promises, whatever it is given. */
+const promises: Record<string, () => fc.IProperty<unknown[]>> = {
+  'a search query is planned or refused': () =>
+    fc.property(
+      glued(
+        'type:',
+        'card',
+        ' AND ',
+        ' OR ',
+        'NOT ',
+        '(',
+        ')',
+        '"',
+        'data:',
+        '[',
+        ' TO ',
+        ']',
+        '*',
+        '-',
+        '!',
+      ),
+      fc.boolean(),
+      (text, mayRedact) => refuses(() => planSearch(parseQuery(text), { mayRedact }), isRefused),
+    ),
+  'an expression is compiled and rendered, or refused': () =>
+    fc.property(
+      glued(
+        '{{ ',
+        ' }}',
+        'data',
+        '.a',
+        '[0]',
+        ' | ',
+        'last4',
+        'reveal_last: ',
+        '4',
+        ', ',
+        "'x'",
+        'split: ""',
+      ),
+      fc.constantFrom('mask', 'fingerprint', 'index', 'id'),
+      junk(),
+      (text, use, data) =>
+        refuses(
+          () => compileExpression(text, use as 'mask').render({ data: data as Json, metadata: {} }, () => 0),
+          error => error instanceof ExpressionError,
+        ),
+    ),
+  'a merge patch follows RFC 7386': () =>
+    fc.property(junk(), junk(), (target, patch) => {
+      const before = stringify(target as Json)
+      assert.deepEqual(mergePatch(target as Json, patch as Json), rfc7386(target, patch))
+      assert.equal(stringify(target as Json), before, 'the target is left alone')
+    }),
+  'a date that is read reads the same again': () =>
+    fc.property(glued('1', '12', '/', '2030', ' ', ':', 'PM', 'AM', '+', '-', 'T', 'Z', '.5', '30'), text => {
+      const expiry = parseExpiry(text)
+      if (expiry === undefined) return
+      assert.ok(Number.isSafeInteger(expiry.at))
+      assert.deepEqual(parseExpiry(formatExpiry(expiry)), expiry)
+    }),
+  'a container that is accepted is covered by all above it, and by nothing beside it': () =>
+    fc.property(glued('/', 'a', 'B', '_', '-', '..', 'é', ' '), text => {
+      const issues: Issue[] = []
+      const [parsed] = parseContainers([text], 'containers', issues)
+      if (issues.length > 0 || parsed === undefined) return
+      assert.match(parsed, /^\/([a-z0-9_-]+\/)+$/)
+      for (const above of ancestors(parsed)) assert.ok(covers(above, parsed))
+      assert.ok(!covers(`${parsed.slice(0, -1)}x/`, parsed))
+    }),
+  'a text is a key or none': () =>
+    fc.property(glued('key_', 'prv_', 'pub_', 'mgt_', '1', 'z', 'I', '0', '_'), text =>
+      assert.equal(typeof isApiKey(text), 'boolean'),
+    ),
+  'bytes are JSON or refused': () =>
+    fc.property(jsonTexts(junk()), text => refuses(() => parseJson(Buffer.from(text)), isRefused)),
+}
+
+/** RFC 7386, section 2, as it stands there. */
+const rfc7386 = (target: unknown, patch: unknown): unknown => {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
+  const isObject = typeof target === 'object' && target !== null && !Array.isArray(target)
+  const merged = new Map<string, unknown>(isObject ? Object.entries(target) : [])
+  for (const [name, value] of Object.entries(patch))
+    if (value === null) merged.delete(name)
+    else merged.set(name, rfc7386(merged.get(name), value))
+  return Object.fromEntries(merged)
+}
+
+export const domainPromises: readonly string[] = Object.keys(promises)
+
+export const fuzzDomain = (name: string, { seed, runs }: FuzzOptions): void => {
+  const property = promises[name]
+  assert.ok(property)
+  fc.assert(property(), { seed, numRuns: runs })
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import fc from 'fast-check'
+import { assertAnswerRules, makeReply } from '../rig/answer-rules.ts'
+import { cast } from '../rig/cast.ts'
+import { TestVault } from '../rig/test-vault.ts'
+import { type FuzzRequest, requests } from './from-openapi.ts'
+import { rawConnections } from './raw-requests.ts'
+
+export type FuzzOptions = { readonly seed: number; readonly runs: number }
+
+const answersWithinMs = 10_000
+
+/** Requests of every shape at every endpoint: no 500, no hang, no crash, and memory stays where it was. */
+export const fuzzHttp = async ({ seed, runs }: FuzzOptions): Promise<void> => {
+  const vault = await TestVault.start()
+  try {
+    const { keys } = await vault.tenant({ owner: cast.owner, manager: cast.manager })
+    const keyFor = ({ path }: FuzzRequest): string =>
+      /^\/(v2\/)?token/.test(path) ? keys.owner : keys.manager
+    const met = new Set<number>()
+    await fc.assert(
+      fc.asyncProperty(requests(), async request => {
+        met.add(await exchange(vault, request, keyFor(request)))
+      }),
+      { seed, numRuns: runs },
+    )
+    for (const status of [200, 201, 400, 401, 404, 415]) assert.ok(met.has(status), `no ${status} was met`)
+    await fc.assert(
+      fc.asyncProperty(rawConnections(), bytes => converse(vault, bytes.replaceAll('{key}', keys.owner))),
+      { seed, numRuns: Math.ceil(runs / 4) },
+    )
+    assert.deepEqual(
+      vault.log.filter(line => line.includes('"level":"error"')),
+      [],
+      'nothing failed inside',
+    )
+  } finally {
+    await vault.stop()
+  }
+}
+
+const exchange = async (vault: TestVault, request: FuzzRequest, key: string): Promise<number> => {
+  const { method, path, type, body } = request
+  const reply = await fetch(vault.baseUrl + path, {
+    method,
+    headers: { 'svc-api-key': key, ...(type !== undefined && { 'content-type': type }), ...request.headers },
+    ...(body !== undefined && { body }),
+    signal: AbortSignal.timeout(answersWithinMs),
+  })
+  const answer = makeReply(reply.status, reply.headers, await reply.text())
+  assertAnswerRules(answer, method)
+  assert.ok(answer.status < 500, answer.text)
+  return answer.status
+}
+
+/** Sends bytes and closes its side; what comes back must be answers, none of them a failure. */
+const converse = (vault: TestVault, bytes: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(vault.baseUrl)
+    const socket = connect(Number(port), hostname)
+    let received = ''
+    const timer = setTimeout(() => {
+      socket.destroy()
+      reject(new Error('the connection hangs'))
+    }, answersWithinMs)
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      received += text
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearTimeout(timer)
+      const failure = received.match(/^HTTP\/1\.1 5\d\d.*$/m)?.[0]
+      if (failure === undefined) resolve()
+      else reject(new Error(failure))
+    })
+    socket.end(bytes, 'latin1')
+  })
+
+/** How much memory some thousand requests leave behind, once what is garbage is gone. */
+export const memoryLeftBy = async (work: () => Promise<void>): Promise<number> => {
+  const collect = globalThis.gc
+  assert.ok(collect, 'run with --expose-gc')
+  await collect()
+  const before = process.memoryUsage().heapUsed
+  await work()
+  await collect()
+  return process.memoryUsage().heapUsed - before
+}

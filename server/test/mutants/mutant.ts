@@ -1,0 +1,49 @@
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+
+/** A planted bug: a patch under a few lines that say what it breaks and what must notice. */
+export type Mutant = {
+  readonly name: string
+  readonly file: string
+  /** The part of the rig that it is planted for. */
+  readonly kind: string
+  readonly bug: string
+  /** A test file, or a program of the rig with its arguments. */
+  readonly run: readonly string[]
+  /** Only tests whose names match. */
+  readonly pattern: string | undefined
+}
+
+export const kinds = [
+  'crash',
+  'faults',
+  'tampering',
+  'simulation',
+  'fuzzing',
+  'leaks',
+  'timing',
+  'overload',
+] as const
+
+export const readMutants = (folder: string): Mutant[] =>
+  globSync('*.patch', { cwd: folder })
+    .sort()
+    .map(name => {
+      const file = join(folder, name)
+      const [head = ''] = readFileSync(file, 'utf8').split(/^diff --git/m)
+      const field = (title: string): string | undefined =>
+        head.match(new RegExp(`^${title}: (.+)$`, 'm'))?.[1]
+      const required = (title: string): string => {
+        const text = field(title)
+        if (text === undefined) throw new Error(`${name} has no line "${title}: …"`)
+        return text
+      }
+      return {
+        name: basename(name, '.patch'),
+        file,
+        kind: required('Kind'),
+        bug: required('Bug'),
+        run: required('Run').split(' '),
+        pattern: field('Test'),
+      }
+    })

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/domain/limits.ts'
+import type { Log } from '../../src/domain/log.ts'
+import { loadShedding } from '../../src/http/load-shedding.ts'
+import { changesWaiting, commitSet } from '../../src/operations/commit.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { Outcome } from '../../src/store/write-set.ts'
+import { commitGate } from '../rig/commit-gate.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { owner } from '../rig/test-vault.ts'
+
+const silent: Log = { isDebug: false, error: () => {}, info: () => {}, debug: () => {} }
+
+describe('shedding load', () => {
+  const start = (log: Log = silent) => {
+    const clock = { passed: 0, worked: 0 }
+    const shedding = loadShedding(log, { passedMs: () => clock.passed, workedMs: () => clock.worked })
+    const isRefused = (changesAhead = 0): boolean => {
+      try {
+        shedding.requireRoom(changesAhead)
+        return false
+      } catch {
+        return true
+      }
+    }
+    const work = (ms: number): void => {
+      clock.passed += ms
+      clock.worked += ms
+    }
+    return { shedding, clock, work, isRefused }
+  }
+  const perTurn = limits.requestsPerTurnMin
+
+  test('C2.23 a turn that has worked for long takes in no more, the next one does', () => {
+    const { shedding, work, isRefused } = start()
+    for (let n = 0; n < perTurn; n++) assert.ok(!isRefused())
+    work(limits.turnWorkMs)
+    assert.ok(!isRefused())
+    work(1)
+    assert.ok(isRefused())
+    shedding.turn()
+    assert.ok(!isRefused())
+  })
+
+  test('C2.23 a few requests that take long turn nobody away', () => {
+    const { work, isRefused } = start()
+    for (let n = 0; n < perTurn; n++) {
+      assert.ok(!isRefused())
+      work(1_000)
+    }
+  })
+
+  test('C2.23 a machine that is busy with other things turns nobody away', () => {
+    const { clock, isRefused } = start()
+    for (let n = 0; n < perTurn * 2; n++) {
+      assert.ok(!isRefused())
+      clock.passed += 1_000
+    }
+  })
+
+  test('C2.23 as many as there is room for are worked on, and each that leaves makes room', () => {
+    const { shedding, isRefused } = start()
+    for (let n = 0; n < limits.requestsInFlight; n++) shedding.enter()
+    assert.ok(isRefused())
+    shedding.leave()
+    assert.ok(!isRefused())
+  })
+
+  test('C2.23 C27.1 changes that wait for storage leave no room for more, but for reads', async () => {
+    const { isRefused } = start()
+    const written: ((outcome: Outcome) => void)[] = []
+    const slow = { commit: () => new Promise<Outcome>(resolve => written.push(resolve)) } as unknown as Store
+    const effects = Array.from(
+      { length: limits.changesWaiting / 2 },
+      () => ({ kind: 'deleteTenant' }) as const,
+    )
+    const set = { tenant: 1, guarded: [], effects, counters: [] }
+    const commits = [commitSet(slow, set), commitSet(slow, set)]
+    assert.ok(!isRefused(changesWaiting(slow)))
+    commits.push(commitSet(slow, set))
+    assert.ok(isRefused(changesWaiting(slow)))
+    assert.ok(!isRefused())
+    for (const resolve of written) resolve({ committed: true })
+    await Promise.all(commits)
+    assert.equal(changesWaiting(slow), 0)
+  })
+
+  test('C2.23 refusals are counted in the log now and then, not each on its own', () => {
+    const lines: Record<string, unknown>[] = []
+    const { shedding, isRefused } = start({ ...silent, error: fields => void lines.push(fields) })
+    for (let n = 0; n < limits.requestsInFlight; n++) shedding.enter()
+    for (let turns = 0; turns < 3; turns++) {
+      for (let n = 0; n < 500; n++) isRefused()
+      shedding.turn()
+    }
+    assert.deepEqual(
+      lines.map(({ refused }) => refused),
+      [500],
+    )
+  })
+})
+
+onEveryEngine('a vault with more to do than it can', vault => {
+  test('C2.23 C36.1 C36.2 C4.1 others get 503 with Retry-After before their body is read, probes are answered, and all is well afterwards', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const create = (n: number) => vault().post('/tokens', keys.owner, { type: 'token', data: n })
+    const gate = commitGate(vault())
+    const crowded = Array.from({ length: limits.requestsInFlight }, (_, n) => create(n))
+    await gate.waiting(limits.requestsInFlight)
+    for (const reply of [
+      await create(-1),
+      await vault().get('/tokens', keys.owner),
+      await vault().send('GET', '/docs'),
+      await vault().send('GET', '/nowhere'),
+    ]) {
+      assert.equal(reply.status, 503, reply.text)
+      assert.equal(reply.headers.get('retry-after'), '1')
+      assert.equal(reply.body.detail, 'There is more to do than can be done soon; nothing was done.')
+    }
+    for (const probe of ['/health', '/ready'])
+      assert.equal((await vault().send('GET', probe)).status, 200, probe)
+    gate.open()
+    for (const reply of await Promise.all(crowded)) assert.equal(reply.status, 201)
+    const { body } = await vault().get('/tokens?size=1', keys.owner)
+    assert.equal(body.pagination.total_items, limits.requestsInFlight)
+  })
+})

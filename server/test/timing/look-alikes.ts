@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { newApiKey } from '../../src/crypto/api-key.ts'
+import { cast, granted } from '../rig/cast.ts'
+import type { TestVault } from '../rig/test-vault.ts'
+
+/** Two kinds of requests that their sender must not be able to tell apart, not even by the time they take. */
+export type LookAlikes = {
+  readonly name: string
+  readonly kinds: readonly [Kind, Kind]
+}
+type Kind = {
+  readonly name: string
+  /** A request that was not made before. */
+  readonly next: () => { path: string; key: string }
+}
+
+/** `count` of each are prepared, so that none is asked for twice. */
+export const prepareLookAlikes = async (vault: TestVault, count: number): Promise<LookAlikes[]> => {
+  const own = await vault.tenant({ owner: cast.owner, manager: cast.manager })
+  const other = await vault.tenant({ owner: cast.owner })
+  const others = await makeIds(vault, other.keys.owner, count)
+  const unknown = others.map(() => crypto.randomUUID())
+  const revoked = await revokedKeys(vault, own.keys.manager, Math.min(count, 200))
+  const neverMade = revoked.map(() => newApiKey('private'))
+  const turns = <T>(items: readonly T[]): (() => T) => {
+    let at = 0
+    return () => {
+      const item = items[at++ % items.length]
+      assert.ok(item !== undefined)
+      return item
+    }
+  }
+  const ids = (list: readonly string[]) => {
+    const next = turns(list)
+    return () => ({ path: `/tokens/${next()}`, key: own.keys.owner })
+  }
+  const keys = (list: readonly string[]) => {
+    const next = turns(list)
+    return () => ({ path: '/tokens/x-y-z', key: next() })
+  }
+  return [
+    {
+      name: "an unknown id and another tenant's",
+      kinds: [
+        { name: 'unknown', next: ids(unknown) },
+        { name: "another tenant's", next: ids(others) },
+      ],
+    },
+    {
+      name: 'an unknown key and a revoked one',
+      kinds: [
+        { name: 'unknown', next: keys(neverMade) },
+        { name: 'revoked', next: keys(revoked) },
+      ],
+    },
+  ]
+}
+
+const makeIds = async (vault: TestVault, key: string, count: number): Promise<string[]> => {
+  const ids: string[] = []
+  while (ids.length < count) {
+    const some = Array.from({ length: Math.min(500, count - ids.length) }, (_, n) => `value ${n}`)
+    ids.push(...(granted(await vault.post('/tokenize', key, some)) as string[]))
+  }
+  return ids
+}
+
+const revokedKeys = async (vault: TestVault, manager: string, count: number): Promise<string[]> => {
+  const { id } = granted(
+    await vault.post('/applications', manager, {
+      name: 'revoked',
+      type: 'private',
+      permissions: ['token:read'],
+    }),
+  )
+  const texts: string[] = []
+  for (let n = 0; n < count; n++) {
+    const made = granted(await vault.post(`/applications/${id}/keys`, manager, {}))
+    // It worked once, so whatever is remembered of keys is remembered of it.
+    granted(await vault.get('/applications/key', made.key))
+    granted(await vault.delete(`/applications/${id}/keys/${made.id}`, manager))
+    texts.push(made.key)
+  }
+  return texts
+}

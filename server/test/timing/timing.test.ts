@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Store } from '../../src/store/port.ts'
+import { appearance } from '../rig/cast.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { prepareLookAlikes } from './look-alikes.ts'
+
+/** The calls at the store port while the work is done, and how much each returned. */
+const callsDuring = async (store: Store, work: () => Promise<unknown>): Promise<string[]> => {
+  const calls: string[] = []
+  const whole = { ...store }
+  for (const name of Object.keys(whole) as (keyof Store)[]) {
+    const call = whole[name] as (...args: unknown[]) => unknown
+    Object.assign(store, {
+      [name]: (...args: unknown[]) => {
+        const result = call(...args)
+        if (name !== 'grantsEpoch')
+          void Promise.resolve(result).then(value =>
+            calls.push(`${name} → ${Array.isArray(value) ? value.length : typeof value}`),
+          )
+        return result
+      },
+    })
+  }
+  await work()
+  Object.assign(store, whole)
+  return calls
+}
+
+// Times are measured by hand, with `npm run test:timing`; here it is held that the same work is done.
+onEveryEngine('what its sender must not be able to tell apart', vault => {
+  test('C2.13 C30.3 §1.3 takes the same calls of storage and gets the same answer', async () => {
+    for (const { name, kinds } of await prepareLookAlikes(vault(), 3)) {
+      // What is read once and then remembered is not what is compared.
+      const warm = kinds[0].next()
+      await vault().get(warm.path, warm.key)
+      const seen = []
+      for (const { next } of kinds) {
+        const { path, key } = next()
+        let look: unknown
+        const calls = await callsDuring(vault().store, async () => {
+          look = appearance(await vault().get(path, key))
+        })
+        assert.ok(calls.length > 0, `${name}: storage is asked`)
+        seen.push({ look, calls })
+      }
+      assert.deepEqual(seen[0], seen[1], name)
+    }
+  })
+})
