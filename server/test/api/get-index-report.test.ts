@@ -148,9 +148,9 @@ onEveryEngine('index report', vault => {
       ['canaryKey', '| slice: 0 }}'],
     )
     const number = await vault().tenantNumber(tenantId)
-    assert.equal(tamper(vault(), `UPDATE reports SET sealed = x'00' WHERE tenant = ?`, number), 1)
+    assert.equal(await tamper(vault(), `UPDATE reports SET sealed = x'00' WHERE tenant = ?`, number), 1)
     assert.equal((await vault().get(path, keys.management)).status, 500)
-    tamper(vault(), `UPDATE tokens SET sealed = x'00' WHERE token_id = 'spoilt'`)
+    await tamper(vault(), `UPDATE tokens SET sealed = x'00' WHERE token_id = 'spoilt'`)
     await vault().service.clockwork.runAll()
     const { status, body } = await vault().get(path, keys.management)
     assert.deepEqual([status, body.tokens], [200, 10])
