@@ -4,7 +4,7 @@ import { errorCode } from '../domain/log.ts'
 import { openVault } from '../operations/open-vault.ts'
 import type { Vault } from '../operations/vault.ts'
 import type { Store } from '../store/port.ts'
-import { openPostgres, type PostgresSettings, postgresSchema } from '../store/postgres/postgres-store.ts'
+import type { PostgresSettings } from '../store/postgres/postgres-store.ts'
 import type { SchemaState } from '../store/sql/migration.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import { schemaState } from '../store/sqlite/migrate.ts'
@@ -42,14 +42,16 @@ const folderStorage = (dataFolder: string): Storage => ({
 })
 
 const serverStorage = (database: DatabaseConfig): Storage => {
-  const schema = () => postgresSchema(postgresSettings(database))
+  // Loaded when it is needed: the client of a server costs a start of the embedded store 30 ms.
+  const engine = () => import('../store/postgres/postgres-store.ts')
+  const schema = async () => (await engine()).postgresSchema(postgresSettings(database))
   return {
     flags: {
       'database-url': withoutPassword(database),
       ...(database.passwordFile !== undefined && { 'database-password-file': database.passwordFile }),
       ...(database.caFile !== undefined && { 'database-ca': database.caFile }),
     },
-    open: () => openPostgres(postgresSettings(database)),
+    open: async () => (await engine()).openPostgres(postgresSettings(database)),
     schema,
     requireVault: async () => {
       if ((await schema()).current === 0)

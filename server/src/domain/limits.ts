@@ -53,10 +53,10 @@ export const limits = {
 
   /** Requests that are worked on at one time; others are turned away. */
   requestsInFlight: 1_000,
-  /** Changes that wait for storage, after which it takes in no more: about a second's worth. */
-  changesWaiting: 10_000,
+  /** Changes that wait for storage, after which it takes in no more: two seconds' worth, thirty tokenizes of a thousand. */
+  changesWaiting: 60_000,
   /** Work of one turn of the event loop, after which it takes in no more than these requests. */
-  turnWorkMs: 200,
+  turnWorkMs: 1_000,
   requestsPerTurnMin: 4,
   turnCheckIntervalMs: 50,
 

@@ -199,12 +199,13 @@ export const answer = (
     return reply
   }
 
-  const respond = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  /** The answer, and whether it is one that was kept. */
+  const respond = async (request: FastifyRequest): Promise<{ answer: Answer; replayed: boolean }> => {
     const { caller } = request
     const keyText = request.headers[idempotency.header]
     if (endpoint.idempotent === undefined || caller === undefined || keyText === undefined)
-      return send(request, reply, await run(request, caller), false)
-    const { replayed, answer } = await idempotency.once(
+      return { answer: await run(request, caller), replayed: false }
+    return idempotency.once(
       caller,
       {
         method: request.method,
@@ -214,13 +215,13 @@ export const answer = (
       },
       keeping => run(request, keeping),
     )
-    return send(request, reply, answer, replayed)
   }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     shedding.enter()
     try {
-      return await respond(request, reply)
+      const { answer, replayed } = await respond(request)
+      return send(request, reply, answer, replayed)
     } finally {
       shedding.leave()
     }

@@ -10,16 +10,12 @@ export const changesWaiting = (store: Store): number => waiting.get(store) ?? 0
 /** Commits what there is to commit; C27: a tenant that was deleted meanwhile has no keys any more. */
 export const commitSet = async (store: Store, set: WriteSet): Promise<Outcome> => {
   if (set.guarded.length + set.effects.length + set.counters.length === 0) return { committed: true }
-  const outcome = await counted(store, set)
-  if (!outcome.committed && outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
-  return outcome
-}
-
-const counted = async (store: Store, set: WriteSet): Promise<Outcome> => {
   const changes = set.guarded.length + set.effects.length
   waiting.set(store, changesWaiting(store) + changes)
   try {
-    return await store.commit(set)
+    const outcome = await store.commit(set)
+    if (!outcome.committed && outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
+    return outcome
   } finally {
     waiting.set(store, changesWaiting(store) - changes)
   }

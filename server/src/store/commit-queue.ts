@@ -1,3 +1,4 @@
+import { setImmediate as turnEnds } from 'node:timers/promises'
 import { StoreUnavailableError } from './port.ts'
 import type { Outcome, WriteSet } from './write-set.ts'
 
@@ -13,14 +14,11 @@ type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (er
 const changesPerBatch = 4_000
 
 /**
- * Group commit. Sets that arrive while batches are being committed on all lanes commit together and share one
- * fsync; their promises resolve after their commit, never before. `gather` is what a batch waits for when its
- * lane was idle: a writer on this thread lets the turn of the event loop end first, one on another thread starts
- * at once, so that both work at the same time.
+ * Group commit. Sets that arrive in one turn of the event loop, or while batches are being committed on all lanes,
+ * commit together and share one fsync; their promises resolve after their commit, never before.
  */
 export class CommitQueue {
   readonly #commit: CommitBatch
-  readonly #gather: () => Promise<void>
   readonly #lanes: (Promise<void> | undefined)[]
   readonly #oneTenant: boolean
   #waiting: Waiting[] = []
@@ -28,11 +26,9 @@ export class CommitQueue {
   /** With `oneTenant` a batch holds one tenant: a sharded database then commits it on one shard. */
   constructor(
     commit: CommitBatch,
-    gather: () => Promise<void>,
     { lanes = 1, oneTenant = false }: { lanes?: number; oneTenant?: boolean } = {},
   ) {
     this.#commit = commit
-    this.#gather = gather
     this.#lanes = Array.from({ length: lanes }, () => undefined)
     this.#oneTenant = oneTenant
   }
@@ -51,8 +47,12 @@ export class CommitQueue {
   }
 
   async #run(lane: number): Promise<void> {
-    await this.#gather()
-    while (this.#waiting.length > 0) await this.#commitBatch(this.#takeBatch(), lane)
+    do {
+      // A batch of the first one alone would cost the others of this turn an fsync of their own.
+      await turnEnds()
+      const batch = this.#takeBatch()
+      if (batch.length > 0) await this.#commitBatch(batch, lane)
+    } while (this.#waiting.length > 0)
     this.#lanes[lane] = undefined
   }
 

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { limits } from '../../src/domain/limits.ts'
 import type { TestReply } from '../rig/answer-rules.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onSqliteAlone } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { countTokens } from '../rig/scenario.ts'
 import { assertAbsent, owner } from '../rig/test-vault.ts'
@@ -12,7 +12,7 @@ import { assertAbsent, owner } from '../rig/test-vault.ts'
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-onEveryEngine('HTTP that no client sends', vault => {
+onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', vault => {
   let key: string
   before(async () => {
     key = (await vault().tenant({ owner })).keys.owner
@@ -238,7 +238,7 @@ onEveryEngine('HTTP that no client sends', vault => {
   })
 })
 
-onEveryEngine('bodies of a hundred megabytes', vault => {
+onSqliteAlone('bodies of a hundred megabytes', 'refused before storage is asked', vault => {
   const megabyte = 1_048_576
   const chunk = Buffer.alloc(65_536, ' ')
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onSqliteAlone } from '../rig/every-engine.ts'
 import { exchange } from '../rig/scenario.ts'
 import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
 
@@ -62,7 +62,7 @@ const notUtf8: readonly { name: string; bytes: readonly number[] }[] = [
   { name: 'Latin-1', bytes: [0x63, 0x61, 0x66, 0xe9] },
 ]
 
-onEveryEngine('bodies that are no JSON', vault => {
+onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vault => {
   for (const { name, bodies } of notJson)
     test(`C2.10 C2.5 ${name}: 400 on every path, nothing is stored and nothing repeated`, async () => {
       const key = await withToken(vault())
@@ -158,7 +158,7 @@ const updateFields: Readonly<Record<string, readonly Value[]>> = {
   expires_at: ['null'],
 }
 
-onEveryEngine('fields of the wrong JSON type', vault => {
+onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked', vault => {
   /** One place, the field itself or its first element. */
   const assertPlace = (errors: Record<string, string[]>, field: string): void => {
     const places = Object.keys(errors)

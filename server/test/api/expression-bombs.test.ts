@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestReply } from '../rig/answer-rules.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onSqliteAlone } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 
 const number = '4242424242424242'
@@ -171,7 +171,7 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
   },
 ]
 
-onEveryEngine('expression bombs', vault => {
+onSqliteAlone('expression bombs', 'expressions are rendered above storage', vault => {
   /** The time that this process works on a request, whatever else the machine does. */
   const timed = async (work: () => Promise<TestReply>): Promise<{ reply: TestReply; seconds: number }> => {
     const start = process.cpuUsage()

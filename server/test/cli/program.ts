@@ -8,9 +8,13 @@ import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 export const mainFile = join(import.meta.dirname, '../../src/cli/main.ts')
 
-/** Every program of a test file compiles the same code; after the first it is found here. */
-const compiled = temporaryFolder()
-process.on('exit', compiled.remove)
+/** Every program compiles the same code; after the first it is found here. The run has a place for it, or this file. */
+const compiledPath = process.env.NODE_COMPILE_CACHE ?? ownCache()
+function ownCache(): string {
+  const folder = temporaryFolder()
+  process.on('exit', folder.remove)
+  return folder.path
+}
 
 type Environment = Record<string, string | undefined>
 export type Result = {
@@ -117,7 +121,7 @@ export class Site {
   environment(more: Environment = {}): Environment {
     return {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: compiled.path,
+      NODE_COMPILE_CACHE: compiledPath,
       STRONGROOM_WORKERS: '1',
       ...more,
     }

@@ -1,10 +1,14 @@
 import { type Cluster, startCluster } from './postgres-cluster.ts'
 import { serverVariable } from './postgres-databases.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 let cluster: Cluster | undefined
+let compiled: ReturnType<typeof temporaryFolder> | undefined
 
-/** One server for all test files of a run, unless there is one already. */
+/** One server for all test files of a run, unless there is one already; and each source is compiled once for all. */
 export const globalSetup = async (): Promise<void> => {
+  compiled = temporaryFolder()
+  process.env.NODE_COMPILE_CACHE ??= compiled.path
   if (process.env[serverVariable]) return
   cluster = await startCluster()
   process.env[serverVariable] = cluster.url
@@ -12,4 +16,5 @@ export const globalSetup = async (): Promise<void> => {
 
 export const globalTeardown = async (): Promise<void> => {
   await cluster?.stop()
+  compiled?.remove()
 }

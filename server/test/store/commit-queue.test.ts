@@ -15,7 +15,6 @@ const batchesOf = async (options: { lanes?: number; oneTenant?: boolean }) => {
       underWay--
       return sets.map(() => ({ committed: true }))
     },
-    async () => {},
     options,
   )
   await Promise.all([1, 2, 1, 3, 2, 1].map(tenant => queue.add(writeSet(tenant, {}))))

@@ -44,7 +44,6 @@ export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings):
       if (writer === undefined) throw new Error('there is no such lane')
       return writer.commit(sets)
     },
-    () => new Promise(resolve => setImmediate(resolve)),
     { lanes: writers.length, oneTenant: isSharded },
   )
   const close = async (): Promise<void> => {

@@ -25,7 +25,6 @@ export const askedWriting = (writer: AskWriter): WritingSide => {
     return writer(request)
   }
   return {
-    gather: () => Promise.resolve(),
     commit: async sets => {
       const answer = await ask({ kind: 'commit', batches: [packSets(sets)] })
       if ('results' in answer) return answer.results

@@ -36,7 +36,7 @@ export const openSqlite = ({
     writing === 'inline'
       ? inlineWriting({ path, lockWaitMs })
       : askedWriting(writing === 'thread' ? threadedWriting({ path, lockWaitMs }) : writing)
-  const queue = new CommitQueue(sets => side.commit(sets), side.gather)
+  const queue = new CommitQueue(sets => side.commit(sets))
   const prepared = statementCache(database)
   const getToken = database.prepare(statements.tokenById)
   getToken.setReturnArrays(true)

@@ -13,8 +13,6 @@ export const lockWaitDefaultMs = 5_000
 
 /** The one connection that writes: here, on a thread of its own or in another process. */
 export type WritingSide = {
-  /** What a batch waits for before it is committed, when no other is. */
-  gather(): Promise<void>
   commit(sets: readonly WriteSet[]): Promise<readonly BatchResult[]>
   upkeep<N extends UpkeepName>(
     name: N,
@@ -29,7 +27,6 @@ export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide
   const writer = new BatchWriter(database)
   const writes = upkeepWrites(database, lockWaitMs)
   return {
-    gather: () => new Promise(resolve => setImmediate(resolve)),
     commit: async sets => writer.commit(sets),
     upkeep: async (name, args) =>
       (writes[name] as (...args: unknown[]) => ReturnType<UpkeepWrites[typeof name]>)(...args),
