@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
 import { computeIndexReports } from '../../src/operations/compute-index-reports.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { tamper } from '../rig/intruder.ts'
+import { spoilTokens } from '../rig/look-inside.ts'
 import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
 
 const applications = {
@@ -142,15 +141,13 @@ onEveryEngine('index report', vault => {
     await fill(vault(), keys.owner)
     await vault().create(keys.owner, { id: 'spoilt', type: 'token', data: 'x', metadata: { canaryKey: 'y' } })
     await vault().service.clockwork.runAll()
-    const files = readdirSync(vault().folder.path).filter(name => name.startsWith('vault.db'))
-    assertAbsent(
-      Object.fromEntries(files.map(name => [name, readFileSync(join(vault().folder.path, name))])),
-      ['canaryKey', '| slice: 0 }}'],
-    )
+    const content = await vault().engine.content(vault().folder.path)
+    assertAbsent(Object.fromEntries(content), ['canaryKey', '| slice: 0 }}'])
     const number = await vault().tenantNumber(tenantId)
-    assert.equal(await tamper(vault(), `UPDATE reports SET sealed = x'00' WHERE tenant = ?`, number), 1)
+    const spoilt = new Uint8Array(1)
+    await tamper(vault(), 'UPDATE reports SET sealed = ? WHERE tenant = ?', spoilt, number)
     assert.equal((await vault().get(path, keys.management)).status, 500)
-    await tamper(vault(), `UPDATE tokens SET sealed = x'00' WHERE token_id = 'spoilt'`)
+    await spoilTokens(vault(), ['spoilt'])
     await vault().service.clockwork.runAll()
     const { status, body } = await vault().get(path, keys.management)
     assert.deepEqual([status, body.tokens], [200, 10])
