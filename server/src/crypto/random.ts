@@ -24,6 +24,14 @@ export const fillRandom = (target: Uint8Array): void => {
   used += target.length
 }
 
+const versionBytes = 5
+
+/**
+ * Where the versions of a token start. Not at 1: an id is free again when its token is gone, and a change that was
+ * computed from the old token must not fit the new one.
+ */
+export const firstVersion = (): number => randomBytes(versionBytes).readUIntBE(0, versionBytes)
+
 export const randomBytes = (length: number): Buffer => {
   const bytes = Buffer.alloc(length)
   fillRandom(bytes)

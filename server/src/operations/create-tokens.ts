@@ -1,4 +1,4 @@
-import { newUuid, randomBelow } from '../crypto/random.ts'
+import { firstVersion, newUuid, randomBelow } from '../crypto/random.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
 import { ExpressionError } from '../domain/expressions/expression.ts'
 import type { Json } from '../domain/json.ts'
@@ -65,7 +65,7 @@ const draft = async (
       ...content,
       id: ids[index] ?? newUuid(),
       tenantId: caller.tenant.id,
-      version: 1,
+      version: firstVersion(),
       activeMonth: monthOf(now),
       createdBy: caller.application.id,
       createdAt: now,

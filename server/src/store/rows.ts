@@ -6,7 +6,7 @@ export type TokenRow = {
   readonly tenant: number
   readonly id: string
   readonly type: string
-  /** Grows by one with each change; a change names the version that it was computed from. */
+  /** Starts anywhere and grows by one with each change; a change names the version that it was computed from. */
   readonly version: number
   readonly createdAt: number
   readonly createdBy: string

@@ -97,4 +97,24 @@ onEveryEngine('delete a token', vault => {
     assert.deepEqual(replies.map(({ status }) => status).sort(), [204, ...Array(7).fill(404)])
     assert.equal(await countTokens(vault(), keys.owner), 0)
   })
+
+  test('C16.5 C17.6 what was computed from a token that is gone does not fit the next one of its id', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner })
+    const tenant = await vault().tenantNumber(tenantId)
+    const { store } = vault()
+    await vault().create(keys.owner, token)
+    const old = await store.getToken(tenant, token.id)
+    assert.ok(old)
+    await vault().delete(`/tokens/${token.id}`, keys.owner)
+    await vault().create(keys.owner, { ...token, data: 'another value' })
+    const late = { tenant, effects: [], counters: [] }
+    const conflict = { committed: false, conflict: 'tokenChanged' }
+    // A sweep and an update that had read the old one.
+    for (const change of [
+      { kind: 'deleteToken', id: token.id, ifVersion: old.version },
+      { kind: 'updateToken', row: { ...old, version: old.version + 1 }, ifVersion: old.version },
+    ] as const)
+      assert.deepEqual(await store.commit({ ...late, guarded: [change] }), conflict)
+    assert.equal((await vault().get(`/tokens/${token.id}`, keys.owner)).body.data, 'another value')
+  })
 })

@@ -15,6 +15,7 @@ import {
   oldestMatches,
   rightsOf,
   type SimTenant,
+  shownByPatch,
   shownByWrite,
   viewToken,
   type World,
@@ -133,7 +134,7 @@ const write = (
       const matches = patchMatches(caller, tenant, before, after, request.patch.deduplicate, world.now)
       if (!matches.some(({ id }) => id === after.id))
         assert.deepEqual(matchesInTheWay(matches, begun), [], 'a patch that made a duplicate')
-      const shown = shownByWrite(rights, 'token:update', after)
+      const shown = shownByPatch(rights, request.patch, after)
       return answered(200, withToken(tenant, after), viewToken(tenant, after, shown, world.now))
     }
     case 'delete': {

@@ -161,7 +161,8 @@ export const patchedToken = (
     value: patch.value ?? token.value,
     ...(newCvc && { cvc: newCvc }),
     mask: setsMask ? patch.mask! : token.mask,
-    isBlind: setsMask ? !made.seesData : token.isBlind,
+    // What is set to what it was is not changed (C13).
+    isBlind: setsMask && made.seesData ? false : token.isBlind || (setsMask && patch.mask !== token.mask),
     containers:
       patch.containers === undefined ? token.containers : containersOf(token.type, patch.containers),
     ...(isTagged !== undefined && { tag: isTagged }),
@@ -254,6 +255,12 @@ export const shownByWrite = (rights: OracleApplication, permission: string, toke
   token.isBlind && canSee(rights, token) === undefined
     ? 'redact'
     : writeShows(rights, permission, token.containers)
+
+/** Text that a patch brings replaces all data: what the caller has just sent it may see (§2.1.22). */
+export const shownByPatch = (rights: OracleApplication, patch: Patch, after: SimToken): Shown =>
+  after.type === 'token' && patch.value !== undefined
+    ? writeShows(rights, 'token:update', after.containers)
+    : shownByWrite(rights, 'token:update', after)
 
 /** A copy of the world in which one tenant is another. */
 export const withTenant = (world: World, index: number, change: Partial<SimTenant>): World => ({
