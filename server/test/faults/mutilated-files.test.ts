@@ -71,7 +71,7 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
   for (const file of ['vault.db', 'vault.db-wal'])
     for (const [name, mutilate] of Object.entries(mutilations))
       test(`C2.23 §1.1 a ${file} ${name} is refused or read rightly, never wrongly`, async () => {
-        const seed = Date.now() % 1_000_000
+        const seed = 1
         const random = new Seeded(seed)
         for (let copy = 0; copy < copiesOfEachKind; copy++) {
           const folder = temporaryFolder()

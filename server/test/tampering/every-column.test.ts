@@ -167,7 +167,7 @@ describe('a storage of which one value was changed (sqlite)', () => {
 
   for (const [name, change] of Object.entries(changes))
     test(`§1.1 §1.3 C28.1 C30.2 C31.9 with ${name}, in whichever column of whichever table, shows nothing that it did not show before`, async () => {
-      const seed = Date.now() % 1_000_000
+      const seed = 1
       const random = new Seeded(seed)
       for (const { table, column, row, value, others } of everyValue()) {
         const changed = change(value, others, random)
