@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { benchMemory, benchScale, benchStartup } from './at-scale.ts'
 import { ratioChart } from './chart.ts'
 import { benchFind } from './find.ts'
+import { benchPostgres } from './postgres.ts'
 import { type Result, runScenario, scenarios } from './scenarios.ts'
 import { benchWorkers } from './workers.ts'
 
@@ -17,6 +18,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   memory: benchMemory,
   startup: benchStartup,
   workers: benchWorkers,
+  postgres: benchPostgres,
 }
 
 const wanted = process.argv.slice(2)
