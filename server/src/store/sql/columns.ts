@@ -14,8 +14,8 @@ import type {
 
 /**
  * From columns to rows. The database is untrusted: a column of another type than the schema's is read as
- * something that cannot open, never as a crash. Integers come as bigints, because the driver throws on a number
- * that a double cannot hold.
+ * something that cannot open, never as a crash. Integers come as numbers, or as bigints where one may be larger
+ * than a double holds, on which SQLite's driver would throw.
  */
 export type Value = null | number | bigint | string | Uint8Array
 export type Columns = Readonly<Record<string, Value | undefined>>
