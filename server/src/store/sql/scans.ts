@@ -13,14 +13,14 @@ export const scanTerms = async (
   const page = (condition: string, values: readonly Value[], rows: number): Promise<IndexEntry[]> =>
     read(
       `SELECT term, created_at, token_id, expires_at, tag FROM terms
-       WHERE tenant = ? AND ${condition} ORDER BY term, created_at DESC, token_id LIMIT ?`,
+       WHERE tenant = ? AND ${condition} ORDER BY term, created_at, token_id DESC LIMIT ?`,
       [tenant, ...values, rows],
       indexEntry,
     )
   if (after === undefined) return page('TRUE', [], limit)
   const { term, createdAt, tokenId } = after
   const rest = await page(
-    'term = ? AND created_at <= ? AND (created_at < ? OR token_id > ?)',
+    'term = ? AND created_at >= ? AND (created_at > ? OR token_id < ?)',
     [term, createdAt, createdAt, tokenId],
     limit,
   )

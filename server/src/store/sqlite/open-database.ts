@@ -10,7 +10,7 @@ export const openDatabase = (path: string, lockWaitMs: number): DatabaseSync => 
     PRAGMA synchronous = FULL;
     PRAGMA secure_delete = ON;
     PRAGMA temp_store = MEMORY;
-    PRAGMA cache_size = -65536;
+    PRAGMA cache_size = -32768;
     PRAGMA wal_autocheckpoint = 8000;
   `)
   return database

@@ -80,7 +80,7 @@ export const vault: Migration = {
     );
     CREATE INDEX tokens_by_expiry ON tokens (expires_at, tenant, type) WHERE expires_at IS NOT NULL;
 
-    -- A primary key cannot be sorted the way lists are, newest first; a unique index can.
+    -- A primary key cannot be sorted the way lists are, of which this is the reverse; a unique index can.
     CREATE TABLE terms (
       tenant bigint NOT NULL,
       term bytea NOT NULL,
@@ -89,7 +89,7 @@ export const vault: Migration = {
       expires_at bigint,
       tag bytea
     );
-    CREATE UNIQUE INDEX terms_key ON terms (tenant, term, created_at DESC, token_id) INCLUDE (expires_at, tag);
+    CREATE UNIQUE INDEX terms_key ON terms (tenant, term, created_at, token_id DESC) INCLUDE (expires_at, tag);
     ALTER TABLE terms REPLICA IDENTITY USING INDEX terms_key;
 
     CREATE TABLE matches (

@@ -83,6 +83,7 @@ export const vault: Migration = {
     );
     CREATE INDEX tokens_by_expiry ON tokens (expires_at, tenant, type) WHERE expires_at IS NOT NULL;
 
+    -- In the order of time, and read backwards: rows that come before those of before would leave pages half empty.
     CREATE TABLE terms (
       tenant INTEGER NOT NULL,
       term BLOB NOT NULL,
@@ -90,7 +91,7 @@ export const vault: Migration = {
       token_id TEXT NOT NULL,
       expires_at INTEGER,
       tag BLOB,
-      PRIMARY KEY (tenant, term, created_at DESC, token_id)
+      PRIMARY KEY (tenant, term, created_at, token_id DESC)
     ) WITHOUT ROWID;
 
     CREATE TABLE matches (
