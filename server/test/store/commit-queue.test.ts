@@ -7,16 +7,13 @@ import { writeSet } from './contract/rig.ts'
 const batchesOf = async (options: { lanes?: number; oneTenant?: boolean }) => {
   const batches: number[][] = []
   let [underWay, most] = [0, 0]
-  const queue = new CommitQueue(
-    async sets => {
-      batches.push(sets.map(({ tenant }) => tenant))
-      most = Math.max(most, ++underWay)
-      await new Promise(resolve => setImmediate(resolve))
-      underWay--
-      return sets.map(() => ({ committed: true }))
-    },
-    options,
-  )
+  const queue = new CommitQueue(async sets => {
+    batches.push(sets.map(({ tenant }) => tenant))
+    most = Math.max(most, ++underWay)
+    await new Promise(resolve => setImmediate(resolve))
+    underWay--
+    return sets.map(() => ({ committed: true }))
+  }, options)
   await Promise.all([1, 2, 1, 3, 2, 1].map(tenant => queue.add(writeSet(tenant, {}))))
   return { batches, most }
 }
