@@ -10,6 +10,7 @@ import { authenticate } from '../server/src/operations/authenticate.ts'
 import { createTenant } from '../server/src/operations/create-tenant.ts'
 import { openVault } from '../server/src/operations/open-vault.ts'
 import { tokenize } from '../server/src/operations/tokenize.ts'
+import { tokenValues } from '../server/src/store/sql/columns.ts'
 import { openSqlite } from '../server/src/store/sqlite/sqlite-store.ts'
 import type { WriteSet } from '../server/src/store/write-set.ts'
 import type { Round } from './scenarios.ts'
@@ -92,23 +93,7 @@ const insertAll = (database: DatabaseSync): ((sets: readonly WriteSet[]) => void
     for (const { tenant, guarded, effects, counters } of sets) {
       database.exec('BEGIN IMMEDIATE')
       for (const change of guarded)
-        if (change.kind === 'insertToken') {
-          const { row } = change
-          insertToken.run(
-            tenant,
-            row.id,
-            row.type,
-            row.version,
-            row.createdAt,
-            row.createdBy,
-            row.modifiedAt,
-            row.modifiedBy,
-            row.expiresAt,
-            row.transientUntil,
-            row.activeMonth,
-            row.sealed,
-          )
-        }
+        if (change.kind === 'insertToken') insertToken.run(...tokenValues(change.row))
       for (const effect of effects)
         if (effect.kind === 'addTerms')
           for (const { term, tag } of effect.terms)

@@ -67,6 +67,7 @@ const packRow = (row: TokenRow): PackedRow => {
   return values
 }
 
+/** As it was packed: `tokenRow` would make something storable of a value that storage must refuse. */
 const unpackRow = (tenant: number, packed: PackedRow): TokenRow => {
   const [
     id,
