@@ -8,9 +8,19 @@ export const formatInstant = (instant: Instant, offsetMinutes = 0): string => {
   const local = instant + offsetMinutes * 60_000
   const day = Math.floor(local / dayMs)
   const time = local - day * dayMs
-  return `${dateOf(day)}T${two(Math.floor(time / 3_600_000))}:${two(Math.floor(time / 60_000) % 60)}:${two(
-    Math.floor(time / 1_000) % 60,
-  )}.${String(time % 1_000).padStart(3, '0')}${formatOffset(offsetMinutes)}`
+  // Joined, not added up: V8 writes an object as JSON twice as fast when none of its texts is still in pieces.
+  return [
+    dateOf(day),
+    'T',
+    two(Math.floor(time / 3_600_000)),
+    ':',
+    two(Math.floor(time / 60_000) % 60),
+    ':',
+    two(Math.floor(time / 1_000) % 60),
+    '.',
+    String(time % 1_000).padStart(3, '0'),
+    formatOffset(offsetMinutes),
+  ].join('')
 }
 
 // The tokens of one answer are mostly of few days, and finding a date is most of the work.

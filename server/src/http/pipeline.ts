@@ -24,6 +24,7 @@ import { traceId } from './trace-id.ts'
  *
  *   admit:   trace id → 503 overload → 401 → 429 → 404/405 of the route → 403 permission as such → 415, 413
  *   (the body is read)
+ *   (the others of this turn are read, too)
  *   answer:  idempotent replay or claim → JSON → 400 → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409
  *            → commit → answer
  */
@@ -43,6 +44,8 @@ export type PipelineOptions = {
   readonly rateLimit: RateLimit
   readonly cors: Cors
   readonly shedding: LoadShedding
+  /** Resolves for all requests of a turn of the event loop at once. */
+  readonly turnEnds: () => Promise<void>
 }
 type Done = (error?: Error) => void
 
@@ -151,7 +154,7 @@ const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: 
 
 /** From the bytes of the body to the answer; errors go to the one mapper. */
 export const answer = (
-  { vault, idempotency, headerPrefix, shedding }: PipelineOptions,
+  { vault, idempotency, headerPrefix, shedding, turnEnds }: PipelineOptions,
   endpoint: Endpoint,
   handle: (call: never) => Promise<Answer>,
   headersOf: (body: JsonObject) => Record<string, string> = () => ({}),
@@ -169,12 +172,7 @@ export const answer = (
    * Written past Fastify's reply, which would look at each header and at the payload once more; that costs as
    * much as finding the token.
    */
-  const send = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    answer: Answer,
-    replayed: boolean,
-  ): FastifyReply => {
+  const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, replayed: boolean): void => {
     const headers: Record<string, string | number> = {
       [traceHeader]: request.traceId,
       'cache-control': 'no-store',
@@ -196,16 +194,16 @@ export const answer = (
     reply.hijack()
     reply.raw.writeHead(endpoint.status, headers)
     reply.raw.end(content)
-    return reply
   }
 
-  /** The answer, and whether it is one that was kept. */
-  const respond = async (request: FastifyRequest): Promise<{ answer: Answer; replayed: boolean }> => {
+  const respond = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { caller } = request
     const keyText = request.headers[idempotency.header]
-    if (endpoint.idempotent === undefined || caller === undefined || keyText === undefined)
-      return { answer: await run(request, caller), replayed: false }
-    return idempotency.once(
+    if (endpoint.idempotent === undefined || caller === undefined || keyText === undefined) {
+      send(request, reply, await run(request, caller), false)
+      return
+    }
+    const { answer, replayed } = await idempotency.once(
       caller,
       {
         method: request.method,
@@ -215,16 +213,24 @@ export const answer = (
       },
       keeping => run(request, keeping),
     )
+    send(request, reply, answer, replayed)
   }
 
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const work = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     shedding.enter()
     try {
-      const { answer, replayed } = await respond(request)
-      return send(request, reply, answer, replayed)
+      await turnEnds()
+      await respond(request, reply)
+    } catch (error) {
+      reply.send(error)
     } finally {
       shedding.leave()
     }
+  }
+
+  // Fastify is not told of the promise: it would wait for it, and look at what comes of it.
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    void work(request, reply)
   }
 }
 

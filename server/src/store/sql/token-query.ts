@@ -1,6 +1,6 @@
 import type { ColumnCondition, ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
 import { tokenColumns } from './columns.ts'
-import type { Dialect, Sql } from './dialect.ts'
+import { type Dialect, limited, type Sql } from './dialect.ts'
 
 /** A query of which one slice is asked for: nothing behind `upTo`. */
 export type SliceQuery = TokenQuery & { readonly upTo?: ListPosition }
@@ -14,7 +14,7 @@ export const pageQuery = <List>(
   const { sql, values } = indexQuery(query, dialect)
   return {
     sql: `SELECT ${tokenColumns}
-      FROM (${sql} ${inListOrder} LIMIT ? OFFSET ?) page
+      FROM (${sql} ${inListOrder} ${limited} OFFSET ?) page
       ${dialect.joinTokens('page.token_id')}
       ORDER BY page.created_at DESC, page.token_id`,
     values: [...values, limit, offset, query.tenant],
@@ -33,12 +33,11 @@ export const countQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql
  */
 export const withoutEmptyStarts = (
   query: TokenQuery,
-  hasTerm: (tenant: number, term: Uint8Array) => boolean,
+  inUse: (tenant: number, terms: readonly Uint8Array[]) => readonly Uint8Array[],
 ): TokenQuery => {
   if ('anyOf' in query || query.ids !== undefined) return query
   const [first = [], ...others] = query.groups
-  if (first.length < 2) return query
-  return { ...query, groups: [first.filter(term => hasTerm(query.tenant, term)), ...others] }
+  return first.length < 2 ? query : { ...query, groups: [inUse(query.tenant, first), ...others] }
 }
 
 const inListOrder = 'ORDER BY 1 DESC, 2'

@@ -3,6 +3,7 @@ import { CommitQueue } from '../commit-queue.ts'
 import { type Store, StoreUnavailableError } from '../port.ts'
 import type { Counter, TokenRow } from '../rows.ts'
 import * as columns from '../sql/columns.ts'
+import { limited } from '../sql/dialect.ts'
 import { scanMatches, scanTerms } from '../sql/scans.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'
@@ -11,6 +12,7 @@ import { sqliteDialect } from './dialect.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
+import { sharedSnapshot } from './shared-snapshot.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
@@ -36,7 +38,15 @@ export const openSqlite = ({
     writing === 'inline'
       ? inlineWriting({ path, lockWaitMs })
       : askedWriting(writing === 'thread' ? threadedWriting({ path, lockWaitMs }) : writing)
-  const queue = new CommitQueue(sets => side.commit(sets))
+  const snapshot = sharedSnapshot(database)
+  const queue = new CommitQueue(async sets => {
+    try {
+      return await side.commit(sets)
+    } finally {
+      // Whoever is told of a commit must be able to read it.
+      snapshot.end()
+    }
+  })
   const prepared = statementCache(database)
   const getToken = database.prepare(statements.tokenById)
   getToken.setReturnArrays(true)
@@ -57,12 +67,19 @@ export const openSqlite = ({
   }
   const findApiKey = prepareRead(database, statements.livingApiKey)
 
-  const someWithTerm = database.prepare('SELECT 1 FROM terms WHERE tenant = ? AND term = ? LIMIT 1')
-  const hasTerm = (tenant: number, term: Uint8Array): boolean => someWithTerm.get(tenant, term) !== undefined
+  /** Those of the terms that some token has, in one statement: on its own each look-up costs twice as much. */
+  const termsInUse = (tenant: number, terms: readonly Uint8Array[]): Uint8Array[] => {
+    const isInUse = 'EXISTS (SELECT 1 FROM terms WHERE tenant = ? AND term = ?)'
+    const statement = prepared(`SELECT ${terms.map(() => isInUse).join(', ')}`)
+    statement.setReturnArrays(true)
+    const answers = statement.get(...terms.flatMap(term => [tenant, term])) as unknown as SQLOutputValue[]
+    return terms.filter((_, place) => Number(answers[place]) === 1)
+  }
 
   /** Reads answer at once here; what fails is told as unavailable storage, not as a driver's error. */
   const read = async <T>(query: () => T | Promise<T>): Promise<T> => {
     try {
+      snapshot.join()
       return await query()
     } catch (error) {
       throw new StoreUnavailableError('storage cannot be read', { cause: error })
@@ -83,6 +100,7 @@ export const openSqlite = ({
   /** Several statements on one state of storage: the writing connection commits at any time. */
   const readAtOneMoment = <T>(queries: () => T): Promise<T> =>
     read(() => {
+      if (database.isTransaction) return queries()
       database.exec('BEGIN')
       try {
         return queries()
@@ -97,10 +115,14 @@ export const openSqlite = ({
     ...args: Parameters<UpkeepWrites[N]>
   ): Promise<ReturnType<UpkeepWrites[N]>> => {
     await queue.drain()
+    // The log is not truncated while somebody reads.
+    snapshot.end()
     try {
       return await side.upkeep(name, args)
     } catch (error) {
       throw new StoreUnavailableError('storage cannot be written', { cause: error })
+    } finally {
+      snapshot.end()
     }
   }
 
@@ -132,6 +154,7 @@ export const openSqlite = ({
 
     getToken: (tenant, id) => {
       try {
+        snapshot.join()
         const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
         return Promise.resolve(row && columns.tokenRow(row))
       } catch {
@@ -158,13 +181,14 @@ export const openSqlite = ({
         }
       }),
 
-    listTokens: (query, page) => read(() => listInSlices(withoutEmptyStarts(query, hasTerm), page, slices)),
+    listTokens: (query, page) =>
+      read(() => listInSlices(withoutEmptyStarts(query, termsInUse), page, slices)),
     countTokens: query => read(() => countInSlices(query, slices)),
 
     estimateTerms: (tenant, terms, limit) =>
       read(() => {
         const probe = prepared(
-          'SELECT count(*) AS n FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = ? LIMIT ?)',
+          `SELECT count(*) AS n FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = ? ${limited})`,
         )
         return terms.map(term => Number(probe.get(tenant, term, limit)?.n))
       }),

@@ -31,7 +31,8 @@ export const hide = (text: string, { first, last, ...hiding }: Hiding, run: Run)
 
   const isHiding = preserve === '' ? middle !== '' : coverBut(middle, '', new Set(preserve)) !== middle
   if (!isHiding && hidesShortValues) return cover(text)
-  return text.slice(0, start) + cover(middle) + text.slice(end)
+  // Joined for the sake of what is written as JSON (see formatInstant).
+  return [text.slice(0, start), cover(middle), text.slice(end)].join('')
 }
 
 /** Every character replaced but those that are preserved. */

@@ -1,0 +1,40 @@
+import type { DatabaseSync } from 'node:sqlite'
+
+/**
+ * Reads that follow each other without a pause see one state of storage: to begin and end a transaction for each
+ * costs as much as finding its row.
+ */
+export type SharedSnapshot = {
+  /** Before each read. */
+  join(): void
+  /** What comes next sees everything that was committed. */
+  end(): void
+}
+
+/**
+ * A snapshot never outlives what the event loop was called for, so no request that arrives later reads an
+ * older state; a read that stays alone takes none.
+ */
+export const sharedSnapshot = (database: DatabaseSync): SharedSnapshot => {
+  const begin = database.prepare('BEGIN')
+  const rollback = database.prepare('ROLLBACK')
+  let reads = 0
+  const end = (): void => {
+    const mayBeOpen = reads > 1
+    reads = 0
+    if (!mayBeOpen || !database.isOpen || !database.isTransaction) return
+    try {
+      rollback.run()
+    } catch {
+      // Nothing was written, so nothing is lost; what is wrong with storage the next read will say.
+    }
+  }
+  return {
+    join: () => {
+      reads++
+      if (reads === 1) process.nextTick(end)
+      else if (reads === 2) begin.run()
+    },
+    end,
+  }
+}
