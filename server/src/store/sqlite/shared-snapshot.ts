@@ -12,8 +12,8 @@ export type SharedSnapshot = {
 }
 
 /**
- * A snapshot never outlives what the event loop was called for, so no request that arrives later reads an
- * older state; a read that stays alone takes none.
+ * A snapshot never outlives the event that it began in: a request that arrives later, and an operation that is told
+ * of its commit, read a newer state. A read that stays alone takes none.
  */
 export const sharedSnapshot = (database: DatabaseSync): SharedSnapshot => {
   const begin = database.prepare('BEGIN')

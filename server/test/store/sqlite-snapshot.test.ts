@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Store } from '../../src/store/port.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+import { bytes, insertion, tokenRow } from './contract/rig.ts'
+
+describe('a snapshot that reads share (sqlite)', () => {
+  const folder = temporaryFolder()
+  const path = join(folder.path, 'vault.db')
+  let store: Store
+  let tenant: number
+  let outsider: DatabaseSync
+  before(async () => {
+    store = openSqlite({ path, writing: 'inline' })
+    tenant = await store.createTenant({
+      id: 'a tenant',
+      sealed: bytes('sealed'),
+      keys: [],
+      applications: [],
+      apiKeys: [],
+    })
+    await create('token')
+    outsider = new DatabaseSync(path)
+  })
+  beforeEach(async () => {
+    await nextTurn()
+    write(1)
+  })
+  after(async () => {
+    outsider.close()
+    await store.close()
+    folder.remove()
+  })
+
+  const create = (id: string) => store.commit(insertion(tenant, [{ row: tokenRow(tenant, id), terms: [] }]))
+  const write = (version: number) => outsider.prepare('UPDATE tokens SET version = ?').run(version)
+  const read = async () => (await store.getToken(tenant, 'token'))?.version
+
+  test('C27.1 reads that follow each other without a pause see one state, the next event sees the newest', async () => {
+    const first = await read()
+    const second = await read()
+    write(2)
+    assert.deepEqual([first, second, await read()], [1, 1, 1])
+    await nextTurn()
+    assert.equal(await read(), 2)
+  })
+
+  test('C27.1 a read that stays alone sees what was committed just before', async () => {
+    write(3)
+    assert.equal(await read(), 3)
+  })
+
+  test('C27.1 whoever is told of a commit reads it, however many read before without a pause', async () => {
+    await Promise.all([read(), read(), read()])
+    const stored = create('another').then(() => store.getToken(tenant, 'another'))
+    await Promise.all([read(), read(), read()])
+    assert.equal((await stored)?.id, 'another')
+  })
+
+  test('C11.2 the log is truncated although others were reading', async () => {
+    await Promise.all([read(), read(), read()])
+    await assert.doesNotReject(store.shred())
+  })
+})
