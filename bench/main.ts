@@ -4,6 +4,7 @@ import { benchMemory, benchScale, benchStartup } from './at-scale.ts'
 import { ratioChart } from './chart.ts'
 import { benchFind } from './find.ts'
 import { benchPostgres } from './postgres.ts'
+import { benchProfile } from './profile.ts'
 import { type Result, runScenario, scenarios } from './scenarios.ts'
 import { benchWorkers } from './workers.ts'
 
@@ -19,6 +20,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   startup: benchStartup,
   workers: benchWorkers,
   postgres: benchPostgres,
+  profile: benchProfile,
 }
 
 const wanted = process.argv.slice(2)

@@ -61,11 +61,11 @@ export const startEcho = async (answerBytes: number): Promise<Measured> => {
 }
 
 /** The real server with a new tenant, on a folder of its own unless one is given; a given one stays. */
-export const startVault = async (given?: string): Promise<MeasuredVault> => {
+export const startVault = async (given?: string, flags: readonly string[] = []): Promise<MeasuredVault> => {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
   const child = spawn(
     process.execPath,
-    ['--max-semi-space-size=32', join(here, '../server/src/cli/main.ts'), 'dev'],
+    ['--max-semi-space-size=32', ...flags, join(here, '../server/src/cli/main.ts'), 'dev'],
     {
       env: { ...process.env, STRONGROOM_DATA: folder, STRONGROOM_PORT: '0', STRONGROOM_LOG_LEVEL: 'error' },
       stdio: ['ignore', 'pipe', 'inherit'],
