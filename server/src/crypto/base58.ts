@@ -1,4 +1,4 @@
-const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+const alphabet = Buffer.from('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz')
 
 /** Base58 as Bitcoin writes it: no 0, O, I, l. Leading zero bytes become leading `1`s. */
 export const base58 = (bytes: Uint8Array): string => {
@@ -17,14 +17,16 @@ export const base58 = (bytes: Uint8Array): string => {
     }
     if (carry > 0) limbs.push(carry)
   }
-  let text = ''
+  const text = Buffer.allocUnsafe(zeros + limbs.length * 5)
+  let start = text.length
   for (let j = 0; j < limbs.length; j++) {
     let limb = limbs[j] ?? 0
     const last = j === limbs.length - 1
     for (let k = 0; k < 5 && (!last || limb > 0); k++) {
-      text = alphabet.charAt(limb % 58) + text
+      text[--start] = alphabet[limb % 58] ?? 0
       limb = Math.floor(limb / 58)
     }
   }
-  return '1'.repeat(zeros) + text
+  while (zeros-- > 0) text[--start] = alphabet[0] ?? 0
+  return text.toString('latin1', start)
 }
