@@ -1,0 +1,104 @@
+import type { KeyProvider } from '../crypto/key-provider.ts'
+import { unwrapVaultKeys } from '../crypto/keys.ts'
+import { type ArrivingVault, type CopyPosition, namedColumns, type RestingVault } from '../store/copying.ts'
+import { keyRow } from '../store/sql/columns.ts'
+import { type Table, tableNamed, tables } from '../store/sql/tables.ts'
+import type { CopyFault } from './copy-fault.ts'
+import { verifyCopy } from './verify-copy.ts'
+
+export type CopyProgress = {
+  readonly phase: 'copy' | 'verify'
+  /** Of all rows, those that are done, also by a run before. */
+  readonly done: number
+  readonly of: number
+}
+
+export type CopyResult = {
+  /** Rows by table. */
+  readonly rows: Readonly<Record<string, number>>
+  /** Copied by this run; the others were there. */
+  readonly copied: number
+  /** What does not open, or is not what the source holds; the destination cannot be served then. */
+  readonly faults: readonly CopyFault[]
+}
+
+/** A batch is a transaction there and a page of memory here. */
+const rowsPerBatch = 5_000
+
+/**
+ * Copies every row of the vault as it is, goes on where an interrupted copy ended, and lets the destination be
+ * served only once all of it was read back: equal to the source row by row, and every seal opened.
+ */
+export const copyVault = async (parts: {
+  source: RestingVault
+  destination: ArrivingVault
+  keyProvider: KeyProvider
+  report: (progress: CopyProgress) => void
+}): Promise<CopyResult> => {
+  const { source, destination, keyProvider, report } = parts
+  await checkKeyProvider(source, keyProvider)
+  const counts = new Map(tables.map(table => [table.name, source.count(table)]))
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const rows = Object.fromEntries(counts)
+  const { position } = destination
+  if (position === 'done') return { rows, copied: 0, faults: [] }
+
+  let copied = 0
+  const before = rowsBefore(position, counts)
+  const progress = (phase: CopyProgress['phase'], done: number): void => report({ phase, done, of: all })
+  for (const table of tables.slice(placeOf(position))) {
+    const skip = position?.table === table.name ? position.rows : 0
+    copied += await copyTable(parts, table, skip, done => progress('copy', before + copied + done))
+  }
+  let verified = 0
+  const faults = await verifyCopy({
+    source,
+    destination,
+    keyProvider,
+    rowsPerPage: rowsPerBatch,
+    report: count => {
+      verified += count
+      progress('verify', verified)
+    },
+  })
+  if (faults.length === 0) await destination.finish(source.lastTenant())
+  return { rows, copied, faults }
+}
+
+/** Before an hour of copying, not after it. */
+const checkKeyProvider = async (source: RestingVault, keyProvider: KeyProvider): Promise<void> => {
+  const table = tableNamed('vault_keys')
+  const rows = [...source.pages(table, 0, rowsPerBatch)].flat()
+  await unwrapVaultKeys(
+    keyProvider,
+    rows.map(row => keyRow(namedColumns(table, row))),
+  )
+}
+
+const placeOf = (position: CopyPosition | undefined): number =>
+  position === undefined ? 0 : tables.findIndex(({ name }) => name === position.table)
+
+const rowsBefore = (position: CopyPosition | undefined, counts: ReadonlyMap<string, number>): number =>
+  tables
+    .slice(0, placeOf(position))
+    .reduce((sum, { name }) => sum + (counts.get(name) ?? 0), position?.rows ?? 0)
+
+/** Reads the next batch while the destination writes the one before; resolves with how many rows it copied. */
+const copyTable = async (
+  { source, destination }: { source: RestingVault; destination: ArrivingVault },
+  table: Table,
+  skip: number,
+  report: (copied: number) => void,
+): Promise<number> => {
+  let copied = 0
+  let writing = Promise.resolve()
+  for (const rows of source.pages(table, skip, rowsPerBatch)) {
+    await writing
+    report(copied)
+    copied += rows.length
+    writing = destination.append(table, rows, { table: table.name, rows: skip + copied })
+  }
+  await writing
+  report(copied)
+  return copied
+}
