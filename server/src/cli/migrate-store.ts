@@ -22,7 +22,9 @@ export const migrateStore: Command = {
   },
   spelled: { data: 'from', 'database-url': 'to' },
   flags: { json: 'print JSON: the result, and each line of progress on standard error' },
-  run: async ({ config, flags }) => {
+  run: async ({ config, options, flags }) => {
+    if (/^postgres(ql)?:/.test(options.from ?? ''))
+      throw new ConfigError('--from must be a folder: a vault on PostgreSQL is not copied back')
     const json = flags.json === true
     const started = performance.now()
     const result = await copy(config, json)
@@ -35,8 +37,8 @@ export const migrateStore: Command = {
 const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
   const folder = requireDataFolder(config)
   const database = requireDatabase(config)
-  const keyProvider = keyProviderFor(config)
   await requireCurrentSchema(folder)
+  const keyProvider = keyProviderFor(config)
   const source = openRestingVault(databasePath(folder))
   let destination: ArrivingVault | undefined
   try {

@@ -22,44 +22,52 @@ export type CopyResult = {
   readonly faults: readonly CopyFault[]
 }
 
-/** A batch is a transaction there and a page of memory here. */
-const rowsPerBatch = 5_000
+/** A batch is a transaction there and a page of memory here; 5,000 rows are about 1 MB. */
+const rowsPerBatchDefault = 5_000
+
+type Ends = { readonly source: RestingVault; readonly destination: ArrivingVault }
 
 /**
  * Copies every row of the vault as it is, goes on where an interrupted copy ended, and lets the destination be
  * served only once all of it was read back: equal to the source row by row, and every seal opened.
  */
-export const copyVault = async (parts: {
-  source: RestingVault
-  destination: ArrivingVault
-  keyProvider: KeyProvider
-  report: (progress: CopyProgress) => void
+export const copyVault = async ({
+  source,
+  destination,
+  keyProvider,
+  report,
+  rowsPerBatch = rowsPerBatchDefault,
+}: Ends & {
+  readonly keyProvider: KeyProvider
+  readonly report: (progress: CopyProgress) => void
+  readonly rowsPerBatch?: number
 }): Promise<CopyResult> => {
-  const { source, destination, keyProvider, report } = parts
   await checkKeyProvider(source, keyProvider)
   const counts = new Map(tables.map(table => [table.name, source.count(table)]))
-  const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
   const rows = Object.fromEntries(counts)
   const { position } = destination
   if (position === 'done') return { rows, copied: 0, faults: [] }
 
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const progress = (phase: CopyProgress['phase']) => {
+    let done = phase === 'copy' ? rowsBefore(position, counts) : 0
+    return (more: number): void => {
+      done += more
+      report({ phase, done, of: all })
+    }
+  }
   let copied = 0
-  const before = rowsBefore(position, counts)
-  const progress = (phase: CopyProgress['phase'], done: number): void => report({ phase, done, of: all })
+  const ends = { source, destination }
+  const reportCopied = progress('copy')
   for (const table of tables.slice(placeOf(position))) {
     const skip = position?.table === table.name ? position.rows : 0
-    copied += await copyTable(parts, table, skip, done => progress('copy', before + copied + done))
+    copied += await copyTable(ends, table, { skip, rowsPerBatch, report: reportCopied })
   }
-  let verified = 0
   const faults = await verifyCopy({
-    source,
-    destination,
+    ...ends,
     keyProvider,
     rowsPerPage: rowsPerBatch,
-    report: count => {
-      verified += count
-      progress('verify', verified)
-    },
+    report: progress('verify'),
   })
   if (faults.length === 0) await destination.finish(source.lastTenant())
   return { rows, copied, faults }
@@ -68,7 +76,7 @@ export const copyVault = async (parts: {
 /** Before an hour of copying, not after it. */
 const checkKeyProvider = async (source: RestingVault, keyProvider: KeyProvider): Promise<void> => {
   const table = tableNamed('vault_keys')
-  const rows = [...source.pages(table, 0, rowsPerBatch)].flat()
+  const rows = [...source.pages(table, 0, rowsPerBatchDefault)].flat()
   await unwrapVaultKeys(
     keyProvider,
     rows.map(row => keyRow(namedColumns(table, row))),
@@ -85,20 +93,19 @@ const rowsBefore = (position: CopyPosition | undefined, counts: ReadonlyMap<stri
 
 /** Reads the next batch while the destination writes the one before; resolves with how many rows it copied. */
 const copyTable = async (
-  { source, destination }: { source: RestingVault; destination: ArrivingVault },
+  { source, destination }: Ends,
   table: Table,
-  skip: number,
-  report: (copied: number) => void,
+  options: { skip: number; rowsPerBatch: number; report: (rows: number) => void },
 ): Promise<number> => {
+  const { skip, rowsPerBatch, report } = options
   let copied = 0
-  let writing = Promise.resolve()
+  let writing: Promise<number> | undefined
   for (const rows of source.pages(table, skip, rowsPerBatch)) {
-    await writing
-    report(copied)
+    if (writing !== undefined) report(await writing)
     copied += rows.length
-    writing = destination.append(table, rows, { table: table.name, rows: skip + copied })
+    const position = { table: table.name, rows: skip + copied }
+    writing = destination.append(table, rows, position).then(() => rows.length)
   }
-  await writing
-  report(copied)
+  if (writing !== undefined) report(await writing)
   return copied
 }
