@@ -88,7 +88,10 @@ describe('migrate-store', () => {
       await sqlite.reach(vault.folder.path, 'UPDATE tokens SET version = version + 1')
       const { code, stdout } = await move(vault).exited
       assert.equal(code, 1)
-      assert.match(stdout, /^not done: 1 rows are wrong.*\n {2}tokens 1 spoilt does not open\nrestore the source/)
+      assert.match(
+        stdout,
+        /^not done: 1 rows are wrong.*\n {2}tokens 1 spoilt does not open\nrestore the source/,
+      )
     } finally {
       vault.folder.remove()
     }
