@@ -5,6 +5,7 @@ import { ratioChart } from './chart.ts'
 import { benchFind } from './find.ts'
 import { benchPostgres } from './postgres.ts'
 import { type Result, runScenario, scenarios } from './scenarios.ts'
+import { benchSize } from './size.ts'
 import { benchWorkers } from './workers.ts'
 
 /**
@@ -19,6 +20,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   startup: benchStartup,
   workers: benchWorkers,
   postgres: benchPostgres,
+  size: benchSize,
 }
 
 const wanted = process.argv.slice(2)
