@@ -15,7 +15,7 @@ const faultsShown = 20
 export const migrateStore: Command = {
   name: 'migrate-store',
   summary:
-    'Copy the vault of a folder, while nobody serves it, into an empty PostgreSQL database, and verify the copy; started again, it goes on where it was interrupted',
+    'Copy the vault of a folder into an empty PostgreSQL database and verify it; interrupted, it goes on when run again',
   options: {
     from: 'folder of the embedded store (--data)',
     to: 'postgres://user@host/name (--database-url); with a password only as STRONGROOM_DATABASE_URL',
@@ -40,13 +40,14 @@ const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
   await requireCurrentSchema(folder)
   const keyProvider = keyProviderFor(config)
   const source = openRestingVault(databasePath(folder))
+  const progress = progressOn(process.stderr, { json, now: () => performance.now() })
   let destination: ArrivingVault | undefined
   try {
     const { openArrivingVault } = await import('../store/postgres/arriving-vault.ts')
     destination = await openArrivingVault(postgresSettings(database), source.identity)
-    const report = progressOn(process.stderr, { json, now: () => performance.now() })
-    return await copyVault({ source, destination, keyProvider, report })
+    return await copyVault({ source, destination, keyProvider, report: progress.show })
   } finally {
+    progress.end()
     await destination?.close()
     source.close()
   }
