@@ -23,10 +23,15 @@ export const loadCopiedKeys = async (
 ): Promise<{ keys: CopiedKeys; faults: CopyFault[] }> => {
   const read = async <Row>(name: string, toRow: (columns: Columns) => Row): Promise<Row[]> => {
     const table = tableNamed(name)
-    const rows: Row[] = []
-    for await (const page of destination.pages(table, rowsPerPage))
-      rows.push(...page.map(row => toRow(namedColumns(table, row))))
-    return rows
+    const reader = destination.read(table)
+    try {
+      const rows: Row[] = []
+      for (let page = await reader.next(rowsPerPage); page.length > 0; page = await reader.next(rowsPerPage))
+        rows.push(...page.map(row => toRow(namedColumns(table, row))))
+      return rows
+    } finally {
+      await reader.close()
+    }
   }
   const vault = await unwrapVaultKeys(keyProvider, await read('vault_keys', keyRow))
   const dead = await read('dead_tenants', ({ tenant }) => Number(tenant))

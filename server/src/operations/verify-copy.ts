@@ -1,5 +1,11 @@
 import type { KeyProvider } from '../crypto/key-provider.ts'
-import { type ArrivingVault, type PlainRow, type RestingVault, rowName } from '../store/copying.ts'
+import {
+  type ArrivingVault,
+  type PlainRow,
+  type RestingVault,
+  rowName,
+  type TableReader,
+} from '../store/copying.ts'
 import type { Value } from '../store/sql/columns.ts'
 import { type Table, tables } from '../store/sql/tables.ts'
 import { loadCopiedKeys } from './copied-keys.ts'
@@ -40,24 +46,39 @@ const verifyTable = async (
   table: Table,
   findUnopened: SealCheck = async () => [],
 ): Promise<CopyFault[]> => {
+  const reader = destination.read(table)
   const faults: CopyFault[] = []
-  const originals = source.pages(table, 0, rowsPerPage)[Symbol.iterator]()
   try {
-    for await (const copies of destination.pages(table, rowsPerPage)) {
+    for await (const { originals, copies } of pairedPages(source.pages(table, 0, rowsPerPage), reader)) {
       const unopened = await findUnopened(copies)
       faults.push(
         ...unopened.map((row): CopyFault => ({ row: rowName(table, row), problem: 'does not open' })),
       )
-      const different = firstDifference(originals.next().value ?? [], copies)
+      const different = firstDifference(originals, copies)
       if (different !== undefined) return [...faults, differs(table, different)]
       if (faults.length >= faultsMax) return faults
       report(copies.length)
     }
-    const [missing] = originals.next().value ?? []
-    return missing === undefined ? faults : [...faults, differs(table, missing)]
+    const [extra] = await reader.next(1)
+    return extra === undefined ? faults : [...faults, differs(table, extra)]
   } finally {
-    originals.return?.()
+    await reader.close()
   }
+}
+
+type PagePair = { readonly originals: readonly PlainRow[]; readonly copies: readonly PlainRow[] }
+
+/** The destination reads the next page while one is looked at. */
+async function* pairedPages(pages: Iterable<PlainRow[]>, reader: TableReader): AsyncGenerator<PagePair> {
+  let ahead: Promise<PagePair> | undefined
+  for (const originals of pages) {
+    const next = reader.next(originals.length).then(copies => ({ originals, copies }))
+    // Its failure is told when its turn comes.
+    next.catch(() => {})
+    if (ahead !== undefined) yield await ahead
+    ahead = next
+  }
+  if (ahead !== undefined) yield await ahead
 }
 
 const differs = (table: Table, row: PlainRow): CopyFault => ({

@@ -10,7 +10,10 @@ export type RestingVault = {
   /** Another one after any write to the vault. */
   readonly identity: string
   count(table: Table): number
-  /** In the order of the key, behind the first `skip` rows. Throws where a value is not of its column's kind. */
+  /**
+   * In the order of the key, behind the first `skip` rows; pages are shorter where rows are long. Throws where a
+   * value is not of its column's kind.
+   */
   pages(table: Table, skip: number, rowsPerPage: number): Iterable<PlainRow[]>
   /** The highest number that a tenant ever had: none is given twice. */
   lastTenant(): number
@@ -20,14 +23,21 @@ export type RestingVault = {
 /** How far a copy is: so many rows of this table, and all of the tables before it. */
 export type CopyPosition = { readonly table: string; readonly rows: number }
 
+/** Goes through a table in the order of its key. */
+export type TableReader = {
+  /** So many rows more, or those that are left. */
+  next(rows: number): Promise<readonly PlainRow[]>
+  close(): Promise<void>
+}
+
 /** Storage that a vault is being copied into, and that cannot be served before the copy is finished. */
 export type ArrivingVault = {
   /** Where an interrupted copy of the same vault ended; `done` where there is nothing left to do. */
   readonly position: CopyPosition | 'done' | undefined
   /** Durable together with the position, so that a copy can be killed at any moment. */
   append(table: Table, rows: readonly PlainRow[], position: CopyPosition): Promise<void>
-  /** In the order of the key. */
-  pages(table: Table, rowsPerPage: number): AsyncIterable<PlainRow[]>
+  /** One at a time: the next is opened when the one before is closed. */
+  read(table: Table): TableReader
   getTokens(tenant: number, ids: readonly string[]): Promise<TokenRow[]>
   /** From here on it is a vault like any other. */
   finish(lastTenant: number): Promise<void>

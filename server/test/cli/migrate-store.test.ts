@@ -281,7 +281,7 @@ describe('migrate-store refuses, in a line that says what to do', () => {
   })
 
   for (const { name, plant, args, says, isWronglyCalled = false } of cases)
-    test(`C35.1 ${name}`, async () => {
+    test(`C35 ${name}`, async () => {
       await plant?.()
       await assert.rejects(
         async () => move(args?.()),

@@ -15,7 +15,7 @@ import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 /** Small, so that most tables take several. */
-const rowsPerBatch = 3
+const rowsPerBatch = 6
 
 class Killed extends Error {}
 
@@ -100,7 +100,7 @@ describe('a copy of a vault into PostgreSQL', () => {
         })
       }
       const all = Object.values(result.rows).reduce((sum, count) => sum + count, 0)
-      assert.ok(runs > 20, `${runs} runs`)
+      assert.ok(runs > 15, `${runs} runs`)
       assert.deepEqual(result.faults, [])
       assert.equal(copied, all, 'no row twice, none left out')
       assert.deepEqual(

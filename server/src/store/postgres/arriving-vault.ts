@@ -57,24 +57,22 @@ export const openArrivingVault = async (
           values: [reached.table, reached.rows],
         },
       ]),
-    async *pages(table, rowsPerPage) {
-      const fetch = async (): Promise<readonly PlainRow[]> =>
-        (await query({ text: `FETCH ${rowsPerPage} FROM page`, rowMode: 'array' })).rows
-      await query({ text: 'BEGIN' })
-      await query({
-        text: `DECLARE page NO SCROLL CURSOR FOR
-          SELECT ${Object.keys(table.columns).join(', ')} FROM ${table.name} ORDER BY ${table.key}`,
-      })
-      // The server reads the next page while this one is looked at.
-      let next = fetch()
-      try {
-        for (let rows = await next; rows.length > 0; rows = await next) {
-          next = fetch()
-          yield [...rows]
-        }
-      } finally {
-        await next.catch(() => {})
-        await query({ text: 'COMMIT' }).catch(() => {})
+    read: table => {
+      const opened = query({ text: 'BEGIN' }).then(() =>
+        query({
+          text: `DECLARE reader NO SCROLL CURSOR FOR
+            SELECT ${Object.keys(table.columns).join(', ')} FROM ${table.name} ORDER BY ${table.key}`,
+        }),
+      )
+      return {
+        next: async rows => {
+          await opened
+          return (await query({ text: `FETCH ${rows} FROM reader`, rowMode: 'array' })).rows
+        },
+        close: async () => {
+          await opened.catch(() => {})
+          await query({ text: 'COMMIT' })
+        },
       }
     },
     getTokens: async (tenant, ids) => {

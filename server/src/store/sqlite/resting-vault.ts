@@ -8,6 +8,9 @@ import type { ColumnKind, Table } from '../sql/tables.ts'
 import { isBusy } from './open-database.ts'
 import { prepareRead } from './statement-cache.ts'
 
+/** Bounds the memory that a page takes where rows are long: a token may have a megabyte. */
+const pageBytesMax = 8 * 1_048_576
+
 /** Where a table's rows lie in parts: all of their bytes are in slots. */
 const rowsOf: Readonly<Record<string, string>> = {
   tenant_keys:
@@ -44,11 +47,15 @@ export const openRestingVault = (path: string): RestingVault => {
       statement.setReturnArrays(true)
       const checked = rowCheck(table)
       let page: PlainRow[] = []
-      for (const row of statement.iterate(skip)) {
-        page.push(checked(row as unknown as PlainRow))
-        if (page.length < rowsPerPage) continue
+      let bytes = 0
+      for (const values of statement.iterate(skip)) {
+        const row = checked(values as unknown as PlainRow)
+        page.push(row)
+        bytes += bytesIn(row)
+        if (page.length < rowsPerPage && bytes < pageBytesMax) continue
         yield page
         page = []
+        bytes = 0
       }
       if (page.length > 0) yield page
     },
@@ -91,3 +98,6 @@ const isOfKind = (value: Value | undefined, kind: ColumnKind): boolean => {
   if (kind.startsWith('text')) return typeof value === 'string' && !value.includes('\0')
   return value instanceof Uint8Array
 }
+
+const bytesIn = (row: PlainRow): number =>
+  row.reduce((sum: number, value) => sum + (value instanceof Uint8Array ? value.length : 0), 0)
