@@ -29,8 +29,10 @@ export const migrateStore: Command = {
     const started = performance.now()
     const result = await copy(config, json)
     const seconds = Math.round(performance.now() - started) / 1_000
-    print(json, { ...result, seconds }, describe(config, result, seconds))
-    return result.faults.length === 0 ? 0 : 1
+    const { rows, copied, wasDone, faults } = result
+    const done = faults.length === 0
+    print(json, { done, was_done: wasDone, rows, copied, faults, seconds }, describe(config, result, seconds))
+    return done ? 0 : 1
   },
 }
 
@@ -73,7 +75,8 @@ const requireCurrentSchema = async (folder: string): Promise<void> => {
     )
 }
 
-const describe = (config: Config, { rows, copied, faults }: CopyResult, seconds: number): string => {
+const describe = (config: Config, result: CopyResult, seconds: number): string => {
+  const { rows, copied, wasDone, faults } = result
   const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
   if (faults.length > 0)
     return [
@@ -81,9 +84,10 @@ const describe = (config: Config, { rows, copied, faults }: CopyResult, seconds:
       ...faults.slice(0, faultsShown).map(({ row, problem }) => `  ${row} ${problem}`),
       'restore the source from a backup, and begin again with an empty database',
     ].join('\n')
-  const what = copied === 0 ? 'nothing was left to copy' : `${copied} rows copied in ${seconds} s`
   return [
-    `done: ${what}; the database holds all ${all} rows, ${rows.tokens} tokens among them, and every seal opens`,
+    wasDone
+      ? 'done before: an earlier run has copied and verified this very vault'
+      : `done: ${copied} rows copied in ${seconds} s; the database holds all ${all}, ${rows.tokens} tokens among them, and every seal opens`,
     `serve it with the same keys, and the folder no more: strongroom serve ${vaultFlags(withKeyFile(config))}`,
   ].join('\n')
 }

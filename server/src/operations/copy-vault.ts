@@ -18,6 +18,8 @@ export type CopyResult = {
   readonly rows: Readonly<Record<string, number>>
   /** Copied by this run; the others were there. */
   readonly copied: number
+  /** An earlier run had finished the copy, and this one did nothing. */
+  readonly wasDone: boolean
   /** What does not open, or is not what the source holds; the destination cannot be served then. */
   readonly faults: readonly CopyFault[]
 }
@@ -46,7 +48,7 @@ export const copyVault = async ({
   const counts = new Map(tables.map(table => [table.name, source.count(table)]))
   const rows = Object.fromEntries(counts)
   const { position } = destination
-  if (position === 'done') return { rows, copied: 0, faults: [] }
+  if (position === 'done') return { rows, copied: 0, wasDone: true, faults: [] }
 
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
   const progress = (phase: CopyProgress['phase']) => {
@@ -70,7 +72,7 @@ export const copyVault = async ({
     report: progress('verify'),
   })
   if (faults.length === 0) await destination.finish(source.lastTenant())
-  return { rows, copied, faults }
+  return { rows, copied, wasDone: false, faults }
 }
 
 /** Before an hour of copying, not after it. */

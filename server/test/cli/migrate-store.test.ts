@@ -56,7 +56,7 @@ describe('migrate-store', () => {
       )
       assert.match(stderr, /^copying: 100 %.*\n(.*\n)*verifying: 100 %/m)
       const again = JSON.parse((await move(vault, '--json').exited).stdout)
-      assert.deepEqual([again.copied, again.faults], [0, []], 'a second time there is nothing to do')
+      assert.deepEqual([again.was_done, again.copied], [true, 0], 'a second time there is nothing to do')
       for (const table of tables) assert.ok(again.rows[table.name] > 0, `${table.name} has nothing to copy`)
       await sqlite.reach(vault.folder.path, 'UPDATE grants_epoch SET epoch = epoch + 1')
       assertRefused(await move(vault).exited, 1, /or from this one before it was written to: give an empty/)
@@ -123,8 +123,8 @@ describe('migrate-store', () => {
       )
 
       const { code, stdout } = await move(vault, '--json').exited
-      const { copied, faults, rows } = JSON.parse(stdout)
-      assert.deepEqual({ code, faults, tokens: rows.tokens }, { code: 0, faults: [], tokens: 4_000 })
+      const { done: isDone, copied, rows } = JSON.parse(stdout)
+      assert.deepEqual({ code, isDone, tokens: rows.tokens }, { code: 0, isDone: true, tokens: 4_000 })
       const { done, of } = JSON.parse(line)
       assert.ok(copied <= of - done, `${copied} of ${of} were copied, although ${done} were there`)
       const doctor = await site.run(['doctor', '--deep', '--json', ...keyFile], env)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
@@ -43,6 +44,18 @@ describe('a vault at rest (sqlite)', () => {
     assert.equal(identity(), before)
     await change('UPDATE grants_epoch SET epoch = epoch + 1')
     assert.notEqual(identity(), before)
+  })
+
+  test('C35 what a killed process left in the log belongs to it', () => {
+    const killed = new DatabaseSync(path)
+    killed.exec('PRAGMA journal_mode = WAL; INSERT INTO dead_tenants VALUES (5)')
+    const left = temporaryFolder()
+    cpSync(folder.path, left.path, { recursive: true })
+    killed.close()
+    const vault = openRestingVault(join(left.path, 'vault.db'))
+    assert.deepEqual([...vault.pages(tableNamed('dead_tenants'), 0, 10)], [[[5n]]])
+    vault.close()
+    left.remove()
   })
 
   test('C35 pages are bounded in rows and in bytes, and begin where they are asked to', async () => {
