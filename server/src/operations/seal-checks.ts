@@ -17,29 +17,29 @@ export const sealChecks = (
   keys: CopiedKeys,
   destination: ArrivingVault,
 ): Readonly<Record<string, SealCheck>> => {
-  const ofGrants = (name: string, open: (row: columns.Columns) => unknown): Record<string, SealCheck> => {
+  const eachRow = (name: string, open: (row: columns.Columns) => unknown): Record<string, SealCheck> => {
     const table = tableNamed(name)
     return { [name]: async rows => rows.filter(row => !opens(() => open(namedColumns(table, row)))) }
   }
   const tenantIdOf = (tenant: number): string => keysOf(keys, tenant).tenantId
   /** What belongs to a deleted tenant can be opened by nobody, and is on its way out. */
-  const ofTenants = (name: string, open: (row: columns.Columns, of: TenantKeys) => unknown) =>
-    ofGrants(name, row => {
+  const eachRowOfTenants = (name: string, open: (row: columns.Columns, of: TenantKeys) => unknown) =>
+    eachRow(name, row => {
       const tenant = Number(row.tenant)
       if (!keys.dead.has(tenant)) open(row, keysOf(keys, tenant))
     })
   return {
-    ...ofGrants('tenants', row => openTenant(keys.vault, columns.tenantRow(row))),
-    ...ofGrants('applications', row => {
+    ...eachRow('tenants', row => openTenant(keys.vault, columns.tenantRow(row))),
+    ...eachRow('applications', row => {
       const application = columns.applicationRow(row)
       openApplication(keys.vault, application, tenantIdOf(application.tenant))
     }),
-    ...ofGrants('api_keys', row => {
+    ...eachRow('api_keys', row => {
       const apiKey = columns.apiKeyRow(row)
       openApiKey(keys.vault, apiKey, tenantIdOf(apiKey.tenant))
     }),
-    ...ofTenants('results', (row, of) => openResult(of, columns.resultRow(row))),
-    ...ofTenants('reports', (row, of) => openReport(of, String(row.name), columns.sealedBytes(row))),
+    ...eachRowOfTenants('results', (row, of) => openResult(of, columns.resultRow(row))),
+    ...eachRowOfTenants('reports', (row, of) => openReport(of, String(row.name), columns.sealedBytes(row))),
     tokens: async rows =>
       rows.filter(row => {
         const token = columns.tokenRow(row)
