@@ -6,6 +6,7 @@ import { benchFind } from './find.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchProfile } from './profile.ts'
 import { type Result, runScenario, scenarios } from './scenarios.ts'
+import { benchSize } from './size.ts'
 import { benchWorkers } from './workers.ts'
 
 /**
@@ -21,6 +22,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   workers: benchWorkers,
   postgres: benchPostgres,
   profile: benchProfile,
+  size: benchSize,
 }
 
 const wanted = process.argv.slice(2)

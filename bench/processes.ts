@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LoadJob, LoadResult } from './load.ts'
@@ -25,10 +25,30 @@ export type BenchKeys = {
 export type MeasuredVault = Measured & { readonly keys: BenchKeys; readonly folder: string }
 
 /** From the kernel's own accounting, in ticks of 10 ms; it does not care how busy the machine is otherwise. */
-const cpuMicroseconds = (pid: number): number => {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+export const cpuMicroseconds = (pid: number): number => {
+  const fields = statFields(pid)
   return (Number(fields[11]) + Number(fields[12])) * 10_000
 }
+
+/** The same of all processes that this one has started, also of those that have ended. */
+export const childrenCpuMicroseconds = (pid: number): number => {
+  const fields = statFields(pid)
+  const ended = (Number(fields[13]) + Number(fields[14])) * 10_000
+  const living = readdirSync('/proc').filter(name => /^\d+$/.test(name) && parentOf(Number(name)) === pid)
+  return living.reduce((sum, child) => sum + cpuMicroseconds(Number(child)), ended)
+}
+
+export const parentOf = (pid: number): number | undefined => {
+  try {
+    return Number(statFields(pid)[1])
+  } catch {
+    // It has ended meanwhile.
+    return undefined
+  }
+}
+
+const statFields = (pid: number): string[] =>
+  readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
 
 const residentMiB = (pid: number): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024

@@ -11,6 +11,7 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 
 /** `strongroom serve` as it runs in production, with a tenant and some tokens. */
 export type Served = {
+  readonly pid: number
   readonly workers: number
   readonly port: number
   readonly keys: { readonly api_key: string; readonly private_api_key: string }
@@ -53,6 +54,7 @@ export const startServed = async (workers: number, databaseUrl?: string): Promis
     body: JSON.stringify(Array.from({ length: 1_000 }, (_, i) => `value ${i}`)),
   })
   return {
+    pid: child.pid ?? 0,
     workers,
     port,
     keys,
@@ -68,6 +70,6 @@ export const startServed = async (workers: number, databaseUrl?: string): Promis
 let serial = 1_000_000
 export const loadServed = ({ port, keys, ids }: Served, kind: RequestKind): Promise<LoadResult> => {
   serial += 10_000_000
-  const key = kind === 'get' ? keys.private_api_key : keys.api_key
+  const key = kind === 'get' || kind === 'list' ? keys.private_api_key : keys.api_key
   return load({ port, kind, key, ids, connections: 64, seconds, serial })
 }

@@ -81,13 +81,16 @@ type Given = { readonly text: string; readonly place: string }
 export const readConfig = (sources: {
   flags: Readonly<Record<string, string | undefined>>
   environment: Readonly<Record<string, string | undefined>>
+  /** Settings that a command takes under a flag of its own, such as --to. */
+  spelled?: Readonly<Record<string, string>>
 }): Config => {
-  const { flags, environment } = sources
+  const { flags, environment, spelled = {} } = sources
   /** A shell makes `--data "$UNSET"` of a forgotten variable; that is not the current folder. */
   const fromFlag = (name: string): Given | undefined => {
-    const text = flags[name]
-    if (text === '') throw new ConfigError(`--${name} is empty`)
-    return text === undefined ? undefined : { text, place: `--${name}` }
+    const flag = spelled[name] !== undefined && flags[spelled[name]] !== undefined ? spelled[name] : name
+    const text = flags[flag]
+    if (text === '') throw new ConfigError(`--${flag} is empty`)
+    return text === undefined ? undefined : { text, place: `--${flag}` }
   }
   /** An empty variable is one that was not set. */
   const fromVariable = (name: string): Given | undefined => {

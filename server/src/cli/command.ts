@@ -18,6 +18,8 @@ export type Command = {
   /** Options that take a value, with their help. */
   readonly options?: Readonly<Record<string, string>>
   readonly flags?: Readonly<Record<string, string>>
+  /** Options that are settings under a name of the command's own, by the setting: `database-url` as `to`. */
+  readonly spelled?: Readonly<Record<string, string>>
   /** What stands behind the name, for the usage line: `<tenant id>`. */
   readonly words?: readonly string[]
   /** Resolves with the exit code: 0 done, 1 failed, 2 wrongly called or set up. */
@@ -30,7 +32,8 @@ export const invocation = (
   environment: Readonly<Record<string, string | undefined>>,
 ): Invocation => {
   const { options, flags, words } = parse(command, args)
-  return { config: readConfig({ flags: options, environment }), options, flags, words }
+  const config = readConfig({ flags: options, environment, spelled: command.spelled ?? {} })
+  return { config, options, flags, words }
 }
 
 const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'config'> => {

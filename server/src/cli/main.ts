@@ -11,6 +11,7 @@ import { doctor } from './doctor.ts'
 import { keyCreate, keyList, keyRevoke } from './key.ts'
 import { masterKey } from './master-key.ts'
 import { migrate } from './migrate.ts'
+import { migrateStore } from './migrate-store.ts'
 import { surviveClosedOutput } from './print.ts'
 import { serve } from './serve.ts'
 import { tenantCreate, tenantDelete, tenantList } from './tenant.ts'
@@ -19,6 +20,7 @@ const commands: readonly Command[] = [
   dev,
   serve,
   migrate,
+  migrateStore,
   tenantCreate,
   tenantList,
   tenantDelete,

@@ -30,7 +30,7 @@ export type Storage = {
 export const configuredStorage = (config: Config): Storage =>
   config.database === undefined ? folderStorage(requireDataFolder(config)) : serverStorage(config.database)
 
-const folderStorage = (dataFolder: string): Storage => ({
+export const folderStorage = (dataFolder: string): Storage => ({
   flags: { data: dataFolder },
   open: async writer => openDataFolder(dataFolder, writer),
   schema: async () => schemaState(databasePath(dataFolder)),
@@ -73,7 +73,7 @@ export const openDataFolder = (dataFolder: string, writing: 'thread' | AskWriter
   }
 }
 
-const postgresSettings = ({ caFile, passwordFile, ...settings }: DatabaseConfig): PostgresSettings => {
+export const postgresSettings = ({ caFile, passwordFile, ...settings }: DatabaseConfig): PostgresSettings => {
   if (passwordFile !== undefined) checkSecretFile(passwordFile)
   return {
     ...settings,

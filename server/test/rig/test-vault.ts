@@ -59,7 +59,7 @@ export type Send = {
 /** A real vault on a real store behind a real socket, with a clock that the test moves. */
 export class TestVault {
   readonly folder: { path: string; remove: () => void }
-  readonly engine: Engine
+  engine: Engine
   readonly settings: Partial<ServiceSettings>
   readonly log: string[] = []
   now: number
@@ -111,6 +111,12 @@ export class TestVault {
   /** Stops the service and starts it again on the same folder. */
   async restart(): Promise<void> {
     await this.service.close()
+    await this.#open()
+  }
+
+  /** Once the service was closed: goes on with what another engine holds for the same folder. */
+  async openOn(engine: Engine): Promise<void> {
+    this.engine = engine
     await this.#open()
   }
 

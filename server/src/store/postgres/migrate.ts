@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Migration, SchemaState } from '../sql/migration.ts'
+import { readArrival } from './arrival-state.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { applyChanges } from './migrations/0002-apply-changes.ts'
 
@@ -19,6 +20,9 @@ export const migrate = async (client: pg.Client): Promise<void> => {
   const { current } = await schemaState(client)
   if (current > newest)
     throw new Error(`storage has schema ${current}, this release knows ${newest}: install the newer release`)
+  const arrival = await readArrival(client)
+  if (arrival !== undefined && !arrival.isDone)
+    throw new Error('a copy into this storage is not finished: run the same strongroom migrate-store again')
   if (current === newest) return
   await client.query('SELECT pg_advisory_lock($1)', [migrationLock])
   try {

@@ -29,12 +29,12 @@ const turnOnLog = (database: DatabaseSync, waitMs: number): void => {
       database.exec('PRAGMA journal_mode = WAL')
       return
     } catch (error) {
-      if (primaryCode(error) !== busy || waitedMs >= waitMs) throw error
+      if (!isBusy(error) || waitedMs >= waitMs) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs)
     }
   }
 }
 
-/** SQLite's own number for what went wrong, without the detail in its upper bits. */
-const primaryCode = (error: unknown): number | undefined =>
-  error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
+/** Another connection has what was asked for. SQLite's number has details in its upper bits. */
+export const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === busy

@@ -1,0 +1,99 @@
+import { type Config, ConfigError, type DatabaseConfig } from '../config.ts'
+import { type CopyResult, copyVault } from '../operations/copy-vault.ts'
+import { type ArrivingVault, CopyRefusedError } from '../store/copying.ts'
+import { openRestingVault } from '../store/sqlite/resting-vault.ts'
+import type { Command } from './command.ts'
+import { vaultFlags } from './doctor-checks.ts'
+import { databasePath, keyProviderFor, masterKeyPath, requireDataFolder } from './edge.ts'
+import { print } from './print.ts'
+import { progressOn } from './progress.ts'
+import { shellWord } from './shell-word.ts'
+import { folderStorage, postgresSettings } from './storage.ts'
+
+const faultsShown = 20
+
+export const migrateStore: Command = {
+  name: 'migrate-store',
+  summary:
+    'Copy the vault of a folder into an empty PostgreSQL database and verify it; interrupted, it goes on when run again',
+  options: {
+    from: 'folder of the embedded store (--data)',
+    to: 'postgres://user@host/name (--database-url); with a password only as STRONGROOM_DATABASE_URL',
+  },
+  spelled: { data: 'from', 'database-url': 'to' },
+  flags: { json: 'print JSON: the result, and each line of progress on standard error' },
+  run: async ({ config, options, flags }) => {
+    if (/^postgres(ql)?:/.test(options.from ?? ''))
+      throw new ConfigError('--from must be a folder: a vault on PostgreSQL is not copied back')
+    const json = flags.json === true
+    const started = performance.now()
+    const result = await copy(config, json)
+    const seconds = Math.round(performance.now() - started) / 1_000
+    const { rows, copied, wasDone, faults } = result
+    const done = faults.length === 0
+    print(json, { done, was_done: wasDone, rows, copied, faults, seconds }, describe(config, result, seconds))
+    return done ? 0 : 1
+  },
+}
+
+const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
+  const folder = requireDataFolder(config)
+  const database = requireDatabase(config)
+  await requireCurrentSchema(folder)
+  const keyProvider = keyProviderFor(config)
+  const source = openRestingVault(databasePath(folder))
+  const progress = progressOn(process.stderr, { json, now: () => performance.now() })
+  let destination: ArrivingVault | undefined
+  try {
+    const { openArrivingVault } = await import('../store/postgres/arriving-vault.ts')
+    destination = await openArrivingVault(postgresSettings(database), source.identity)
+    return await copyVault({ source, destination, keyProvider, report: progress.show })
+  } finally {
+    progress.end()
+    await destination?.close()
+    source.close()
+  }
+}
+
+const requireDatabase = ({ database }: Config): DatabaseConfig => {
+  if (database === undefined)
+    throw new ConfigError('the destination is missing: set --to or STRONGROOM_DATABASE_URL')
+  return database
+}
+
+const requireCurrentSchema = async (folder: string): Promise<void> => {
+  const storage = folderStorage(folder)
+  await storage.requireVault()
+  const { current, newest } = await storage.schema()
+  if (current < newest)
+    throw new CopyRefusedError(
+      `${folder} has schema ${current}, this release needs ${newest}: run strongroom migrate --data ${shellWord(folder)}`,
+    )
+  if (current > newest)
+    throw new CopyRefusedError(
+      `${folder} has schema ${current}, this release knows ${newest}: install the newer release`,
+    )
+}
+
+const describe = (config: Config, result: CopyResult, seconds: number): string => {
+  const { rows, copied, wasDone, faults } = result
+  const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
+  if (faults.length > 0)
+    return [
+      `not done: ${faults.length} rows are wrong, and the database cannot be served`,
+      ...faults.slice(0, faultsShown).map(({ row, problem }) => `  ${row} ${problem}`),
+      'restore the source from a backup, and begin again with an empty database',
+    ].join('\n')
+  return [
+    wasDone
+      ? 'done before: an earlier run has copied and verified this very vault'
+      : `done: ${copied} rows copied in ${seconds} s; the database holds all ${all}, ${rows.tokens} tokens among them, and every seal opens`,
+    `serve it with the same keys, and the folder no more: strongroom serve ${vaultFlags(withKeyFile(config))}`,
+  ].join('\n')
+}
+
+/** Only the folder of `strongroom dev` goes without naming its keys; the database does not. */
+const withKeyFile = (config: Config): Config =>
+  config.keyProvider === undefined
+    ? { ...config, keyProvider: 'file', masterKeyFile: masterKeyPath(requireDataFolder(config)) }
+    : config

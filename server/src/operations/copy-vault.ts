@@ -1,0 +1,113 @@
+import type { KeyProvider } from '../crypto/key-provider.ts'
+import { unwrapVaultKeys } from '../crypto/keys.ts'
+import { type ArrivingVault, type CopyPosition, namedColumns, type RestingVault } from '../store/copying.ts'
+import { keyRow } from '../store/sql/columns.ts'
+import { type Table, tableNamed, tables } from '../store/sql/tables.ts'
+import type { CopyFault } from './copy-fault.ts'
+import { verifyCopy } from './verify-copy.ts'
+
+export type CopyProgress = {
+  readonly phase: 'copy' | 'verify'
+  /** Of all rows, those that are done, also by a run before. */
+  readonly done: number
+  readonly of: number
+}
+
+export type CopyResult = {
+  /** Rows by table. */
+  readonly rows: Readonly<Record<string, number>>
+  /** Copied by this run; the others were there. */
+  readonly copied: number
+  /** An earlier run had finished the copy, and this one did nothing. */
+  readonly wasDone: boolean
+  /** What does not open, or is not what the source holds; the destination cannot be served then. */
+  readonly faults: readonly CopyFault[]
+}
+
+/** A batch is a transaction there and a page of memory here; 5,000 rows are about 1 MB. */
+const rowsPerBatchDefault = 5_000
+
+type Ends = { readonly source: RestingVault; readonly destination: ArrivingVault }
+
+/**
+ * Copies every row of the vault as it is, goes on where an interrupted copy ended, and lets the destination be
+ * served only once all of it was read back: equal to the source row by row, and every seal opened.
+ */
+export const copyVault = async ({
+  source,
+  destination,
+  keyProvider,
+  report,
+  rowsPerBatch = rowsPerBatchDefault,
+}: Ends & {
+  readonly keyProvider: KeyProvider
+  readonly report: (progress: CopyProgress) => void
+  readonly rowsPerBatch?: number
+}): Promise<CopyResult> => {
+  await checkKeyProvider(source, keyProvider)
+  const counts = new Map(tables.map(table => [table.name, source.count(table)]))
+  const rows = Object.fromEntries(counts)
+  const { position } = destination
+  if (position === 'done') return { rows, copied: 0, wasDone: true, faults: [] }
+
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const progress = (phase: CopyProgress['phase']) => {
+    let done = phase === 'copy' ? rowsBefore(position, counts) : 0
+    return (more: number): void => {
+      done += more
+      report({ phase, done, of: all })
+    }
+  }
+  let copied = 0
+  const ends = { source, destination }
+  const reportCopied = progress('copy')
+  for (const table of tables.slice(placeOf(position))) {
+    const skip = position?.table === table.name ? position.rows : 0
+    copied += await copyTable(ends, table, { skip, rowsPerBatch, report: reportCopied })
+  }
+  const faults = await verifyCopy({
+    ...ends,
+    keyProvider,
+    rowsPerPage: rowsPerBatch,
+    report: progress('verify'),
+  })
+  if (faults.length === 0) await destination.finish(source.lastTenant())
+  return { rows, copied, wasDone: false, faults }
+}
+
+/** Before an hour of copying, not after it. */
+const checkKeyProvider = async (source: RestingVault, keyProvider: KeyProvider): Promise<void> => {
+  const table = tableNamed('vault_keys')
+  const rows = [...source.pages(table, 0, rowsPerBatchDefault)].flat()
+  await unwrapVaultKeys(
+    keyProvider,
+    rows.map(row => keyRow(namedColumns(table, row))),
+  )
+}
+
+const placeOf = (position: CopyPosition | undefined): number =>
+  position === undefined ? 0 : tables.findIndex(({ name }) => name === position.table)
+
+const rowsBefore = (position: CopyPosition | undefined, counts: ReadonlyMap<string, number>): number =>
+  tables
+    .slice(0, placeOf(position))
+    .reduce((sum, { name }) => sum + (counts.get(name) ?? 0), position?.rows ?? 0)
+
+/** Reads the next batch while the destination writes the one before; resolves with how many rows it copied. */
+const copyTable = async (
+  { source, destination }: Ends,
+  table: Table,
+  options: { skip: number; rowsPerBatch: number; report: (rows: number) => void },
+): Promise<number> => {
+  const { skip, rowsPerBatch, report } = options
+  let copied = 0
+  let writing: Promise<number> | undefined
+  for (const rows of source.pages(table, skip, rowsPerBatch)) {
+    if (writing !== undefined) report(await writing)
+    copied += rows.length
+    const position = { table: table.name, rows: skip + copied }
+    writing = destination.append(table, rows, position).then(() => rows.length)
+  }
+  if (writing !== undefined) report(await writing)
+  return copied
+}

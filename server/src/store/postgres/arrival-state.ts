@@ -1,0 +1,29 @@
+import type pg from 'pg'
+import type { CopyPosition } from '../copying.ts'
+
+/**
+ * One row, beside the tables of the vault: which vault was copied into this database, and how far. The copy makes
+ * it, not a migration: a vault that never moved has none.
+ */
+export const createArrival = `
+  CREATE TABLE arrival (
+    source text NOT NULL,
+    table_name text NOT NULL,
+    rows bigint NOT NULL,
+    is_done boolean NOT NULL
+  )`
+
+export type Arrival = { readonly source: string; readonly position: CopyPosition; readonly isDone: boolean }
+
+/** Undefined where nothing was ever copied into this database. */
+export const readArrival = async (client: Pick<pg.Client, 'query'>): Promise<Arrival | undefined> => {
+  const made = await client.query("SELECT to_regclass('arrival') IS NOT NULL AS is_there")
+  if (made.rows[0]?.is_there !== true) return undefined
+  const { rows } = await client.query('SELECT source, table_name, rows, is_done FROM arrival')
+  const [row] = rows
+  return {
+    source: String(row?.source),
+    position: { table: String(row?.table_name), rows: Number(row?.rows) },
+    isDone: row?.is_done === true,
+  }
+}

@@ -1,0 +1,157 @@
+import type pg from 'pg'
+import { type ArrivingVault, type CopyPosition, CopyRefusedError, type PlainRow } from '../copying.ts'
+import { StoreUnavailableError } from '../port.ts'
+import { tokenColumns, tokenRow } from '../sql/columns.ts'
+import { type Table, tables } from '../sql/tables.ts'
+import { type Arrival, createArrival, readArrival } from './arrival-state.ts'
+import { arrayType, binaryArray } from './binary-array.ts'
+import { Connection, type ConnectionSettings, type Statement } from './connection.ts'
+import { unavailable } from './failures.ts'
+import { migrate, schemaState } from './migrate.ts'
+
+/** Any number that no tenant has: tenants lock theirs. */
+const copyLock = -3
+
+const emptyIt = 'give an empty database'
+
+/**
+ * A database for the vault with this identity: an empty one, or one that an interrupted copy of the very same vault
+ * left. The lock is the connection's, so that two copies never write into one database.
+ */
+export const openArrivingVault = async (
+  settings: ConnectionSettings,
+  identity: string,
+): Promise<ArrivingVault> => {
+  let position: ArrivingVault['position']
+  const connection = new Connection(settings, async client => {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_mine', [copyLock])
+    if (rows[0]?.is_mine !== true)
+      throw new CopyRefusedError('another copy into this database is under way: wait for it')
+    position = await takePlace(client, identity)
+  })
+  const query = async (statement: Statement) => {
+    try {
+      return await connection.query<PlainRow>(statement)
+    } catch (error) {
+      throw refusalIn(error) ?? unavailable('the destination fails', error)
+    }
+  }
+  /** All or nothing, in one round trip. */
+  const transaction = async (statements: readonly Statement[]): Promise<void> => {
+    const answers = await connection.send([{ text: 'BEGIN' }, ...statements, { text: 'COMMIT' }])
+    const failed = answers.find(answer => answer.status === 'rejected')
+    if (failed !== undefined) throw unavailable('the destination cannot be written', failed.reason)
+  }
+  await query({ text: 'SELECT 1' })
+
+  return {
+    get position() {
+      return position
+    },
+    append: (table, rows, reached) =>
+      transaction([
+        { text: insertOf(table), name: `append ${table.name}`, values: columnsOf(table, rows) },
+        {
+          text: 'UPDATE arrival SET table_name = $1, rows = $2',
+          name: 'reached',
+          values: [reached.table, reached.rows],
+        },
+      ]),
+    read: table => {
+      const opened = query({ text: 'BEGIN' }).then(() =>
+        query({
+          text: `DECLARE reader NO SCROLL CURSOR FOR
+            SELECT ${Object.keys(table.columns).join(', ')} FROM ${table.name} ORDER BY ${table.key}`,
+        }),
+      )
+      return {
+        next: async rows => {
+          await opened
+          return (await query({ text: `FETCH ${rows} FROM reader`, rowMode: 'array' })).rows
+        },
+        close: async () => {
+          await opened.catch(() => {})
+          await query({ text: 'COMMIT' })
+        },
+      }
+    },
+    getTokens: async (tenant, ids) => {
+      const { rows } = await query({
+        text: `SELECT ${tokenColumns} FROM tokens k WHERE k.tenant = $1 AND k.token_id = ANY ($2)`,
+        values: [tenant, ids],
+        rowMode: 'array',
+      })
+      return rows.map(tokenRow)
+    },
+    finish: lastTenant =>
+      transaction([
+        {
+          text: "SELECT setval(pg_get_serial_sequence('tenants', 'tenant'), greatest($1::bigint, 1), $1::bigint > 0)",
+          values: [lastTenant],
+        },
+        { text: 'UPDATE arrival SET is_done = true' },
+      ]),
+    close: () => connection.close(),
+  }
+}
+
+/** What this connection was refused for, however deep the attempts to connect have wrapped it. */
+const refusalIn = (error: unknown): CopyRefusedError | undefined => {
+  if (error instanceof CopyRefusedError) return error
+  return error instanceof StoreUnavailableError ? refusalIn(error.cause) : undefined
+}
+
+/** Where the copy goes on from; refuses a database that holds anything else. */
+const takePlace = async (client: pg.Client, identity: string): Promise<ArrivingVault['position']> => {
+  const { current, newest, pending } = await schemaState(client)
+  if (current > newest)
+    throw new CopyRefusedError(
+      `the database has schema ${current}, this release knows ${newest}: install the newer release, or ${emptyIt}`,
+    )
+  if (current > 0 && pending)
+    throw new CopyRefusedError(
+      `the database has schema ${current}, this release needs ${newest}: run strongroom migrate, or ${emptyIt}`,
+    )
+  if (current === 0) await migrate(client)
+  const arrival = await readArrival(client)
+  if (arrival !== undefined) return positionOf(arrival, identity)
+  for (const { name } of tables) {
+    const { rows } = await client.query(`SELECT EXISTS (SELECT FROM ${name}) AS is_used`)
+    if (rows[0]?.is_used === true) throw new CopyRefusedError(`the database holds another vault: ${emptyIt}`)
+  }
+  await client.query(`${createArrival}; INSERT INTO arrival VALUES ('${identity}', '', 0, false)`)
+  return undefined
+}
+
+const positionOf = (
+  { source, position, isDone }: Arrival,
+  identity: string,
+): CopyPosition | 'done' | undefined => {
+  if (source !== identity)
+    throw new CopyRefusedError(
+      isDone
+        ? `the database holds a vault that was copied from another source, or from this one before it was written to: ${emptyIt}`
+        : `the copy in the database is of another source, or of this one before it was written to: ${emptyIt}`,
+    )
+  if (isDone) return 'done'
+  return position.table === '' ? undefined : position
+}
+
+/** Counters are spread over several rows there; which of them a copy fills is all one. */
+const constants: Readonly<Record<string, Readonly<Record<string, number>>>> = { counters: { shard: 0 } }
+
+const insertOf = ({ name, columns }: Table): string => {
+  const more = constants[name] ?? {}
+  const lists = Object.values(columns).map((kind, place) => `$${place + 1}::${arrayType(kind)}`)
+  return `INSERT INTO ${name} (${[...Object.keys(columns), ...Object.keys(more)].join(', ')})
+    OVERRIDING SYSTEM VALUE
+    SELECT ${['r.*', ...Object.values(more)].join(', ')} FROM unnest(${lists.join(', ')}) r`
+}
+
+const columnsOf = ({ columns }: Table, rows: readonly PlainRow[]): Buffer[] =>
+  Object.values(columns).map((kind, place) =>
+    binaryArray(
+      kind,
+      rows.map(row => row[place] ?? null),
+    ),
+  )

@@ -1,0 +1,123 @@
+/** A value of a column: `?` where it may be empty. */
+export type ColumnKind = 'integer' | 'integer?' | 'text' | 'text?' | 'bytes' | 'bytes?'
+
+/** A table of the vault, as every engine has it. */
+export type Table = {
+  readonly name: string
+  readonly columns: Readonly<Record<string, ColumnKind>>
+  /** The order in which every engine can go through it on an index: text and bytes sort by their bytes. */
+  readonly key: string
+}
+
+/**
+ * All that makes up a vault, in the order in which it is copied: keys and grants first, then what they open.
+ * A table or column that a migration adds must be added here, or to `notCopied` (test/store/tables.test.ts).
+ */
+export const tables: readonly Table[] = [
+  {
+    name: 'vault_keys',
+    columns: { purpose: 'text', version: 'integer', wrapped: 'bytes' },
+    key: 'purpose, version',
+  },
+  {
+    name: 'tenants',
+    columns: { tenant: 'integer', tenant_id: 'text', revision: 'integer', sealed: 'bytes' },
+    key: 'tenant',
+  },
+  { name: 'dead_tenants', columns: { tenant: 'integer' }, key: 'tenant' },
+  {
+    name: 'tenant_keys',
+    columns: { tenant: 'integer', purpose: 'text', version: 'integer', wrapped: 'bytes' },
+    key: 'tenant, purpose, version',
+  },
+  {
+    name: 'applications',
+    columns: { tenant: 'integer', application_id: 'text', sealed: 'bytes' },
+    key: 'tenant, application_id',
+  },
+  {
+    name: 'api_keys',
+    columns: {
+      hash: 'bytes',
+      tenant: 'integer',
+      key_id: 'text',
+      application_id: 'text',
+      expires_at: 'integer?',
+      last_used_at: 'integer?',
+      sealed: 'bytes',
+    },
+    key: 'hash',
+  },
+  {
+    // In the order of tokenColumns.
+    name: 'tokens',
+    columns: {
+      tenant: 'integer',
+      token_id: 'text',
+      type: 'text',
+      version: 'integer',
+      created_at: 'integer',
+      created_by: 'text',
+      modified_at: 'integer?',
+      modified_by: 'text?',
+      expires_at: 'integer?',
+      transient_until: 'integer?',
+      active_month: 'integer',
+      sealed: 'bytes',
+    },
+    key: 'tenant, token_id',
+  },
+  {
+    name: 'transients',
+    columns: { tenant: 'integer', token_id: 'text', field: 'text', expires_at: 'integer', sealed: 'bytes' },
+    key: 'tenant, token_id, field',
+  },
+  {
+    name: 'results',
+    columns: { tenant: 'integer', hash: 'bytes', expires_at: 'integer', sealed: 'bytes' },
+    key: 'tenant, hash',
+  },
+  {
+    name: 'reports',
+    columns: { tenant: 'integer', name: 'text', sealed: 'bytes' },
+    key: 'tenant, name',
+  },
+  {
+    name: 'terms',
+    columns: {
+      tenant: 'integer',
+      term: 'bytes',
+      created_at: 'integer',
+      token_id: 'text',
+      expires_at: 'integer?',
+      tag: 'bytes?',
+    },
+    key: 'tenant, term, created_at, token_id DESC',
+  },
+  {
+    name: 'matches',
+    columns: { tenant: 'integer', term: 'bytes', tag: 'bytes', token_id: 'text' },
+    key: 'tenant, term, tag',
+  },
+  {
+    name: 'counters',
+    columns: { tenant: 'integer', name: 'text', value: 'integer', at: 'integer?' },
+    key: 'tenant, name',
+  },
+]
+
+export const tableNamed = (name: string): Table => {
+  const table = tables.find(known => known.name === name)
+  if (table === undefined) throw new Error('there is no such table')
+  return table
+}
+
+/** What is an engine's own, and why none of it is the vault's. */
+export const notCopied: Readonly<Record<string, string>> = {
+  slots: 'where SQLite keeps bytes of rows that are copied',
+  sqlite_sequence: 'the highest number of a tenant is carried over by itself',
+  grants_epoch: 'tells processes that run to forget; none does during a copy',
+  leases: 'names processes that are gone',
+  migrations: 'how far the schema of the database itself is',
+  arrival: 'how far a copy into the database is',
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { CopyRefusedError, type PlainRow, type RestingVault, rowName } from '../copying.ts'
+import type { Value } from '../sql/columns.ts'
+import { vaultKeys } from '../sql/statements.ts'
+import type { ColumnKind, Table } from '../sql/tables.ts'
+import { isBusy } from './open-database.ts'
+import { prepareRead } from './statement-cache.ts'
+
+/** Bounds the memory that a page takes where rows are long: a token may have a megabyte. */
+const pageBytesMax = 8 * 1_048_576
+
+/** Where a table's rows lie in parts: all of their bytes are in slots. */
+const rowsOf: Readonly<Record<string, string>> = {
+  tenant_keys:
+    '(SELECT t.*, s.bytes AS wrapped FROM tenant_keys t LEFT JOIN slots s ON s.slot = t.slot) tenant_keys',
+  transients:
+    '(SELECT t.*, s.bytes AS sealed FROM transients t LEFT JOIN slots s ON s.slot = t.slot) transients',
+}
+
+/**
+ * Takes the file for itself. SQLite gives it to nobody who comes later, and to us only if no other process has it
+ * open; the kernel frees it when a process dies, so no lock is ever left behind.
+ */
+export const openRestingVault = (path: string): RestingVault => {
+  const database = new DatabaseSync(path)
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
+    // What a killed server left in the log comes into the file, whose size and time then tell a later write.
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    database.close()
+    if (!isBusy(error)) throw error
+    throw new CopyRefusedError(`${path} is in use: stop the server or command that works on it`)
+  }
+
+  return {
+    identity: identityOf(database, path),
+    count: ({ name }) => Number(database.prepare(`SELECT count(*) AS n FROM ${name}`).get()?.n),
+    *pages(table, skip, rowsPerPage) {
+      const statement = prepareRead(
+        database,
+        `SELECT ${Object.keys(table.columns).join(', ')} FROM ${rowsOf[table.name] ?? table.name}
+         ORDER BY ${table.key} LIMIT -1 OFFSET ?`,
+      )
+      statement.setReturnArrays(true)
+      const checked = rowCheck(table)
+      let page: PlainRow[] = []
+      let bytes = 0
+      for (const values of statement.iterate(skip)) {
+        const row = checked(values as unknown as PlainRow)
+        page.push(row)
+        bytes += bytesIn(row)
+        if (page.length < rowsPerPage && bytes < pageBytesMax) continue
+        yield page
+        page = []
+        bytes = 0
+      }
+      if (page.length > 0) yield page
+    },
+    lastTenant: () =>
+      Number(
+        database
+          .prepare(
+            `SELECT max(n) AS n FROM (
+               SELECT 0 AS n UNION ALL SELECT seq FROM sqlite_sequence WHERE name = 'tenants'
+               UNION ALL SELECT tenant FROM tenants UNION ALL SELECT tenant FROM dead_tenants)`,
+          )
+          .get()?.n,
+      ),
+    close: () => database.close(),
+  }
+}
+
+const identityOf = (database: DatabaseSync, path: string): string => {
+  const { size, mtimeNs } = statSync(path, { bigint: true })
+  const hash = createHash('sha256').update(`${size} ${mtimeNs}`)
+  for (const { wrapped } of database.prepare(vaultKeys).all())
+    if (wrapped instanceof Uint8Array) hash.update(wrapped)
+  return hash.digest('hex')
+}
+
+/** SQLite's columns take values of any kind; another engine's do not, and none was written by the vault. */
+const rowCheck = (table: Table): ((row: PlainRow) => PlainRow) => {
+  const kinds = Object.values(table.columns)
+  return row => {
+    if (kinds.every((kind, place) => isOfKind(row[place], kind))) return row
+    throw new CopyRefusedError(
+      `${rowName(table, row)} holds a value that the vault never wrote: restore the source from a backup`,
+    )
+  }
+}
+
+const isOfKind = (value: Value | undefined, kind: ColumnKind): boolean => {
+  if (value === null) return kind.endsWith('?')
+  if (kind.startsWith('integer')) return typeof value === 'bigint'
+  if (kind.startsWith('text')) return typeof value === 'string' && !value.includes('\0')
+  return value instanceof Uint8Array
+}
+
+const bytesIn = (row: PlainRow): number =>
+  row.reduce((sum: number, value) => sum + (value instanceof Uint8Array ? value.length : 0), 0)

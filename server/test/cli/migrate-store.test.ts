@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict'
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import pg from 'pg'
+import { invocation } from '../../src/cli/command.ts'
+import { migrateStore } from '../../src/cli/migrate-store.ts'
+import { ConfigError } from '../../src/config.ts'
+import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { openVault } from '../../src/operations/open-vault.ts'
+import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
+import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { tables } from '../../src/store/sql/tables.ts'
+import { postgres, sqlite } from '../rig/engines.ts'
+import { livedInVault } from '../rig/lived-in-vault.ts'
+import { storedRows } from '../rig/look-inside.ts'
+import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+import { owner, TestVault } from '../rig/test-vault.ts'
+import { assertRefused, Site } from './program.ts'
+
+type Database = Awaited<ReturnType<typeof emptyDatabase>>
+
+const anHourMs = 3_600_000
+const aDayMs = 24 * anHourMs
+
+describe('migrate-store', () => {
+  let site: Site
+  let database: Database
+  beforeEach(async () => {
+    site = new Site()
+    database = await emptyDatabase()
+  })
+  afterEach(async () => {
+    await site.remove()
+    await database.drop()
+  })
+  const move = (vault: TestVault, ...args: string[]) =>
+    site.start(['migrate-store', '--from', vault.folder.path, ...args], {
+      STRONGROOM_DATABASE_URL: database.url,
+    })
+
+  test('C35 C27 C33 C15 C24 C25 C26 C32 the copy answers as the source did, and lives on', async () => {
+    const lived = await livedInVault()
+    const { vault, ids, keys } = lived
+    try {
+      const before = await lived.answers()
+      const tenants = await vault.store.listTenants()
+      await vault.service.close()
+
+      const { code, stdout, stderr } = await move(vault).exited
+      assert.equal(code, 0, stderr)
+      assert.match(
+        stdout,
+        /^done: .* every seal opens\n.*strongroom serve --database-url \S+ --key-provider file/,
+      )
+      assert.match(stderr, /^copying: 100 %.*\n(.*\n)*verifying: 100 %/m)
+      const again = JSON.parse((await move(vault, '--json').exited).stdout)
+      assert.deepEqual([again.was_done, again.copied], [true, 0], 'a second time there is nothing to do')
+      for (const table of tables) assert.ok(again.rows[table.name] > 0, `${table.name} has nothing to copy`)
+      await sqlite.reach(vault.folder.path, 'UPDATE grants_epoch SET epoch = epoch + 1')
+      assertRefused(await move(vault).exited, 1, /or from this one before it was written to: give an empty/)
+
+      writeFileSync(join(vault.folder.path, 'database'), database.url)
+      await vault.openOn(postgres)
+      assert.deepEqual(await lived.answers(), before)
+      const { tenantId } = await vault.tenant({ owner })
+      // One more was there, and was deleted.
+      assert.equal(await vault.tenantNumber(tenantId), tenants.length + 2, 'no number is given twice')
+      vault.now += anHourMs
+      assert.equal((await vault.get(`/tokens/${ids.card}`, keys.owner)).body.data.cvc, undefined)
+      vault.now += aDayMs
+      await vault.service.clockwork.runAll()
+      assert.equal((await vault.get(`/tokens/${ids.brief}`, keys.owner)).status, 404)
+      for (const name of ['dead_tenants', 'transients'])
+        assert.deepEqual(await storedRows(vault, name), [], name)
+    } finally {
+      await vault.stop().catch(() => {})
+    }
+  })
+
+  test('C35 a row of the source that was changed is named, and the copy is not done', async () => {
+    const vault = await TestVault.start({ engine: sqlite })
+    try {
+      const { keys } = await vault.tenant({ owner })
+      await vault.create(keys.owner, { id: 'spoilt', type: 'token', data: 'x' })
+      await vault.service.close()
+      await sqlite.reach(vault.folder.path, 'UPDATE tokens SET version = version + 1')
+      const { code, stdout } = await move(vault).exited
+      assert.equal(code, 1)
+      assert.match(
+        stdout,
+        /^not done: 1 rows are wrong.*\n {2}tokens 1 spoilt does not open\nrestore the source/,
+      )
+    } finally {
+      vault.folder.remove()
+    }
+  })
+
+  describe('of a vault of several batches', () => {
+    let vault: TestVault
+    let key: string
+    const texts = Array.from({ length: 1_000 }, (_, n) => `text ${n}`)
+    before(async () => {
+      vault = await TestVault.start({ engine: sqlite })
+      key = (await vault.tenant({ owner })).keys.owner
+      for (let time = 0; time < 4; time++) await vault.post('/tokenize', key, texts)
+      await vault.service.close()
+    })
+    after(() => vault.folder.remove())
+
+    test('C35 killed in the middle it cannot be served, and goes on where it was', async () => {
+      const killed = move(vault, '--json')
+      const line = await killed.line('stderr', text => JSON.parse(text).done > 0)
+      killed.child.kill('SIGKILL')
+      assert.equal((await killed.exited).signal, 'SIGKILL')
+      const env = { STRONGROOM_DATABASE_URL: database.url }
+      const keyFile = ['--key-provider', 'file', '--master-key-file', join(vault.folder.path, 'master.key')]
+      assertRefused(
+        await site.run(['serve', '--port', '0', ...keyFile], env),
+        1,
+        /a copy into this storage is not finished: run the same strongroom migrate-store again/,
+      )
+
+      const { code, stdout } = await move(vault, '--json').exited
+      const { done: isDone, copied, rows } = JSON.parse(stdout)
+      assert.deepEqual({ code, isDone, tokens: rows.tokens }, { code: 0, isDone: true, tokens: 4_000 })
+      const { done, of } = JSON.parse(line)
+      assert.ok(copied <= of - done, `${copied} of ${of} were copied, although ${done} were there`)
+      const doctor = await site.run(['doctor', '--deep', '--json', ...keyFile], env)
+      const checks = JSON.parse(doctor.stdout).map(({ check }: { check: string }) => check)
+      assert.deepEqual(checks, ['access'], 'the test made no management key; all else is well')
+    })
+  })
+})
+
+describe('migrate-store refuses, in a line that says what to do', () => {
+  let template: TestVault
+  let folder: ReturnType<typeof temporaryFolder>
+  let database: Database
+  before(async () => {
+    template = await TestVault.start({ engine: sqlite })
+    await template.tenant({ owner })
+    await template.service.close()
+  })
+  after(() => template.folder.remove())
+  beforeEach(async () => {
+    folder = temporaryFolder()
+    cpSync(template.folder.path, folder.path, { recursive: true })
+    database = await emptyDatabase()
+  })
+  afterEach(async () => {
+    folder.remove()
+    await database.drop()
+  })
+  const move = (args = ['--from', folder.path, '--to', withoutPassword(database.url)]) =>
+    migrateStore.run(
+      invocation(migrateStore, [...args, '--json'], {
+        STRONGROOM_DATABASE_PASSWORD_FILE: passwordFile(folder.path, database.url),
+      }),
+    )
+  const inSource = (sql: string) => sqlite.reach(folder.path, sql)
+  const inDatabase = async (sql: string): Promise<void> => {
+    const client = new pg.Client(database.url)
+    await client.connect()
+    await client.query(sql).finally(() => client.end())
+  }
+  const openDatabase = () => openPostgres(settingsOf(database.url))
+
+  const cases: {
+    name: string
+    plant?: () => Promise<unknown>
+    args?: () => string[]
+    says: RegExp
+    /** Not only refused, but wrongly called: exit code 2. */
+    isWronglyCalled?: true
+  }[] = [
+    {
+      name: 'a source that is served',
+      plant: async () => held(await sqlite.open(folder.path)),
+      says: /vault\.db is in use: stop the server or command that works on it$/,
+    },
+    {
+      name: 'a source of an older release',
+      plant: () => inSource('PRAGMA user_version = 1'),
+      says: /has schema 1, this release needs \d+: run strongroom migrate --data \S+$/,
+    },
+    {
+      name: 'a source of a newer release',
+      plant: () => inSource('PRAGMA user_version = 99'),
+      says: /has schema 99, this release knows \d+: install the newer release$/,
+    },
+    {
+      name: 'a source with a value that no column of PostgreSQL takes',
+      plant: () => inSource("UPDATE tenants SET revision = 'many'"),
+      says: /^tenants 1 holds a value that the vault never wrote: restore the source from a backup$/,
+    },
+    {
+      name: 'the keys of another vault',
+      plant: async () => {
+        rmSync(join(folder.path, 'master.key'))
+        createMasterKeyFile(join(folder.path, 'master.key'))
+      },
+      says: /master\.key/,
+    },
+    {
+      name: 'a database with the schema of an older release',
+      plant: async () => {
+        await (await openDatabase()).close()
+        await inDatabase('DELETE FROM migrations WHERE number > 1')
+      },
+      says: /has schema 1, this release needs \d+: run strongroom migrate, or give an empty database$/,
+    },
+    {
+      name: 'a database with the schema of a newer release',
+      plant: async () => {
+        await (await openDatabase()).close()
+        await inDatabase("INSERT INTO migrations VALUES (99, 'later')")
+      },
+      says: /has schema 99, this release knows \d+: install the newer release, or give an empty database$/,
+    },
+    {
+      name: 'a database with another vault',
+      plant: async () => {
+        const store = await openDatabase()
+        const keyProvider = fileKeyProvider(join(folder.path, 'master.key'))
+        await openVault({ store, keyProvider, clock: Date.now })
+        await store.close()
+      },
+      says: /^the database holds another vault: give an empty database$/,
+    },
+    {
+      name: 'a database with half of another vault',
+      plant: async () => (await openArrivingVault(settingsOf(database.url), 'another')).close(),
+      says: /^the copy in the database is of another source, .*: give an empty database$/,
+    },
+    {
+      name: 'a database that another copy goes into',
+      plant: async () => held(await openArrivingVault(settingsOf(database.url), 'another')),
+      says: /^another copy into this database is under way: wait for it$/,
+    },
+    {
+      name: 'a password on the command line',
+      args: () => ['--from', folder.path, '--to', database.url],
+      says: /^--to holds a password, and a command line is public: set STRONGROOM_DATABASE_URL or STRONGROOM_DATABASE_PASSWORD_FILE$/,
+      isWronglyCalled: true,
+    },
+    {
+      name: 'a folder without a vault',
+      args: () => ['--from', join(folder.path, 'none'), '--to', withoutPassword(database.url)],
+      says: /none holds no vault: strongroom migrate makes one$/,
+      isWronglyCalled: true,
+    },
+    {
+      name: 'to go without a destination',
+      args: () => ['--from', folder.path],
+      says: /^the destination is missing: set --to or STRONGROOM_DATABASE_URL$/,
+      isWronglyCalled: true,
+    },
+    {
+      name: 'to go back',
+      args: () => ['--from', database.url, '--to', folder.path],
+      says: /^--to must start with postgres:\/\/$/,
+      isWronglyCalled: true,
+    },
+    {
+      name: 'a database as its source',
+      args: () => ['--from', database.url, '--to', withoutPassword(database.url)],
+      says: /^--from must be a folder: a vault on PostgreSQL is not copied back$/,
+      isWronglyCalled: true,
+    },
+  ]
+
+  let toClose: { close(): unknown } | undefined
+  const held = (opened: { close(): unknown }): void => {
+    toClose = opened
+  }
+  afterEach(async () => {
+    await toClose?.close()
+    toClose = undefined
+  })
+
+  for (const { name, plant, args, says, isWronglyCalled = false } of cases)
+    test(`C35 ${name}`, async () => {
+      await plant?.()
+      await assert.rejects(
+        async () => move(args?.()),
+        (error: Error) => {
+          assert.match(error.message, says)
+          assert.equal(error instanceof ConfigError, isWronglyCalled)
+          return true
+        },
+      )
+    })
+})
+
+const withoutPassword = (url: string): string => {
+  const address = new URL(url)
+  address.password = ''
+  return address.href
+}
+
+const passwordFile = (folder: string, url: string): string => {
+  const path = join(folder, 'password')
+  writeFileSync(path, new URL(url).password, { mode: 0o600 })
+  return path
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import pg from 'pg'
+import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { type CopyProgress, type CopyResult, copyVault } from '../../src/operations/copy-vault.ts'
+import type { ArrivingVault } from '../../src/store/copying.ts'
+import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
+import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
+import { sqlite } from '../rig/engines.ts'
+import { type LivedInVault, livedInVault } from '../rig/lived-in-vault.ts'
+import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+
+/** Small, so that most tables take several. */
+const rowsPerBatch = 6
+
+class Killed extends Error {}
+
+describe('a copy of a vault into PostgreSQL', () => {
+  let lived: LivedInVault
+  let folder: ReturnType<typeof temporaryFolder>
+  let database: Awaited<ReturnType<typeof emptyDatabase>>
+  before(async () => {
+    lived = await livedInVault()
+    await lived.vault.service.close()
+  })
+  after(() => lived.vault.folder.remove())
+  beforeEach(async () => {
+    folder = temporaryFolder()
+    cpSync(lived.vault.folder.path, folder.path, { recursive: true })
+    database = await emptyDatabase()
+  })
+  afterEach(async () => {
+    folder.remove()
+    await database.drop()
+  })
+
+  const inSource = (sql: string) => sqlite.reach(folder.path, sql)
+  const inCopy = async (sql: string): Promise<void> => {
+    const client = new pg.Client(database.url)
+    await client.connect()
+    await client.query(sql).finally(() => client.end())
+  }
+  /** One run of the command, with some calls of the destination replaced. */
+  const run = async (
+    replaced: (destination: ArrivingVault) => Partial<ArrivingVault> = () => ({}),
+    report: (progress: CopyProgress) => void = () => {},
+  ): Promise<CopyResult> => {
+    const source = openRestingVault(join(folder.path, 'vault.db'))
+    const opened = await openArrivingVault(settingsOf(database.url), source.identity)
+    const keyProvider = fileKeyProvider(join(folder.path, 'master.key'))
+    try {
+      const destination = { ...opened, ...replaced(opened) }
+      return await copyVault({ source, destination, keyProvider, report, rowsPerBatch })
+    } finally {
+      await opened.close()
+      source.close()
+    }
+  }
+  const killedAtTheEnd = () =>
+    assert.rejects(
+      run(() => ({ finish: () => Promise.reject(new Killed()) })),
+      Killed,
+    )
+  const cannotBeServed = () =>
+    assert.rejects(openPostgres(settingsOf(database.url)), error => {
+      assert.match(String((error as Error).cause), /a copy into this storage is not finished/)
+      return true
+    })
+
+  for (const [moment, diesBefore] of [
+    ['before a batch is written', true],
+    ['after a batch is written', false],
+  ] as const)
+    test(`C35 killed ${moment}, again and again, it ends as if it never was`, async () => {
+      let copied = 0
+      let runs = 0
+      let result: CopyResult | undefined
+      const told: number[] = []
+      while (result === undefined) {
+        assert.ok(runs++ < 200, 'the copy goes on with each run')
+        let batches = 0
+        result = await run(
+          ({ append }) => ({
+            append: async (...batch) => {
+              if (diesBefore && batches > 0) throw new Killed()
+              batches++
+              await append(...batch)
+              copied += batch[1].length
+              if (!diesBefore) throw new Killed()
+            },
+          }),
+          ({ phase, done }) => phase === 'copy' && told.push(done),
+        ).catch(error => {
+          if (!(error instanceof Killed)) throw error
+          return undefined
+        })
+      }
+      const all = Object.values(result.rows).reduce((sum, count) => sum + count, 0)
+      assert.ok(runs > 15, `${runs} runs`)
+      assert.deepEqual(result.faults, [])
+      assert.equal(copied, all, 'no row twice, none left out')
+      assert.deepEqual(
+        told,
+        told.toSorted((a, b) => a - b),
+        'progress never goes back',
+      )
+      await (await openPostgres(settingsOf(database.url))).close()
+    })
+
+  test('C35 a copy that nobody finished cannot be served, and is finished by the next run', async () => {
+    await killedAtTheEnd()
+    await cannotBeServed()
+    assert.deepEqual((await run()).faults, [])
+    await (await openPostgres(settingsOf(database.url))).close()
+  })
+
+  test('C35 whatever was changed past the vault does not open, and is named', async () => {
+    const { ids } = lived
+    const [grants] = await inSource(
+      `SELECT (SELECT application_id FROM applications WHERE tenant = 1 ORDER BY 1 LIMIT 1) AS application,
+         (SELECT lower(hex(hash)) FROM api_keys WHERE tenant = 1 ORDER BY hash LIMIT 1) AS api_key,
+         (SELECT lower(hex(hash)) FROM results) AS result,
+         (SELECT token_id FROM transients WHERE tenant = 2) AS card`,
+    )
+    for (const sql of [
+      `UPDATE tokens SET type = 'token' WHERE token_id = '${ids.card}'`,
+      `UPDATE tokens SET sealed = zeroblob(length(sealed)) WHERE token_id = '${ids.found}'`,
+      `UPDATE tokens SET expires_at = expires_at + 1 WHERE token_id = '${ids.brief}'`,
+      'UPDATE tenants SET sealed = zeroblob(40) WHERE tenant = 2',
+      `UPDATE applications SET sealed = zeroblob(40) WHERE application_id = '${grants?.application}'`,
+      `UPDATE api_keys SET expires_at = 1 WHERE hash = x'${grants?.api_key}'`,
+      'UPDATE slots SET bytes = zeroblob(size) WHERE slot IN (SELECT slot FROM transients WHERE tenant = 2)',
+      'UPDATE results SET expires_at = expires_at + 1',
+      "UPDATE reports SET name = 'Indexes' WHERE tenant = 1",
+    ])
+      await inSource(sql)
+    const { faults } = await run()
+    assert.deepEqual(
+      faults.map(({ row, problem }) => `${row} ${problem}`).toSorted(),
+      [
+        `tokens 1 ${ids.card}`,
+        `tokens 1 ${ids.found}`,
+        `tokens 1 ${ids.brief}`,
+        'tenants 2',
+        `applications 1 ${grants?.application}`,
+        `api_keys ${grants?.api_key}`,
+        // Its own bytes are whole, but it opens together with its token only.
+        `transients 1 ${ids.card} cvc`,
+        `transients 2 ${grants?.card} cvc`,
+        `results 1 ${grants?.result}`,
+        'reports 1 Indexes',
+      ]
+        .map(row => `${row} does not open`)
+        .toSorted(),
+    )
+    await cannotBeServed()
+  })
+
+  test('C35 a tenant whose keys do not unwrap is named, with all that they would open', async () => {
+    const [tenant] = await inSource('SELECT tenant_id AS id FROM tenants WHERE tenant = 2')
+    await inSource(
+      `UPDATE slots SET bytes = zeroblob(size) WHERE slot IN
+         (SELECT slot FROM tenant_keys WHERE tenant = 2 AND purpose = 'data')`,
+    )
+    const { faults } = await run()
+    const names = faults.map(({ row }) => row)
+    assert.equal(names[0], `tenant_keys of tenant ${tenant?.id}`)
+    assert.ok(names.some(name => name.startsWith('tokens 2 ')))
+    assert.ok(!names.some(name => name.startsWith('tokens 1 ')))
+  })
+
+  test('C35 a copy that is not the source, in whatever row, is named', async () => {
+    await killedAtTheEnd()
+    const [last] = await inSource(
+      'SELECT tenant, lower(hex(term)) AS term, lower(hex(tag)) AS tag FROM matches',
+    )
+    await inCopy(`
+      UPDATE tokens SET active_month = 202601 WHERE token_id = '${lived.ids.card}';
+      DELETE FROM matches;
+      UPDATE counters SET value = value + 1 WHERE tenant = 1 AND name = 'type:card';
+      INSERT INTO results VALUES (9, '\\x01', 1, '\\x02');
+      INSERT INTO dead_tenants VALUES (9);
+      UPDATE terms SET tag = NULL WHERE tag = (SELECT max(tag) FROM terms WHERE tenant = 2) AND tenant = 2`)
+    const { faults } = await run()
+    const names = faults.map(({ row, problem }) => `${row} ${problem}`)
+    const expected = [
+      'dead_tenants 9',
+      `tokens 1 ${lived.ids.card}`,
+      'results 9 01',
+      /^terms 2 [0-9a-f]{24} \d+ \S+ is not what the source holds$/,
+      `matches ${last?.tenant} ${last?.term} ${last?.tag}`,
+      'counters 1 type:card',
+    ]
+    assert.equal(names.length, expected.length, names.join())
+    expected.forEach((name, place) => {
+      if (name instanceof RegExp) assert.match(names[place] ?? '', name)
+      else assert.equal(names[place], `${name} is not what the source holds`)
+    })
+    await cannotBeServed()
+  })
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { CopyRefusedError } from '../../src/store/copying.ts'
+import { tableNamed } from '../../src/store/sql/tables.ts'
+import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
+import { sqlite } from '../rig/engines.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+
+describe('a vault at rest (sqlite)', () => {
+  let folder: ReturnType<typeof temporaryFolder>
+  let path: string
+  beforeEach(async () => {
+    folder = temporaryFolder()
+    path = join(folder.path, 'vault.db')
+    await (await sqlite.open(folder.path)).close()
+  })
+  afterEach(() => folder.remove())
+
+  const identity = (): string => {
+    const vault = openRestingVault(path)
+    vault.close()
+    return vault.identity
+  }
+  const change = (sql: string) => sqlite.reach(folder.path, sql)
+
+  test('C35 is nobody else’s while it is held, and cannot be had while anybody has it open', async () => {
+    const vault = openRestingVault(path)
+    const other = new DatabaseSync(path, { timeout: 0 })
+    assert.throws(() => other.exec('SELECT * FROM tenants'), /locked/)
+    vault.close()
+    other.exec('SELECT * FROM tenants')
+    assert.throws(() => openRestingVault(path), CopyRefusedError)
+    other.close()
+    openRestingVault(path).close()
+  })
+
+  test('C35 is another one after each write, and only then', async () => {
+    const before = identity()
+    await change('SELECT * FROM tenants')
+    await (await sqlite.open(folder.path)).close()
+    assert.equal(identity(), before)
+    await change('UPDATE grants_epoch SET epoch = epoch + 1')
+    assert.notEqual(identity(), before)
+  })
+
+  test('C35 what a killed process left in the log belongs to it', () => {
+    const killed = new DatabaseSync(path)
+    killed.exec('PRAGMA journal_mode = WAL; INSERT INTO dead_tenants VALUES (5)')
+    const left = temporaryFolder()
+    cpSync(folder.path, left.path, { recursive: true })
+    killed.close()
+    const vault = openRestingVault(join(left.path, 'vault.db'))
+    assert.deepEqual([...vault.pages(tableNamed('dead_tenants'), 0, 10)], [[[5n]]])
+    vault.close()
+    left.remove()
+  })
+
+  test('C35 pages are bounded in rows and in bytes, and begin where they are asked to', async () => {
+    await change(`INSERT INTO results WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
+      SELECT 1, CAST(printf('%02d', i) AS BLOB), i, zeroblob(CASE WHEN i > 10 THEN 3000000 ELSE 1 END) FROM n`)
+    const vault = openRestingVault(path)
+    const results = tableNamed('results')
+    const pages = (skip: number) => [...vault.pages(results, skip, 4)]
+    assert.deepEqual(
+      pages(0).map(page => page.length),
+      [4, 4, 4, 3, 3, 2],
+    )
+    assert.deepEqual(
+      pages(19).map(page => page.map(([, , expiresAt]) => expiresAt)),
+      [[20n]],
+    )
+    assert.equal(vault.count(results), 20)
+    vault.close()
+  })
+
+  test('C35 numbers of tenants that are gone count', async () => {
+    await change("INSERT INTO tenants (tenant, tenant_id, revision, sealed) VALUES (7, 'x', 1, x'00')")
+    await change('DELETE FROM tenants')
+    const vault = openRestingVault(path)
+    assert.equal(vault.lastTenant(), 7)
+    vault.close()
+  })
+})

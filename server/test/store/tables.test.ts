@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type ColumnKind, notCopied, type Table, tables } from '../../src/store/sql/tables.ts'
+import { type Engine, engines } from '../rig/engines.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+
+/** How an engine tells the columns of a table, and what it has in place of the vault's own. */
+type Schema = {
+  readonly columns: string
+  readonly own: Record<string, Record<string, ColumnKind | undefined>>
+}
+
+const schemas: Record<Engine['name'], Schema> = {
+  sqlite: {
+    columns: `SELECT name, type, "notnull" OR pk > 0 AS is_required FROM pragma_table_info(?)`,
+    own: {
+      tenant_keys: { wrapped: undefined, slot: 'integer' },
+      transients: { sealed: undefined, slot: 'integer' },
+    },
+  },
+  postgres: {
+    columns: `SELECT column_name AS name, data_type AS type, CASE WHEN is_nullable = 'NO' THEN 1 ELSE 0 END AS is_required
+      FROM information_schema.columns WHERE table_schema = 'public' AND table_name = ?`,
+    own: { counters: { shard: 'integer' } },
+  },
+}
+
+const kinds: Record<string, 'integer' | 'text' | 'bytes'> = {
+  INTEGER: 'integer',
+  TEXT: 'text',
+  BLOB: 'bytes',
+  bigint: 'integer',
+  smallint: 'integer',
+  text: 'text',
+  bytea: 'bytes',
+}
+
+for (const engine of engines)
+  describe(`what a copy of a vault takes along (${engine.name})`, () => {
+    const folder = temporaryFolder()
+    const { columns, own } = schemas[engine.name]
+    before(async () => (await engine.open(folder.path)).close())
+    after(() => folder.remove())
+
+    test('C35 each table is copied, or it is said why not', async () => {
+      const stored = (await engine.reach(folder.path, engine.tables)).map(({ name }) => String(name))
+      const known = [...tables.map(({ name }) => name), ...Object.keys(notCopied)]
+      assert.deepEqual(
+        stored.filter(name => !known.includes(name)),
+        [],
+      )
+      for (const { name } of tables) assert.ok(stored.includes(name), name)
+    })
+
+    test('C35 each column of them is copied, as what it is', async () => {
+      for (const table of tables) {
+        const stored = await engine.reach(folder.path, columns, table.name)
+        assert.deepEqual(
+          Object.fromEntries(
+            stored.map(({ name, type, is_required }) => [
+              name,
+              `${kinds[String(type)] ?? type}${Number(is_required) === 1 ? '' : '?'}`,
+            ]),
+          ),
+          expected(table, own[table.name] ?? {}),
+          table.name,
+        )
+      }
+    })
+  })
+
+const expected = ({ columns }: Table, own: Record<string, ColumnKind | undefined>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries({ ...columns, ...own }).filter(([, kind]) => kind !== undefined))
