@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { examineDeep } from '../../src/cli/doctor-deep.ts'
+import { starterApplications } from '../../src/cli/starter-applications.ts'
+import { withVault } from '../../src/cli/storage.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import { createTenant } from '../../src/operations/create-tenant.ts'
+import { migrations } from '../../src/store/sqlite/migrate.ts'
+import { type Program, type Result, Site } from '../cli/program.ts'
+import { checkStorage } from './check-storage.ts'
+import { complaintsOf } from './complaints.ts'
+import { DoomedDatabase } from './doomed-database.ts'
+import type { Target } from './exchange.ts'
+import { type KillOrder, orderTo } from './kill-order.ts'
+import { olderSchema } from './older-schema.ts'
+
+export type EngineName = KillOrder['engine']
+type Node = { readonly program: Program; readonly url: string }
+
+/** A vault of one node or several on one storage, whose nodes, clock and database the oracle has in its hands. */
+export class Fleet implements Target {
+  readonly engine: EngineName
+  readonly size: number
+  readonly #site = new Site()
+  readonly #database: DoomedDatabase | undefined
+  readonly #nodes = new Map<number, Node>()
+  /** Those that lost their database once may complain of it. */
+  readonly #excused = new Set<Node>()
+  #keys: Target['keys'] | undefined
+  #storageIsBack: Promise<void> = Promise.resolve()
+  clockMs = 0
+  isShaken = false
+
+  private constructor(engine: EngineName, size: number, database: DoomedDatabase | undefined) {
+    this.engine = engine
+    this.size = size
+    this.#database = database
+  }
+
+  static async open({ engine, nodes }: { engine: EngineName; nodes: number }): Promise<Fleet> {
+    return new Fleet(engine, nodes, engine === 'postgres' ? await DoomedDatabase.start(nodes) : undefined)
+  }
+
+  get keys(): Target['keys'] {
+    assert.ok(this.#keys, 'there is no tenant yet')
+    return this.#keys
+  }
+
+  get hasVault(): boolean {
+    return this.#keys !== undefined
+  }
+
+  async reach(pick: (count: number) => number): Promise<string | undefined> {
+    await this.#storageIsBack
+    const urls = [...this.#nodes.values()].map(({ url }) => url)
+    return urls[pick(urls.length)]
+  }
+
+  /** Starts every node that does not run; the first one alone, which makes the vault where there is none. */
+  async startAll(): Promise<void> {
+    for (let number = 1; number <= this.size; number++)
+      if (!this.#nodes.has(number)) await this.start(number)
+    this.#keys ??= await this.#createTenant()
+  }
+
+  /** One node; where it dies before it answers, nothing comes of it. */
+  async start(number: number, order: Partial<KillOrder> = {}): Promise<void> {
+    const program = this.begin(number, order)
+    const { url } = JSON.parse(await program.logged('listening'))
+    this.#nodes.set(number, { program, url })
+    void program.exited.then(() => {
+      if (this.#nodes.get(number)?.program === program) this.#nodes.delete(number)
+    })
+  }
+
+  /** A node that may die before it answers. */
+  begin(number: number, order: Partial<KillOrder>, ...flags: string[]): Program {
+    return this.#site.start(['serve', '--port', '0', ...this.#site.vault, ...flags], {
+      ...orderTo({ engine: this.engine, clockMs: this.clockMs, ...order }),
+      ...this.#database?.environmentOf(number),
+    })
+  }
+
+  /** Ends the node in good order, and starts it again with the order. */
+  async replace(number: number, order: Partial<KillOrder>): Promise<void> {
+    const node = this.#nodes.get(number)
+    node?.program.child.kill('SIGTERM')
+    if (node !== undefined) assert.equal((await this.#ended(node)).code, 0)
+    await this.start(number, order)
+  }
+
+  kill(number: number): void {
+    this.#nodes.get(number)?.program.child.kill('SIGKILL')
+  }
+
+  /** Resolves once the node was killed, and storage has done what it still had to do for it. */
+  async death(number: number): Promise<void> {
+    const node = this.#nodes.get(number)
+    if (node === undefined) return
+    const { signal } = await this.#ended(node)
+    assert.equal(signal, 'SIGKILL', 'a node ended by itself')
+    this.#nodes.delete(number)
+    await this.#database?.hasLetGo(number)
+  }
+
+  async killAll(): Promise<void> {
+    const numbers = [...this.#nodes.keys()]
+    for (const number of numbers) this.kill(number)
+    for (const number of numbers) await this.death(number)
+  }
+
+  /** While storage is away nothing new is sent. */
+  async killDatabase(options: { inCheckpoint: boolean }): Promise<void> {
+    const database = this.#database
+    assert.ok(database)
+    this.isShaken = true
+    for (const node of this.#nodes.values()) this.#excused.add(node)
+    this.#storageIsBack = database.dieAndRise(options)
+    await this.#storageIsBack
+  }
+
+  /** The schema of an older release; no node runs. */
+  async takeSchemaBack(): Promise<void> {
+    if (this.#database !== undefined) return this.#database.takeSchemaBack()
+    const { statements, number } = olderSchema(migrations)
+    const database = this.#openFile()
+    for (const sql of [...statements, `PRAGMA user_version = ${number}`]) database.exec(sql)
+    database.close()
+  }
+
+  moveClock(byMs: number): void {
+    this.clockMs += byMs
+  }
+
+  /** Index, counters and matches against the opened tokens, and nothing left of what is gone. */
+  async examine(): Promise<void> {
+    const { findings, notes } = await examineDeep(this.#config(), { repair: false })
+    assert.deepEqual({ findings, notes }, { findings: [], notes: [] })
+    await checkStorage(sql => this.#count(sql))
+  }
+
+  async stop(): Promise<void> {
+    const nodes = [...this.#nodes.values()]
+    for (const { program } of nodes) program.child.kill('SIGTERM')
+    for (const node of nodes) assert.equal((await this.#ended(node)).code, 0)
+  }
+
+  async remove(): Promise<void> {
+    await this.#site.remove()
+    await this.#database?.remove()
+  }
+
+  async #ended(node: Node): Promise<Result> {
+    const result = await node.program.exited
+    if (!this.#excused.has(node)) assert.deepEqual(complaintsOf(result.stderr), [])
+    return result
+  }
+
+  /** As the commands beside a server have it. */
+  #config(): Config {
+    const [dataFlag, data] = this.#site.vault
+    assert.equal(dataFlag, '--data')
+    return readConfig({
+      flags: { data, 'key-provider': 'file', 'master-key-file': this.#site.masterKeyFile },
+      environment: this.#database?.environmentOf(0) ?? {},
+    })
+  }
+
+  #createTenant(): Promise<Target['keys']> {
+    return withVault(this.#config(), async vault => {
+      let made: Target['keys'] | undefined
+      await createTenant(vault, { name: 'Crash', applications: starterApplications }, ({ tenantId, keys }) => {
+        made = { tenant_id: tenantId, ...keys }
+      })
+      assert.ok(made)
+      return made
+    })
+  }
+
+  async #count(fromWhere: string): Promise<number> {
+    const sql = `SELECT count(*) AS n FROM ${fromWhere}`
+    if (this.#database !== undefined) return Number((await this.#database.ask(sql))[0]?.n)
+    const database = this.#openFile()
+    const n = Number(database.prepare(sql).get()?.n)
+    database.close()
+    return n
+  }
+
+  #openFile(): DatabaseSync {
+    return new DatabaseSync(join(this.#site.data, 'vault.db'))
+  }
+}
