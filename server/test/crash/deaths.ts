@@ -57,15 +57,14 @@ const atAnyMoment: Death = {
 }
 
 /** The node kills itself under load, at the n-th pass of the point. */
-const underLoad = (point: Point): Death => ({
+const underLoad = (point: Point, engines = both): Death => ({
   name: point,
-  engines: both,
+  engines,
   happen: async scene => {
     const { fleet, ledger, random } = scene
-    await fleet.startAll()
     const victim = random.between(1, fleet.size)
     const order = { point, pass: random.between(1, passesMax), delayMs: random.below(100) / 100 }
-    await fleet.replace(victim, order)
+    await fleet.startAll({ [victim]: order })
     const load = new Load(fleet, ledger, scene)
     await goOn(scene, load, victim)
     return `node ${victim} killed ${point}, pass ${order.pass}`
@@ -144,6 +143,7 @@ const databaseDies = (name: string, options: { inCheckpoint: boolean }): Death =
 const allDeaths: readonly Death[] = [
   atMigration,
   atAnyMoment,
+  underLoad('in-batch', ['sqlite']),
   underLoad('before-commit'),
   underLoad('in-commit'),
   databaseDies('database', { inCheckpoint: false }),

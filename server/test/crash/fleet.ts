@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { examineDeep } from '../../src/cli/doctor-deep.ts'
-import { starterApplications } from '../../src/cli/starter-applications.ts'
-import { withVault } from '../../src/cli/storage.ts'
 import { type Config, readConfig } from '../../src/config.ts'
-import { createTenant } from '../../src/operations/create-tenant.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { type Program, type Result, Site } from '../cli/program.ts'
-import { checkStorage } from './check-storage.ts'
+import { checkStorage, examineStorage } from './check-storage.ts'
 import { complaintsOf } from './complaints.ts'
 import { DoomedDatabase } from './doomed-database.ts'
 import type { Target } from './exchange.ts'
 import { type KillOrder, orderTo } from './kill-order.ts'
+import { newTenant } from './new-tenant.ts'
 import { olderSchema } from './older-schema.ts'
 
 export type EngineName = KillOrder['engine']
@@ -57,14 +54,15 @@ export class Fleet implements Target {
     return urls[pick(urls.length)]
   }
 
-  /** Starts every node that does not run; the first one alone, which makes the vault where there is none. */
-  async startAll(): Promise<void> {
-    for (let number = 1; number <= this.size; number++)
-      if (!this.#nodes.has(number)) await this.start(number)
-    this.#keys ??= await this.#createTenant()
+  /** Every node runs afterwards; those with an order were started with it. */
+  async startAll(orders: Readonly<Record<number, Partial<KillOrder>>> = {}): Promise<void> {
+    this.#keys ??= await newTenant(this.#config())
+    for (let number = 1; number <= this.size; number++) {
+      if (orders[number] !== undefined) await this.#end(number)
+      if (!this.#nodes.has(number)) await this.start(number, orders[number])
+    }
   }
 
-  /** One node; where it dies before it answers, nothing comes of it. */
   async start(number: number, order: Partial<KillOrder> = {}): Promise<void> {
     const program = this.begin(number, order)
     const { url } = JSON.parse(await program.logged('listening'))
@@ -80,14 +78,6 @@ export class Fleet implements Target {
       ...orderTo({ engine: this.engine, clockMs: this.clockMs, ...order }),
       ...this.#database?.environmentOf(number),
     })
-  }
-
-  /** Ends the node in good order, and starts it again with the order. */
-  async replace(number: number, order: Partial<KillOrder>): Promise<void> {
-    const node = this.#nodes.get(number)
-    node?.program.child.kill('SIGTERM')
-    if (node !== undefined) assert.equal((await this.#ended(node)).code, 0)
-    await this.start(number, order)
   }
 
   kill(number: number): void {
@@ -135,20 +125,25 @@ export class Fleet implements Target {
 
   /** Index, counters and matches against the opened tokens, and nothing left of what is gone. */
   async examine(): Promise<void> {
-    const { findings, notes } = await examineDeep(this.#config(), { repair: false })
-    assert.deepEqual({ findings, notes }, { findings: [], notes: [] })
+    await examineStorage(this.#config())
     await checkStorage(sql => this.#count(sql))
   }
 
   async stop(): Promise<void> {
-    const nodes = [...this.#nodes.values()]
-    for (const { program } of nodes) program.child.kill('SIGTERM')
-    for (const node of nodes) assert.equal((await this.#ended(node)).code, 0)
+    await Promise.all([...this.#nodes.keys()].map(number => this.#end(number)))
   }
 
   async remove(): Promise<void> {
     await this.#site.remove()
     await this.#database?.remove()
+  }
+
+  /** In good order, where it runs. */
+  async #end(number: number): Promise<void> {
+    const node = this.#nodes.get(number)
+    node?.program.child.kill('SIGTERM')
+    if (node !== undefined) assert.equal((await this.#ended(node)).code, 0)
+    this.#nodes.delete(number)
   }
 
   async #ended(node: Node): Promise<Result> {
@@ -164,17 +159,6 @@ export class Fleet implements Target {
     return readConfig({
       flags: { data, 'key-provider': 'file', 'master-key-file': this.#site.masterKeyFile },
       environment: this.#database?.environmentOf(0) ?? {},
-    })
-  }
-
-  #createTenant(): Promise<Target['keys']> {
-    return withVault(this.#config(), async vault => {
-      let made: Target['keys'] | undefined
-      await createTenant(vault, { name: 'Crash', applications: starterApplications }, ({ tenantId, keys }) => {
-        made = { tenant_id: tenantId, ...keys }
-      })
-      assert.ok(made)
-      return made
     })
   }
 

@@ -1,5 +1,6 @@
 /** Moments of the program at which it can be told to die. */
 export const points = [
+  'in-batch',
   'before-commit',
   'in-commit',
   'after-commit',

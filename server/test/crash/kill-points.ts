@@ -37,7 +37,7 @@ async function arm({ point, pass = 1, engine, delayMs = 0 }: KillOrder): Promise
   const { killer } = await import('./killer.ts')
   // What lasts is killed from another thread while it lasts.
   const isLasting = point === 'in-commit' || point === 'in-checkpoint'
-  const killSoon = isLasting ? killer(delayMs) : undefined
+  const killSoon = isLasting && !isMainThread ? killer(delayMs) : undefined
   watchSqlite(here => {
     if (killSoon === undefined) reach(here)
     else if (isDue(here)) killSoon()

@@ -8,6 +8,9 @@ import { nextWrite, type Write } from './writes.ts'
 const writers = 12
 /** A key that is in flight for longer is stuck. */
 const inFlightMs = 15_000
+const answersMax = 5_000
+/** What goes on while the oracle sees to something else. */
+const answersAhead = 40
 /** More of a writer's answers are not lost before it asks for one of them again. */
 const openMax = 3
 
@@ -42,6 +45,9 @@ export class Load {
   readonly #done: Promise<void>
   #isOver = false
   #answers = 0
+  /** Beyond so many answers the writers wait. */
+  #allowed = Number.POSITIVE_INFINITY
+  #more = Promise.withResolvers<void>()
   #awaited: { count: number; reached: () => void } | undefined
 
   constructor(target: Target, ledger: Ledger, { seed, round }: { seed: number; round: number }) {
@@ -55,11 +61,13 @@ export class Load {
     this.#done.catch(() => undefined)
   }
 
-  /** Resolves after so many answers more. */
+  /** Resolves after so many answers more; then a few still follow, and nothing else is asked for. */
   answers(more: number): Promise<void> {
     return this.while(
       new Promise(reached => {
-        this.#awaited = { count: this.#answers + more, reached }
+        const count = this.#answers + more
+        this.#awaited = { count, reached }
+        this.#allow(count + answersAhead)
       }),
     )
   }
@@ -71,14 +79,23 @@ export class Load {
 
   async end(): Promise<void> {
     this.#isOver = true
+    this.#allow(0)
     await this.#done
+  }
+
+  #allow(answers: number): void {
+    this.#allowed = answers
+    this.#more.resolve()
+    this.#more = Promise.withResolvers()
   }
 
   async #write(writer: string): Promise<void> {
     const { books, open, isFree, secrets, answered } = this.#ledger
     const random = new Seeded(this.#seed * 100 + Number(writer.slice(1)))
     const pick = (count: number): number => random.below(count)
-    for (let number = 0; !this.#isOver; number++) {
+    for (let number = 0; ; number++) {
+      while (!this.#isOver && this.#answers >= this.#allowed) await this.#more.promise
+      if (this.#isOver) return
       const url = await this.#target.reach(pick)
       if (url === undefined) return
       const lost = open.get(writer) ?? []
@@ -105,6 +122,7 @@ export class Load {
 
   #count(): void {
     this.#answers++
+    assert.ok(this.#answers < answersMax, 'nothing has died, or what died does not come back')
     if (this.#awaited !== undefined && this.#answers >= this.#awaited.count) this.#awaited.reached()
   }
 }

@@ -26,15 +26,25 @@ if (engine !== undefined && !isEngine(engine)) throw new Error('--engine is sqli
 
 const seed = Number(values.seed ?? Date.now() % 1_000_000)
 const rounds = Number(values.rounds)
-const engines = engine === undefined ? (['sqlite', 'postgres'] as const) : [engine]
-for (const one of engines) {
-  const nodes = Number(values.nodes ?? (one === 'postgres' ? 3 : 1))
-  const deaths = point === undefined ? undefined : [point]
-  say(`--engine ${one} --nodes ${nodes} --seed ${seed} --rounds ${rounds}${point ? ` --point ${point}` : ''}`)
-  await crashRun({ engine: one, nodes, seed, rounds, report: say, ...(deaths && { deaths }) })
-}
-if (engine === undefined && point === undefined) {
+
+const runAll = async (): Promise<void> => {
+  for (const one of engine === undefined ? (['sqlite', 'postgres'] as const) : [engine]) {
+    const nodes = Number(values.nodes ?? (one === 'postgres' ? 3 : 1))
+    const deaths = point === undefined ? undefined : [point]
+    say(
+      `--engine ${one} --nodes ${nodes} --seed ${seed} --rounds ${rounds}${point ? ` --point ${point}` : ''}`,
+    )
+    await crashRun({ engine: one, nodes, seed, rounds, report: say, ...(deaths && { deaths }) })
+  }
+  if (engine !== undefined || point !== undefined) return
   say(`workers, --seed ${seed}`)
   await workerCrashRun({ seed, kills: rounds, report: say })
 }
-say('every answered write was there, once')
+
+try {
+  await runAll()
+  say('every answered write was there, once')
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error))
+  process.exitCode = 1
+}

@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { BatchWriter } from '../../src/store/sqlite/batch-writer.ts'
 import type { Point } from './kill-order.ts'
 
@@ -16,6 +16,12 @@ export const watchSqlite = (reached: (point: Point) => void): void => {
     } finally {
       isBatch = false
     }
+  }
+
+  const { run } = StatementSync.prototype
+  StatementSync.prototype.run = function (...values: unknown[]) {
+    if (isBatch) reached('in-batch')
+    return run.apply(this, values as never)
   }
 
   const { exec, prepare } = DatabaseSync.prototype

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
+import { readConfig } from '../../src/config.ts'
 import { type Program, Site } from '../cli/program.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
+import { examineStorage } from './check-storage.ts'
 import { complaintsOf } from './complaints.ts'
 import type { Target } from './exchange.ts'
 import { askAgain, Ledger, Load } from './load.ts'
 import { look } from './look.ts'
+import { newTenant } from './new-tenant.ts'
 
-const workers = 3
+const workers = 2
 const answersBetweenKills = 60
 
 /**
@@ -25,7 +28,11 @@ export const workerCrashRun = async (options: {
   const ledger = new Ledger(new Books())
   try {
     const program = await site.serve(['--workers', String(workers), '--log-level', 'debug'])
-    const keys = await site.json('tenant', 'create', '--name', 'Crash')
+    const config = readConfig({
+      flags: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
+      environment: {},
+    })
+    const keys = await newTenant(config)
     const target: Target = { keys, clockMs: 0, isShaken: false, reach: async () => program.url }
     const load = new Load(target, ledger, { seed, round: 1 })
     for (let kill = 0; kill < kills; kill++) {
@@ -48,7 +55,7 @@ export const workerCrashRun = async (options: {
     )
     program.child.kill('SIGTERM')
     assert.equal((await program.exited).code, 0)
-    assert.deepEqual(await site.json('doctor', '--deep'), [])
+    await examineStorage(config)
   } catch (error) {
     throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}`, { cause: error })
   } finally {
