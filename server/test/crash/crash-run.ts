@@ -1,16 +1,14 @@
 import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
 import { type Death, deathsOf, type Scene } from './deaths.ts'
-import { type EngineName, Fleet } from './fleet.ts'
+import { Fleet, type FleetOptions } from './fleet.ts'
 import { askAgain, Ledger } from './load.ts'
 import { look } from './look.ts'
 
-export type CrashOptions = {
-  readonly engine: EngineName
-  readonly nodes: number
+export type CrashOptions = FleetOptions & {
   readonly seed: number
   readonly rounds: number
-  /** Only this way to die, or these in turn; absent: all of the engine. */
+  /** Ways to die, in turn; absent: all that there are. */
   readonly deaths?: readonly string[]
   readonly report?: (line: string) => void
 }
@@ -20,11 +18,11 @@ export type CrashOptions = {
  * answered write; over and over on the same storage. Throws with what repeats the run in the message.
  */
 export const crashRun = async (options: CrashOptions): Promise<void> => {
-  const { engine, nodes, seed, rounds, report = () => {} } = options
-  const fleet = await Fleet.open({ engine, nodes })
+  const { seed, rounds, report = () => {} } = options
+  const fleet = await Fleet.open(options)
   const ledger = new Ledger(new Books())
   const random = new Seeded(seed)
-  const deaths = deathsOf(engine, options.deaths)
+  const deaths = deathsOf(options, options.deaths)
   let death: Death | undefined
   try {
     for (let round = 1; round <= rounds; round++) {
@@ -35,7 +33,7 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
       await fleet.startAll()
       await look(fleet, ledger)
       await fleet.examine()
-      fleet.isShaken = false
+      fleet.calmDown()
       const { answered, lost, repeated } = ledger.counts
       report(
         `round ${round}: ${told}; so far ${answered} writes answered, ${lost} answers lost, ${repeated} told again`,
@@ -48,9 +46,16 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
     report(`${again} writes without an answer were asked for again at the end`)
   } catch (error) {
     const what = error instanceof Error ? error.message : error
-    const replay = `--engine ${engine} --nodes ${nodes} --seed ${seed} --rounds ${rounds}`
-    throw new Error(`seed ${seed}: ${what} (${death?.name ?? 'start'}; ${replay})`, { cause: error })
+    throw new Error(`seed ${seed}: ${what} (${death?.name ?? 'at start'}; ${replayOf(options)})`, {
+      cause: error,
+    })
   } finally {
     await fleet.remove()
   }
+}
+
+/** What the command takes to do the same again. */
+export const replayOf = ({ engine, nodes, workers, seed, rounds, deaths = [] }: CrashOptions): string => {
+  const points = deaths.map(death => ` --point ${death}`).join('')
+  return `--engine ${engine} --nodes ${nodes} --workers ${workers} --seed ${seed} --rounds ${rounds}${points}`
 }

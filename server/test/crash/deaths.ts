@@ -1,5 +1,5 @@
 import type { Seeded } from '../rig/seeded.ts'
-import type { EngineName, Fleet } from './fleet.ts'
+import type { EngineName, Fleet, FleetOptions } from './fleet.ts'
 import type { Point } from './kill-order.ts'
 import { type Ledger, Load } from './load.ts'
 
@@ -16,21 +16,26 @@ export type Scene = {
 export type Death = {
   readonly name: string
   readonly engines: readonly EngineName[]
+  /** Not where the process that writes is another one than those that answer. */
+  readonly onlyAlone?: true
+  readonly nodesMin?: number
   /** Says what happened. */
   readonly happen: (scene: Scene) => Promise<string>
 }
 
+const pointsUnderLoad: readonly Point[] = ['before-commit', 'in-commit', 'after-commit', 'before-answer']
 const both: readonly EngineName[] = ['sqlite', 'postgres']
 const answersMax = 120
 /** How many answers come from the others before the dead one is back, and how many then. */
 const answersMeanwhile = 30
 const passesMax = 40
+const statementsMax = 400
 const delayMaxMs = 2
 /** A cvc is over, and so are tokens that live for half an hour. */
 const clockStepMs = 61 * 60_000
 
 /** The others go on; the dead one comes back while they do. */
-const goOn = async ({ fleet }: Scene, load: Load, victim: number): Promise<void> => {
+const comeBack = async ({ fleet }: Scene, load: Load, victim: number): Promise<void> => {
   await load.while(fleet.death(victim))
   if (fleet.size > 1) {
     await load.answers(answersMeanwhile)
@@ -51,22 +56,26 @@ const atAnyMoment: Death = {
     const load = new Load(fleet, ledger, scene)
     await load.answers(after)
     fleet.kill(victim)
-    await goOn(scene, load, victim)
+    await comeBack(scene, load, victim)
     return `node ${victim} killed after ${after} answers`
   },
 }
 
 /** The node kills itself under load, at the n-th pass of the point. */
-const underLoad = (point: Point, engines = both): Death => ({
+const underLoad = (
+  point: Point,
+  { passes = passesMax, ...limits }: Partial<Death> & { passes?: number } = {},
+): Death => ({
   name: point,
-  engines,
+  engines: both,
+  ...limits,
   happen: async scene => {
     const { fleet, ledger, random } = scene
     const victim = random.between(1, fleet.size)
-    const order = { point, pass: random.between(1, passesMax), delayMs: random.below(100) / 100 }
+    const order = { point, pass: random.between(1, passes), delayMs: random.below(100) / 100 }
     await fleet.startAll({ [victim]: order })
     const load = new Load(fleet, ledger, scene)
-    await goOn(scene, load, victim)
+    await comeBack(scene, load, victim)
     return `node ${victim} killed ${point}, pass ${order.pass}`
   },
 })
@@ -106,6 +115,7 @@ const atUpkeep = (point: Point, engines: readonly EngineName[], passes: number):
 const atMigration: Death = {
   name: 'in-migration',
   engines: both,
+  onlyAlone: true,
   happen: async ({ fleet }) => {
     const isNew = !fleet.hasVault
     if (!isNew) {
@@ -133,6 +143,7 @@ const databaseDies = (name: string, options: { inCheckpoint: boolean }): Death =
     const load = new Load(fleet, ledger, scene)
     const after = random.between(1, answersMax)
     await load.answers(after)
+    load.goOn()
     await load.while(fleet.killDatabase(options))
     await load.answers(2 * answersMeanwhile)
     await load.end()
@@ -140,15 +151,40 @@ const databaseDies = (name: string, options: { inCheckpoint: boolean }): Death =
   },
 })
 
+/** The database dies while one of several nodes is dead as well. */
+const nodeThenDatabase: Death = {
+  name: 'node-then-database',
+  engines: ['postgres'],
+  nodesMin: 2,
+  happen: async scene => {
+    const { fleet, ledger, random } = scene
+    const victim = random.between(1, fleet.size)
+    const point = random.pick(pointsUnderLoad)
+    const pass = random.between(1, passesMax)
+    await fleet.startAll({ [victim]: { ...(point && { point }), pass } })
+    const load = new Load(fleet, ledger, scene)
+    await load.while(fleet.death(victim))
+    await load.answers(answersMeanwhile)
+    load.goOn()
+    await load.while(fleet.killDatabase({ inCheckpoint: false }))
+    await load.answers(answersMeanwhile)
+    await fleet.start(victim)
+    await load.answers(answersMeanwhile)
+    await load.end()
+    return `node ${victim} killed ${point}, pass ${pass}, then the database`
+  },
+}
+
 const allDeaths: readonly Death[] = [
   atMigration,
   atAnyMoment,
-  underLoad('in-batch', ['sqlite']),
+  underLoad('in-batch', { engines: ['sqlite'], passes: statementsMax }),
   underLoad('before-commit'),
   underLoad('in-commit'),
   databaseDies('database', { inCheckpoint: false }),
   underLoad('after-commit'),
-  underLoad('before-answer'),
+  underLoad('before-answer', { onlyAlone: true }),
+  nodeThenDatabase,
   atUpkeep('in-sweeper', both, 6),
   atUpkeep('in-checkpoint', ['sqlite'], 1),
   databaseDies('in-checkpoint', { inCheckpoint: true }),
@@ -156,5 +192,13 @@ const allDeaths: readonly Death[] = [
 
 export const deathNames = [...new Set(allDeaths.map(({ name }) => name))]
 
-export const deathsOf = (engine: EngineName, names: readonly string[] = deathNames): readonly Death[] =>
-  names.flatMap(name => allDeaths.filter(death => death.name === name && death.engines.includes(engine)))
+export const deathsOf = (
+  { engine, nodes, workers }: FleetOptions,
+  names: readonly string[] = deathNames,
+): readonly Death[] => {
+  const isPossible = (death: Death): boolean =>
+    death.engines.includes(engine) &&
+    nodes >= (death.nodesMin ?? 1) &&
+    (workers === 1 || death.onlyAlone !== true)
+  return names.flatMap(name => allDeaths.filter(death => death.name === name && isPossible(death)))
+}

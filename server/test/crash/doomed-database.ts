@@ -52,11 +52,19 @@ export class DoomedDatabase {
     await this.ask([...statements, `DELETE FROM migrations WHERE number > ${number}`].join(';'))
   }
 
-  /** Killed with all its processes, and started again on the same folder and port. */
-  async dieAndRise({ inCheckpoint }: { inCheckpoint: boolean }): Promise<void> {
-    if (inCheckpoint) void this.ask('CHECKPOINT').catch(() => undefined)
-    await this.#cluster.kill()
-    await this.#cluster.start()
+  /** With all its processes. */
+  async die({ inCheckpoint }: { inCheckpoint: boolean }): Promise<void> {
+    await this.#cluster.kill(async () => {
+      if (!inCheckpoint) return
+      const begun = this.#cluster.logged('checkpoint starting')
+      void this.ask('CHECKPOINT').catch(() => undefined)
+      await begun
+    })
+  }
+
+  /** On the same folder and port. */
+  rise(): Promise<void> {
+    return this.#cluster.start()
   }
 
   remove(): Promise<void> {

@@ -10,7 +10,7 @@ export type Target = {
   readonly keys: Omit<StarterKeys, 'base_url'>
   /** How far its clock is ahead of ours. */
   readonly clockMs: number
-  /** Its database was killed not long ago, so that 503 is an honest answer. */
+  /** What it stands on was killed not long ago, so that 503 is an honest answer. */
   readonly isShaken: boolean
   /** The address of a node that lives; waits while storage is away. Undefined once no node lives. */
   reach(pick: (count: number) => number): Promise<string | undefined>

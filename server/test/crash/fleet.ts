@@ -13,12 +13,19 @@ import { newTenant } from './new-tenant.ts'
 import { olderSchema } from './older-schema.ts'
 
 export type EngineName = KillOrder['engine']
+export type FleetOptions = {
+  readonly engine: EngineName
+  readonly nodes: number
+  /** Processes of each node. */
+  readonly workers: number
+}
 type Node = { readonly program: Program; readonly url: string }
 
 /** A vault of one node or several on one storage, whose nodes, clock and database the oracle has in its hands. */
 export class Fleet implements Target {
   readonly engine: EngineName
   readonly size: number
+  readonly #workers: number
   readonly #site = new Site()
   readonly #database: DoomedDatabase | undefined
   readonly #nodes = new Map<number, Node>()
@@ -27,21 +34,28 @@ export class Fleet implements Target {
   #keys: Target['keys'] | undefined
   #storageIsBack: Promise<void> = Promise.resolve()
   clockMs = 0
-  isShaken = false
+  #databaseDied = false
 
-  private constructor(engine: EngineName, size: number, database: DoomedDatabase | undefined) {
+  private constructor({ engine, nodes, workers }: FleetOptions, database: DoomedDatabase | undefined) {
     this.engine = engine
-    this.size = size
+    this.size = nodes
+    this.#workers = workers
     this.#database = database
   }
 
-  static async open({ engine, nodes }: { engine: EngineName; nodes: number }): Promise<Fleet> {
-    return new Fleet(engine, nodes, engine === 'postgres' ? await DoomedDatabase.start(nodes) : undefined)
+  static async open(options: FleetOptions): Promise<Fleet> {
+    const isServer = options.engine === 'postgres'
+    return new Fleet(options, isServer ? await DoomedDatabase.start(options.nodes) : undefined)
   }
 
   get keys(): Target['keys'] {
     assert.ok(this.#keys, 'there is no tenant yet')
     return this.#keys
+  }
+
+  /** Workers whose primary was killed, or nodes whose database was, say so before they end or go on. */
+  get isShaken(): boolean {
+    return this.#databaseDied || this.#workers > 1
   }
 
   get hasVault(): boolean {
@@ -74,7 +88,8 @@ export class Fleet implements Target {
 
   /** A node that may die before it answers. */
   begin(number: number, order: Partial<KillOrder>, ...flags: string[]): Program {
-    return this.#site.start(['serve', '--port', '0', ...this.#site.vault, ...flags], {
+    const place = ['--port', '0', '--workers', String(this.#workers)]
+    return this.#site.start(['serve', ...place, ...this.#site.vault, ...flags], {
       ...orderTo({ engine: this.engine, clockMs: this.clockMs, ...order }),
       ...this.#database?.environmentOf(number),
     })
@@ -100,13 +115,14 @@ export class Fleet implements Target {
     for (const number of numbers) await this.death(number)
   }
 
-  /** While storage is away nothing new is sent. */
+  /** From its death on until it is back nothing new is sent. */
   async killDatabase(options: { inCheckpoint: boolean }): Promise<void> {
     const database = this.#database
     assert.ok(database)
-    this.isShaken = true
+    this.#databaseDied = true
     for (const node of this.#nodes.values()) this.#excused.add(node)
-    this.#storageIsBack = database.dieAndRise(options)
+    await database.die(options)
+    this.#storageIsBack = database.rise()
     await this.#storageIsBack
   }
 
@@ -121,6 +137,11 @@ export class Fleet implements Target {
 
   moveClock(byMs: number): void {
     this.clockMs += byMs
+  }
+
+  /** The database is well again; from now on 503 is wrong. */
+  calmDown(): void {
+    this.#databaseDied = false
   }
 
   /** Index, counters and matches against the opened tokens, and nothing left of what is gone. */
@@ -148,7 +169,7 @@ export class Fleet implements Target {
 
   async #ended(node: Node): Promise<Result> {
     const result = await node.program.exited
-    if (!this.#excused.has(node)) assert.deepEqual(complaintsOf(result.stderr), [])
+    if (!this.#excused.has(node) && this.#workers === 1) assert.deepEqual(complaintsOf(result.stderr), [])
     return result
   }
 

@@ -72,6 +72,11 @@ export class Load {
     )
   }
 
+  /** Nobody waits any more. */
+  goOn(): void {
+    this.#allow(Number.POSITIVE_INFINITY)
+  }
+
   /** Fails as soon as a writer does. */
   while<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#done.then(() => work)])
@@ -144,9 +149,13 @@ const askUntilTold = async (target: Target, url: string, write: Write): Promise<
   }
 }
 
-/** Nobody was told: what happened is not known. */
-const isLost = (target: Target, answer: Answer | undefined): answer is undefined =>
-  answer === undefined || (answer.status === 503 && target.isShaken)
+/** Nobody was told: what happened is not known, and nobody may be told that nothing did. */
+const isLost = (target: Target, answer: Answer | undefined): answer is undefined => {
+  if (answer === undefined) return true
+  if (answer.status !== 503 || !target.isShaken) return false
+  assert.doesNotMatch(answer.body.detail, /nothing was done/)
+  return true
+}
 
 /** Writes, and keeps the books: possible before the request, certain after the answer. False where none came. */
 export const carryOut = async (

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
@@ -10,8 +10,10 @@ import pg from 'pg'
 export type Cluster = {
   readonly url: string
   restart(): Promise<void>
-  /** SIGKILL for the server and each of its processes, as when the machine's memory is full. */
-  kill(): Promise<void>
+  /** Resolves once the server logs the text. */
+  logged(text: string): Promise<void>
+  /** SIGKILL for the server and each of its processes, at the moment given. */
+  kill(moment?: () => Promise<void>): Promise<void>
   /** After it was killed: on the same folder and port. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -38,6 +40,7 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
   // As root the server runs as another user, who must get through to its folder.
   if (isRoot) chmodSync(folder, 0o711)
   const port = await freePort()
+  const log = new EventEmitter()
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'data'),
     port,
@@ -50,7 +53,7 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
       '-c',
       `${name}=${value}`,
     ]),
-    onLog: () => {},
+    onLog: message => log.emit('message', String(message)),
     onError: () => {},
   })
   const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
@@ -68,8 +71,18 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
       await end(server)
       await start()
     },
-    kill: async () => {
+    logged: text =>
+      new Promise(resolve => {
+        const look = (message: string): void => {
+          if (!message.includes(text)) return
+          log.off('message', look)
+          resolve()
+        }
+        log.on('message', look)
+      }),
+    kill: async (moment = async () => {}) => {
       const ids = await processesOf(url)
+      await moment()
       const child = childOf(server)
       child.ref()
       const ended = once(child, 'exit')
