@@ -44,7 +44,6 @@ export class Books {
         if (states.length > 1 && !this.#made.has(name)) this.#doubtful.add(name)
         this.#set(name, undefined)
       }
-    for (const names of this.#together.keys()) if (names.some(isOver)) this.#together.delete(names)
   }
 
   /** Holds what is there against what may be there; afterwards what is there is what must be there. */

@@ -1,8 +1,9 @@
 import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
+import { askAgain } from './carry-out.ts'
 import { type Death, deathsOf, type Scene } from './deaths.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
-import { askAgain, Ledger } from './load.ts'
+import { Ledger } from './ledger.ts'
 import { look } from './look.ts'
 
 export type CrashOptions = FleetOptions & {

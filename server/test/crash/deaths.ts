@@ -1,7 +1,8 @@
 import type { Seeded } from '../rig/seeded.ts'
 import type { EngineName, Fleet, FleetOptions } from './fleet.ts'
 import type { Point } from './kill-order.ts'
-import { type Ledger, Load } from './load.ts'
+import type { Ledger } from './ledger.ts'
+import { Load } from './load.ts'
 
 /** What a death happens to. */
 export type Scene = {
@@ -30,7 +31,8 @@ const answersMax = 120
 const answersMeanwhile = 30
 const passesMax = 40
 const statementsMax = 400
-const delayMaxMs = 2
+/** Of a commit or a checkpoint, which takes a few milliseconds. */
+const delayOf = (random: Seeded): number => random.below(200) / 100
 /** A cvc is over, and so are tokens that live for half an hour. */
 const clockStepMs = 61 * 60_000
 
@@ -72,7 +74,7 @@ const underLoad = (
   happen: async scene => {
     const { fleet, ledger, random } = scene
     const victim = random.between(1, fleet.size)
-    const order = { point, pass: random.between(1, passes), delayMs: random.below(100) / 100 }
+    const order = { point, pass: random.between(1, passes), delayMs: delayOf(random) }
     await fleet.startAll({ [victim]: order })
     const load = new Load(fleet, ledger, scene)
     await comeBack(scene, load, victim)
@@ -93,7 +95,7 @@ const atUpkeep = (point: Point, engines: readonly EngineName[], passes: number):
     await load.end()
     fleet.moveClock(clockStepMs)
     ledger.books.lapse(name => name.endsWith('.brief'))
-    const order = { point, pass: random.between(1, passes), delayMs: random.below(delayMaxMs * 100) / 100 }
+    const order = { point, pass: random.between(1, passes), delayMs: delayOf(random) }
     const program = fleet.begin(1, order, '--log-level', 'debug')
     const isTidy = (line: string): boolean => line.includes('"job":"rotate-data-keys"')
     const end = await Promise.race([

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Config, readConfig } from '../../src/config.ts'
+import type { Config } from '../../src/config.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { type Program, type Result, Site } from '../cli/program.ts'
 import { checkStorage, examineStorage } from './check-storage.ts'
@@ -9,7 +9,7 @@ import { complaintsOf } from './complaints.ts'
 import { DoomedDatabase } from './doomed-database.ts'
 import type { Target } from './exchange.ts'
 import { type KillOrder, orderTo } from './kill-order.ts'
-import { newTenant } from './new-tenant.ts'
+import { configOf, newTenant } from './new-tenant.ts'
 import { olderSchema } from './older-schema.ts'
 
 export type EngineName = KillOrder['engine']
@@ -112,7 +112,7 @@ export class Fleet implements Target {
   async killAll(): Promise<void> {
     const numbers = [...this.#nodes.keys()]
     for (const number of numbers) this.kill(number)
-    for (const number of numbers) await this.death(number)
+    await Promise.all(numbers.map(number => this.death(number)))
   }
 
   /** From its death on until it is back nothing new is sent. */
@@ -173,14 +173,8 @@ export class Fleet implements Target {
     return result
   }
 
-  /** As the commands beside a server have it. */
   #config(): Config {
-    const [dataFlag, data] = this.#site.vault
-    assert.equal(dataFlag, '--data')
-    return readConfig({
-      flags: { data, 'key-provider': 'file', 'master-key-file': this.#site.masterKeyFile },
-      environment: this.#database?.environmentOf(0) ?? {},
-    })
+    return configOf(this.#site, this.#database?.environmentOf(0))
   }
 
   async #count(fromWhere: string): Promise<number> {

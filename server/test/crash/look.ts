@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Body, exchange, read, type Target } from './exchange.ts'
-import type { Ledger } from './load.ts'
+import type { Ledger } from './ledger.ts'
 import { applicationState, keyNumber, tenantState, tokenState } from './things.ts'
 
 /** Everything that the vault says about what it holds must agree with the books. */
@@ -86,15 +86,20 @@ const checkCounts = async (target: Target, { books }: Ledger, tokens: readonly B
 
 const startedAt = Date.now()
 const keysTried = 5
+const closedAfterMs = 1_000
 
-/** Keys that are there work; others do not. */
+/** Keys that are there work; others do not, within a second on every node (C27). */
 const checkKeys = async (target: Target, { books, secrets }: Ledger): Promise<void> => {
   const living = new Set(books.living('key:'))
-  const tried = [...secrets].slice(-keysTried)
-  for (const [name, key] of tried) {
-    const url = (await target.reach(() => 0)) ?? ''
-    const answer = await exchange(url, 'GET', '/applications/key', { key })
-    assert.equal(answer?.status, living.has(name) ? 200 : 401, `the key ${name}`)
-    if (!living.has(name)) secrets.delete(name)
+  for (const [name, key] of [...secrets].slice(-keysTried)) {
+    const expected = living.has(name) ? 200 : 401
+    const until = Date.now() + closedAfterMs
+    for (let status = 0; status !== expected; ) {
+      const url = (await target.reach(() => 0)) ?? ''
+      const isLast = Date.now() > until || expected === 200
+      status = (await exchange(url, 'GET', '/applications/key', { key }))?.status ?? 0
+      if (isLast) assert.equal(status, expected, `the key ${name}`)
+    }
+    if (expected === 401) secrets.delete(name)
   }
 }

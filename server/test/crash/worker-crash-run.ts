@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { readConfig } from '../../src/config.ts'
 import { type Program, Site } from '../cli/program.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
+import { askAgain } from './carry-out.ts'
 import { examineStorage } from './check-storage.ts'
 import { complaintsOf } from './complaints.ts'
 import type { Target } from './exchange.ts'
-import { askAgain, Ledger, Load } from './load.ts'
+import { Ledger } from './ledger.ts'
+import { Load } from './load.ts'
 import { look } from './look.ts'
-import { newTenant } from './new-tenant.ts'
+import { configOf, newTenant } from './new-tenant.ts'
 
 const workers = 2
 const answersBetweenKills = 60
@@ -28,10 +29,7 @@ export const workerCrashRun = async (options: {
   const ledger = new Ledger(new Books())
   try {
     const program = await site.serve(['--workers', String(workers), '--log-level', 'debug'])
-    const config = readConfig({
-      flags: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
-      environment: {},
-    })
+    const config = configOf(site)
     const keys = await newTenant(config)
     const target: Target = { keys, clockMs: 0, isShaken: false, reach: async () => program.url }
     const load = new Load(target, ledger, { seed, round: 1 })

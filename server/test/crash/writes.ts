@@ -128,8 +128,8 @@ const deleteToken: Kind = context => {
 }
 
 /** There is one tenant, so one writer changes it. */
-const updateTenant: Kind = ({ books, writer, name }) => {
-  if (writer !== 'w0.') return undefined
+const updateTenant: Kind = ({ books, writer, name, isFree }) => {
+  if (writer !== 'w0.' || !isFree('tenant')) return undefined
   const n = books.next()
   return {
     names: ['tenant'],
