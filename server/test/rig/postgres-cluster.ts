@@ -19,6 +19,15 @@ export type Cluster = {
   stop(): Promise<void>
 }
 
+/** The package ends the process by itself when nothing is left to do, with 0: what a program has found out stays. */
+let exitCode: typeof process.exitCode
+process.prependListener('beforeExit', () => {
+  exitCode = process.exitCode
+})
+process.on('exit', () => {
+  if (exitCode !== undefined) process.exitCode = exitCode
+})
+
 const startsMax = 20
 
 /** Nothing of a test has to survive a power cut; everything else is as in production. */
