@@ -8,7 +8,7 @@ describe('a vault that is killed', () => {
     { engine: 'sqlite', nodes: 1, seed: 47, deaths: ['after-commit', 'in-sweeper'] },
     { engine: 'postgres', nodes: 3, seed: 9, deaths: ['node-then-database'] },
   ] as const)
-    test(`C27.1 C23.5 C32.3 C33.5 C33.6 C24.10 has every write that it answered, once, and no other one in part (${engine})`, () =>
+    test(`§4.11.3 C27.1 C23.5 C29.4 C32.3 C33.4 C33.5 C33.6 C24.10 has every write that it answered, once, and no other one in part (${engine})`, () =>
       crashRun({ engine, nodes, workers: 1, seed, deaths, rounds: deaths.length }))
 
   test('C27.1 C23.5 C33.4 C33.5 C33.6 C24.10 goes on when its workers are killed one by one, and loses and doubles nothing (sqlite)', () =>
