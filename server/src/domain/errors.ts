@@ -56,7 +56,7 @@ export const catalogue = {
   unavailable: {
     status: 503,
     title: 'Service Unavailable',
-    detail: 'Storage or the key service does not answer; nothing was done.',
+    detail: 'Storage or the key service does not answer; nothing is half-done.',
   },
 } as const satisfies Record<string, { status: number; title: string; detail?: string }>
 

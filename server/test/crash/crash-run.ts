@@ -1,61 +1,62 @@
-import assert from 'node:assert/strict'
 import { Seeded } from '../rig/seeded.ts'
-import { temporaryFolder } from '../rig/temporary-folder.ts'
-import { Expectations } from './expectations.ts'
-import { check, checkStorage, load, type Unanswered } from './load.ts'
-import { VaultProcess } from './vault-process.ts'
+import { Books } from './books.ts'
+import { askAgain } from './carry-out.ts'
+import { type Death, deathsOf, type Scene } from './deaths.ts'
+import { Fleet, type FleetOptions } from './fleet.ts'
+import { Ledger } from './ledger.ts'
+import { look } from './look.ts'
 
-const answersPerRoundMax = 200
+export type CrashOptions = FleetOptions & {
+  readonly seed: number
+  readonly rounds: number
+  /** Ways to die, in turn; absent: all that there are. */
+  readonly deaths?: readonly string[]
+  readonly report?: (line: string) => void
+}
 
 /**
- * Loads a real vault with writes, kills it when a number of them has been answered, starts it again and looks for
- * every answered write; over and over on the same folder. Throws with the seed in the message.
+ * Loads a real vault with every kind of write, kills its nodes and its database, starts them again and looks for every
+ * answered write; over and over on the same storage. Throws with what repeats the run in the message.
  */
-export const crashRun = async (options: {
-  seed: number
-  rounds: number
-  report?: (line: string) => void
-}): Promise<void> => {
+export const crashRun = async (options: CrashOptions): Promise<void> => {
   const { seed, rounds, report = () => {} } = options
-  const folder = temporaryFolder()
-  const expectations = new Expectations()
+  const fleet = await Fleet.open(options)
+  const ledger = new Ledger(new Books())
   const random = new Seeded(seed)
-  const unanswered = new Map<string, Unanswered>()
-  let vault: VaultProcess | undefined
+  const deaths = deathsOf(options, options.deaths)
+  let death: Death | undefined
   try {
     for (let round = 1; round <= rounds; round++) {
-      vault = await VaultProcess.start(folder.path)
-      if (round > 1) await check(vault, expectations)
-      const killAfter = random.between(1, answersPerRoundMax)
-      const running = vault
-      let isDead = false
-      const { answered } = await load(
-        { vault, expectations, unanswered },
-        {
-          seed: seed * 1_000 + round,
-          round,
-          isOver: () => isDead,
-          answered: count => {
-            if (count !== killAfter) return
-            running.signal('SIGKILL')
-            isDead = true
-          },
-        },
+      death = deaths[(round - 1) % deaths.length]
+      if (death === undefined) throw new Error('nothing to die of')
+      const scene: Scene = { fleet, ledger, random, seed: seed * 1_000 + round, round }
+      const told = await death.happen(scene)
+      await fleet.startAll()
+      await look(fleet, ledger)
+      await fleet.examine()
+      fleet.calmDown()
+      const { answered, lost, repeated } = ledger.counts
+      report(
+        `round ${round}: ${told}; so far ${answered} writes answered, ${lost} answers lost, ${repeated} told again`,
       )
-      const { stderr } = await vault.ended
-      assert.equal(stderr, '', 'the vault logged an error')
-      report(`round ${round}: killed after ${answered} answers`)
     }
-    vault = await VaultProcess.start(folder.path)
-    await check(vault, expectations)
-    vault.signal('SIGTERM')
-    assert.equal((await vault.ended).code, 0)
-    checkStorage(folder.path)
+    const again = await askAgain(fleet, ledger)
+    await look(fleet, ledger)
+    await fleet.examine()
+    await fleet.stop()
+    report(`${again} writes without an answer were asked for again at the end`)
   } catch (error) {
-    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}`, { cause: error })
+    const what = error instanceof Error ? error.message : error
+    throw new Error(`seed ${seed}: ${what} (${death?.name ?? 'at start'}; ${replayOf(options)})`, {
+      cause: error,
+    })
   } finally {
-    vault?.signal('SIGKILL')
-    await vault?.ended
-    folder.remove()
+    await fleet.remove()
   }
+}
+
+/** What the command takes to do the same again. */
+export const replayOf = ({ engine, nodes, workers, seed, rounds, deaths = [] }: CrashOptions): string => {
+  const points = deaths.map(death => ` --point ${death}`).join('')
+  return `--engine ${engine} --nodes ${nodes} --workers ${workers} --seed ${seed} --rounds ${rounds}${points}`
 }

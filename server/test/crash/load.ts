@@ -1,227 +1,106 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import type { StarterKeys } from '../../src/cli/starter-applications.ts'
+import { setImmediate as turnEnds } from 'node:timers/promises'
 import { Seeded } from '../rig/seeded.ts'
-import { cvcOf, type Expectations, type ListedToken } from './expectations.ts'
+import { carryOut, repeat } from './carry-out.ts'
+import type { Target } from './exchange.ts'
+import type { Ledger } from './ledger.ts'
+import { nextWrite } from './writes.ts'
 
 const writers = 12
+const answersMax = 5_000
+/** What goes on while the oracle sees to something else. */
+const answersAhead = 40
+/** More of a writer's answers are not lost before it asks for one of them again. */
+const openMax = 3
 
-/** A vault that is reached with these keys. */
-type Target = { readonly keys: StarterKeys }
-type Answer = { readonly status: number; readonly body: Record<string, unknown> }
+/** Several writers at once, each with things of its own, until they are told to end. */
+export class Load {
+  readonly #target: Target
+  readonly #ledger: Ledger
+  readonly #round: number
+  readonly #seed: number
+  readonly #done: Promise<void>
+  #isOver = false
+  #answers = 0
+  /** Beyond so many answers the writers wait. */
+  #allowed = Number.POSITIVE_INFINITY
+  #more = Promise.withResolvers<void>()
+  #awaited: { count: number; reached: () => void } | undefined
 
-/** An answer, or undefined where the process that should give it died before. */
-const send = async (
-  vault: Target,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<Answer | undefined> => {
-  const { base_url, api_key, private_api_key } = vault.keys
-  const isWrite = method === 'POST' || method === 'PATCH'
-  try {
-    const reply = await fetch(base_url + path, {
-      method,
-      headers: {
-        'svc-api-key': isWrite ? api_key : private_api_key,
-        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
-        ...headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await reply.text()
-    return { status: reply.status, body: text === '' ? {} : JSON.parse(text) }
-  } catch {
-    return undefined
+  constructor(target: Target, ledger: Ledger, { seed, round }: { seed: number; round: number }) {
+    this.#target = target
+    this.#ledger = ledger
+    this.#round = round
+    this.#seed = seed
+    this.#done = Promise.all(Array.from({ length: writers }, (_, number) => this.#write(`w${number}.`))).then(
+      () => undefined,
+    )
+    this.#done.catch(() => undefined)
   }
-}
 
-/** Several writers at once, each with tokens of its own; says how many writes were answered and how many were cut off. */
-export const load = async (
-  shared: Shared,
-  { seed, round, isOver, answered }: LoadOptions,
-): Promise<{ answered: number; cut: number }> => {
-  const count = { answered: 0, cut: 0 }
-  const write = async (writer: number): Promise<void> => {
-    const random = new Seeded(seed * 100 + writer)
-    for (let number = 0; !isOver(); number++) {
-      const step = { ...shared, random, writer: `w${writer}.`, name: `w${writer}.${round}.${number}` }
-      if (await random.pick(steps)?.(step)) answered(++count.answered)
-      else count.cut++
-    }
-  }
-  await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)))
-  return count
-}
-
-type LoadOptions = {
-  readonly seed: number
-  readonly round: number
-  readonly isOver: () => boolean
-  /** Called with the number of answers so far. */
-  readonly answered: (count: number) => void
-}
-
-/** A create that carries an idempotency key and still waits for its answer. */
-export type Unanswered = { readonly key: string; readonly n: number }
-export type Shared = {
-  readonly vault: Target
-  readonly expectations: Expectations
-  readonly unanswered: Map<string, Unanswered>
-}
-
-/** One write. False where the process died before it answered. */
-type Step = (
-  context: Shared & {
-    readonly random: Seeded
-    /** The writer's prefix, and a name that no other step has. */
-    readonly writer: string
-    readonly name: string
-  },
-) => Promise<boolean>
-
-const token = (tag: string, n: number) => ({
-  type: 'token',
-  data: { left: n, right: n },
-  metadata: { tag, n: String(n) },
-})
-const card = (tag: string, n: number) => ({
-  type: 'card',
-  data: { number: '4242424242424242', expiration_month: (n % 12) + 1, cvc: cvcOf(n) },
-  metadata: { tag, n: String(n) },
-})
-
-/** Writes, and keeps the books: possible before the request, certain after the answer. */
-const change = async (
-  expectations: Expectations,
-  tags: readonly string[],
-  to: number | undefined,
-  sending: () => Promise<Answer | undefined>,
-  expected: number,
-): Promise<Answer | undefined> => {
-  expectations.begin(tags, to)
-  const answer = await sending()
-  if (answer === undefined) return undefined
-  assert.equal(answer.status, expected, JSON.stringify(answer.body))
-  expectations.settle(tags, to)
-  return answer
-}
-
-const create: Step = async ({ vault, expectations, random, name }) => {
-  const n = random.below(100_000)
-  const body = random.below(2) === 0 ? token(name, n) : { ...card(name, n), id: name }
-  const answer = await change(expectations, [name], n, () => send(vault, 'POST', '/tokens', body), 201)
-  if (answer === undefined) return false
-  expectations.found.set(name, answer.body as ListedToken)
-  return true
-}
-
-const tokenize: Step = async ({ vault, expectations, random, name }) => {
-  const n = random.below(100_000)
-  const tags = ['a', 'b', 'c', 'd'].map(part => `${name}.${part}`)
-  const body = tags.map((tag, index) => (index === 1 ? card(tag, n) : token(tag, n)))
-  const sending = () => send(vault, 'POST', '/tokenize', { inside: body })
-  const answer = await change(expectations, tags, n, sending, 200)
-  if (answer === undefined) return false
-  const made = answer.body.inside as ListedToken[]
-  for (const token of made) expectations.found.set(token.metadata.tag ?? '', token)
-  return true
-}
-
-/** A token of the writer's that may be changed: one whose create is still to be repeated would not come back changed. */
-const pickLiving = ({ expectations, unanswered, random, writer }: Parameters<Step>[0]): string | undefined =>
-  random.pick(expectations.living(writer).filter(tag => tag !== unanswered.get(writer)?.key))
-
-const patch: Step = async context => {
-  const { vault, expectations, random } = context
-  const tag = pickLiving(context)
-  const known = expectations.found.get(tag ?? '')
-  if (tag === undefined || known === undefined) return create(context)
-  const n = random.below(100_000)
-  const { data, metadata } = known.type === 'card' ? card(tag, n) : token(tag, n)
-  const patching = () => send(vault, 'PATCH', `/tokens/${known.id}`, { data, metadata })
-  return (await change(expectations, [tag], n, patching, 200)) !== undefined
-}
-
-const remove: Step = async context => {
-  const { vault, expectations } = context
-  const tag = pickLiving(context)
-  const known = expectations.found.get(tag ?? '')
-  if (tag === undefined || known === undefined) return tokenize(context)
-  const deleting = () => send(vault, 'DELETE', `/tokens/${known.id}`)
-  return (await change(expectations, [tag], undefined, deleting, 204)) !== undefined
-}
-
-/** The same key until an answer comes, across the death of the vault; the token must be there once. */
-const createOnce: Step = async ({ vault, expectations, unanswered, random, writer, name }) => {
-  const { key, n } = unanswered.get(writer) ?? { key: name, n: random.below(100_000) }
-  unanswered.set(writer, { key, n })
-  const headers = { 'svc-idempotency-key': key }
-  const sending = async (): Promise<Answer | undefined> => {
-    for (;;) {
-      const answer = await send(vault, 'POST', '/tokens', token(key, n), headers)
-      // What a dead worker had handed on may be committed just now: then it is in flight elsewhere (C33).
-      if (answer?.status !== 409) return answer
-    }
-  }
-  const answer = await change(expectations, [key], n, sending, 201)
-  if (answer === undefined) return false
-  unanswered.delete(writer)
-  expectations.found.set(key, answer.body as ListedToken)
-  return true
-}
-
-const steps: readonly Step[] = [create, create, tokenize, patch, patch, patch, remove, createOnce]
-
-/** Everything that the vault says about what it holds must agree with the books. */
-export const check = async (vault: Target, expectations: Expectations): Promise<void> => {
-  const tokens: ListedToken[] = []
-  let total: unknown
-  for (let page = 1; ; page++) {
-    const reply = await send(vault, 'GET', `/tokens?size=100&page=${page}`)
-    assert.equal(reply?.status, 200)
-    const { pagination, data } = reply.body as { pagination: { total_items: number }; data: ListedToken[] }
-    tokens.push(...data)
-    total = pagination.total_items
-    if (data.length < 100) break
-  }
-  expectations.check(tokens)
-  assert.equal(total, tokens.length, 'total_items')
-  for (const type of ['token', 'card']) {
-    const reply = await send(vault, 'GET', `/tokens?size=1&type=${type}`)
-    assert.equal(reply?.status, 200)
-    const { pagination } = reply.body as { pagination: { total_items: number } }
-    assert.equal(
-      pagination.total_items,
-      tokens.filter(one => one.type === type).length,
-      `total_items of ${type}`,
+  /** Resolves after so many answers more; then a few still follow, and nothing else is asked for. */
+  answers(more: number): Promise<void> {
+    return this.while(
+      new Promise(reached => {
+        const count = this.#answers + more
+        this.#awaited = { count, reached }
+        this.#allow(count + answersAhead)
+      }),
     )
   }
-  for (const { id, data } of tokens.slice(0, 50)) {
-    const read = await send(vault, 'GET', `/tokens/${id}`)
-    assert.deepEqual(read?.body.data, data)
-  }
-}
 
-/** Nothing in storage belongs to a token that is not there, and nothing of a token is missing. */
-export const checkStorage = (folder: string): void => {
-  const database = new DatabaseSync(join(folder, 'vault.db'), { readOnly: true })
-  const count = (sql: string): unknown => database.prepare(sql).get()?.n
-  assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
-  for (const table of ['terms', 'matches', 'transients'])
-    assert.equal(
-      count(`SELECT count(*) AS n FROM ${table} x WHERE NOT EXISTS
-        (SELECT 1 FROM tokens k WHERE k.tenant = x.tenant AND k.token_id = x.token_id)`),
-      0,
-      `${table} without a token`,
-    )
-  assert.equal(
-    count(`SELECT count(*) AS n FROM tokens k WHERE NOT EXISTS
-      (SELECT 1 FROM terms x WHERE k.tenant = x.tenant AND k.token_id = x.token_id)`),
-    0,
-    'tokens without terms',
-  )
-  database.close()
+  /** Nobody waits any more. */
+  goOn(): void {
+    this.#allow(Number.POSITIVE_INFINITY)
+  }
+
+  /** Fails as soon as a writer does. */
+  while<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.#done.then(() => work)])
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true
+    this.#allow(0)
+    await this.#done
+  }
+
+  #allow(answers: number): void {
+    this.#allowed = answers
+    this.#more.resolve()
+    this.#more = Promise.withResolvers()
+  }
+
+  async #write(writer: string): Promise<void> {
+    const random = new Seeded(this.#seed * 100 + Number(writer.slice(1)))
+    const pick = (count: number): number => random.below(count)
+    for (let number = 0; ; number++) {
+      while (!this.#isOver && this.#answers >= this.#allowed) await this.#more.promise
+      if (this.#isOver) return
+      const url = await this.#target.reach(pick)
+      if (url === undefined) return
+      const isAnswered = await this.#next(url, random, writer, `${writer}${this.#round}.${number}`)
+      if (isAnswered) this.#count()
+      else await turnEnds()
+    }
+  }
+
+  /** Something new, something whose answer was lost, or something that was answered before. */
+  #next(url: string, random: Seeded, writer: string, name: string): Promise<boolean> {
+    const { books, open, isFree, secrets, answered } = this.#ledger
+    const to = { target: this.#target, url, ledger: this.#ledger }
+    const known = random.below(8) === 0 ? answered.get(writer) : undefined
+    if (known !== undefined) return repeat(to, known)
+    const lost = open.get(writer) ?? []
+    const isAgain = lost.length >= openMax || (lost.length > 0 && random.below(3) === 0)
+    const { clockMs } = this.#target
+    const context = { books, random, writer, name, isFree, clockMs, secrets }
+    return carryOut(to, writer, (isAgain ? lost[0] : undefined) ?? nextWrite(context))
+  }
+
+  #count(): void {
+    this.#answers++
+    assert.ok(this.#answers < answersMax, 'nothing has died, or what died does not come back')
+    if (this.#awaited !== undefined && this.#answers >= this.#awaited.count) this.#awaited.reached()
+  }
 }

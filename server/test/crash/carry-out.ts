@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { type Answer, exchange, type Target } from './exchange.ts'
+import type { Answered, Ledger } from './ledger.ts'
+import type { Write } from './writes.ts'
+
+/** A key that is in flight for longer is stuck. */
+const inFlightMs = 15_000
+/** Kept answers live for 24 hours. */
+const replayedForMs = 20 * 3_600_000
+
+/** Where it is sent, and where it is written down. */
+type To = { readonly target: Target; readonly url: string; readonly ledger: Ledger }
+
+const ask = (target: Target, url: string, { method, path, by, body, idempotencyKey }: Write) =>
+  exchange(url, method, path, {
+    key: target.keys[by],
+    ...(body && { body: body(target.clockMs) }),
+    ...(idempotencyKey !== undefined && { headers: { 'svc-idempotency-key': idempotencyKey } }),
+  })
+
+/** Also where the first request of its key is still under way, as far as storage knows (C33). */
+const askUntilTold = async (target: Target, url: string, write: Write): Promise<Answer | undefined> => {
+  const until = Date.now() + inFlightMs
+  for (;;) {
+    const answer = await ask(target, url, write)
+    if (answer?.status !== 409) return answer
+    assert.ok(Date.now() < until, `the key of ${write.names} is stuck`)
+  }
+}
+
+/** Nobody was told: what happened is not known, and nobody may be told that nothing did. */
+const isLost = (target: Target, answer: Answer | undefined): answer is undefined => {
+  if (answer === undefined) return true
+  if (answer.status !== 503 || !target.isShaken) return false
+  assert.doesNotMatch(answer.body.detail, /nothing was done/)
+  return true
+}
+
+/** Writes, and keeps the books: possible before the request, certain after the answer. False where none came. */
+export const carryOut = async (
+  { target, url, ledger: { books, open, answered, counts } }: To,
+  writer: string,
+  write: Write,
+): Promise<boolean> => {
+  const { names, to, idempotencyKey } = write
+  const lost = open.get(writer) ?? []
+  const isAgain = lost.includes(write)
+  const happened = isAgain ? books.happened(names, to) : undefined
+  if (!isAgain) books.begin(names, to)
+  const answer = await (isAgain ? askUntilTold(target, url, write) : ask(target, url, write))
+  if (isLost(target, answer)) {
+    if (!isAgain) counts.lost++
+    if (!isAgain && idempotencyKey !== undefined) open.set(writer, [...lost, write])
+    // Once more it is not known whether it has happened.
+    if (isAgain && happened === false) books.begin(names, to)
+    return false
+  }
+  assert.equal(answer?.status, write.status, `${write.method} ${names}: ${JSON.stringify(answer?.body)}`)
+  if (happened !== undefined)
+    assert.equal(answer?.replayed, happened, `${names} ${happened ? 'had' : 'had not'} happened`)
+  open.set(
+    writer,
+    lost.filter(one => one !== write),
+  )
+  books.settle(names, to)
+  write.learn?.(answer?.body)
+  counts.answered++
+  if (idempotencyKey !== undefined)
+    answered.set(writer, { write, id: answer?.body.id, clockMs: target.clockMs })
+  return true
+}
+
+/** Asks for something that was answered before. */
+export const repeat = async (
+  { target, url, ledger: { counts } }: To,
+  { write, id, clockMs }: Answered,
+): Promise<boolean> => {
+  if (target.clockMs - clockMs > replayedForMs) return true
+  const answer = await ask(target, url, write)
+  if (isLost(target, answer)) return false
+  assert.deepEqual(
+    { status: answer?.status, replayed: answer?.replayed, id: answer?.body.id },
+    { status: write.status, replayed: true, id },
+    `${write.names} was answered before`,
+  )
+  counts.repeated++
+  return true
+}
+
+/** Every write whose answer was lost is asked for again: it must be told that it happened, or happen. */
+export const askAgain = async (target: Target, ledger: Ledger): Promise<number> => {
+  let count = 0
+  for (const [writer, writes] of ledger.open)
+    for (const write of writes) {
+      const url = await target.reach(count => count - 1)
+      assert.ok(url !== undefined, 'no node lives')
+      assert.ok(await carryOut({ target, url, ledger }, writer, write), `${write.names} was not answered`)
+      count++
+    }
+  return count
+}

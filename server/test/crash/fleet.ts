@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Config } from '../../src/config.ts'
+import { migrations } from '../../src/store/sqlite/migrate.ts'
+import { type Program, type Result, Site } from '../cli/program.ts'
+import { checkStorage, examineStorage } from './check-storage.ts'
+import { complaintsOf } from './complaints.ts'
+import { DoomedDatabase } from './doomed-database.ts'
+import type { Target } from './exchange.ts'
+import { type KillOrder, orderTo } from './kill-order.ts'
+import { configOf, newTenant } from './new-tenant.ts'
+import { olderSchema } from './older-schema.ts'
+
+export type EngineName = KillOrder['engine']
+export type FleetOptions = {
+  readonly engine: EngineName
+  readonly nodes: number
+  /** Processes of each node. */
+  readonly workers: number
+}
+type Node = { readonly program: Program; readonly url: string }
+
+/** A vault of one node or several on one storage, whose nodes, clock and database the oracle has in its hands. */
+export class Fleet implements Target {
+  readonly engine: EngineName
+  readonly size: number
+  readonly #workers: number
+  readonly #site = new Site()
+  readonly #database: DoomedDatabase | undefined
+  readonly #nodes = new Map<number, Node>()
+  /** Those that lost their database once may complain of it. */
+  readonly #excused = new Set<Node>()
+  #keys: Target['keys'] | undefined
+  #storageIsBack: Promise<void> = Promise.resolve()
+  clockMs = 0
+  #databaseDied = false
+
+  private constructor({ engine, nodes, workers }: FleetOptions, database: DoomedDatabase | undefined) {
+    this.engine = engine
+    this.size = nodes
+    this.#workers = workers
+    this.#database = database
+  }
+
+  static async open(options: FleetOptions): Promise<Fleet> {
+    const isServer = options.engine === 'postgres'
+    return new Fleet(options, isServer ? await DoomedDatabase.start(options.nodes) : undefined)
+  }
+
+  get keys(): Target['keys'] {
+    assert.ok(this.#keys, 'there is no tenant yet')
+    return this.#keys
+  }
+
+  /** Workers whose primary was killed, or nodes whose database was, say so before they end or go on. */
+  get isShaken(): boolean {
+    return this.#databaseDied || this.#workers > 1
+  }
+
+  get hasVault(): boolean {
+    return this.#keys !== undefined
+  }
+
+  async reach(pick: (count: number) => number): Promise<string | undefined> {
+    await this.#storageIsBack
+    const urls = [...this.#nodes.values()].map(({ url }) => url)
+    return urls[pick(urls.length)]
+  }
+
+  /** Every node runs afterwards; those with an order were started with it. */
+  async startAll(orders: Readonly<Record<number, Partial<KillOrder>>> = {}): Promise<void> {
+    this.#keys ??= await newTenant(this.#config())
+    for (let number = 1; number <= this.size; number++) {
+      if (orders[number] !== undefined) await this.#end(number)
+      if (!this.#nodes.has(number)) await this.start(number, orders[number])
+    }
+  }
+
+  async start(number: number, order: Partial<KillOrder> = {}): Promise<void> {
+    const program = this.begin(number, order)
+    const { url } = JSON.parse(await program.logged('listening'))
+    this.#nodes.set(number, { program, url })
+    void program.exited.then(() => {
+      if (this.#nodes.get(number)?.program === program) this.#nodes.delete(number)
+    })
+  }
+
+  /** A node that may die before it answers. */
+  begin(number: number, order: Partial<KillOrder>, ...flags: string[]): Program {
+    const place = ['--port', '0', '--workers', String(this.#workers)]
+    return this.#site.start(['serve', ...place, ...this.#site.vault, ...flags], {
+      ...orderTo({ engine: this.engine, clockMs: this.clockMs, ...order }),
+      ...this.#database?.environmentOf(number),
+    })
+  }
+
+  kill(number: number): void {
+    this.#nodes.get(number)?.program.child.kill('SIGKILL')
+  }
+
+  /** Resolves once the node was killed, and storage has done what it still had to do for it. */
+  async death(number: number): Promise<void> {
+    const node = this.#nodes.get(number)
+    if (node === undefined) return
+    const { signal } = await this.#ended(node)
+    assert.equal(signal, 'SIGKILL', 'a node ended by itself')
+    this.#nodes.delete(number)
+    await this.#database?.hasLetGo(number)
+  }
+
+  async killAll(): Promise<void> {
+    const numbers = [...this.#nodes.keys()]
+    for (const number of numbers) this.kill(number)
+    await Promise.all(numbers.map(number => this.death(number)))
+  }
+
+  /** From its death on until it is back nothing new is sent. */
+  async killDatabase(options: { inCheckpoint: boolean }): Promise<void> {
+    const database = this.#database
+    assert.ok(database)
+    this.#databaseDied = true
+    for (const node of this.#nodes.values()) this.#excused.add(node)
+    await database.die(options)
+    this.#storageIsBack = database.rise()
+    await this.#storageIsBack
+  }
+
+  /** The schema of an older release; no node runs. */
+  async takeSchemaBack(): Promise<void> {
+    if (this.#database !== undefined) return this.#database.takeSchemaBack()
+    const { statements, number } = olderSchema(migrations)
+    const database = this.#openFile()
+    for (const sql of [...statements, `PRAGMA user_version = ${number}`]) database.exec(sql)
+    database.close()
+  }
+
+  moveClock(byMs: number): void {
+    this.clockMs += byMs
+  }
+
+  /** The database is well again; from now on 503 is wrong. */
+  calmDown(): void {
+    this.#databaseDied = false
+  }
+
+  /** Index, counters and matches against the opened tokens, and nothing left of what is gone. */
+  async examine(): Promise<void> {
+    await examineStorage(this.#config())
+    await checkStorage(sql => this.#count(sql))
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#nodes.keys()].map(number => this.#end(number)))
+  }
+
+  async remove(): Promise<void> {
+    await this.#site.remove()
+    await this.#database?.remove()
+  }
+
+  /** In good order, where it runs. */
+  async #end(number: number): Promise<void> {
+    const node = this.#nodes.get(number)
+    node?.program.child.kill('SIGTERM')
+    if (node !== undefined) assert.equal((await this.#ended(node)).code, 0)
+    this.#nodes.delete(number)
+  }
+
+  async #ended(node: Node): Promise<Result> {
+    const result = await node.program.exited
+    if (!this.#excused.has(node) && this.#workers === 1) assert.deepEqual(complaintsOf(result.stderr), [])
+    return result
+  }
+
+  #config(): Config {
+    return configOf(this.#site, this.#database?.environmentOf(0))
+  }
+
+  async #count(fromWhere: string): Promise<number> {
+    const sql = `SELECT count(*) AS n FROM ${fromWhere}`
+    if (this.#database !== undefined) return Number((await this.#database.ask(sql))[0]?.n)
+    const database = this.#openFile()
+    const n = Number(database.prepare(sql).get()?.n)
+    database.close()
+    return n
+  }
+
+  #openFile(): DatabaseSync {
+    return new DatabaseSync(join(this.#site.data, 'vault.db'))
+  }
+}

@@ -1,0 +1,32 @@
+/** Moments of the program at which it can be told to die. */
+export const points = [
+  'in-batch',
+  'before-commit',
+  'in-commit',
+  'after-commit',
+  'before-answer',
+  'in-sweeper',
+  'in-checkpoint',
+  'in-migration',
+] as const
+
+export type Point = (typeof points)[number]
+
+/** What a process is started with: a clock that is ahead, and where it dies. */
+export type KillOrder = {
+  readonly engine: 'sqlite' | 'postgres'
+  readonly clockMs?: number
+  readonly point?: Point
+  /** Dies when it comes past the point for the n-th time. */
+  readonly pass?: number
+  /** How far into what lasts. */
+  readonly delayMs?: number
+}
+
+export const orderVariable = 'CRASH_ORDER'
+
+/** The environment that brings the order to a process, its threads and its workers. */
+export const orderTo = (order: KillOrder): Record<string, string> => ({
+  [orderVariable]: JSON.stringify(order),
+  NODE_OPTIONS: `--import=${new URL('./kill-points.ts', import.meta.url).href}`,
+})

@@ -1,0 +1,54 @@
+import { ServerResponse } from 'node:http'
+import { isMainThread } from 'node:worker_threads'
+import { type KillOrder, orderVariable } from './kill-order.ts'
+
+/**
+ * Loaded before the program (`node --import`), in each of its threads and workers. It wraps what the store stands on
+ * and kills the process at the n-th pass of a point, so that the program itself holds no hook.
+ */
+const order: KillOrder | undefined = JSON.parse(process.env[orderVariable] ?? 'null') ?? undefined
+
+if (order !== undefined) {
+  if (order.clockMs !== undefined) moveClock(order.clockMs)
+  if (order.point !== undefined) await arm(order)
+}
+
+function moveClock(byMs: number): void {
+  const now = Date.now
+  Date.now = () => now() + byMs
+}
+
+async function arm({ point, pass = 1, engine, delayMs = 0 }: KillOrder): Promise<void> {
+  let passes = 0
+  const isDue = (here: KillOrder['point']): boolean => here === point && ++passes === pass
+  const reach = (here: KillOrder['point']): void => {
+    if (isDue(here)) process.kill(process.pid, 'SIGKILL')
+  }
+  if (point === 'before-answer') {
+    if (isMainThread) watchAnswers(() => reach('before-answer'))
+    return
+  }
+  if (engine === 'postgres') {
+    const { watchPostgres } = await import('./postgres-points.ts')
+    watchPostgres(reach)
+    return
+  }
+  const { watchSqlite } = await import('./sqlite-points.ts')
+  const { killer } = await import('./killer.ts')
+  // What lasts is killed from another thread while it lasts.
+  const isLasting = point === 'in-commit' || point === 'in-checkpoint'
+  const killSoon = isLasting && !isMainThread ? killer(delayMs) : undefined
+  watchSqlite(here => {
+    if (killSoon === undefined) reach(here)
+    else if (isDue(here)) killSoon()
+  })
+}
+
+/** A write that succeeded is about to be told. */
+function watchAnswers(reached: () => void): void {
+  const { writeHead } = ServerResponse.prototype
+  ServerResponse.prototype.writeHead = function (this: ServerResponse, ...args: unknown[]) {
+    if (this.req.method !== 'GET' && Number(args[0]) < 300) reached()
+    return writeHead.apply(this, args as never)
+  } as typeof writeHead
+}

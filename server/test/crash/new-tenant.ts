@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { configuredKeyProvider } from '../../src/cli/edge.ts'
+import { starterApplications } from '../../src/cli/starter-applications.ts'
+import { configuredStorage } from '../../src/cli/storage.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import { createTenant } from '../../src/operations/create-tenant.ts'
+import { openVault } from '../../src/operations/open-vault.ts'
+import type { Site } from '../cli/program.ts'
+import type { Target } from './exchange.ts'
+
+/** What a command beside the servers of the site would be told. */
+export const configOf = (site: Site, environment: Record<string, string> = {}): Config =>
+  readConfig({
+    flags: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
+    environment,
+  })
+
+/** A tenant, and the vault as well where there is none, without a process of its own. */
+export const newTenant = async (config: Config): Promise<Target['keys']> => {
+  const store = await configuredStorage(config).open()
+  try {
+    const vault = await openVault({ store, keyProvider: configuredKeyProvider(config), clock: Date.now })
+    let made: Target['keys'] | undefined
+    await createTenant(vault, { name: 'Crash', applications: starterApplications }, ({ tenantId, keys }) => {
+      made = { tenant_id: tenantId, ...keys }
+    })
+    assert.ok(made)
+    return made
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,59 @@
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { BatchWriter } from '../../src/store/sqlite/batch-writer.ts'
+import type { Point } from './kill-order.ts'
+
+/** Tells of each point that the embedded engine comes past, just before it goes on. */
+export const watchSqlite = (reached: (point: Point) => void): void => {
+  let isBatch = false
+  let isMigration = false
+  let hasLease = false
+
+  const { commit } = BatchWriter.prototype
+  BatchWriter.prototype.commit = function (sets) {
+    isBatch = true
+    try {
+      return commit.call(this, sets)
+    } finally {
+      isBatch = false
+    }
+  }
+
+  const { run } = StatementSync.prototype
+  StatementSync.prototype.run = function (...values: unknown[]) {
+    if (isBatch) reached('in-batch')
+    return run.apply(this, values as never)
+  }
+
+  const { exec, prepare } = DatabaseSync.prototype
+  DatabaseSync.prototype.exec = function (sql) {
+    if (sql.startsWith('PRAGMA user_version =')) {
+      isMigration = true
+      reached('in-migration')
+    }
+    const commits = sql === 'COMMIT'
+    if (commits && isBatch) {
+      reached('before-commit')
+      reached('in-commit')
+    }
+    if (commits && hasLease) reached('in-sweeper')
+    exec.call(this, sql)
+    if (commits && isBatch) reached('after-commit')
+    if (commits && isMigration) {
+      isMigration = false
+      reached('in-migration')
+    }
+  }
+  DatabaseSync.prototype.prepare = function (sql) {
+    const statement = prepare.call(this, sql)
+    // Whoever sweeps takes the lease first.
+    if (sql.includes('INTO leases')) hasLease = true
+    if (sql.includes('wal_checkpoint')) {
+      const { get } = statement
+      statement.get = () => {
+        reached('in-checkpoint')
+        return get.call(statement, {})
+      }
+    }
+    return statement
+  }
+}
