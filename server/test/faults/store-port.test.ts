@@ -110,6 +110,30 @@ describe('storage of which the nth call fails (sqlite alone: it fails at the por
     assert.equal((await vault.get(`/tokens/${tokenId}`, keys.owner)).status, 200)
   })
 
+  test('C2.23 C32.3 storage that takes nothing more does not keep the service from ending, and the log says what was lost', async () => {
+    const ending = await TestVault.start({ engine: sqlite })
+    const { keys, tokenId } = await buildScene(ending)
+    ending.now += 40 * 86_400_000
+    await ending.get(`/tokens/${tokenId}`, keys.owner)
+    const { close } = ending.store
+    let isClosed = false
+    Object.assign(ending.store, {
+      commit: faults['fails before it reached storage'],
+      noteKeyUse: faults['fails before it reached storage'],
+      close: async () => {
+        await close()
+        isClosed = true
+      },
+    })
+    await ending.stop()
+    assert.ok(isClosed)
+    for (const job of ['flush-activity', 'note-key-use'])
+      assert.ok(
+        ending.log.some(line => line.includes(job) && line.includes('job failed')),
+        job,
+      )
+  })
+
   /** The answer was lost, not the write: the same key gets the answer, and nothing is done twice. */
   const assertDoneOnce = async (
     scene: Scene,
