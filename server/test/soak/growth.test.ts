@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { growthOf } from './growth.ts'
+
+describe('growth, as a soak sees it', () => {
+  const saw = (at: number): number => (at * 7) % 50
+  const tables: { name: string; values: number[]; growth: number }[] = [
+    { name: 'nothing', values: Array.from({ length: 160 }, () => 100), growth: 0 },
+    { name: 'what comes and goes', values: Array.from({ length: 200 }, (_, at) => 100 + saw(at)), growth: 0 },
+    { name: 'a steady rise', values: Array.from({ length: 160 }, (_, at) => 100 + at), growth: 140 },
+    {
+      name: 'a rise under what comes and goes',
+      values: Array.from({ length: 1_600 }, (_, at) => 100 + at / 10 + saw(at)),
+      growth: 140,
+    },
+    { name: 'one peak', values: Array.from({ length: 160 }, (_, at) => (at === 80 ? 900 : 100)), growth: 0 },
+  ]
+  for (const { name, values, growth } of tables)
+    test(`${name} counts as ${growth}`, () =>
+      assert.ok(Math.abs(growthOf(values) - growth) < 3, `${growthOf(values)}`))
+})
