@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { growthOf } from './growth.ts'
+import { growthOfFloor, growthOfPeak } from './growth.ts'
 
 describe('growth, as a soak sees it', () => {
   const saw = (at: number): number => (at * 7) % 50
@@ -17,5 +17,11 @@ describe('growth, as a soak sees it', () => {
   ]
   for (const { name, values, growth } of tables)
     test(`${name} counts as ${growth}`, () =>
-      assert.ok(Math.abs(growthOf(values) - growth) < 3, `${growthOf(values)}`))
+      assert.ok(Math.abs(growthOfFloor(values) - growth) < 3, `${growthOfFloor(values)}`))
+
+  test('a peak that stays what it was counts as 0, one that rises counts', () => {
+    const peaks = (rise: number) => Array.from({ length: 200 }, (_, at) => (at % 60) + (at < 100 ? 0 : rise))
+    assert.equal(growthOfPeak(peaks(0)), 0)
+    assert.equal(growthOfPeak(peaks(9)), 9)
+  })
 })

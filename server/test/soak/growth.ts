@@ -1,5 +1,10 @@
-/** What is looked at, and how much of it may come to the floor of what it was. */
-export type Measure = { readonly name: string; readonly unit: string; readonly growthMax: number }
+/** What is looked at, and how much more of it there may be at the end. */
+export type Measure = {
+  readonly name: string
+  readonly unit: string
+  readonly growth: (values: readonly number[]) => number
+  readonly growthMax: number
+}
 export type Sample = Readonly<Record<string, number>>
 
 const windows = 8
@@ -8,7 +13,7 @@ const windows = 8
  * The line through the lowest values of each part of the time: what a collector of garbage, a checkpoint or a
  * sweep takes back does not count, what nothing takes back does. Returns what it rises by from start to end.
  */
-export const growthOf = (values: readonly number[]): number => {
+export const growthOfFloor = (values: readonly number[]): number => {
   const length = Math.max(1, Math.floor(values.length / windows))
   const floors: number[] = []
   for (let at = 0; at + length <= values.length; at += length)
@@ -23,4 +28,10 @@ export const growthOf = (values: readonly number[]): number => {
       floors.reduce((sum, _floor, at) => sum + (at - middle) ** 2, 0),
     )
   return slope * (count - 1)
+}
+
+/** For what is cut back to nothing now and then: how much higher it gets in the second half than in the first. */
+export const growthOfPeak = (values: readonly number[]): number => {
+  const half = Math.floor(values.length / 2)
+  return Math.max(...values.slice(half)) - Math.max(...values.slice(0, half))
 }
