@@ -14,16 +14,18 @@ import { configuredStorage, withVault } from './storage.ts'
 export type Finding = {
   readonly check: string
   readonly problem: string
-  /** What to run next, as it can be pasted. */
-  readonly command: string
   /** Later checks cannot say anything while this one stands. */
   readonly blocks: boolean
-}
+} & Remedy
+
+/** What to run next, as it can be pasted, or what to do where no command would do it. */
+type Remedy = { readonly command: string } | { readonly byHand: string }
 
 type Context = { readonly config: Config; readonly machine: Machine }
 type Check = (context: Context) => Promise<Finding[]> | Finding[]
 
 const openFilesMin = 1_024
+const raiseOpenFiles = 'ulimit -n 65536'
 const freeBytesMin = 256 * 1_048_576
 const clockSlackMs = 300_000
 
@@ -41,7 +43,10 @@ export const examine = async (context: Context): Promise<Finding[]> => {
 const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
 
 export const restoreStorage = (config: Config): string => {
-  if (config.database !== undefined) return 'pg_restore --clean <your backup of the database>'
+  if (config.database !== undefined) {
+    const url = configuredStorage(config).flags['database-url'] ?? ''
+    return `pg_restore --clean --if-exists --dbname ${shellWord(url)} <your backup of the database>`
+  }
   const path = databasePath(requireDataFolder(config))
   const file = shellWord(path)
   return `cp <your backup of vault.db> ${file} && rm -f ${shellWord(`${path}-wal`)} ${shellWord(`${path}-shm`)}`
@@ -103,7 +108,15 @@ const schema: Check = async ({ config }) => {
     state = await configuredStorage(config).schema()
   } catch (error) {
     if (config.database !== undefined)
-      return finding('the database does not answer, or not to this user', 'pg_isready')
+      return [
+        {
+          check: 'storage',
+          problem: 'the database does not answer, or not to this user',
+          byHand:
+            'start the database server, or correct address, user and password in STRONGROOM_DATABASE_URL',
+          blocks: true,
+        },
+      ]
     return finding(
       `${databasePath(requireDataFolder(config))} cannot be read (${error instanceof Error ? error.message : 'failed'}): stop the server and restore it`,
       restoreStorage(config),
@@ -154,32 +167,44 @@ const clock: Check = ({ config, machine }) =>
         check: 'clock',
         problem:
           'storage holds tokens from the future: the clock of this machine is behind, or another node is ahead',
-        command: 'timedatectl set-ntp true',
+        byHand: `compare "date -u" on every node with a clock that you trust, and set the one that is wrong; where that was another node, this ends by itself at ${new Date(newest - clockSlackMs).toISOString()}`,
         blocks: false,
       },
     ]
   })
 
-const processLimits: Check = ({ config, machine }) => {
-  const findings: Finding[] = []
-  const openFilesMax = machine.openFilesMax()
-  if (openFilesMax < openFilesMin)
-    findings.push({
+/** Each connection is an open file. */
+const openFiles: Check = ({ machine }) => {
+  const max = machine.openFilesMax()
+  if (max >= openFilesMin) return []
+  return [
+    {
       check: 'limits',
-      problem: `only ${openFilesMax} files may be open at once, and each connection is one: raise it as root, where the server is started`,
-      command: 'ulimit -n 65536',
+      problem: `only ${max} files may be open at once, and each connection is one`,
       blocks: false,
-    })
-  if (config.database !== undefined) return findings
+      // Where the shell may, it must be the one that starts the server.
+      ...(machine.obeys(raiseOpenFiles)
+        ? { command: raiseOpenFiles }
+        : {
+            byHand:
+              'raise the limit for whatever starts the server: LimitNOFILE=65536 in its systemd unit, --ulimit nofile=65536 for its container, or nofile in /etc/security/limits.conf',
+          }),
+    },
+  ]
+}
+
+const freeSpace: Check = ({ config, machine }) => {
+  if (config.database !== undefined) return []
   const folder = requireDataFolder(config)
-  if (machine.freeBytes(folder) < freeBytesMin)
-    findings.push({
+  if (machine.freeBytes(folder) >= freeBytesMin) return []
+  return [
+    {
       check: 'limits',
-      problem: `less than ${freeBytesMin / 1_048_576} MiB are free where the data is`,
-      command: `df -h ${shellWord(folder)}`,
+      problem: `less than ${freeBytesMin / 1_048_576} MiB are free where the data is: delete what is not the vault's, or stop the server, move the folder and start it with --data there`,
+      command: `mv ${shellWord(folder)} <a new folder on a larger disk>`,
       blocks: false,
-    })
-  return findings
+    },
+  ]
 }
 
 const access: Check = async context => {
@@ -214,4 +239,13 @@ const managementKeys = ({ config, machine }: Context): Promise<Finding[]> =>
     return findings
   })
 
-const checks: readonly Check[] = [dataFolder, fileModes, schema, keyProvider, clock, processLimits, access]
+const checks: readonly Check[] = [
+  dataFolder,
+  fileModes,
+  schema,
+  keyProvider,
+  clock,
+  openFiles,
+  freeSpace,
+  access,
+]

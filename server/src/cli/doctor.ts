@@ -1,6 +1,6 @@
 import { ConfigError } from '../config.ts'
 import type { Command, Invocation } from './command.ts'
-import { examine } from './doctor-checks.ts'
+import { examine, type Finding } from './doctor-checks.ts'
 import { type DeepOptions, examineDeep } from './doctor-deep.ts'
 import { thisMachine } from './machine.ts'
 import { print } from './print.ts'
@@ -8,7 +8,7 @@ import { print } from './print.ts'
 export const doctor: Command = {
   name: 'doctor',
   summary:
-    'Check storage, keys, permissions of files, clock and limits; each finding comes with the next command',
+    'Check storage, keys, permissions of files, clock and limits; each finding comes with what to run or do next',
   options: { sample: 'with --deep: look at so many tokens of each tenant only, and at no counters' },
   flags: {
     json: 'print JSON',
@@ -26,14 +26,15 @@ export const doctor: Command = {
     }
     print(
       flags.json,
-      findings.map(({ check, problem, command }) => ({ check, problem, command })),
-      findings.length === 0
-        ? 'nothing to mend'
-        : findings.map(({ check, problem, command }) => `${check}: ${problem}\n  ${command}`).join('\n'),
+      findings.map(({ blocks: _, ...told }) => told),
+      findings.length === 0 ? 'nothing to mend' : findings.map(asText).join('\n'),
     )
     return findings.length === 0 ? 0 : 1
   },
 }
+
+const asText = (finding: Finding): string =>
+  `${finding.check}: ${finding.problem}\n  ${'command' in finding ? finding.command : `by hand: ${finding.byHand}`}`
 
 const deepOptions = ({ flags, options }: Invocation): DeepOptions | undefined => {
   const { sample } = options

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync, statfsSync } from 'node:fs'
 
 /** What doctor asks of the machine that it runs on. */
@@ -5,6 +6,8 @@ export type Machine = {
   now(): number
   openFilesMax(): number
   freeBytes(folder: string): number
+  /** Whether a shell that is started here can do it; nothing of it outlives that shell. */
+  obeys(command: string): boolean
 }
 
 export const thisMachine: Machine = {
@@ -22,4 +25,5 @@ export const thisMachine: Machine = {
     const { bavail, bsize } = statfsSync(folder)
     return bavail * bsize
   },
+  obeys: command => spawnSync('/bin/sh', ['-c', command], { stdio: 'ignore' }).status === 0,
 }

@@ -75,7 +75,11 @@ export class VaultError extends Error {
     more: { detail?: string; issues?: readonly Issue[]; headers?: Record<string, string> } = {},
   ) {
     const entry: { detail?: string; title: string } = catalogue[code]
+    // An answer, not a bug: a stack would keep alive what its frames worked on, such as the parser of a query.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(more.detail ?? entry.detail ?? entry.title)
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'VaultError'
     this.code = code
     this.issues = more.issues ?? []

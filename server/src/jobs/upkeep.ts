@@ -28,13 +28,21 @@ export const upkeep = (vault: Vault, log: Log): Job[] => [
     onOneNode: true,
     run: async () => ({ purged: await purgeDeadTenants(vault) }),
   },
-  // About what this node alone has seen.
-  { name: 'note-key-use', run: async () => ({ noted: await noteKeyUse(vault) }) },
+  noteUses(vault),
   { name: 'index-reports', run: async () => ({ examined: await computeIndexReports(vault) }) },
   { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },
 ]
+
+/** About what this node alone has seen. */
+const noteUses = (vault: Vault): Job => ({
+  name: 'note-key-use',
+  run: async () => ({ noted: await noteKeyUse(vault) }),
+})
 
 /** What must not wait for a minute: C32 allows read activity to lag by a second. */
 export const frequentUpkeep = (vault: Vault): Job[] => [
   { name: 'flush-activity', run: async () => ({ marked: await vault.activity.flush() }) },
 ]
+
+/** What would be forgotten with the process. */
+export const lastUpkeep = (vault: Vault): Job[] => [...frequentUpkeep(vault), noteUses(vault)]

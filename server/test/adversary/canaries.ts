@@ -42,9 +42,16 @@ export class Canaries {
     return `{{ data | size | append: '${this.#next('text-', this.values)}' }}`
   }
   card(): string {
+    return this.#number(this.data)
+  }
+  /** A number that was sent where an id belongs. */
+  numberAsId(): string {
+    return this.#number(this.ids)
+  }
+  #number(into: Set<string>): string {
     this.#count++
     const number = cardNumber(`46718${String(this.#count * 7919).padStart(6, '3')}`, '5309')
-    this.data.add(number)
+    into.add(number)
     return number
   }
   account(): string {

@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 import type { TestReply } from '../rig/answer-rules.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { storedRows } from '../rig/look-inside.ts'
+import { sendRaw } from '../rig/raw-http.ts'
 import type { TestApplication, TestVault } from '../rig/test-vault.ts'
 
 const everything = ['token:create', 'token:read', 'token:update', 'token:delete'] as const
@@ -46,6 +47,31 @@ const appearance = ({ status, headers, text, body }: TestReply) => {
     body: rest,
     bytes: Buffer.byteLength(text),
   }
+}
+
+const percent = (id: string): string =>
+  [...Buffer.from(id)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')
+const wide = (id: string): string =>
+  id.replace(/[a-z0-9]/g, letter => String.fromCodePoint(letter.charCodeAt(0) + 0xfee0))
+
+/** Ways to write the path of a token that a router, a proxy or a database might take for another. */
+const tricks: Record<string, (id: string) => string> = {
+  'as it is': id => `/tokens/${id}`,
+  'every letter encoded': id => `/tokens/${percent(id)}`,
+  'encoded twice': id => `/tokens/${percent(id).replaceAll('%', '%25')}`,
+  'in capitals': id => `/tokens/${id.toUpperCase()}`,
+  'under a route in capitals': id => `/Tokens/${id}`,
+  'in another form of Unicode': id => `/tokens/${encodeURIComponent(wide(id))}`,
+  'with a slash behind it': id => `/tokens/${id}/`,
+  'with an encoded slash behind it': id => `/tokens/${id}%2F`,
+  'with two slashes before it': id => `/tokens//${id}`,
+  'by way of dots': id => `/tokens/../tokens/${id}`,
+  'by way of encoded dots': id => `/tokens/%2e%2e/tokens/${id}`,
+  'with a dot before it': id => `/tokens/./${id}`,
+  'with NUL behind it': id => `/tokens/${id}%00`,
+  'with a space behind it': id => `/tokens/${id}%20`,
+  'with a parameter behind it': id => `/tokens/${id};a=b`,
+  'with a query behind it': id => `/tokens/${id}?a=b`,
 }
 
 onEveryEngine('two tenants', vaultOfSuite => {
@@ -149,6 +175,40 @@ onEveryEngine('two tenants', vaultOfSuite => {
     )
     const chosen = ids["another tenant's, chosen"]
     assert.equal((await vault.get(`/tokens/${chosen}`, theirs.keys.full)).status, 200, 'none was touched')
+  })
+
+  test('§1.3 C2.13 C31.9 no way of writing a path tells an id that is missing from one that is not there for the caller', async () => {
+    const ids = await strangers()
+    const [uuid = '', chosen = ''] = [ids['never was'], ids['never was, chosen']]
+    const twins = Object.entries(ids).map(([kind, id]) => ({
+      kind,
+      id,
+      twin: id.length === uuid.length ? uuid : chosen,
+    }))
+    const answer = async (method: string, target: string): Promise<unknown> => {
+      const head = [`${method} ${target} HTTP/1.1`, 'Host: vault', `SVC-API-KEY: ${ours.keys.full}`, '', '']
+      const [reply] = await sendRaw(vault.baseUrl, head.join('\r\n'))
+      assert.ok(reply)
+      return appearance(reply)
+    }
+    for (const [trick, write] of Object.entries(tricks))
+      for (const method of ['GET', 'DELETE'])
+        for (const { kind, id, twin } of twins)
+          assert.deepEqual(
+            await answer(method, write(id)),
+            await answer(method, write(twin)),
+            `${method} of one ${kind}, ${trick}`,
+          )
+    const theirsId = ids["another tenant's"]
+    assert.equal((await vault.get(`/tokens/${theirsId}`, theirs.keys.full)).status, 200, 'none was touched')
+    const own = await create(ours, { ...card, id: 'caf\u00e9' })
+    assert.equal((await vault.get(`/tokens/${encodeURIComponent(own.body.id)}`, ours.keys.full)).status, 200)
+    const decomposed = encodeURIComponent(own.body.id.normalize('NFD'))
+    assert.equal(
+      (await vault.get(`/tokens/${decomposed}`, ours.keys.full)).status,
+      404,
+      'other code points, other id',
+    )
   })
 
   test('§1.3 C24.5 C24.10 nothing of another tenant is listed or counted, whatever the filter', async () => {

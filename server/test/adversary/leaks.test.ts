@@ -3,36 +3,57 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { after, before, describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import { endpoints } from '../../src/contract/endpoints.ts'
-import { engines } from '../rig/engines.ts'
+import { errorsOfHeap, type HeapErrors } from '../rig/heap-errors.ts'
 import { TestVault } from '../rig/test-vault.ts'
-import { tracesOf } from '../rig/traces.ts'
+import { traceFinder } from '../rig/traces.ts'
 import { Canaries } from './canaries.ts'
+import { type Home, homes } from './homes.ts'
 import { sendEverything, type Traffic } from './send-everything.ts'
 
-for (const engine of engines)
-  describe(`what was sent is nowhere to be found (${engine.name})`, () => {
+type Find = ReturnType<typeof traceFinder>
+
+for (const [name, open] of Object.entries(homes))
+  describe(`what was sent is nowhere to be found (${name})`, () => {
     const canaries = new Canaries()
+    let home: Home
     let vault: TestVault
     let traffic: Traffic
     let running: Map<string, Buffer>
-    let closed: Map<string, Buffer> | undefined
+    let closed: Map<string, Buffer>
     let log: readonly string[]
+    let heap: HeapErrors
+    let secrets: Find
+    let secretsAndIds: Find
+    let secretsAndNames: Find
+    let everything: Find
     const errors: unknown[] = []
     const failedRequests = 'tracing:fastify.request.handler:error'
     const keepError = (event: unknown): void => void errors.push((event as { error: unknown }).error)
 
     before(async () => {
-      vault = await TestVault.start({ engine })
+      home = await open()
+      vault = await TestVault.start({ engine: home.engine })
       subscribe(failedRequests, keepError)
       log = vault.log
       traffic = await sendEverything(vault, canaries)
-      running = await engine.content(vault.folder.path)
+      errors.push(...plantedErrors())
+      // Before anybody looks at a stack: until then its frames are kept.
+      heap = await errorsOfHeap()
+      running = await home.files(vault.folder.path)
       await traffic.last()
       await vault.service.close()
-      closed = await engine.content(vault.folder.path)
+      closed = await home.files(vault.folder.path)
+      const hidden = [...canaries.secrets, ...traffic.keyTexts]
+      secrets = traceFinder(hidden)
+      secretsAndIds = traceFinder([...hidden, ...canaries.ids])
+      secretsAndNames = traceFinder([...hidden, ...canaries.names])
+      everything = traceFinder([...hidden, ...canaries.ids, ...canaries.names])
     })
-    after(() => unsubscribe(failedRequests, keepError))
-    after(() => (closed === undefined ? vault.stop() : vault.folder.remove()))
+    after(async () => {
+      unsubscribe(failedRequests, keepError)
+      vault.folder.remove()
+      await home.close()
+    })
 
     test('C2.5 control: every endpoint was met, refusals of each kind happened, and the search can find', () => {
       const met = new Set(traffic.sent.map(({ reply }) => reply.status))
@@ -46,7 +67,7 @@ for (const engine of engines)
       const [text] = canaries.data
       assert.ok(text)
       for (const shift of ['', 'a', 'ab'])
-        assert.deepEqual(tracesOf([text], Buffer.from(`${shift}${text}!`).toString('base64')), [text])
+        assert.deepEqual(everything(Buffer.from(`${shift}${text}!`).toString('base64')), [text])
       const stored = Buffer.concat([...running.values()])
       assert.ok(
         [...canaries.ids].some(id => stored.includes(id)),
@@ -56,18 +77,12 @@ for (const engine of engines)
 
     test('C2.5 no error shows what was sent', () => {
       for (const { what, reply } of traffic.sent)
-        if (reply.status >= 400)
-          assert.deepEqual(
-            tracesOf([...canaries.secrets, ...canaries.ids, ...traffic.keyTexts], reply.text),
-            [],
-            `${what}: ${reply.text}`,
-          )
+        if (reply.status >= 400) assert.deepEqual(secretsAndIds(reply.text), [], `${what}: ${reply.text}`)
     })
 
     test('C2.5 no error object holds what was sent, in a message, a cause or anywhere else', () => {
       assert.ok(errors.length > 20, 'errors were met')
       // An id names the row that an error is about; the log leaves out those that a caller chose.
-      const secrets = [...canaries.secrets, ...traffic.keyTexts]
       for (const error of errors) {
         const whole = inspect(error, {
           showHidden: true,
@@ -75,13 +90,20 @@ for (const engine of engines)
           maxStringLength: null,
           maxArrayLength: null,
         })
-        assert.deepEqual(tracesOf(secrets, whole), [], whole.slice(0, 500))
+        assert.deepEqual(secrets(whole), [], whole.slice(0, 500))
       }
     })
 
+    test('C2.5 no error in a dump of the memory leads to what was sent, not even by the frames of its stack', () => {
+      assert.ok(heap.count >= errors.length, 'errors that are kept are in the dump')
+      const texts = heap.texts.join('\n')
+      assert.deepEqual(secrets(texts), [])
+      for (const planted of ['held by an error', 'held by its cause', 'held by a frame'])
+        assert.ok(texts.includes(planted), `control: what is ${planted} is found`)
+    })
+
     test('C2.5 the name of the process shows nothing of it', () => {
-      const everything = [...canaries.secrets, ...canaries.names, ...canaries.ids, ...traffic.keyTexts]
-      assert.deepEqual(tracesOf(everything, `${process.title} ${process.argv.join(' ')}`), [])
+      assert.deepEqual(everything(`${process.title} ${process.argv.join(' ')}`), [])
     })
 
     test('C2.17 a failure inside shows its trace id and nothing else', () => {
@@ -97,34 +119,43 @@ for (const engine of engines)
       for (const { what, reply } of traffic.sent) {
         const headers = [...reply.headers].map(([name, value]) => `${name}: ${value}`)
         const visible = headers.filter(header => !header.startsWith('location:')).join('\n')
-        assert.deepEqual(
-          tracesOf([...canaries.secrets, ...canaries.names, ...canaries.ids, ...traffic.keyTexts], visible),
-          [],
-          what,
-        )
+        assert.deepEqual(everything(visible), [], what)
       }
     })
 
     test('C12.2 no answer to a write shows data', () => {
+      const data = traceFinder(canaries.data)
       for (const { what, method, reply } of traffic.sent)
-        if (method !== 'GET') assert.deepEqual(tracesOf(canaries.data, reply.text), [], what)
+        if (method !== 'GET') assert.deepEqual(data(reply.text), [], what)
     })
 
     test('C2.5 C2.8 C2.9 the log shows neither values nor names nor ids nor keys', () => {
       assert.ok(log.length >= traffic.sent.length)
-      const everything = [...canaries.secrets, ...canaries.names, ...canaries.ids, ...traffic.keyTexts]
-      assert.deepEqual(tracesOf(everything, log.join('\n')), [])
+      assert.deepEqual(everything(log.join('\n')), [])
       assert.ok(!log.some(line => line.includes('?')), 'a URL with its query')
     })
 
-    test('C30.2 C33.8 no file of the vault shows values, names or keys, running or closed', () => {
-      for (const files of [running, closed ?? new Map<string, Buffer>()])
-        for (const [path, bytes] of files)
-          assert.deepEqual(
-            tracesOf([...canaries.secrets, ...canaries.names, ...traffic.keyTexts], bytes),
-            [],
-            path,
-          )
-      assert.ok([...running.keys()].some(path => path.endsWith('-wal')) || engine.name !== 'sqlite')
+    test('C30.2 C33.8 no file shows values, names or keys, running or closed: tables, logs and whatever else lies there', () => {
+      for (const files of [running, closed])
+        for (const [path, bytes] of files) assert.deepEqual(secretsAndNames(bytes), [], path)
+      for (const kind of home.kinds)
+        assert.ok(
+          [...running.keys()].some(path => kind.test(path)),
+          `${kind} was searched`,
+        )
     })
   })
+
+class Parser {
+  readonly #input = { text: 'held by a frame' }
+  fail(): Error {
+    return new Error(`at ${this.#input.text.length}`)
+  }
+}
+
+/** Errors that do hold something, to see that the search finds it. */
+const plantedErrors = (): Error[] => [
+  new Error('outer', { cause: { list: [`${'x'.repeat(5_000)} held by its cause`] } }),
+  Object.assign(new Error(''), { kept: new Map([['held by an error', 1]]) }),
+  new Parser().fail(),
+]

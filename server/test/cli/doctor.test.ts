@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { examine, type Finding } from '../../src/cli/doctor-checks.ts'
-import { thisMachine } from '../../src/cli/machine.ts'
+import { type Machine, thisMachine } from '../../src/cli/machine.ts'
 import { shellWord } from '../../src/cli/shell-word.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { readConfig } from '../../src/config.ts'
@@ -22,7 +22,7 @@ import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { assertRefused, type Result, Site } from './program.ts'
 
-type Told = Pick<Finding, 'check' | 'problem' | 'command'>
+type Told = { check: string; problem: string; command?: string; byHand?: string }
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -68,7 +68,10 @@ describe('doctor', () => {
   const read = ({ code, stdout, stderr }: Result): Told[] => {
     assert.equal(stderr, '')
     const findings: Told[] = JSON.parse(stdout)
-    for (const finding of findings) assert.deepEqual(Object.keys(finding), ['check', 'problem', 'command'])
+    for (const { check, problem, ...remedy } of findings) {
+      assert.ok(check && problem)
+      assert.match(Object.keys(remedy).join(), /^(command|byHand)$/)
+    }
     assert.equal(code, findings.length === 0 ? 0 : 1)
     return findings
   }
@@ -76,9 +79,12 @@ describe('doctor', () => {
     ['strongroom', 'doctor', '--json', ...args].map(shellWord).join(' ')
   const ask = async (): Promise<Told[]> => read(await site.shell(line(...flags)))
 
-  /** Runs what was printed, in the shell, with the backup's path where it says so. */
-  const obey = async ({ command }: Told, backup = ''): Promise<void> => {
-    const { code, stderr } = await site.shell(command.replace(/<your backup [^>]+>/g, shellWord(backup)))
+  /** Runs what was printed, in the shell, with the path that the operator knows where it says so. */
+  const obey = async ({ command }: Told, known = ''): Promise<void> => {
+    assert.ok(command)
+    const { code, stderr } = await site.shell(
+      command.replace(/<(your backup|a new folder) [^>]+>/g, shellWord(known)),
+    )
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   }
 
@@ -281,11 +287,17 @@ describe('doctor', () => {
     const [finding] = read(await site.shell(again, env))
     assert.equal(finding?.check, 'keys')
     assert.match(finding.problem, /does not open with the master key in STRONGROOM_MASTER_KEY/)
-    const mend = finding.command.replace(/<your backup [^>]+>/, shellWord(site.masterKeyFile))
+    const mend = finding.command?.replace(/<your backup [^>]+>/, shellWord(site.masterKeyFile))
     assert.deepEqual(read(await site.shell(`${mend} && ${again}`, env)), [])
   })
 
-  test('C35 doctor finds a clock that is behind, planted as tokens of a node whose clock is ahead; timedatectl is not run, the right time comes by itself', async () => {
+  /** The same checks on a machine that differs in one thing. */
+  const examineOn = (machine: Partial<Machine>, vaultFlags = flags): Promise<Finding[]> => {
+    const config = readConfig({ flags: Object.fromEntries(pairs(vaultFlags)), environment: {} })
+    return examine({ config, machine: { ...thisMachine, ...machine } })
+  }
+
+  test('C35 doctor finds a clock that is behind, planted as a token of a node whose clock is ahead; no command is said to set it, and the right time ends it', async () => {
     const ahead = Date.now() + hourMs
     await withVault(ahead, async vault => {
       const operator = await operatorOf(vault, await makeTenant(vault))
@@ -296,33 +308,67 @@ describe('doctor', () => {
     })
     const [finding, ...others] = await ask()
     assert.deepEqual(others, [])
-    assert.deepEqual([finding?.check, finding?.command], ['clock', 'timedatectl set-ntp true'])
-    const config = readConfig({ flags: Object.fromEntries(pairs(flags)), environment: {} })
-    assert.deepEqual(await examine({ config, machine: { ...thisMachine, now: () => ahead } }), [])
+    assert.deepEqual([finding?.check, finding?.command], ['clock', undefined])
+    assert.match(finding?.byHand ?? '', /^compare "date -u" on every node .* and set the one that is wrong/)
+    const end = Date.parse(/ends by itself at (\S+)$/.exec(finding?.byHand ?? '')?.[1] ?? '')
+    assert.equal((await examineOn({ now: () => end - 1 })).length, 1)
+    assert.deepEqual(await examineOn({ now: () => end }), [])
+    assert.deepEqual(await examineOn({ now: () => ahead }), [])
   })
 
-  test('C35 doctor finds a low limit of open files; ulimit mends it, or where that is not allowed a shell that starts with more', async () => {
+  test('C35 doctor finds a low limit of open files; it names a command only where a shell may obey it, and then the command mends it', async t => {
     await makeVault()
     const [finding, ...others] = read(await site.shell(`ulimit -n 512; ${line(...flags)}`))
     assert.deepEqual(others, [])
-    assert.deepEqual([finding?.check, finding?.command], ['limits', 'ulimit -n 65536'])
-    assert.match(finding?.problem ?? '', /^only 512 files may be open at once/)
-    const mayRaise = (await site.shell(`ulimit -n 512; ${finding?.command}`)).code === 0
-    const start = mayRaise ? `ulimit -n 512; ${finding?.command}` : ':'
-    assert.deepEqual(read(await site.shell(`${start}; ${line(...flags)}`)), [])
+    assert.equal(finding?.check, 'limits')
+    assert.match(finding.problem, /^only 512 files may be open at once/)
+    if (finding.command === undefined) {
+      t.diagnostic('this machine lets no shell raise its limit, so nothing is run')
+      assert.match(finding.byHand ?? '', /LimitNOFILE=65536 in its systemd unit/)
+      assert.notEqual((await site.shell('ulimit -n 512; ulimit -n 65536')).code, 0)
+    } else
+      assert.deepEqual(read(await site.shell(`ulimit -n 512; ${finding.command}; ${line(...flags)}`)), [])
+    const [raisable] = await examineOn({
+      openFilesMax: () => 512,
+      obeys: command => command === 'ulimit -n 65536',
+    })
+    assert.ok(raisable && 'command' in raisable)
+    assert.equal(raisable.command, 'ulimit -n 65536')
+    assert.deepEqual(await examineOn({ openFilesMax: () => 1_024 }), [])
   })
 
-  test('C35 doctor finds a disk that is nearly full, planted as its free bytes; df shows where', async () => {
+  test('C35 doctor finds a disk that is nearly full, planted as its free bytes; its command moves the vault to a larger one', async () => {
     await makeVault()
-    const config = readConfig({ flags: Object.fromEntries(pairs(flags)), environment: {} })
-    const withFree = (bytes: number) =>
-      examine({ config, machine: { ...thisMachine, freeBytes: () => bytes } })
-    const [finding, ...others] = await withFree(256 * 1_048_576 - 1)
+    const larger = join(site.path, 'larger disk', 'data')
+    mkdirSync(dirname(larger))
+    const freeBytes = (folder: string): number => 256 * 1_048_576 - (folder === data ? 1 : 0)
+    const [finding, ...others] = await examineOn({ freeBytes })
     assert.deepEqual(others, [])
     assert.equal(finding?.check, 'limits')
-    assert.match(finding.problem, /^less than 256 MiB are free/)
-    await obey(finding)
-    assert.deepEqual(await withFree(256 * 1_048_576), [])
+    assert.match(
+      finding.problem,
+      /^less than 256 MiB are free where the data is: .* start it with --data there$/,
+    )
+    await obey(finding, larger)
+    flags = ['--data', larger, ...flags.slice(2)]
+    assert.deepEqual(await examineOn({ freeBytes }), [])
+    assert.deepEqual(await ask(), [])
+    assert.ok(!existsSync(data), 'nothing is left behind')
+  })
+
+  test('C35 doctor finds a database that does not answer, and says what to look at', async () => {
+    const nobody = 'postgres://somebody@127.0.0.1:1/nowhere'
+    const [finding, ...others] = read(
+      await site.shell(line(...flags.slice(2)), { STRONGROOM_DATABASE_URL: nobody }),
+    )
+    assert.deepEqual(others, [])
+    assert.deepEqual([finding?.check, finding?.command], ['storage', undefined])
+    assert.match(finding?.byHand ?? '', /^start the database server, or correct /)
+    const { code, stdout } = await site.run(['doctor', ...flags.slice(2)], {
+      STRONGROOM_DATABASE_URL: nobody,
+    })
+    assert.equal(code, 1)
+    assert.match(stdout, /^storage: the database does not answer, or not to this user\n {2}by hand: start /)
   })
 
   test('C35 what does not block is told together, and what blocks comes last', async () => {

@@ -1,54 +1,91 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { call, mainFile, Program, Site } from '../cli/program.ts'
+import { startCluster } from '../rig/postgres-cluster.ts'
 
 const isSupported = spawnSync('prlimit', ['--version']).status === 0
-const limitBytes = 3_000_000
+/** More than a segment of PostgreSQL's log, whose writer cannot go on without it. */
+const limitKiB = 17_000
 
-describe('a disk that is full (sqlite)', { skip: isSupported ? false : 'prlimit is not there' }, () => {
-  test('C2.23 C36.1 writes get 503, reads and health go on, and room is all that it needs', async () => {
-    const site = new Site()
-    const { keys, program } = await startLimited(site)
-    try {
-      const { base_url: url, api_key: general, private_api_key: reading } = keys
-      const data = 'x'.repeat(100_000)
-      const create = () => call(url, 'POST', '/tokens', general, { type: 'token', data })
-      const stored: string[] = []
-      let refused = await create()
-      for (let n = 0; refused.status === 201 && n < 100; n++) {
-        stored.push(refused.body.id)
-        refused = await create()
-      }
-      assert.equal(refused.status, 503, JSON.stringify(refused.body))
-      assert.ok(stored.length > 0)
-      for (let n = 0; n < 5; n++) assert.equal((await create()).status, 503)
-      assert.equal((await fetch(`${url}/health`)).status, 200)
-      for (const id of stored)
-        assert.equal((await call(url, 'GET', `/tokens/${id}`, reading)).body.data, data)
-      const listed = await call(url, 'GET', '/tokens?size=1', reading)
-      assert.equal(listed.body.pagination.total_items, stored.length)
+type Keys = { readonly base_url: string; readonly api_key: string; readonly private_api_key: string }
 
-      const freed = spawnSync('prlimit', ['--pid', String(program.pid), '--fsize=unlimited'])
-      assert.equal(freed.status, 0)
-      const again = await create()
-      assert.equal(again.status, 201, JSON.stringify(again.body))
-      const grown = await call(url, 'GET', '/tokens?size=1', reading)
-      assert.equal(grown.body.pagination.total_items, stored.length + 1)
-    } finally {
-      await program.end()
-      await site.remove()
-    }
-  })
+/** A vault whose storage may write no file beyond the limit, until it is freed. */
+type Limited = { readonly keys: Keys; free(): void; end(): Promise<void> }
 
-  const startLimited = async (site: Site) => {
-    const command = `ulimit -S -f ${limitBytes / 1_000}; exec '${process.execPath}' '${mainFile}' dev`
+/** As the user whose process it is: nobody else may without a right that containers do not have. */
+const limitFiles = (pid: number, limit: string): void => {
+  const { uid, gid } = statSync(`/proc/${pid}`)
+  const { status, stderr } = spawnSync('prlimit', ['--pid', `${pid}`, `--fsize=${limit}:`], { uid, gid })
+  assert.equal(status, 0, String(stderr))
+}
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+
+const engines: Record<string, (site: Site) => Promise<Limited>> = {
+  sqlite: async site => {
+    const command = `ulimit -S -f ${limitKiB}; exec '${process.execPath}' '${mainFile}' dev`
     const program = new Program('/bin/bash', ['-c', command], {
       cwd: site.path,
       env: site.environment({ STRONGROOM_DATA: site.data, STRONGROOM_PORT: '0' }),
     })
     await program.line('stdout', line => line.startsWith('Strongroom answers at'))
-    const { default: keys } = await import(`${site.data}/dev-keys.json`, { with: { type: 'json' } })
-    return { program, keys }
-  }
-})
+    const keys: Keys = JSON.parse(readFileSync(`${site.data}/dev-keys.json`, 'utf8'))
+    return { keys, free: () => limitFiles(program.pid, 'unlimited'), end: () => program.end() }
+  },
+  postgres: async site => {
+    const cluster = await startCluster()
+    const env = { STRONGROOM_DATABASE_URL: cluster.url }
+    await site.run(['migrate', ...site.vault], env)
+    const made = await site.run(['tenant', 'create', '--name', 'T', '--json', ...site.vault], env)
+    // Those of the server's processes that are started from now on: the ones that serve a connection.
+    limitFiles(cluster.pid(), String(limitKiB * 1_024))
+    const { url } = await site.serve([], env)
+    return {
+      keys: { ...JSON.parse(made.stdout), base_url: url },
+      free: () => {
+        for (const pid of [cluster.pid(), ...childrenOf(cluster.pid())]) limitFiles(pid, 'unlimited')
+      },
+      end: () => cluster.stop(),
+    }
+  },
+}
+
+for (const [name, start] of Object.entries(engines))
+  describe(`a disk that is full (${name})`, { skip: isSupported ? false : 'prlimit is not there' }, () => {
+    test('C2.23 C36.1 writes get 503, reads and health go on, and room is all that it needs', async () => {
+      const site = new Site()
+      let storage: Limited | undefined
+      try {
+        storage = await start(site)
+        const { base_url: url, api_key: general, private_api_key: reading } = storage.keys
+        const data = 'x'.repeat(1_000_000)
+        const create = () => call(url, 'POST', '/tokens', general, { type: 'token', data })
+        const stored: string[] = []
+        let refused = await create()
+        for (let n = 0; refused.status === 201 && n < 100; n++) {
+          stored.push(refused.body.id)
+          refused = await create()
+        }
+        assert.equal(refused.status, 503, JSON.stringify(refused.body))
+        assert.ok(stored.length > 0)
+        for (let n = 0; n < 5; n++) assert.equal((await create()).status, 503)
+        assert.equal((await fetch(`${url}/health`)).status, 200)
+        for (const id of stored)
+          assert.equal((await call(url, 'GET', `/tokens/${id}`, reading)).body.data, data)
+        const listed = await call(url, 'GET', '/tokens?size=1', reading)
+        assert.equal(listed.body.pagination.total_items, stored.length)
+
+        storage.free()
+        const again = await create()
+        assert.equal(again.status, 201, JSON.stringify(again.body))
+        const grown = await call(url, 'GET', '/tokens?size=1', reading)
+        assert.equal(grown.body.pagination.total_items, stored.length + 1)
+      } finally {
+        await site.remove()
+        await storage?.end()
+      }
+    })
+  })

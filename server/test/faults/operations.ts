@@ -2,9 +2,10 @@ import type { TestReply } from '../rig/answer-rules.ts'
 import { cast } from '../rig/cast.ts'
 import type { Send, TestVault } from '../rig/test-vault.ts'
 
-/** A vault with something of everything in it. */
+/** A tenant with something of everything in it. */
 export type Scene = {
   readonly vault: TestVault
+  readonly tenantNumber: number
   readonly keys: { readonly owner: string; readonly manager: string }
   readonly tokenId: string
   readonly applicationId: string
@@ -14,7 +15,7 @@ export type Scene = {
 export const applications = { owner: cast.owner, manager: cast.manager }
 
 export const buildScene = async (vault: TestVault): Promise<Scene> => {
-  const { keys } = await vault.tenant(applications)
+  const { keys, tenantId } = await vault.tenant(applications)
   const token = await vault.create(keys.owner, {
     type: 'card',
     data: { number: '4242424242424242', cvc: '123' },
@@ -26,7 +27,14 @@ export const buildScene = async (vault: TestVault): Promise<Scene> => {
     permissions: ['token:read'],
   })
   const key = await vault.post(`/applications/${made.body.id}/keys`, keys.manager, {})
-  return { vault, keys, tokenId: token.id, applicationId: made.body.id, keyId: key.body.id }
+  return {
+    vault,
+    tenantNumber: await vault.tenantNumber(tenantId),
+    keys,
+    tokenId: token.id,
+    applicationId: made.body.id,
+    keyId: key.body.id,
+  }
 }
 
 /** A request, and how often it may be made. */
@@ -143,23 +151,30 @@ export const sendOperation = (
   return scene.vault.send(method, path, { key: scene.keys[as], ...(body !== undefined && { body }), ...more })
 }
 
-const tables = [
-  'tenants',
-  'dead_tenants',
-  'tenant_keys',
-  'applications',
-  'tokens',
-  'terms',
-  'matches',
-  'transients',
-  'results',
-  'counters',
-]
+/** The tables that a tenant has rows in, with their columns, but for hints that are kept lazily. */
+export const columnsByTable: Readonly<Record<string, string>> = {
+  tenants: '*',
+  dead_tenants: '*',
+  tenant_keys: '*',
+  applications: '*',
+  api_keys: 'hash, tenant, key_id, sealed',
+  tokens: '*',
+  terms: '*',
+  matches: '*',
+  transients: '*',
+  results: '*',
+  counters: '*',
+}
 
-/** Everything that storage holds, but for hints that are kept lazily. */
-export const contentOf = async ({ engine, folder }: TestVault): Promise<Record<string, unknown>> => {
+/** Everything that storage holds of the tenant. */
+export const contentOf = async ({ vault, tenantNumber }: Scene): Promise<Record<string, unknown>> => {
+  const { engine, folder } = vault
   const content: Record<string, unknown> = {}
-  for (const table of tables) content[table] = await engine.reach(folder.path, `SELECT * FROM ${table}`)
-  content.api_keys = await engine.reach(folder.path, 'SELECT hash, tenant, key_id, sealed FROM api_keys')
+  for (const [table, columns] of Object.entries(columnsByTable))
+    content[table] = await engine.reach(
+      folder.path,
+      `SELECT ${columns} FROM ${table} WHERE tenant = ?`,
+      tenantNumber,
+    )
   return content
 }

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { type Store, StoreUnavailableError } from '../../src/store/port.ts'
 import { sqlite } from '../rig/engines.ts'
 import { TestVault } from '../rig/test-vault.ts'
-import { buildScene, contentOf, operations, type Scene, sendOperation } from './operations.ts'
+import {
+  buildScene,
+  contentOf,
+  type FaultedOperation,
+  operations,
+  type Scene,
+  sendOperation,
+} from './operations.ts'
 
 /** What may befall one call of storage. */
 const faults = {
@@ -46,45 +53,52 @@ const faultAt = (
 }
 
 describe('storage of which the nth call fails (sqlite alone: it fails at the port)', () => {
-  let scene: Scene
-  beforeEach(async () => {
-    scene = await buildScene(await TestVault.start({ engine: sqlite }))
+  let vault: TestVault
+  before(async () => {
+    vault = await TestVault.start({ engine: sqlite })
   })
-  afterEach(() => scene.vault.stop())
-
-  /** As after a start, so that also what is usually remembered is read again. */
-  const forget = (): void => scene.vault.service.vault.callers.clear()
+  after(() => vault.stop())
 
   for (const operation of operations)
     for (const fault of Object.keys(faults) as Fault[])
       test(`C2.23 C33.5 ${operation.name} when a call ${fault}: 503 or done, never half, and well afterwards`, async () => {
-        const { vault } = scene
+        let scene = await buildScene(vault)
         for (let nth = 1; ; nth++) {
           assert.ok(nth < callsMax, 'it never comes to an end')
-          forget()
-          const before = await contentOf(vault)
-          const { met, mend } = faultAt(vault.store, nth, fault)
-          const headers = { 'svc-idempotency-key': `${operation.name.replaceAll(' ', '-')}-${nth}` }
-          const reply = await sendOperation(scene, operation, { headers })
-          mend()
-          if (reply.status < 300) {
-            if (!operation.isWrite) assert.deepEqual(await contentOf(vault), before)
-            if (operation.isWrite || met() === undefined) break
-            continue
-          }
-          assert.equal(reply.status, 503, `call ${nth}, ${met()}: ${reply.text}`)
-          assert.equal(reply.headers.get('retry-after'), '1')
-          const wasWritten = met() === 'commit' && fault === 'is lost on its way back' && operation.isWrite
-          if (wasWritten) {
-            await assertDoneOnce(scene, operation, headers)
-            break
-          }
-          assert.deepEqual(await contentOf(vault), before, `call ${nth}, ${met()}, left something behind`)
+          const { met, wasWritten } = await meet(scene, operation, nth, fault)
+          if (met === undefined) return
+          if (wasWritten) scene = await buildScene(vault)
         }
       })
 
+  /** Makes the request with a fault at the nth call, and holds what came of it against what may. */
+  const meet = async (
+    scene: Scene,
+    operation: FaultedOperation,
+    nth: number,
+    fault: Fault,
+  ): Promise<{ met: string | undefined; wasWritten: boolean }> => {
+    // As after a start, so that also what is usually remembered is read again.
+    vault.service.vault.callers.clear()
+    const before = await contentOf(scene)
+    const { met, mend } = faultAt(vault.store, nth, fault)
+    const headers = { 'svc-idempotency-key': `${operation.name.replaceAll(' ', '-')}-${nth}` }
+    const reply = await sendOperation(scene, operation, { headers })
+    mend()
+    if (reply.status < 300) {
+      if (!operation.isWrite) assert.deepEqual(await contentOf(scene), before)
+      return { met: met(), wasWritten: operation.isWrite }
+    }
+    assert.equal(reply.status, 503, `call ${nth}, ${met()}: ${reply.text}`)
+    assert.equal(reply.headers.get('retry-after'), '1')
+    const wasWritten = met() === 'commit' && fault === 'is lost on its way back' && operation.isWrite
+    if (wasWritten) await assertDoneOnce(scene, operation, headers)
+    else assert.deepEqual(await contentOf(scene), before, `call ${nth}, ${met()}, left something behind`)
+    return { met: met(), wasWritten }
+  }
+
   test('C2.23 a look at whether grants have changed that fails: 503, and well afterwards', async () => {
-    const { vault, keys, tokenId } = scene
+    const { keys, tokenId } = await buildScene(vault)
     const { grantsEpoch } = vault.store
     vault.store.grantsEpoch = () => {
       throw new StoreUnavailableError('refused')
@@ -96,13 +110,37 @@ describe('storage of which the nth call fails (sqlite alone: it fails at the por
     assert.equal((await vault.get(`/tokens/${tokenId}`, keys.owner)).status, 200)
   })
 
+  test('C2.23 C32.3 storage that takes nothing more does not keep the service from ending, and the log says what was lost', async () => {
+    const ending = await TestVault.start({ engine: sqlite })
+    const { keys, tokenId } = await buildScene(ending)
+    ending.now += 40 * 86_400_000
+    await ending.get(`/tokens/${tokenId}`, keys.owner)
+    const { close } = ending.store
+    let isClosed = false
+    Object.assign(ending.store, {
+      commit: faults['fails before it reached storage'],
+      noteKeyUse: faults['fails before it reached storage'],
+      close: async () => {
+        await close()
+        isClosed = true
+      },
+    })
+    await ending.stop()
+    assert.ok(isClosed)
+    for (const job of ['flush-activity', 'note-key-use'])
+      assert.ok(
+        ending.log.some(line => line.includes(job) && line.includes('job failed')),
+        job,
+      )
+  })
+
   /** The answer was lost, not the write: the same key gets the answer, and nothing is done twice. */
   const assertDoneOnce = async (
-    { vault }: Scene,
-    operation: (typeof operations)[number],
+    scene: Scene,
+    operation: FaultedOperation,
     headers: Record<string, string>,
   ): Promise<void> => {
-    const after = await contentOf(vault)
+    const after = await contentOf(scene)
     const again = await sendOperation(scene, operation, { headers })
     const isDelete = operation.send(scene).method === 'DELETE'
     if (isDelete) assert.ok([401, 404].includes(again.status), again.text)
@@ -110,6 +148,6 @@ describe('storage of which the nth call fails (sqlite alone: it fails at the por
       assert.ok(again.status < 300, again.text)
       assert.equal(again.headers.get('idempotent-replayed'), 'true')
     }
-    assert.deepEqual(await contentOf(vault), after)
+    assert.deepEqual(await contentOf(scene), after)
   }
 })

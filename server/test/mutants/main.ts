@@ -4,10 +4,13 @@ import { kinds, type Mutant, readMutants } from './mutant.ts'
 import { plant, runTests, withCopy } from './workshop.ts'
 
 /**
- * `npm run test:mutants [-- --only text]`: plants each bug in a copy of the sources and runs the test that must
+ * `npm run test:mutants [-- --only text] [--list]`: plants each bug in a copy of the sources and runs the test that must
  * notice it. Exits with 1 where a bug survives, where a patch no longer applies, and where a test fails without it.
+ * With `--list` it says which there are, by the part of the rig that they are planted for.
  */
-const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } })
+const { values } = parseArgs({
+  options: { only: { type: 'string', default: '' }, list: { type: 'boolean', default: false } },
+})
 const mutants = readMutants(join(import.meta.dirname)).filter(({ name, kind }) =>
   `${kind} ${name}`.includes(values.only),
 )
@@ -23,6 +26,12 @@ if (values.only === '')
     if (mutants.filter(mutant => mutant.kind === kind).length < 2)
       complain(`fewer than two mutants of ${kind}`)
 
+const nameOf = ({ kind, name }: Mutant): string => `${kinds.indexOf(kind) + 1} ${kind}: ${name}`
+if (values.list) {
+  for (const mutant of mutants) say(`${nameOf(mutant)} (${mutant.bug})`)
+  process.exit(isWell ? 0 : 1)
+}
+
 /** Without the bug the same tests pass, else their failing would prove nothing. */
 const commandOf = ({ run, pattern }: Mutant): string => JSON.stringify([run, pattern])
 const controls = new Map(mutants.map(mutant => [commandOf(mutant), mutant]))
@@ -37,14 +46,14 @@ for (const mutant of mutants) {
   if (!sound.has(commandOf(mutant))) continue
   await withCopy(async folder => {
     if (!plant(folder, mutant)) {
-      complain(`${mutant.kind}: ${mutant.name} no longer applies`)
+      complain(`${nameOf(mutant)} no longer applies`)
       return
     }
     const { passed, failures } = await runTests(folder, mutant)
     const [first] = failures
-    if (passed) complain(`${mutant.kind}: ${mutant.name} survives (${mutant.bug})`)
-    else if (first === undefined) complain(`${mutant.kind}: ${mutant.name} breaks ${mutant.run[0]} itself`)
-    else say(`✔ ${mutant.kind}: ${mutant.name} → ${first}`)
+    if (passed) complain(`${nameOf(mutant)} survives (${mutant.bug})`)
+    else if (first === undefined) complain(`${nameOf(mutant)} breaks ${mutant.run[0]} itself`)
+    else say(`✔ ${nameOf(mutant)} → ${first}`)
   })
 }
 process.exitCode = isWell ? 0 : 1

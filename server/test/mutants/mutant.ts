@@ -14,20 +14,20 @@ export type Mutant = {
   readonly pattern: string | undefined
 }
 
-export const kinds = [
+/** In the order of docs/testing.md. */
+export const kinds: readonly string[] = [
   'crash',
   'faults',
   'tampering',
   'simulation',
   'fuzzing',
   'leaks',
-  'timing',
+  'isolation',
   'overload',
-] as const
+]
 
 export const readMutants = (folder: string): Mutant[] =>
   globSync('*.patch', { cwd: folder })
-    .sort()
     .map(name => {
       const file = join(folder, name)
       const [head = ''] = readFileSync(file, 'utf8').split(/^diff --git/m)
@@ -38,12 +38,15 @@ export const readMutants = (folder: string): Mutant[] =>
         if (text === undefined) throw new Error(`${name} has no line "${title}: …"`)
         return text
       }
+      const kind = required('Kind')
+      if (!kinds.includes(kind)) throw new Error(`${name} is of no kind that there is: ${kind}`)
       return {
         name: basename(name, '.patch'),
         file,
-        kind: required('Kind'),
+        kind,
         bug: required('Bug'),
         run: required('Run').split(' '),
         pattern: field('Test'),
       }
     })
+    .sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || a.name.localeCompare(b.name))

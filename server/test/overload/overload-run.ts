@@ -14,6 +14,7 @@ type Answer = { readonly status: number; readonly retryAfter: string | undefined
 const clients = 16
 const overload = 10
 const slowClients = 200
+const dropMs = 1_000
 const memoryGrowthMaxMiB = 512
 /** What may lie before a request that is let in, as so many requests at capacity. */
 const requestsAheadMax = 60
@@ -143,7 +144,7 @@ const openLoop = async (
   }
 }
 
-/** Connections that say nothing, half of a head, or a body in drops. */
+/** Connections that say nothing, half of a head, a head that is too large, or a body in drops. */
 const crowd = async (url: string, idle: number, report: (line: string) => void): Promise<Socket[]> => {
   const { hostname, port } = new URL(url)
   const open = (): Promise<Socket | undefined> =>
@@ -165,12 +166,15 @@ const crowd = async (url: string, idle: number, report: (line: string) => void):
   const heads = [
     'GET /tokens HT',
     'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{',
+    `GET /tokens HTTP/1.1\r\nHost: x\r\nX-Long: ${'y'.repeat(20_000)}`,
     '\r\n',
     '',
   ]
-  sockets
-    .slice(0, slowClients)
-    .forEach((socket, index) => void socket.write(heads[index % heads.length] ?? ''))
+  sockets.slice(0, slowClients).forEach((socket, index) => {
+    socket.write(heads[index % heads.length] ?? '')
+    const drops = setInterval(() => socket.write(' '), dropMs)
+    socket.once('close', () => clearInterval(drops))
+  })
   return sockets
 }
 

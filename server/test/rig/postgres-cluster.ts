@@ -9,6 +9,9 @@ import pg from 'pg'
 
 export type Cluster = {
   readonly url: string
+  /** Where the server keeps everything. */
+  readonly folder: string
+  readonly pid: () => number
   restart(): Promise<void>
   /** Resolves once the server logs the text. */
   logged(text: string): Promise<void>
@@ -76,6 +79,8 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
   await start()
   return {
     url,
+    folder,
+    pid: () => childOf(server).pid ?? 0,
     restart: async () => {
       await end(server)
       await start()

@@ -32,11 +32,34 @@ const base64Forms = (bytes: Buffer, encoding: 'base64' | 'base64url'): Buffer[] 
     return Buffer.from(encoded.slice(start, isRagged ? -1 : undefined))
   })
 
-/** The texts of which any form is in the content. */
-export const tracesOf = (texts: Iterable<string>, content: string | Uint8Array): string[] => {
-  const bytes = Buffer.from(content)
-  return [...texts].filter(text => formsOf(text).some(form => bytes.includes(form)))
+/** Finds the texts of which any form is in a content. Thousands of forms are looked for in one pass over it. */
+export const traceFinder = (texts: Iterable<string>): ((content: string | Uint8Array) => string[]) => {
+  const startings = new Uint8Array(0x1_0000)
+  const formsByStart = new Map<number, { readonly form: Buffer; readonly text: string }[]>()
+  for (const text of texts)
+    for (const form of formsOf(text)) {
+      const start = form.readUInt32LE(0)
+      const others = formsByStart.get(start)
+      if (others === undefined) formsByStart.set(start, [{ form, text }])
+      else others.push({ form, text })
+      startings[form.readUInt16LE(0)] = 1
+    }
+  return content => {
+    const bytes = Buffer.from(content)
+    const found = new Set<string>()
+    for (let at = 0; at < bytes.length - 3; at++) {
+      const pair = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8)
+      if (startings[pair] === 0) continue
+      for (const { form, text } of formsByStart.get(bytes.readUInt32LE(at)) ?? [])
+        if (bytes.subarray(at, at + form.length).equals(form)) found.add(text)
+    }
+    return [...found]
+  }
 }
+
+/** The texts of which any form is in the content. */
+export const tracesOf = (texts: Iterable<string>, content: string | Uint8Array): string[] =>
+  traceFinder(texts)(content)
 
 /** Every file of a folder with its bytes. */
 export const filesOf = (folder: string): Map<string, Buffer> =>

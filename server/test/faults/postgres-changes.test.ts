@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { postgres } from '../rig/engines.ts'
+import { databaseOf } from '../rig/postgres-databases.ts'
+import { TestVault } from '../rig/test-vault.ts'
+import { buildScene, columnsByTable, operations, type Scene, sendOperation } from './operations.ts'
+
+/** What the server itself says when a change fails; the last one ends the connection in the midst of it. */
+const failures = { full: '53100', 'input or output': '58030', cancelled: '57014', 'lost connection': '57P01' }
+
+const changesMax = 200
+const never = -1
+
+/**
+ * Counts the rows that are changed, once when it is done and once more at the commit, and fails at the nth. A
+ * sequence, because what it counted is not taken back with the transaction.
+ */
+const faultyTables = `
+  CREATE SEQUENCE changes MINVALUE 0;
+  CREATE TABLE fault (nth bigint, code text);
+  INSERT INTO fault VALUES (NULL, NULL);
+  CREATE FUNCTION fail_at_nth() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE planned fault;
+    BEGIN
+      SELECT * INTO planned FROM fault;
+      IF nextval('changes') = planned.nth THEN
+        IF planned.code = '57P01' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+        RAISE EXCEPTION 'simulated' USING ERRCODE = planned.code;
+      END IF;
+      RETURN coalesce(NEW, OLD);
+    END $$;
+  ${Object.keys(columnsByTable)
+    .map(
+      table => `
+  CREATE TRIGGER now BEFORE INSERT OR UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION fail_at_nth();
+  CREATE CONSTRAINT TRIGGER later AFTER INSERT OR UPDATE OR DELETE ON ${table} DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION fail_at_nth();`,
+    )
+    .join('')}`
+
+describe('a database of which the nth change fails (postgres)', () => {
+  let vault: TestVault
+  let admin: pg.Client
+  before(async () => {
+    vault = await TestVault.start({ engine: postgres })
+    admin = new pg.Client(await databaseOf(vault.folder.path))
+    await admin.connect()
+    await admin.query(faultyTables)
+  })
+  after(async () => {
+    await admin.end()
+    await vault.stop()
+  })
+
+  const failAt = async (nth: number, code: string): Promise<void> => {
+    await admin.query(`UPDATE fault SET nth = ${nth}, code = '${code}'; SELECT setval('changes', 0)`)
+  }
+  const changesMet = async (): Promise<number> =>
+    Number((await admin.query('SELECT last_value FROM changes')).rows[0].last_value)
+
+  /** Everything that storage holds of the tenant, in one round trip: the tables and what stands for their rows. */
+  const digest = async ({ tenantNumber }: Scene): Promise<unknown> => {
+    const tables = Object.entries(columnsByTable).map(
+      ([table, columns]) =>
+        `SELECT '${table}' AS table, md5(string_agg(row::text, ' ' ORDER BY row::text))
+         FROM (SELECT ${columns} FROM ${table} WHERE tenant = ${tenantNumber}) row`,
+    )
+    return (await admin.query(tables.join(' UNION ALL '))).rows
+  }
+
+  const writes = operations.filter(({ isWrite }) => isWrite)
+  for (const [position, operation] of writes.entries())
+    test(`C2.23 C23.5 ${operation.name}: a change that fails leaves nothing behind, and the next try succeeds`, async () => {
+      await failAt(never, '')
+      const scene = await buildScene(vault)
+      const before = await digest(scene)
+      for (let nth = 1; ; nth++) {
+        assert.ok(nth < changesMax)
+        // In turn, because a lost connection takes its time; each operation begins with another.
+        const [name, code = ''] = Object.entries(failures)[(nth + position) % 4] ?? []
+        await failAt(nth, code)
+        const reply = await sendOperation(scene, operation)
+        if (reply.status < 300) {
+          assert.ok(nth > 1 && (await changesMet()) < nth, `change ${nth} failed and nobody noticed`)
+          return
+        }
+        assert.equal(reply.status, 503, `${name} at ${nth}: ${reply.text}`)
+        assert.deepEqual(await digest(scene), before, `${name} at ${nth}`)
+      }
+    })
+})
