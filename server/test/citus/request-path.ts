@@ -4,27 +4,39 @@ import { endpoints } from '../../src/contract/endpoints.ts'
 import { permissionsByType } from '../../src/domain/permissions.ts'
 import { owner, type TestVault } from '../rig/test-vault.ts'
 
-export type Sent = { readonly text: string; readonly values: readonly unknown[] }
+export type Sent = {
+  readonly text: string
+  readonly values: readonly unknown[]
+  /** The endpoints that sent it. */
+  readonly by: Set<string>
+}
 
-/** Every statement that the vault sends to storage while each endpoint is asked, by its text. */
-export const statementsOfRequests = async (vault: TestVault): Promise<Map<string, Sent>> => {
+/** Every statement that the vault sends to storage while each endpoint is asked. */
+export const statementsOfRequests = async (vault: TestVault): Promise<Sent[]> => {
   const { keys } = await vault.tenant({
     owner,
     manager: { type: 'management', permissions: permissionsByType.management },
   })
-  const sent = new Map<string, Sent>()
-  const watched = pg.Client.prototype.query as (this: pg.Client, ...args: never[]) => unknown
+  const statements = new Map<string, Sent>()
+  let endpoint = ''
+  const query = pg.Client.prototype.query as (this: pg.Client, ...args: never[]) => unknown
   pg.Client.prototype.query = function (this: pg.Client, ...args: never[]) {
-    const [{ text, values = [] }] = args as unknown as [Sent]
-    if (typeof text === 'string') sent.set(text, { text, values })
-    return watched.apply(this, args)
+    const [{ text, values = [] }] = args as unknown as [Pick<Sent, 'text' | 'values'>]
+    if (typeof text === 'string') {
+      const sent = statements.get(text) ?? { text, values, by: new Set() }
+      statements.set(text, sent)
+      sent.by.add(endpoint)
+    }
+    return query.apply(this, args)
   } as never
   try {
-    await askEverything(vault, keys)
+    await askEverything(vault, keys, next => {
+      endpoint = next
+    })
   } finally {
-    pg.Client.prototype.query = watched as never
+    pg.Client.prototype.query = query as never
   }
-  return sent
+  return [...statements.values()]
 }
 
 type Keys = { readonly owner: string; readonly manager: string }
@@ -80,7 +92,11 @@ const requests: readonly Request[] = [
   { endpoint: 'deleteTenant' },
 ]
 
-const askEverything = async (vault: TestVault, keys: Keys): Promise<void> => {
+const askEverything = async (
+  vault: TestVault,
+  keys: Keys,
+  announce: (endpoint: string) => void,
+): Promise<void> => {
   assert.deepEqual(
     new Set(requests.map(({ endpoint }) => endpoint)),
     new Set(Object.keys(endpoints)),
@@ -88,6 +104,7 @@ const askEverything = async (vault: TestVault, keys: Keys): Promise<void> => {
   )
   const made = { id: '', keyId: '' }
   for (const { endpoint, path, body, headers } of requests) {
+    announce(endpoint)
     const {
       method,
       path: pattern,

@@ -23,6 +23,8 @@ export type Engine = {
   /** Where the bytes of a token's transient field and of a tenant's keys lie, and how they are written there. */
   readonly transientBytes: BytesByPlace
   readonly keyBytes: BytesByPlace & { readonly column: string }
+  /** The table that says when keys were last used. */
+  readonly keyUses: string
   /** Everything that storage holds, as bytes, by a name for the place. */
   readonly content: (folder: string) => Promise<Map<string, Buffer>>
 }
@@ -53,6 +55,7 @@ export const sqlite: Engine = {
     write: 'UPDATE slots SET bytes = ? WHERE slot = ?',
     column: 'slot',
   },
+  keyUses: 'api_keys',
   content: async folder =>
     new Map([...filesOf(folder)].filter(([path]) => basename(path).startsWith('vault.db'))),
 }
@@ -86,6 +89,7 @@ export const postgres: Engine = {
     write: 'UPDATE tenant_keys SET wrapped = ? WHERE ROW(tenant, purpose, version)::text = ?',
     column: 'wrapped',
   },
+  keyUses: 'key_uses',
   // Its rows: the files are the server's, and belong to all tests.
   content: async folder => {
     const tables = await postgres.reach(folder, postgres.tables)

@@ -182,7 +182,17 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
     tenantKeys: tenant => rowsOf(tenantKeys, [tenant], columns.keyRow),
     getApplication: (tenant, id) => rowOf(statements.applicationById, [tenant, id], columns.applicationRow),
     listApplications: tenant => rowsOf(statements.applicationsOfTenant, [tenant], columns.applicationRow),
-    listApiKeys: tenant => rowsOf(apiKeysOfTenant, [tenant, tenant], columns.usedApiKeyRow),
+    // Not joined: on Citus that would be a look at another node's copy of the keys, which may be a moment behind.
+    listApiKeys: async tenant => {
+      const [keys, uses] = await Promise.all([
+        ask<columns.Columns>(apiKeysOfTenant, [tenant]),
+        ask<columns.Columns>(keyUsesOfTenant, [tenant]),
+      ])
+      const lastUses = new Map(uses.map(row => [String(row.hash), row.last_used_at]))
+      return keys.map(key =>
+        columns.usedApiKeyRow({ ...key, last_used_at: lastUses.get(String(key.hash)) ?? null }),
+      )
+    },
     noteKeyUse: uses => upkeep.noteKeyUse(uses),
     grantsEpoch: () => watch.epoch(),
     findApiKey: (hash, now) => rowOf(statements.livingApiKey, [hash, now], columns.apiKeyRow),
@@ -279,8 +289,8 @@ const termEstimates = `
 const tenantKeys =
   'SELECT purpose, version, wrapped FROM tenant_keys WHERE tenant = ? ORDER BY purpose, version'
 
-const apiKeysOfTenant = `SELECT ${statements.apiKeyColumns}, u.last_used_at
-  FROM api_keys k LEFT JOIN key_uses u ON u.tenant = ? AND u.hash = k.hash WHERE k.tenant = ?`
+const apiKeysOfTenant = `SELECT ${statements.apiKeyColumns} FROM api_keys k WHERE k.tenant = ?`
+const keyUsesOfTenant = 'SELECT hash, last_used_at FROM key_uses WHERE tenant = ?'
 
 type Asked = columns.Value | List
 
