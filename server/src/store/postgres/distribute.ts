@@ -62,10 +62,10 @@ export const distributeRest = async (client: pg.Client): Promise<void> => {
         await client.query('SELECT truncate_local_data_after_distributing_table($1)', [table])
       }
     for (const name of calledFunctions)
-      await client.query(`SELECT create_distributed_function(${signature})`, [name])
+      await client.query('SELECT create_distributed_function($1::regproc)', [name])
     for (const name of delegatedFunctions)
       await client.query(
-        `SELECT create_distributed_function(${signature}, 'for_tenant', colocate_with => 'tokens')`,
+        "SELECT create_distributed_function($1::regproc, 'for_tenant', colocate_with => 'tokens')",
         [name],
       )
     await client.query('COMMIT')
@@ -74,8 +74,6 @@ export const distributeRest = async (client: pg.Client): Promise<void> => {
     throw error
   }
 }
-
-const signature = '(SELECT oid::regprocedure FROM pg_proc WHERE proname = $1)'
 
 const notSpreadYet = async (client: pg.Client, names: readonly string[]): Promise<string[]> => {
   const { rows } = await client.query(

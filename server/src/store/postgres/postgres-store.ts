@@ -188,9 +188,9 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
         ask<columns.Columns>(apiKeysOfTenant, [tenant]),
         ask<columns.Columns>(keyUsesOfTenant, [tenant]),
       ])
-      const lastUses = new Map(uses.map(row => [String(row.hash), row.last_used_at]))
+      const lastUses = new Map(uses.map(({ hash, last_used_at }) => [hash, last_used_at]))
       return keys.map(key =>
-        columns.usedApiKeyRow({ ...key, last_used_at: lastUses.get(String(key.hash)) ?? null }),
+        columns.usedApiKeyRow({ ...key, last_used_at: lastUses.get(key.hash_text) ?? null }),
       )
     },
     noteKeyUse: uses => upkeep.noteKeyUse(uses),
@@ -289,8 +289,9 @@ const termEstimates = `
 const tenantKeys =
   'SELECT purpose, version, wrapped FROM tenant_keys WHERE tenant = ? ORDER BY purpose, version'
 
-const apiKeysOfTenant = `SELECT ${statements.apiKeyColumns} FROM api_keys k WHERE k.tenant = ?`
-const keyUsesOfTenant = 'SELECT hash, last_used_at FROM key_uses WHERE tenant = ?'
+const apiKeysOfTenant = `SELECT ${statements.apiKeyColumns}, encode(k.hash, 'hex') AS hash_text
+  FROM api_keys k WHERE k.tenant = ?`
+const keyUsesOfTenant = "SELECT encode(hash, 'hex') AS hash, last_used_at FROM key_uses WHERE tenant = ?"
 
 type Asked = columns.Value | List
 

@@ -43,7 +43,7 @@ export class UpkeepWrites {
     if (tenant === undefined) return 0
     for (const { name, key } of tenantTables) {
       const { rowCount } = await this.#run({
-        text: deleteSome(name, key, `tenant = $1 LIMIT $2 ${unlocked}`),
+        text: deleteSome(name, key, `tenant = $1 LIMIT $2 ${skipLocked}`),
         values: [tenant, limit],
       })
       if (Number(rowCount) > 0) return Number(rowCount)
@@ -130,7 +130,7 @@ export class UpkeepWrites {
 
   async #purgeDue(table: 'transients' | 'results', key: string, now: number, limit: number): Promise<number> {
     // Rows of many shards cannot be locked before they are deleted.
-    const rows = `expires_at <= $1 ORDER BY expires_at LIMIT $2 ${this.#isSharded ? '' : unlocked}`
+    const rows = `expires_at <= $1 ORDER BY expires_at LIMIT $2 ${this.#isSharded ? '' : skipLocked}`
     const { rowCount } = await this.#run({
       text: deleteSome(table, key, rows),
       values: [now, limit],
@@ -150,7 +150,7 @@ export class UpkeepWrites {
 }
 
 /** Rows that another node deletes at the same moment are left to it. */
-const unlocked = 'FOR UPDATE SKIP LOCKED'
+const skipLocked = 'FOR UPDATE SKIP LOCKED'
 
 /**
  * Rows are chosen in a part of its own, which is computed once; as a subquery it would be computed for each row, and
