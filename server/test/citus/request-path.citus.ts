@@ -4,6 +4,7 @@ import { Connection } from '../../src/store/postgres/connection.ts'
 import { engines } from '../rig/engines.ts'
 import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
 import { TestVault } from '../rig/test-vault.ts'
+import { type Explained, explainedMarkdown, taskCount } from './explained-markdown.ts'
 import { type Sent, statementsOfRequests } from './request-path.ts'
 
 /** A change of grants: of tables that every node holds, made by the coordinator. */
@@ -34,18 +35,12 @@ describe('what requests ask of a Citus cluster', () => {
   }
 
   test('C24.10 C27.1 every query goes to one shard', async () => {
-    for (const sent of statements) {
-      const plan = await explain(sent)
-      process.stdout.write(print(sent, plan))
-      const tasks = plan.filter(line => line.includes('Task Count:')).map(line => line.trim())
-      assert.deepEqual(tasks, isMadeByCoordinator(sent) ? [] : ['Task Count: 1'], plan.join('\n'))
+    const explained: Explained[] = []
+    for (const sent of statements) explained.push({ sent, plan: await explain(sent) })
+    process.stdout.write(`\n${explainedMarkdown(explained)}\n`)
+    for (const { sent, plan } of explained) {
+      assert.equal(taskCount(plan), isMadeByCoordinator(sent) ? undefined : '1', plan.join('\n'))
       assert.ok(!plan.some(line => /Seq Scan|Bitmap/.test(line)), plan.join('\n'))
     }
   })
 })
-
-/** For docs/scaling.md. */
-const print = ({ text, by }: Sent, plan: readonly string[]): string => {
-  const lines = plan.map(line => line.replace(/ dbname=\S+/, ''))
-  return `\n${[...by].join(', ')}\n\n\`\`\`\n${text.replace(/\s+/g, ' ').trim()}\n\n${lines.join('\n')}\n\`\`\`\n`
-}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import pg from 'pg'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { permissionsByType } from '../../src/domain/permissions.ts'
+import type { Statement } from '../../src/store/postgres/connection.ts'
 import { owner, type TestVault } from '../rig/test-vault.ts'
 
 export type Sent = {
@@ -21,11 +22,11 @@ export const statementsOfRequests = async (vault: TestVault): Promise<Sent[]> =>
   let endpoint = ''
   const query = pg.Client.prototype.query as (this: pg.Client, ...args: never[]) => unknown
   pg.Client.prototype.query = function (this: pg.Client, ...args: never[]) {
-    const [{ text, values = [] }] = args as unknown as [Pick<Sent, 'text' | 'values'>]
+    const [{ text, name, values = [] }] = args as unknown as [Statement]
     if (typeof text === 'string') {
       const sent = statements.get(text) ?? { text, values, by: new Set() }
       statements.set(text, sent)
-      sent.by.add(endpoint)
+      sent.by.add(name === 'grants-epoch' ? 'beside requests' : endpoint)
     }
     return query.apply(this, args)
   } as never
