@@ -17,6 +17,7 @@ export const statementsOfRequests = async (vault: TestVault): Promise<Sent[]> =>
   const { keys } = await vault.tenant({
     owner,
     manager: { type: 'management', permissions: permissionsByType.management },
+    reader: { rules: [{ priority: 1, container: '/pci/', transform: 'mask', permissions: ['token:read'] }] },
   })
   const statements = new Map<string, Sent>()
   let endpoint = ''
@@ -40,9 +41,11 @@ export const statementsOfRequests = async (vault: TestVault): Promise<Sent[]> =>
   return [...statements.values()]
 }
 
-type Keys = { readonly owner: string; readonly manager: string }
+type Keys = { readonly owner: string; readonly manager: string; readonly reader: string }
 type Request = {
   readonly endpoint: keyof typeof endpoints
+  /** Who asks, if not the one whose permission it is. */
+  readonly as?: 'reader'
   readonly path?: string
   readonly body?: unknown
   readonly headers?: Record<string, string>
@@ -59,10 +62,12 @@ const requests: readonly Request[] = [
   { endpoint: 'createToken', body: { type: 'token', data: 'twice', deduplicate_token: true } },
   { endpoint: 'createToken', body: { type: 'token', data: 1 }, headers: { 'svc-idempotency-key': 'key' } },
   { endpoint: 'createToken', body: { type: 'token', data: 1 }, headers: { 'svc-idempotency-key': 'key' } },
-  { endpoint: 'listTokens' },
+  { endpoint: 'listTokens', path: '/tokens?size=1' },
+  { endpoint: 'listTokens', path: '/tokens?size=1', as: 'reader' },
   { endpoint: 'listTokens', path: '/tokens?id=one&id=two&type=card' },
   { endpoint: 'listTokens', path: '/tokens?type=card&type=token&metadata.k=v&container=/pci/&size=2&page=2' },
   { endpoint: 'listTokensByCursor', path: '/v2/tokens?size=2' },
+  { endpoint: 'listTokensByCursor', path: '/v2/tokens?size=2&start=:next' },
   {
     endpoint: 'searchTokens',
     body: { query: '(type:card AND NOT metadata.k:w) OR (metadata.k:v AND modified_at:[2020-01-01 TO *])' },
@@ -103,8 +108,8 @@ const askEverything = async (
     new Set(Object.keys(endpoints)),
     'every endpoint is asked',
   )
-  const made = { id: '', keyId: '' }
-  for (const { endpoint, path, body, headers } of requests) {
+  const made = { id: '', keyId: '', next: '' }
+  for (const { endpoint, path, body, headers, as } of requests) {
     announce(endpoint)
     const {
       method,
@@ -116,17 +121,18 @@ const askEverything = async (
       permission?: string
     }
     const isManagers = (permissionsByType.management as readonly string[]).includes(permission ?? '')
-    const reply = await vault.send(
-      method,
-      path ?? pattern.replace(':id', made.id).replace(':keyId', made.keyId),
-      {
-        key: isManagers ? keys.manager : keys.owner,
-        ...(body !== undefined && { body }),
-        ...(headers && { headers }),
-      },
-    )
+    const target = (path ?? pattern)
+      .replace(':id', made.id)
+      .replace(':keyId', made.keyId)
+      .replace(':next', made.next)
+    const reply = await vault.send(method, target, {
+      key: keys[as ?? (isManagers ? 'manager' : 'owner')],
+      ...(body !== undefined && { body }),
+      ...(headers && { headers }),
+    })
     assert.ok(reply.status < 400 || reply.status === 409, `${endpoint}: ${reply.text}`)
     if (endpoint === 'createApplication') made.id = reply.body.id
     if (endpoint === 'createApiKey') made.keyId = reply.body.id
+    if (endpoint === 'listTokensByCursor') made.next = reply.body.pagination.next
   }
 }
