@@ -22,6 +22,8 @@ export type Storage = {
   open(writer?: AskWriter): Promise<Store>
   /** How far the schema is, without changing it. */
   schema(): Promise<SchemaState>
+  /** Brings the schema up to date and spreads it over the nodes of a cluster. */
+  distribute(): Promise<void>
   /** Says in one line what is missing where there is no vault. */
   requireVault(): Promise<void>
 }
@@ -34,6 +36,9 @@ export const folderStorage = (dataFolder: string): Storage => ({
   flags: { data: dataFolder },
   open: async writer => openDataFolder(dataFolder, writer),
   schema: async () => schemaState(databasePath(dataFolder)),
+  distribute: async () => {
+    throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
+  },
   requireVault: async () => {
     if (existsSync(dataFolder)) checkDataFolder(dataFolder)
     if (!existsSync(databasePath(dataFolder)))
@@ -53,6 +58,7 @@ const serverStorage = (database: DatabaseConfig): Storage => {
     },
     open: async () => (await engine()).openPostgres(postgresSettings(database)),
     schema,
+    distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),
     requireVault: async () => {
       if ((await schema()).current === 0)
         throw new ConfigError('the database holds no vault: strongroom migrate makes one')

@@ -8,7 +8,7 @@ import { sealApiKey } from './grants.ts'
 export type NewApiKey = {
   /** Shown once; storage gets its hash. */
   readonly text: string
-  readonly row: Omit<ApiKeyRow, 'tenant' | 'lastUsedAt'>
+  readonly row: Omit<ApiKeyRow, 'tenant'>
 }
 
 /** Makes a key for an application; it works once its row is stored. */

@@ -1,7 +1,7 @@
 import type { ApiKeyGrant, Application, Tenant } from '../domain/application.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
-import type { ApiKeyRow } from '../store/rows.ts'
+import type { UsedApiKeyRow } from '../store/rows.ts'
 import type { Effect } from '../store/write-set.ts'
 import { openApiKey, openApplication, openTenant } from './grants.ts'
 import type { Caller, Vault } from './vault.ts'
@@ -13,7 +13,7 @@ export type Grants = {
   readonly apiKeys: readonly GrantedKey[]
 }
 
-export type GrantedKey = { readonly row: ApiKeyRow; readonly grant: ApiKeyGrant }
+export type GrantedKey = { readonly row: UsedApiKeyRow; readonly grant: ApiKeyGrant }
 
 export type Revision<A extends Json> = {
   readonly effects: readonly Effect[]

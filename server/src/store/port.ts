@@ -11,6 +11,7 @@ import type {
   TenantRow,
   TokenRow,
   TransientRow,
+  UsedApiKeyRow,
 } from './rows.ts'
 import type { Match, Outcome, WriteSet } from './write-set.ts'
 
@@ -83,7 +84,7 @@ export type Store = {
   tenantKeys(tenant: number): Promise<KeyRow[]>
   getApplication(tenant: number, id: string): Promise<ApplicationRow | undefined>
   listApplications(tenant: number): Promise<ApplicationRow[]>
-  listApiKeys(tenant: number): Promise<ApiKeyRow[]>
+  listApiKeys(tenant: number): Promise<UsedApiKeyRow[]>
   /** Remembers when keys were last used; later moments win. */
   noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): Promise<void>
   /**

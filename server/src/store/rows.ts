@@ -72,10 +72,11 @@ export type ApiKeyRow = {
   readonly hash: Uint8Array
   /** Also sealed; as a column it lets an expired key cost what an unknown one costs (C30). */
   readonly expiresAt: number | null
-  /** Kept lazily and not sealed: a hint for people, never a reason to grant. */
-  readonly lastUsedAt: number | null
   readonly sealed: Uint8Array
 }
+
+/** When it was used is kept lazily and not sealed: a hint for people, never a reason to grant. */
+export type UsedApiKeyRow = ApiKeyRow & { readonly lastUsedAt: number | null }
 
 /** The kept answer to a request with an idempotency key. */
 export type ResultRow = {
@@ -91,7 +92,7 @@ export type NewTenant = {
   readonly sealed: Uint8Array
   readonly keys: readonly KeyRow[]
   readonly applications: readonly Omit<ApplicationRow, 'tenant'>[]
-  readonly apiKeys: readonly Omit<ApiKeyRow, 'tenant' | 'lastUsedAt'>[]
+  readonly apiKeys: readonly Omit<ApiKeyRow, 'tenant'>[]
 }
 
 export type KeyRow = { readonly purpose: string; readonly version: number; readonly wrapped: Uint8Array }

@@ -53,7 +53,7 @@ export type Effect =
   | { readonly kind: 'deleteTenant' }
   | { readonly kind: 'putApplication'; readonly id: string; readonly sealed: Uint8Array }
   | { readonly kind: 'deleteApplication'; readonly id: string }
-  | { readonly kind: 'putApiKey'; readonly row: Omit<ApiKeyRow, 'tenant' | 'lastUsedAt'> }
+  | { readonly kind: 'putApiKey'; readonly row: Omit<ApiKeyRow, 'tenant'> }
   | { readonly kind: 'deleteApiKey'; readonly applicationId: string; readonly id: string }
 
 export type CounterMove = { readonly name: string; readonly by: number; readonly at?: number }

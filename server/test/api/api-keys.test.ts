@@ -472,12 +472,12 @@ onEveryEngine('API keys', vault => {
     const { id } = await start()
     for (const row of (await storedRows(vault(), 'api_keys')).filter(row => row.application_id === id)) {
       assert.equal((row.hash as Uint8Array).length, 32)
-      assert.deepEqual(Object.keys(row).sort(), [
+      const { last_used_at, ...columns } = row
+      assert.deepEqual(Object.keys(columns).sort(), [
         'application_id',
         'expires_at',
         'hash',
         'key_id',
-        'last_used_at',
         'sealed',
         'tenant',
       ])

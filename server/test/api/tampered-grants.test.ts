@@ -427,10 +427,11 @@ onEveryEngine('tampered grants', vault => {
 
   test('C29.7 last_used_at and the revision grant nothing and may be anything', async () => {
     const { ours, token } = await start()
+    await vault().service.clockwork.runAll()
     for (const value of [-7, 'never'])
       await tamper(
         vault(),
-        'UPDATE api_keys SET last_used_at = ? WHERE hash = ?',
+        `UPDATE ${vault().engine.keyUses} SET last_used_at = ? WHERE hash = ?`,
         value,
         ours.apiKeys.owner.hash,
       ).catch(error => assert.ok(isRefused(error)))

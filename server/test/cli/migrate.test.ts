@@ -61,6 +61,20 @@ describe('migrate', () => {
       )
   })
 
+  test('C35 --distribute is refused where there is no cluster to spread rows over', async () => {
+    assertRefused(
+      await site.run(['migrate', '--distribute', '--data', site.data]),
+      2,
+      /--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL/,
+    )
+    assertRefused(
+      await site.run(['migrate', '--distribute', '--status', '--data', site.data]),
+      2,
+      /--status changes nothing: leave out --distribute/,
+    )
+    assert.ok(!existsSync(site.data))
+  })
+
   test('C35 works beside a running server', async () => {
     const server = await site.serve()
     assert.deepEqual(await site.json('migrate'), { current: newest, newest, pending: false })
@@ -94,6 +108,11 @@ describe('a vault on a database server', () => {
       assert.equal((await run(...args)).stdout, `schema ${newestHere} of ${newestHere}\n`)
     const made = JSON.parse((await run('tenant', 'create', '--name', 'X', '--json', ...keys)).stdout)
     assert.equal((await run('doctor', ...keys)).stdout, 'nothing to mend\n')
+    assertRefused(
+      await run('migrate', '--distribute'),
+      1,
+      /the database has no extension citus: install it on every node/,
+    )
     const server = await site.serve([], database)
     const reply = await call(server.url, 'POST', '/tokens', made.api_key, { type: 'token', data: 'x' })
     assert.equal(reply.status, 201)

@@ -6,12 +6,13 @@ import { numbered } from '../../src/store/postgres/dialect.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { typeParser } from '../../src/store/postgres/type-parser.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { citusServers } from './citus-cluster.ts'
 import { databaseOf, settingsOf } from './postgres-databases.ts'
 import { filesOf } from './traces.ts'
 
 /** Every engine that the vault can stand on; suites run once for each. `folder` is the engine's to fill. */
 export type Engine = {
-  readonly name: 'sqlite' | 'postgres'
+  readonly name: 'sqlite' | 'postgres' | 'citus'
   readonly open: (folder: string) => Promise<Store>
   /** Reaches past the vault, as someone could who holds the storage but no key. */
   readonly reach: (folder: string, sql: string, ...values: SQLInputValue[]) => Promise<StoredRow[]>
@@ -22,6 +23,8 @@ export type Engine = {
   /** Where the bytes of a token's transient field and of a tenant's keys lie, and how they are written there. */
   readonly transientBytes: BytesByPlace
   readonly keyBytes: BytesByPlace & { readonly column: string }
+  /** The table that says when keys were last used. */
+  readonly keyUses: string
   /** Everything that storage holds, as bytes, by a name for the place. */
   readonly content: (folder: string) => Promise<Map<string, Buffer>>
 }
@@ -52,6 +55,7 @@ export const sqlite: Engine = {
     write: 'UPDATE slots SET bytes = ? WHERE slot = ?',
     column: 'slot',
   },
+  keyUses: 'api_keys',
   content: async folder =>
     new Map([...filesOf(folder)].filter(([path]) => basename(path).startsWith('vault.db'))),
 }
@@ -77,14 +81,15 @@ export const postgres: Engine = {
       '(SELECT tenant, name, sum(value)::bigint AS value, max(at) AS at FROM counters GROUP BY 1, 2 ORDER BY 1, 2) spread',
   },
   transientBytes: {
-    read: 'SELECT ctid::text AS place, sealed AS bytes FROM transients WHERE token_id = ?',
-    write: 'UPDATE transients SET sealed = ? WHERE ctid = ?::tid',
+    read: 'SELECT ROW(tenant, token_id, field)::text AS place, sealed AS bytes FROM transients WHERE token_id = ?',
+    write: 'UPDATE transients SET sealed = ? WHERE ROW(tenant, token_id, field)::text = ?',
   },
   keyBytes: {
-    read: 'SELECT ctid::text AS place, wrapped AS bytes FROM tenant_keys WHERE tenant = ?',
-    write: 'UPDATE tenant_keys SET wrapped = ? WHERE ctid = ?::tid',
+    read: 'SELECT ROW(tenant, purpose, version)::text AS place, wrapped AS bytes FROM tenant_keys WHERE tenant = ?',
+    write: 'UPDATE tenant_keys SET wrapped = ? WHERE ROW(tenant, purpose, version)::text = ?',
     column: 'wrapped',
   },
+  keyUses: 'key_uses',
   // Its rows: the files are the server's, and belong to all tests.
   content: async folder => {
     const tables = await postgres.reach(folder, postgres.tables)
@@ -105,4 +110,15 @@ export const postgres: Engine = {
 const asText = (value: SQLInputValue): unknown =>
   value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
 
-export const engines: readonly Engine[] = [sqlite, postgres]
+/** PostgreSQL whose rows are spread over the nodes of Citus. */
+const citus: Engine = {
+  ...postgres,
+  name: 'citus',
+  // Shards answer in any order; the same rows are to look the same.
+  reach: async (...asked) =>
+    (await postgres.reach(...asked)).sort((a, b) => (inText(a) < inText(b) ? -1 : 1)),
+}
+
+const inText = (row: StoredRow): string => JSON.stringify(Object.values(row))
+
+export const engines: readonly Engine[] = citusServers.length > 0 ? [citus] : [sqlite, postgres]

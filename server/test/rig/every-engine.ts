@@ -16,7 +16,9 @@ export const onSqliteAlone = (
   reason: string,
   suite: Suite,
   settings: Partial<ServiceSettings> = {},
-): void => describeOn(sqlite, `${name} (sqlite alone: ${reason})`, suite, settings)
+): void => {
+  if (engines.includes(sqlite)) describeOn(sqlite, `${name} (sqlite alone: ${reason})`, suite, settings)
+}
 
 const describeOn = (engine: Engine, name: string, suite: Suite, settings: Partial<ServiceSettings>): void => {
   describe(name, () => {

@@ -2,9 +2,15 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { plannerSettings } from '../../src/store/postgres/connection.ts'
 import { parseDatabaseUrl } from '../../src/store/postgres/database-url.ts'
 import { migrations } from '../../src/store/postgres/migrate.ts'
-import { openPostgres, type PostgresSettings } from '../../src/store/postgres/postgres-store.ts'
+import {
+  distributePostgres,
+  openPostgres,
+  type PostgresSettings,
+} from '../../src/store/postgres/postgres-store.ts'
+import { citusServers, joinNodes } from './citus-cluster.ts'
 import { startCluster } from './postgres-cluster.ts'
 
 /** The server that tests use: one for a whole `npm test`, one's own, or one that this process starts and ends. */
@@ -24,11 +30,17 @@ const serverUrl = (): Promise<string> => {
   return started
 }
 
+/** Those that a database is spread over. The first is the one that a vault is told. */
+const servers = async (): Promise<readonly string[]> =>
+  citusServers.length > 0 ? citusServers : [await serverUrl()]
+
 const urlOf = (server: string, database: string): string => {
   const url = new URL(server)
   url.pathname = `/${database}`
   return url.href
 }
+
+const placeOf = async (database: string): Promise<string> => urlOf((await servers())[0] ?? '', database)
 
 export const settingsOf = (url: string): PostgresSettings => ({
   address: parseDatabaseUrl(url),
@@ -36,8 +48,12 @@ export const settingsOf = (url: string): PostgresSettings => ({
   statementTimeoutMs: 10_000,
 })
 
-const asAdmin = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
-  const client = new pg.Client(await serverUrl())
+const onEachServer = async (work: (client: pg.Client) => Promise<unknown>): Promise<void> => {
+  for (const server of await servers()) await connected(server, work)
+}
+
+const connected = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
+  const client = new pg.Client(url)
   await client.connect()
   try {
     return await work(client)
@@ -54,18 +70,33 @@ const templateName = `strongroom_template_${createHash('sha256')
 
 let template: Promise<void> | undefined
 const ensureTemplate = (): Promise<void> => {
-  template ??= asAdmin(async client => {
-    await client.query('SELECT pg_advisory_lock($1)', [templateLock])
-    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [templateName])
-    if (rowCount !== 0) return
-    const draft = `${templateName}_draft`
-    await client.query(`DROP DATABASE IF EXISTS ${draft}`)
-    await client.query(`CREATE DATABASE ${draft}`)
-    const store = await openPostgres(settingsOf(urlOf(await serverUrl(), draft)))
-    await store.close()
-    await client.query(`ALTER DATABASE ${draft} RENAME TO ${templateName}`)
-  })
+  template ??= (async () =>
+    connected((await servers())[0] ?? '', async client => {
+      await client.query('SELECT pg_advisory_lock($1)', [templateLock])
+      const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [templateName])
+      if (rowCount !== 0) return
+      const draft = `${templateName}_draft`
+      await onEachServer(server => server.query(`DROP DATABASE IF EXISTS ${draft}`))
+      await createDatabase(draft)
+      const settings = settingsOf(await placeOf(draft))
+      if (citusServers.length > 0) await distributePostgres(settings)
+      else await (await openPostgres(settings)).close()
+      await onEachServer(async server => {
+        await server.query(`ALTER DATABASE ${draft} WITH ALLOW_CONNECTIONS false`)
+        // Citus has a process of its own in each database.
+        await server.query(
+          'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1',
+          [draft],
+        )
+        await server.query(`ALTER DATABASE ${draft} RENAME TO ${templateName}`)
+      })
+    }))()
   return template
+}
+
+const createDatabase = async (name: string): Promise<void> => {
+  await onEachServer(client => client.query(`CREATE DATABASE ${name}`))
+  if (citusServers.length > 0) await joinNodes(citusServers.map(server => urlOf(server, name)))
 }
 
 /** Databases whose folder is gone are dropped when the next one is made. */
@@ -76,27 +107,35 @@ export const databaseOf = async (folder: string): Promise<string> => {
   const note = join(folder, 'database')
   if (existsSync(note)) return readFileSync(note, 'utf8')
   await ensureTemplate()
-  const name = `strongroom_${crypto.randomUUID().replaceAll('-', '')}`
-  await asAdmin(async client => {
-    for (const [abandoned, database] of made)
-      if (!existsSync(abandoned)) {
-        made.delete(abandoned)
-        await client.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`)
-      }
+  const abandoned = [...made].filter(([path]) => !existsSync(path))
+  for (const [path] of abandoned) made.delete(path)
+  const name = newName()
+  await onEachServer(async client => {
+    for (const [, database] of abandoned)
+      await client.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`)
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${templateName} STRATEGY FILE_COPY`)
+    // Settings of a database are not copied with it.
+    if (citusServers.length > 0) await client.query(databaseSettings(name))
   })
+  const url = await placeOf(name)
   made.set(folder, name)
-  const url = urlOf(await serverUrl(), name)
   writeFileSync(note, url)
   return url
 }
 
-/** A database with nothing in it. */
+const databaseSettings = (name: string): string =>
+  Object.entries(plannerSettings)
+    .map(([setting, value]) => `ALTER DATABASE ${name} SET ${setting} = ${value}`)
+    .join(';')
+
+const newName = (): string => `strongroom_${crypto.randomUUID().replaceAll('-', '')}`
+
+/** A database with nothing in it; of a cluster, one whose nodes know each other. */
 export const emptyDatabase = async (): Promise<{ url: string; drop: () => Promise<void> }> => {
-  const name = `strongroom_${crypto.randomUUID().replaceAll('-', '')}`
-  await asAdmin(client => client.query(`CREATE DATABASE ${name}`))
+  const name = newName()
+  await createDatabase(name)
   return {
-    url: urlOf(await serverUrl(), name),
-    drop: () => asAdmin(async client => void (await client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+    url: await placeOf(name),
+    drop: () => onEachServer(client => client.query(`DROP DATABASE ${name} WITH (FORCE)`)),
   }
 }

@@ -13,7 +13,7 @@ storeContract('sqlite, watched', folder => openSqlite({ path: join(folder, 'vaul
 
 /** Small by nature, or a step of a plan that holds no more rows than its page; only `doctor` reads all counters. */
 const mayBeScanned =
-  /^SCAN (?:tenants|dead_tenants|counters|vault_keys|page|oldest|CONSTANT ROW|\(?subquery-\d+\)?)\b/
+  /^SCAN (?:tenants|dead_tenants|counters|vault_keys|page|found|oldest|CONSTANT ROW|\(?subquery-\d+\)?)\b/
 
 const planOf = (database: DatabaseSync, sql: string): string[] =>
   database

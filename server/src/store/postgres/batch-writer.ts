@@ -19,10 +19,16 @@ export class BatchWriter {
   readonly #connection: Connection
   /** Which part of each counter this writer moves. */
   readonly #counterShard: number
+  /** On Citus a set is sent to its shard whole, which cannot be done within a transaction of several. */
+  readonly #isSharded: boolean
 
-  constructor(connection: Connection, counterShard: number) {
+  constructor(
+    connection: Connection,
+    { counterShard, isSharded }: { counterShard: number; isSharded: boolean },
+  ) {
     this.#connection = connection
     this.#counterShard = counterShard
+    this.#isSharded = isSharded
   }
 
   /** Throws where it is not known what became of the batch, or storage does not answer. */
@@ -50,6 +56,7 @@ export class BatchWriter {
         const isCommitted = await this.#commitAsOne(sets)
         if (isCommitted) return sets.map(() => ({ committed: true }))
       }
+      if (sets.length > 1 && this.#isSharded) return await this.#commitApart(sets)
       return await this.#commitOneByOne(sets)
     } catch (error) {
       if (!isOwnFault(error)) throw error
@@ -59,6 +66,12 @@ export class BatchWriter {
       for (const set of sets) results.push(...(await this.#commitPacked([set])))
       return results
     }
+  }
+
+  /** Each in a transaction of its own, and still in one round trip. */
+  async #commitApart(sets: readonly Packed[]): Promise<BatchResult[]> {
+    const results = await Promise.allSettled(sets.map(set => this.#commitPacked([set])))
+    return results.flatMap(result => (result.status === 'fulfilled' ? result.value : ['failed']))
   }
 
   /** False where a condition failed, and nothing was written. */
@@ -80,14 +93,20 @@ export class BatchWriter {
 
   async #commitOneByOne(sets: readonly Packed[]): Promise<BatchResult[]> {
     const answers = await this.#transaction(
-      sets.map(({ tenant, changes }) => this.#apply('apply_or_undo_2', tenant, changes)),
+      sets.map(set =>
+        this.#apply(changesGrants(set) ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
+      ),
     )
     return answers.map(conflict =>
       conflict === null ? { committed: true } : { committed: false, conflict: conflict as Conflict },
     )
   }
 
-  #apply(name: 'apply_or_abort_2' | 'apply_or_undo_2', tenant: number, changes: PackedChanges): Statement {
+  #apply(
+    name: 'apply_or_abort_2' | 'apply_or_undo_2' | 'revise_or_undo_2',
+    tenant: number,
+    changes: PackedChanges,
+  ): Statement {
     return {
       name,
       text: `SELECT ${name}($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -116,4 +135,5 @@ export class BatchWriter {
 }
 
 /** Such a set stands alone: what comes behind it must find what it left. */
-const changesGrants = ({ changes }: Packed): boolean => 'reviseTenant' in changes
+const changesGrants = ({ changes }: Packed): boolean =>
+  'reviseTenant' in changes || 'insertTenantKey' in changes

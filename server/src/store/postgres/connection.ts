@@ -14,6 +14,8 @@ export type ConnectionSettings = {
   /** PEM; without it the certificates that Node trusts. */
   readonly ca?: string
   readonly statementTimeoutMs: number
+  /** Citus chooses the shard when it knows the values, so it plans for each unless it can do without. */
+  readonly plansPerValue?: boolean
 }
 
 export type Answer<Row = Columns> = {
@@ -30,6 +32,9 @@ export type Statement = {
   readonly rowMode?: 'array'
 }
 
+/** What servers know our connections by. */
+export const applicationName = 'strongroom'
+
 const connectTimeoutMs = 5_000
 /** A server that does not even answer that it took too long is gone. */
 const answerGraceMs = 5_000
@@ -38,9 +43,9 @@ const inFlightMax = 1_000
 
 /**
  * All queries are look-ups on indexes. The planner, which knows nothing of a table that was empty when it looked,
- * is kept from reading whole tables, and from making the plan again for each value.
+ * is kept from reading whole tables.
  */
-const plannerSettings = {
+export const plannerSettings = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   enable_hashjoin: 'off',
@@ -50,8 +55,6 @@ const plannerSettings = {
   enable_sort: 'off',
   max_parallel_workers_per_gather: '0',
   jit: 'off',
-  plan_cache_mode: 'force_generic_plan',
-  default_transaction_isolation: 'read committed',
 }
 
 /**
@@ -170,10 +173,15 @@ export const isUnknown = (error: unknown): boolean =>
   !isAnswered(error) && !(error instanceof StoreUnavailableError)
 
 const clientConfig = (
-  { address, passwordFile, ca, statementTimeoutMs }: ConnectionSettings,
+  { address, passwordFile, ca, statementTimeoutMs, plansPerValue = false }: ConnectionSettings,
   { host, port }: DatabaseAddress['hosts'][number],
 ): pg.ClientConfig => {
   const ssl = tlsOptions(address.sslmode, host, ca)
+  const session = {
+    ...plannerSettings,
+    plan_cache_mode: plansPerValue ? 'auto' : 'force_generic_plan',
+    default_transaction_isolation: 'read committed',
+  }
   return {
     host,
     port,
@@ -188,9 +196,9 @@ const clientConfig = (
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + answerGraceMs,
-    application_name: 'strongroom',
+    application_name: applicationName,
     types: { getTypeParser: typeParser },
-    options: Object.entries(plannerSettings)
+    options: Object.entries(session)
       .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
       .join(' '),
   } as pg.ClientConfig

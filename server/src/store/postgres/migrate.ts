@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Migration, SchemaState } from '../sql/migration.ts'
 import { readArrival } from './arrival-state.ts'
+import { distribute, distributeRest, isDistributed } from './distribute.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { applyChanges } from './migrations/0002-apply-changes.ts'
 
@@ -24,8 +25,7 @@ export const migrate = async (client: pg.Client): Promise<void> => {
   if (arrival !== undefined && !arrival.isDone)
     throw new Error('a copy into this storage is not finished: run the same strongroom migrate-store again')
   if (current === newest) return
-  await client.query('SELECT pg_advisory_lock($1)', [migrationLock])
-  try {
+  await alone(client, async () => {
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
     )
@@ -34,6 +34,20 @@ export const migrate = async (client: pg.Client): Promise<void> => {
     // One message is one transaction.
     for (const { number, name, sql } of migrations.filter(migration => migration.number > reached))
       await client.query(`${sql}; INSERT INTO migrations (number, name) VALUES (${number}, '${name}')`)
+    if (await isDistributed(client)) await distributeRest(client)
+  })
+}
+
+/** Brings the schema up to date and spreads it over the nodes of Citus. */
+export const migrateDistributed = async (client: pg.Client): Promise<void> => {
+  await migrate(client)
+  await alone(client, () => distribute(client))
+}
+
+const alone = async (client: pg.Client, work: () => Promise<void>): Promise<void> => {
+  await client.query('SELECT pg_advisory_lock($1)', [migrationLock])
+  try {
+    await work()
   } finally {
     await client.query('SELECT pg_advisory_unlock($1)', [migrationLock])
   }
@@ -42,8 +56,8 @@ export const migrate = async (client: pg.Client): Promise<void> => {
 /** How far storage is, without changing it. */
 export const schemaState = async (client: pg.Client): Promise<SchemaState> => {
   const { rows } = await client.query("SELECT to_regclass('migrations') IS NOT NULL AS is_there")
-  if (rows[0]?.is_there !== true) return { current: 0, newest, pending: true }
+  if (rows[0]?.is_there !== true) return { current: 0, newest, pending: true, distributed: false }
   const highest = await client.query('SELECT coalesce(max(number), 0) AS current FROM migrations')
   const current = Number(highest.rows[0]?.current)
-  return { current, newest, pending: current < newest }
+  return { current, newest, pending: current < newest, distributed: await isDistributed(client) }
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type pg from 'pg'
 import { CommitQueue } from '../commit-queue.ts'
 import type { Store } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
@@ -12,9 +13,10 @@ import type { GuardedChange } from '../write-set.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { Connection, type ConnectionSettings } from './connection.ts'
 import { type List, numbered, postgresDialect } from './dialect.ts'
+import { isDistributed } from './distribute.ts'
 import { unavailable } from './failures.ts'
 import { GrantsWatch } from './grants-watch.ts'
-import { migrate, schemaState } from './migrate.ts'
+import { migrate, migrateDistributed, schemaState } from './migrate.ts'
 import { ReadPool } from './read-pool.ts'
 import { UpkeepWrites } from './upkeep-writes.ts'
 
@@ -27,17 +29,18 @@ export type PostgresSettings = ConnectionSettings & {
 const counterShards = 32
 
 /** The engine for many nodes: a PostgreSQL server, or several of which one takes writes. */
-export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings): Promise<Store> => {
-  const isSharded = await prepare(settings)
+export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Promise<Store> => {
+  const isSharded = await prepare(given)
+  const settings = { ...given, plansPerValue: isSharded }
   const upkeepConnection = new Connection(settings)
   const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => {
     const connection = new Connection(settings)
-    const shard = Math.floor(Math.random() * counterShards)
-    return { connection, writer: new BatchWriter(connection, shard) }
+    const counterShard = Math.floor(Math.random() * counterShards)
+    return { connection, writer: new BatchWriter(connection, { counterShard, isSharded }) }
   })
   const reads = new ReadPool(settings, Math.max(1, poolSize - writers.length - 2))
   const watch = new GrantsWatch(settings)
-  const upkeep = new UpkeepWrites(upkeepConnection)
+  const upkeep = new UpkeepWrites(upkeepConnection, { isSharded })
   const queue = new CommitQueue(
     (sets, lane) => {
       const writer = writers[lane]?.writer
@@ -179,7 +182,17 @@ export const openPostgres = async ({ poolSize, ...settings }: PostgresSettings):
     tenantKeys: tenant => rowsOf(tenantKeys, [tenant], columns.keyRow),
     getApplication: (tenant, id) => rowOf(statements.applicationById, [tenant, id], columns.applicationRow),
     listApplications: tenant => rowsOf(statements.applicationsOfTenant, [tenant], columns.applicationRow),
-    listApiKeys: tenant => rowsOf(statements.apiKeysOfTenant, [tenant], columns.apiKeyRow),
+    // Not joined: on Citus that would be a look at another node's copy of the keys, which may be a moment behind.
+    listApiKeys: async tenant => {
+      const [keys, uses] = await Promise.all([
+        ask<columns.Columns>(apiKeysOfTenant, [tenant]),
+        ask<columns.Columns>(keyUsesOfTenant, [tenant]),
+      ])
+      const lastUses = new Map(uses.map(({ hash, last_used_at }) => [hash, last_used_at]))
+      return keys.map(key =>
+        columns.usedApiKeyRow({ ...key, last_used_at: lastUses.get(key.hash_text) ?? null }),
+      )
+    },
     noteKeyUse: uses => upkeep.noteKeyUse(uses),
     grantsEpoch: () => watch.epoch(),
     findApiKey: (hash, now) => rowOf(statements.livingApiKey, [hash, now], columns.apiKeyRow),
@@ -201,30 +214,39 @@ const changesGrants: ReadonlySet<GuardedChange['kind']> = new Set(['reviseTenant
 
 /** Brings the schema up to date, and says whether rows are spread over the shards of Citus. */
 const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
-  const connection = new Connection(settings, migrate)
   try {
-    const { rows } = await connection.query({ text: "SELECT FROM pg_extension WHERE extname = 'citus'" })
-    return rows.length > 0
+    return await withClient(settings, async client => {
+      await migrate(client)
+      return isDistributed(client)
+    })
   } catch (error) {
     throw unavailable('storage cannot be opened', error)
-  } finally {
-    await connection.close()
   }
 }
 
 /** How far the schema is, without changing it. */
-export const postgresSchema = async (settings: PostgresSettings): Promise<SchemaState> => {
-  let state: SchemaState | undefined
-  const connection = new Connection(settings, async client => {
-    state = await schemaState(client)
-  })
+export const postgresSchema = (settings: PostgresSettings): Promise<SchemaState> =>
+  withClient(settings, schemaState)
+
+/** Moves rows to the nodes that they belong on, which takes as long as there are rows. */
+export const distributePostgres = (settings: PostgresSettings): Promise<void> =>
+  withClient({ ...settings, statementTimeoutMs: distributeTimeoutMs }, migrateDistributed)
+
+const distributeTimeoutMs = 24 * 3_600_000
+
+/** Work on one connection, before anything else is done with storage. */
+const withClient = async <T>(
+  settings: ConnectionSettings,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> => {
+  const opened = Promise.withResolvers<pg.Client>()
+  const connection = new Connection(settings, async client => opened.resolve(client))
   try {
     await connection.query({ text: 'SELECT 1' })
+    return await work(await opened.promise)
   } finally {
     await connection.close()
   }
-  if (state === undefined) throw new Error('the schema was not told')
-  return state
 }
 
 /** One statement, and so one moment. A transient field comes in the columns of a token that has no type. */
@@ -266,6 +288,10 @@ const termEstimates = `
 
 const tenantKeys =
   'SELECT purpose, version, wrapped FROM tenant_keys WHERE tenant = ? ORDER BY purpose, version'
+
+const apiKeysOfTenant = `SELECT ${statements.apiKeyColumns}, encode(k.hash, 'hex') AS hash_text
+  FROM api_keys k WHERE k.tenant = ?`
+const keyUsesOfTenant = "SELECT encode(hash, 'hex') AS hash, last_used_at FROM key_uses WHERE tenant = ?"
 
 type Asked = columns.Value | List
 

@@ -16,14 +16,17 @@ const tenantTables: readonly { name: string; key: string }[] = [
   { name: 'matches', key: 'tenant, term, tag' },
   { name: 'counters', key: 'tenant, name, shard' },
   { name: 'reports', key: 'tenant, name' },
+  { name: 'key_uses', key: 'tenant, hash' },
 ]
 
 /** Writes beside the request path; each is one statement, and so one transaction of its own. */
 export class UpkeepWrites {
   readonly #connection: Connection
+  readonly #isSharded: boolean
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, { isSharded }: { isSharded: boolean }) {
     this.#connection = connection
+    this.#isSharded = isSharded
   }
 
   purgeTransients(now: number, limit: number): Promise<number> {
@@ -40,7 +43,7 @@ export class UpkeepWrites {
     if (tenant === undefined) return 0
     for (const { name, key } of tenantTables) {
       const { rowCount } = await this.#run({
-        text: deleteSome(name, key, 'tenant = $1 LIMIT $2'),
+        text: deleteSome(name, key, `tenant = $1 LIMIT $2 ${skipLocked}`),
         values: [tenant, limit],
       })
       if (Number(rowCount) > 0) return Number(rowCount)
@@ -56,21 +59,7 @@ export class UpkeepWrites {
 
   async createTenant({ id, sealed, keys, applications, apiKeys }: NewTenant): Promise<number> {
     const { rows } = await this.#run({
-      text: `
-        WITH made AS (
-          INSERT INTO tenants (tenant_id, revision, sealed) VALUES ($1, 1, $2) RETURNING tenant
-        ), keys AS (
-          INSERT INTO tenant_keys (tenant, purpose, version, wrapped)
-          SELECT made.tenant, c.* FROM made, json_to_recordset($3) c(purpose text, version bigint, wrapped bytea)
-        ), apps AS (
-          INSERT INTO applications (tenant, application_id, sealed)
-          SELECT made.tenant, c.* FROM made, json_to_recordset($4) c(id text, sealed bytea)
-        ), api AS (
-          INSERT INTO api_keys (tenant, key_id, application_id, hash, expires_at, sealed)
-          SELECT made.tenant, c.* FROM made, json_to_recordset($5)
-            c(id text, application_id text, hash bytea, expires_at bigint, sealed bytea)
-        )
-        SELECT tenant FROM made`,
+      text: 'SELECT create_tenant_2($1, $2, $3, $4, $5) AS tenant',
       values: [
         id,
         sealed,
@@ -99,9 +88,10 @@ export class UpkeepWrites {
   async noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): Promise<void> {
     await this.#run({
       text: `
-        UPDATE api_keys k SET last_used_at = c.at
-        FROM (SELECT hash, max(at) AS at FROM unnest($1::bytea[], $2::bigint[]) u(hash, at) GROUP BY hash) c
-        WHERE k.hash = c.hash AND (k.last_used_at IS NULL OR k.last_used_at < c.at)`,
+        INSERT INTO key_uses AS u (tenant, hash, last_used_at)
+        SELECT k.tenant, k.hash, max(c.at) FROM unnest($1::bytea[], $2::bigint[]) c(hash, at)
+        JOIN api_keys k ON k.hash = c.hash GROUP BY k.tenant, k.hash
+        ON CONFLICT (tenant, hash) DO UPDATE SET last_used_at = greatest(u.last_used_at, excluded.last_used_at)`,
       values: [uses.map(({ hash }) => hash), uses.map(({ at }) => at)],
     })
   }
@@ -139,8 +129,10 @@ export class UpkeepWrites {
   }
 
   async #purgeDue(table: 'transients' | 'results', key: string, now: number, limit: number): Promise<number> {
+    // Rows of many shards cannot be locked before they are deleted.
+    const rows = `expires_at <= $1 ORDER BY expires_at LIMIT $2 ${this.#isSharded ? '' : skipLocked}`
     const { rowCount } = await this.#run({
-      text: deleteSome(table, key, 'expires_at <= $1 ORDER BY expires_at LIMIT $2'),
+      text: deleteSome(table, key, rows),
       values: [now, limit],
     })
     return Number(rowCount)
@@ -157,15 +149,18 @@ export class UpkeepWrites {
   }
 }
 
+/** Rows that another node deletes at the same moment are left to it. */
+const skipLocked = 'FOR UPDATE SKIP LOCKED'
+
 /**
- * Rows that another node deletes at the same moment are left to it. They are chosen in a part of its own, which is
- * computed once; as a subquery it would be computed for each row, and the limit would be none.
+ * Rows are chosen in a part of its own, which is computed once; as a subquery it would be computed for each row, and
+ * the limit would be none.
  */
 const deleteSome = (table: string, key: string, which: string): string => {
   const sameRow = key
     .split(', ')
     .map(column => `d.${column} = some_rows.${column}`)
     .join(' AND ')
-  return `WITH some_rows AS MATERIALIZED (SELECT ${key} FROM ${table} WHERE ${which} FOR UPDATE SKIP LOCKED)
+  return `WITH some_rows AS MATERIALIZED (SELECT ${key} FROM ${table} WHERE ${which})
     DELETE FROM ${table} d USING some_rows WHERE ${sameRow}`
 }

@@ -10,6 +10,7 @@ import type {
   TenantRow,
   TokenRow,
   TransientRow,
+  UsedApiKeyRow,
 } from '../rows.ts'
 
 /**
@@ -121,8 +122,12 @@ export const apiKeyRow = (row: Columns): ApiKeyRow => ({
   applicationId: text(row.application_id),
   hash: bytes(row.hash),
   expiresAt: optionalInteger(row.expires_at),
-  lastUsedAt: optionalInteger(row.last_used_at),
   sealed: bytes(row.sealed),
+})
+
+export const usedApiKeyRow = (row: Columns): UsedApiKeyRow => ({
+  ...apiKeyRow(row),
+  lastUsedAt: optionalInteger(row.last_used_at),
 })
 
 export const resultRow = (row: Columns): ResultRow => ({

@@ -37,10 +37,9 @@ const applicationColumns = 'tenant, application_id, sealed'
 export const applicationById = `SELECT ${applicationColumns} FROM applications WHERE tenant = ? AND application_id = ?`
 export const applicationsOfTenant = `SELECT ${applicationColumns} FROM applications WHERE tenant = ?`
 
-const apiKeyColumns = 'tenant, key_id, application_id, hash, expires_at, last_used_at, sealed'
-export const apiKeysOfTenant = `SELECT ${apiKeyColumns} FROM api_keys WHERE tenant = ?`
-export const livingApiKey = `SELECT ${apiKeyColumns} FROM api_keys
-  WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)`
+export const apiKeyColumns = 'k.tenant, k.key_id, k.application_id, k.hash, k.expires_at, k.sealed'
+export const livingApiKey = `SELECT ${apiKeyColumns} FROM api_keys k
+  WHERE k.hash = ? AND (k.expires_at IS NULL OR k.expires_at > ?)`
 
 export const vaultKeys = 'SELECT purpose, version, wrapped FROM vault_keys ORDER BY purpose, version'
 

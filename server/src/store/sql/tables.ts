@@ -43,10 +43,14 @@ export const tables: readonly Table[] = [
       key_id: 'text',
       application_id: 'text',
       expires_at: 'integer?',
-      last_used_at: 'integer?',
       sealed: 'bytes',
     },
     key: 'hash',
+  },
+  {
+    name: 'key_uses',
+    columns: { tenant: 'integer', hash: 'bytes', last_used_at: 'integer' },
+    key: 'tenant, hash',
   },
   {
     // In the order of tokenColumns.

@@ -24,7 +24,7 @@ export const pageQuery = <List>(
 /** The order makes the engine merge the arms; without it, it would gather all matches to drop repetitions. */
 export const countQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
   const { sql, values } = indexQuery(query, dialect)
-  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} ${dialect.withoutEnd})`, values }
+  return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} ${dialect.withoutEnd}) found`, values }
 }
 
 /**

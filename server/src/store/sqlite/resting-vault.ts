@@ -11,8 +11,9 @@ import { prepareRead } from './statement-cache.ts'
 /** Bounds the memory that a page takes where rows are long: a token may have a megabyte. */
 const pageBytesMax = 8 * 1_048_576
 
-/** Where a table's rows lie in parts: all of their bytes are in slots. */
+/** Tables whose rows lie elsewhere here: bytes that must not move in slots, the uses of a key with the key. */
 const rowsOf: Readonly<Record<string, string>> = {
+  key_uses: '(SELECT tenant, hash, last_used_at FROM api_keys WHERE last_used_at IS NOT NULL) key_uses',
   tenant_keys:
     '(SELECT t.*, s.bytes AS wrapped FROM tenant_keys t LEFT JOIN slots s ON s.slot = t.slot) tenant_keys',
   transients:
@@ -37,7 +38,8 @@ export const openRestingVault = (path: string): RestingVault => {
 
   return {
     identity: identityOf(database, path),
-    count: ({ name }) => Number(database.prepare(`SELECT count(*) AS n FROM ${name}`).get()?.n),
+    count: ({ name }) =>
+      Number(database.prepare(`SELECT count(*) AS n FROM ${rowsOf[name] ?? name}`).get()?.n),
     *pages(table, skip, rowsPerPage) {
       const statement = prepareRead(
         database,

@@ -290,8 +290,7 @@ export const openSqlite = ({
     listApplications: tenant =>
       read(() => prepared(statements.applicationsOfTenant).all(tenant).map(columns.applicationRow)),
 
-    listApiKeys: tenant =>
-      read(() => prepared(statements.apiKeysOfTenant).all(tenant).map(columns.apiKeyRow)),
+    listApiKeys: tenant => read(() => prepared(apiKeysOfTenant).all(tenant).map(columns.usedApiKeyRow)),
 
     noteKeyUse: uses => upkeep('noteKeyUse', uses),
 
@@ -321,3 +320,5 @@ export const openSqlite = ({
     },
   }
 }
+
+const apiKeysOfTenant = `SELECT ${statements.apiKeyColumns}, k.last_used_at FROM api_keys k WHERE k.tenant = ?`

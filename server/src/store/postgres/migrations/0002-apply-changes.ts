@@ -1,10 +1,27 @@
 import type { Migration } from '../../sql/migration.ts'
 
+/** For one set: a condition that fails undoes this set alone, and is the answer. */
+const orUndo = (name: string): string => `
+    CREATE FUNCTION ${name}(for_tenant bigint, counter_shard smallint, inserted_tokens json,
+      added_terms json, claimed_matches json, kept_results json, counter_moves json, more jsonb)
+    RETURNS text LANGUAGE plpgsql AS $$
+    DECLARE
+      conflict text;
+    BEGIN
+      conflict := apply_changes_2(for_tenant, counter_shard, inserted_tokens, added_terms, claimed_matches,
+        kept_results, counter_moves, more);
+      IF conflict IS NOT NULL THEN RAISE EXCEPTION 'a condition failed' USING ERRCODE = 'SR001'; END IF;
+      RETURN NULL;
+    EXCEPTION WHEN SQLSTATE 'SR001' THEN
+      RETURN conflict;
+    END $$;`
+
 /**
  * The writes of a whole batch in one statement, so that one round trip commits them. Changes come as JSON lists,
- * one for each kind (packed-changes.ts); bytes in them as PostgreSQL writes them in hex. Inserts are one statement
- * over their list, and their condition the count of rows. Changes and deletes go row by row: joined with the list,
- * the planner, while it knows nothing of the tables yet, goes through all rows of the tenant.
+ * one for each kind (packed-changes.ts); bytes in them as PostgreSQL writes them in hex. Inserts that ask for nothing
+ * are one statement over their list. All else goes row by row: joined with the list, the planner, while it knows
+ * nothing of the tables yet, goes through all rows of the tenant; and Citus counts what it was given to insert, not
+ * what it inserted.
  *
  * A function carries the number of its migration: nodes of an older release call theirs while a newer one is
  * rolled out.
@@ -34,24 +51,20 @@ export const applyChanges: Migration = {
       IF NOT FOUND THEN RETURN 'tenantGone'; END IF;
 
       -- First: who comes second with an idempotency key is told so, and not that the id is taken.
-      IF kept_results IS NOT NULL THEN
-        FOR c IN SELECT * FROM json_to_recordset(kept_results) r(hash bytea, "now" bigint) LOOP
-          DELETE FROM results WHERE tenant = for_tenant AND hash = c.hash AND expires_at <= c."now";
-        END LOOP;
+      FOR c IN
+        SELECT * FROM json_to_recordset(kept_results)
+          r(hash bytea, expires_at bigint, sealed bytea, "now" bigint)
+      LOOP
+        DELETE FROM results WHERE tenant = for_tenant AND hash = c.hash AND expires_at <= c."now";
         INSERT INTO results (tenant, hash, expires_at, sealed)
-        SELECT for_tenant, r.* FROM json_to_recordset(kept_results)
-          r(hash bytea, expires_at bigint, sealed bytea)
-        ON CONFLICT DO NOTHING;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        IF changed < json_array_length(kept_results) THEN RETURN 'resultKept'; END IF;
-      END IF;
+        VALUES (for_tenant, c.hash, c.expires_at, c.sealed) ON CONFLICT DO NOTHING;
+        IF NOT FOUND THEN RETURN 'resultKept'; END IF;
+      END LOOP;
 
       IF more ? 'reviseTenant' THEN
         UPDATE tenants SET revision = revision + 1
         WHERE tenant = for_tenant AND revision = (more #>> '{reviseTenant,0,if_revision}')::bigint;
         IF NOT FOUND THEN RETURN 'tenantRevised'; END IF;
-        UPDATE grants_epoch SET epoch = epoch + 1 WHERE id = 1;
-        NOTIFY strongroom_grants;
       END IF;
 
       IF more ? 'expectToken' THEN
@@ -84,25 +97,26 @@ export const applyChanges: Migration = {
         IF NOT FOUND THEN RETURN 'tokenChanged'; END IF;
       END LOOP;
 
-      IF inserted_tokens IS NOT NULL THEN
+      FOR c IN
+        SELECT * FROM json_to_recordset(inserted_tokens) r(token_id text, type text, version bigint,
+          created_at bigint, created_by text, modified_at bigint, modified_by text, expires_at bigint,
+          transient_until bigint, active_month bigint, sealed bytea)
+      LOOP
         INSERT INTO tokens (tenant, token_id, type, version, created_at, created_by, modified_at, modified_by,
           expires_at, transient_until, active_month, sealed)
-        SELECT for_tenant, r.* FROM json_to_recordset(inserted_tokens) r(token_id text, type text,
-          version bigint, created_at bigint, created_by text, modified_at bigint, modified_by text,
-          expires_at bigint, transient_until bigint, active_month bigint, sealed bytea)
+        VALUES (for_tenant, c.token_id, c.type, c.version, c.created_at, c.created_by, c.modified_at,
+          c.modified_by, c.expires_at, c.transient_until, c.active_month, c.sealed)
         ON CONFLICT DO NOTHING;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        IF changed < json_array_length(inserted_tokens) THEN RETURN 'tokenExists'; END IF;
-      END IF;
+        IF NOT FOUND THEN RETURN 'tokenExists'; END IF;
+      END LOOP;
 
-      IF claimed_matches IS NOT NULL THEN
-        INSERT INTO matches (tenant, term, tag, token_id)
-        SELECT for_tenant, r.term, r.tag, r.token_id
-        FROM json_to_recordset(claimed_matches) r(term bytea, tag bytea, token_id text)
+      FOR c IN
+        SELECT * FROM json_to_recordset(claimed_matches) r(term bytea, tag bytea, token_id text)
+      LOOP
+        INSERT INTO matches (tenant, term, tag, token_id) VALUES (for_tenant, c.term, c.tag, c.token_id)
         ON CONFLICT DO NOTHING;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        IF changed < json_array_length(claimed_matches) THEN RETURN 'matchTaken'; END IF;
-      END IF;
+        IF NOT FOUND THEN RETURN 'matchTaken'; END IF;
+      END LOOP;
 
       FOR c IN
         SELECT * FROM jsonb_to_recordset(more -> 'takeMatch')
@@ -113,13 +127,16 @@ export const applyChanges: Migration = {
         IF NOT FOUND THEN RETURN 'matchTaken'; END IF;
       END LOOP;
 
-      IF more ? 'insertTenantKey' THEN
-        INSERT INTO tenant_keys (tenant, purpose, version, wrapped)
-        SELECT for_tenant, r.* FROM jsonb_to_recordset(more -> 'insertTenantKey')
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'insertTenantKey')
           r(purpose text, version bigint, wrapped bytea)
-        ON CONFLICT DO NOTHING;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        IF changed < jsonb_array_length(more -> 'insertTenantKey') THEN RETURN 'keyExists'; END IF;
+      LOOP
+        INSERT INTO tenant_keys (tenant, purpose, version, wrapped)
+        VALUES (for_tenant, c.purpose, c.version, c.wrapped) ON CONFLICT DO NOTHING;
+        IF NOT FOUND THEN RETURN 'keyExists'; END IF;
+      END LOOP;
+
+      IF more ?| '{reviseTenant,insertTenantKey}' THEN
         UPDATE grants_epoch SET epoch = epoch + 1 WHERE id = 1;
         NOTIFY strongroom_grants;
       END IF;
@@ -195,44 +212,64 @@ export const applyChanges: Migration = {
 
     -- In the order of their names: two transactions that meet on several counters never wait for each other.
     CREATE FUNCTION move_counters_2(for_tenant bigint, counter_shard smallint, moves json)
-    RETURNS void LANGUAGE sql AS $$
+    RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
       INSERT INTO counters (tenant, name, shard, value, at)
       SELECT for_tenant, c.name, counter_shard, c.by, c.at
       FROM json_to_recordset(moves) c(name text, by bigint, at bigint)
       WHERE c.by <> 0 OR c.at IS NOT NULL
       ORDER BY c.name
       ON CONFLICT (tenant, name, shard)
-        DO UPDATE SET value = counters.value + excluded.value, at = greatest(counters.at, excluded.at)
-    $$;
+        DO UPDATE SET value = counters.value + excluded.value, at = greatest(counters.at, excluded.at);
+    END $$;
 
     -- Changes of who may do what; each stands behind reviseTenant, so none needs a condition of its own.
     CREATE FUNCTION apply_grants_2(for_tenant bigint, more jsonb) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      c record;
     BEGIN
-      UPDATE tenants SET sealed = c.sealed FROM jsonb_to_recordset(more -> 'putTenant') c(sealed bytea)
-      WHERE tenant = for_tenant;
+      FOR c IN SELECT * FROM jsonb_to_recordset(more -> 'putTenant') r(sealed bytea) LOOP
+        UPDATE tenants SET sealed = c.sealed WHERE tenant = for_tenant;
+      END LOOP;
 
-      INSERT INTO applications (tenant, application_id, sealed)
-      SELECT for_tenant, c.* FROM jsonb_to_recordset(more -> 'putApplication') c(id text, sealed bytea)
-      ON CONFLICT (tenant, application_id) DO UPDATE SET sealed = excluded.sealed;
+      IF more ? 'putApplication' THEN
+        INSERT INTO applications (tenant, application_id, sealed)
+        SELECT for_tenant, r.* FROM jsonb_to_recordset(more -> 'putApplication') r(id text, sealed bytea)
+        ON CONFLICT (tenant, application_id) DO UPDATE SET sealed = excluded.sealed;
+      END IF;
 
-      WITH c AS (
-        SELECT id FROM jsonb_to_recordset(more -> 'deleteApplication') c(id text)
-      ), gone AS (
-        DELETE FROM applications a USING c WHERE a.tenant = for_tenant AND a.application_id = c.id
-      )
-      DELETE FROM api_keys k USING c WHERE k.tenant = for_tenant AND k.application_id = c.id;
+      FOR c IN SELECT * FROM jsonb_to_recordset(more -> 'deleteApplication') r(id text) LOOP
+        DELETE FROM applications WHERE tenant = for_tenant AND application_id = c.id;
+      END LOOP;
 
-      INSERT INTO api_keys (tenant, hash, key_id, application_id, expires_at, sealed)
-      SELECT for_tenant, c.* FROM jsonb_to_recordset(more -> 'putApiKey')
-        c(hash bytea, id text, application_id text, expires_at bigint, sealed bytea);
+      -- With an application go all of its keys.
+      FOR c IN
+        SELECT k.hash FROM api_keys k, (
+          SELECT r.id AS application_id, NULL AS key_id
+          FROM jsonb_to_recordset(more -> 'deleteApplication') r(id text)
+          UNION ALL
+          SELECT r.application_id, r.id
+          FROM jsonb_to_recordset(more -> 'deleteApiKey') r(application_id text, id text)
+        ) gone
+        WHERE k.tenant = for_tenant AND k.application_id = gone.application_id
+          AND (gone.key_id IS NULL OR k.key_id = gone.key_id)
+      LOOP
+        DELETE FROM api_keys WHERE hash = c.hash;
+        DELETE FROM key_uses WHERE tenant = for_tenant AND hash = c.hash;
+      END LOOP;
 
-      DELETE FROM api_keys k
-      USING jsonb_to_recordset(more -> 'deleteApiKey') c(application_id text, id text)
-      WHERE k.tenant = for_tenant AND k.application_id = c.application_id AND k.key_id = c.id;
+      IF more ? 'putApiKey' THEN
+        INSERT INTO api_keys (tenant, hash, key_id, application_id, expires_at, sealed)
+        SELECT for_tenant, r.* FROM jsonb_to_recordset(more -> 'putApiKey')
+          r(hash bytea, id text, application_id text, expires_at bigint, sealed bytea);
+      END IF;
 
       IF more ? 'deleteTenant' THEN
-        -- Waits for the writes of the tenant that are under way; those to come find it gone.
+        -- Waits for the writes of the tenant that are under way; those to come find it gone. They hold the lock where
+        -- they are made: here, and on Citus at the shard, to which the second statement is sent.
         PERFORM pg_advisory_xact_lock(for_tenant);
+        PERFORM pg_advisory_xact_lock(for_tenant)
+        FROM (SELECT count(*) FROM tokens WHERE tenant = for_tenant AND token_id = '') at_its_shard;
         DELETE FROM tenants WHERE tenant = for_tenant;
         DELETE FROM tenant_keys WHERE tenant = for_tenant;
         DELETE FROM applications WHERE tenant = for_tenant;
@@ -252,19 +289,26 @@ export const applyChanges: Migration = {
       END IF;
     END $$;
 
-    -- For one set: a condition that fails undoes this set alone, and is the answer.
-    CREATE FUNCTION apply_or_undo_2(for_tenant bigint, counter_shard smallint, inserted_tokens json,
-      added_terms json, claimed_matches json, kept_results json, counter_moves json, more jsonb)
-    RETURNS text LANGUAGE plpgsql AS $$
+    ${orUndo('apply_or_undo_2')}
+
+    -- The same for a set that changes grants. On Citus it is made by the coordinator: what is notified there is heard.
+    ${orUndo('revise_or_undo_2')}
+
+    CREATE FUNCTION create_tenant_2(new_id text, new_sealed bytea, new_keys json, new_applications json,
+      new_api_keys json)
+    RETURNS bigint LANGUAGE plpgsql AS $$
     DECLARE
-      conflict text;
+      made bigint;
     BEGIN
-      conflict := apply_changes_2(for_tenant, counter_shard, inserted_tokens, added_terms, claimed_matches,
-        kept_results, counter_moves, more);
-      IF conflict IS NOT NULL THEN RAISE EXCEPTION 'a condition failed' USING ERRCODE = 'SR001'; END IF;
-      RETURN NULL;
-    EXCEPTION WHEN SQLSTATE 'SR001' THEN
-      RETURN conflict;
+      INSERT INTO tenants (tenant_id, revision, sealed) VALUES (new_id, 1, new_sealed) RETURNING tenant INTO made;
+      INSERT INTO tenant_keys (tenant, purpose, version, wrapped)
+      SELECT made, r.* FROM json_to_recordset(new_keys) r(purpose text, version bigint, wrapped bytea);
+      INSERT INTO applications (tenant, application_id, sealed)
+      SELECT made, r.* FROM json_to_recordset(new_applications) r(id text, sealed bytea);
+      INSERT INTO api_keys (tenant, key_id, application_id, hash, expires_at, sealed)
+      SELECT made, r.* FROM json_to_recordset(new_api_keys)
+        r(id text, application_id text, hash bytea, expires_at bigint, sealed bytea);
+      RETURN made;
     END $$;
   `,
 }

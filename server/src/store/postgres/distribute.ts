@@ -1,0 +1,125 @@
+import type pg from 'pg'
+import { applicationName, plannerSettings } from './connection.ts'
+
+/**
+ * How the tables lie on the nodes of a Citus cluster. Everything about tokens lies with its tenant. What grants
+ * access is on every node, the coordinator among them: there it is read and there a change of it is told, so nobody
+ * who was told reads what was before (C27). None of it changes often. `migrations` stays on the coordinator.
+ */
+const placements: readonly { readonly spread: string; readonly tables: readonly string[] }[] = [
+  {
+    spread: 'create_reference_table($1)',
+    tables: [
+      'vault_keys',
+      'tenants',
+      'tenant_keys',
+      'applications',
+      'api_keys',
+      'grants_epoch',
+      'dead_tenants',
+    ],
+  },
+  { spread: "create_distributed_table($1, 'tenant', colocate_with => 'none')", tables: ['tokens'] },
+  {
+    spread: "create_distributed_table($1, 'tenant', colocate_with => 'tokens')",
+    tables: ['terms', 'matches', 'transients', 'results', 'reports', 'counters', 'key_uses'],
+  },
+  { spread: "create_distributed_table($1, 'name', colocate_with => 'none')", tables: ['leases'] },
+]
+
+/** Called at the coordinator, made where the rows of the tenant are, which they take as their first argument. */
+const delegatedFunctions = ['apply_or_abort_2', 'apply_or_undo_2']
+
+/** What those call there. */
+const calledFunctions = ['apply_changes_2', 'move_counters_2']
+
+/** Whether rows are spread over the shards of Citus. */
+export const isDistributed = async (client: pg.Client): Promise<boolean> => {
+  if (!(await hasCitus(client))) return false
+  const { rows } = await client.query(
+    "SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('tokens')) AS is_it",
+  )
+  return rows[0]?.is_it === true
+}
+
+/** Spreads the rows of an up-to-date schema, also where there are some already; a second time changes nothing. */
+export const distribute = async (client: pg.Client): Promise<void> => {
+  await requireCluster(client)
+  if (!(await isDistributed(client))) await requireNobodyElse(client)
+  await settlePlanner(client)
+  await distributeRest(client)
+}
+
+/** For what a migration has added since. All or nothing. */
+export const distributeRest = async (client: pg.Client): Promise<void> => {
+  await client.query('BEGIN')
+  try {
+    await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+    for (const { spread, tables } of placements)
+      for (const table of await notSpreadYet(client, tables)) {
+        await client.query(`SELECT ${spread}`, [table])
+        // Rows that were copied to shards are otherwise kept in the coordinator's own files, wrapped keys among them.
+        await client.query('SELECT truncate_local_data_after_distributing_table($1)', [table])
+      }
+    for (const name of calledFunctions)
+      await client.query('SELECT create_distributed_function($1::regproc)', [name])
+    for (const name of delegatedFunctions)
+      await client.query(
+        "SELECT create_distributed_function($1::regproc, 'for_tenant', colocate_with => 'tokens')",
+        [name],
+      )
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  }
+}
+
+const notSpreadYet = async (client: pg.Client, names: readonly string[]): Promise<string[]> => {
+  const { rows } = await client.query(
+    `SELECT name FROM unnest($1::text[]) name
+     WHERE to_regclass(name) NOT IN (SELECT logicalrelid FROM pg_dist_partition)`,
+    [names],
+  )
+  return rows.map(({ name }) => name)
+}
+
+const hasCitus = async (client: pg.Client): Promise<boolean> =>
+  (await client.query("SELECT FROM pg_extension WHERE extname = 'citus'")).rows.length > 0
+
+const requireCluster = async (client: pg.Client): Promise<void> => {
+  if (!(await hasCitus(client)))
+    throw new Error(
+      'the database has no extension citus: install it on every node, and run CREATE EXTENSION citus there',
+    )
+  const { rows } = await client.query(
+    `SELECT (SELECT groupid FROM pg_dist_local_group) AS here,
+       count(*) FILTER (WHERE groupid = 0) AS coordinators, count(*) FILTER (WHERE groupid <> 0) AS workers
+     FROM pg_dist_node`,
+  )
+  const { here, coordinators, workers } = rows[0] ?? {}
+  if (Number(here) !== 0) throw new Error('the database URL must name the coordinator, not a worker')
+  if (Number(coordinators) === 0)
+    throw new Error(
+      "the coordinator has no name: run SELECT citus_set_coordinator_host('its host', its port)",
+    )
+  if (Number(workers) === 0)
+    throw new Error("there are no workers: run SELECT citus_add_node('its host', its port) for each")
+}
+
+/** A process that is up would go on writing as if all rows were in one place. */
+const requireNobodyElse = async (client: pg.Client): Promise<void> => {
+  const { rows } = await client.query(
+    `SELECT FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid() LIMIT 1`,
+    [applicationName],
+  )
+  if (rows.length > 0) throw new Error('the vault is in use: stop its servers first')
+}
+
+/** What a connection of ours asks of the planner does not reach the workers; what the database says, does. */
+const settlePlanner = async (client: pg.Client): Promise<void> => {
+  const { rows } = await client.query('SELECT quote_ident(current_database()) AS database')
+  for (const [name, value] of Object.entries(plannerSettings))
+    await client.query(`ALTER DATABASE ${rows[0]?.database} SET ${name} = ${value}`)
+}

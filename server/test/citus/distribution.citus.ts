@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { assertRefused, Site } from '../cli/program.ts'
+import { citusServers } from '../rig/citus-cluster.ts'
+import { type Engine, engines } from '../rig/engines.ts'
+import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
+import { owner, TestVault } from '../rig/test-vault.ts'
+
+const [citus] = engines
+assert.equal(citus?.name, 'citus')
+
+const onEveryNode = [
+  'vault_keys',
+  'tenants',
+  'tenant_keys',
+  'applications',
+  'api_keys',
+  'grants_epoch',
+  'dead_tenants',
+]
+const byTenant = ['tokens', 'terms', 'matches', 'transients', 'results', 'reports', 'counters', 'key_uses']
+
+const cast = {
+  owner,
+  manager: { type: 'management', permissions: ['tenant:delete', 'report:read'] },
+} as const
+
+describe('a vault that is distributed over Citus', () => {
+  const site = new Site()
+  let database: Awaited<ReturnType<typeof emptyDatabase>>
+  let vault: TestVault
+  let beforeOpening: () => Promise<unknown> = async () => {}
+  before(async () => {
+    database = await emptyDatabase()
+    const engine: Engine = {
+      ...citus,
+      open: async () => {
+        await beforeOpening()
+        return openPostgres(settingsOf(database.url))
+      },
+    }
+    vault = await TestVault.start({ engine })
+  })
+  after(async () => {
+    await vault.stop()
+    await site.remove()
+    await database.drop()
+  })
+
+  const query = (sql: string, values: unknown[] = []) => queryAt(database.url, sql, values)
+  const migrate = (...flags: string[]) =>
+    site.run(['migrate', ...flags], { STRONGROOM_DATABASE_URL: database.url })
+
+  test('C35 rows move to their shards once, while nobody uses the vault, and it answers as before', async () => {
+    const { keys } = await vault.tenant(cast)
+    const card = { number: '4242424242424242', cvc: '123' }
+    await vault.create(keys.owner, { id: 'card', type: 'card', data: card, metadata: { k: 'v' } })
+    await vault.create(keys.owner, { id: 'twin', type: 'token', data: 'twin', deduplicate_token: true })
+    const once = { key: keys.owner, body: ['x'], headers: { 'svc-idempotency-key': 'once' } }
+    const first = await vault.send('POST', '/tokenize', once)
+    const look = async () => ({
+      card: (await vault.get('/tokens/card', keys.owner)).body,
+      list: (await vault.get('/tokens?metadata.k=v', keys.owner)).body,
+      all: (await vault.get('/tokens', keys.owner)).body,
+      usage: (await vault.get('/tenants/self/reports/usage', keys.manager)).body,
+    })
+    const before = await look()
+    assertRefused(await migrate('--distribute'), 1, /the vault is in use: stop its servers first/)
+    assert.match((await migrate('--status')).stdout, /^schema \d+ of \d+\n$/)
+
+    beforeOpening = async () => {
+      for (const flag of ['--distribute', '--distribute', '--status'])
+        assert.match((await migrate(flag)).stdout, /^schema \d+ of \d+, distributed\n$/)
+    }
+    await vault.restart()
+    beforeOpening = async () => {}
+    assert.deepEqual(await look(), before)
+    assert.deepEqual((await vault.send('POST', '/tokenize', once)).body, first.body)
+    const twin = { type: 'token', data: 'twin', deduplicate_token: true }
+    assert.equal((await vault.post('/tokens', keys.owner, twin)).body.id, 'twin')
+    const kept = await query(
+      'SELECT name FROM unnest($1::text[]) name WHERE pg_table_size(name::regclass) > 16384',
+      [[...onEveryNode, ...byTenant]],
+    )
+    assert.deepEqual(kept, [], 'the coordinator keeps no copy of rows that it gave away')
+  })
+
+  test('§1.2 what belongs to a tenant lies on its shard, and what grants access on every node', async () => {
+    const tables = await query(
+      'SELECT table_name::text AS name, citus_table_type AS type, distribution_column AS "by" FROM citus_tables',
+    )
+    const lying = (type: string, column: string) =>
+      tables
+        .filter(table => table.type === type && table.by === column)
+        .map(({ name }) => name)
+        .sort()
+    assert.deepEqual(lying('distributed', 'tenant'), byTenant.toSorted())
+    assert.deepEqual(lying('reference', '<none>'), onEveryNode.toSorted())
+    assert.deepEqual(lying('distributed', 'name'), ['leases'])
+
+    const tenants = await Promise.all(Array.from({ length: 12 }, () => vault.tenant({ owner })))
+    await Promise.all(tenants.map(({ keys }) => vault.create(keys.owner, { type: 'token', data: 'x' })))
+    const nodes = await query(
+      `SELECT n.nodeport FROM run_command_on_shards('tokens', 'SELECT count(*) FROM %s') s
+       JOIN pg_dist_placement p USING (shardid) JOIN pg_dist_node n USING (groupid)
+       WHERE s.result <> '0' GROUP BY n.nodeport`,
+    )
+    assert.equal(nodes.length, citusServers.length - 1, 'every worker has some')
+  })
+
+  test('C29.7 C32.5 requests on tokens change nothing that every node holds', async () => {
+    const { keys } = await vault.tenant({ owner })
+    const held = async () => {
+      const rows: Record<string, unknown> = {}
+      for (const table of onEveryNode) rows[table] = await query(`SELECT * FROM ${table}`)
+      return rows
+    }
+    const before = await held()
+    vault.now += 60_000
+    await vault.create(keys.owner, { id: 'one', type: 'token', data: 'x' })
+    await vault.patch('/tokens/one', keys.owner, { data: 'y' })
+    await vault.get('/tokens', keys.owner)
+    await vault.delete('/tokens/one', keys.owner)
+    await vault.service.clockwork.runAll()
+    assert.deepEqual(await held(), before)
+    assert.deepEqual(await query('SELECT FROM key_uses WHERE last_used_at = $1', [vault.now]), [{}])
+  })
+
+  test('C27.3 a tenant is deleted after the writes that are under way on its shard', async () => {
+    const { tenantId, keys } = await vault.tenant(cast)
+    const tenant = await vault.tenantNumber(tenantId)
+    const [place] = await query(
+      `SELECT n.nodeport AS port FROM pg_dist_placement p JOIN pg_dist_node n USING (groupid)
+       WHERE shardid = get_shard_id_for_distribution_column('tokens', $1::bigint)`,
+      [tenant],
+    )
+    const atShard = new URL(database.url)
+    atShard.port = String(place?.port)
+    const write = new pg.Client(atShard.href)
+    await write.connect()
+    await write.query('BEGIN')
+    await write.query('SELECT pg_advisory_xact_lock_shared($1)', [tenant])
+    const deletion = vault.delete('/tenants/self', keys.manager)
+    const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = $1"
+    while ((await queryAt(atShard.href, waiting, [tenant])).length === 0)
+      assert.equal((await vault.get('/tokens', keys.owner)).status, 200, 'it still lives')
+    await write.query('COMMIT')
+    await write.end()
+    assert.equal((await deletion).status, 204)
+    assert.equal((await vault.get('/tokens', keys.owner)).status, 401)
+    await vault.service.clockwork.runAll()
+    for (const table of [...byTenant, 'tenant_keys', 'applications', 'api_keys'])
+      assert.deepEqual(await query(`SELECT FROM ${table} WHERE tenant = $1`, [tenant]), [], table)
+  })
+
+  test('C35 a later migration finds the schema distributed, and leaves it so', async () => {
+    const functions = await query(
+      "SELECT oid::regprocedure::text AS name FROM pg_proc WHERE proname ~ '_2$' AND pronamespace = 'public'::regnamespace",
+    )
+    beforeOpening = async () => {
+      for (const { name } of functions) await query(`DROP FUNCTION ${name}`)
+      await query('DROP TABLE reports')
+      await query('CREATE TABLE reports (tenant bigint, name text, sealed bytea, PRIMARY KEY (tenant, name))')
+      await query('DELETE FROM migrations WHERE number = 2')
+    }
+    await vault.restart()
+    beforeOpening = async () => {}
+    const [spread] = await query("SELECT FROM pg_dist_partition WHERE logicalrelid = 'reports'::regclass")
+    assert.ok(spread)
+    const delegated = await query(
+      `SELECT p.proname AS name FROM pg_dist_object o JOIN pg_proc p ON p.oid = o.objid
+       WHERE o.distribution_argument_index = 0 ORDER BY 1`,
+    )
+    assert.deepEqual(
+      delegated.map(({ name }) => name),
+      ['apply_or_abort_2', 'apply_or_undo_2'],
+    )
+    const { keys } = await vault.tenant(cast)
+    await vault.create(keys.owner, { type: 'token', data: 'x' })
+  })
+})
+
+describe('a database that cannot be distributed', () => {
+  const site = new Site()
+  let database: Awaited<ReturnType<typeof emptyDatabase>>
+  before(async () => {
+    database = await emptyDatabase()
+  })
+  after(async () => {
+    await site.remove()
+    await database.drop()
+  })
+
+  test('C35 is refused with what to do next, and stays as it was', async () => {
+    const [coordinator = '', ...workers] = citusServers.map(server => new URL(server).port)
+    const removeNode = (port: string) =>
+      queryAt(database.url, "SELECT citus_remove_node('127.0.0.1', $1)", [Number(port)])
+    const distribute = (url = database.url) =>
+      site.run(['migrate', '--distribute'], { STRONGROOM_DATABASE_URL: url })
+    for (const worker of workers) await removeNode(worker)
+    assertRefused(await distribute(), 1, /there are no workers: run SELECT citus_add_node/)
+    await removeNode(coordinator)
+    assertRefused(await distribute(), 1, /the coordinator has no name: run SELECT citus_set_coordinator_host/)
+    await queryAt(database.url, 'DROP EXTENSION citus')
+    assertRefused(await distribute(), 1, /the database has no extension citus: install it on every node/)
+    const { stdout } = await site.run(['migrate', '--status'], { STRONGROOM_DATABASE_URL: database.url })
+    assert.match(stdout, /^schema \d+ of \d+\n$/)
+  })
+})
+
+const queryAt = async (
+  url: string,
+  sql: string,
+  values: unknown[] = [],
+): Promise<Record<string, unknown>[]> => {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    return (await client.query(sql, values)).rows
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Connection } from '../../src/store/postgres/connection.ts'
+import { engines } from '../rig/engines.ts'
+import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
+import { TestVault } from '../rig/test-vault.ts'
+import { type Explained, explainedMarkdown, taskCount } from './explained-markdown.ts'
+import { type Sent, statementsOfRequests } from './request-path.ts'
+
+/** A change of grants: of tables that every node holds, made by the coordinator. */
+const isMadeByCoordinator = ({ text }: Sent): boolean => text.includes('revise_or_undo_2')
+
+describe('what requests ask of a Citus cluster', () => {
+  let vault: TestVault
+  let connection: Connection
+  let statements: Sent[]
+  before(async () => {
+    vault = await TestVault.start({ ...(engines[0] && { engine: engines[0] }) })
+    connection = new Connection({ ...settingsOf(await databaseOf(vault.folder.path)), plansPerValue: true })
+    // A batch of several sets is sent in the same way as one set.
+    statements = (await statementsOfRequests(vault)).flatMap(sent =>
+      sent.text.includes('apply_or_undo_2')
+        ? [sent, { ...sent, text: sent.text.replace('apply_or_undo_2', 'apply_or_abort_2') }]
+        : [sent],
+    )
+  })
+  after(async () => {
+    await connection.close()
+    await vault.stop()
+  })
+
+  const explain = async ({ text, values }: Sent): Promise<string[]> => {
+    const { rows } = await connection.query({ text: `EXPLAIN (COSTS OFF) ${text}`, values })
+    return rows.map(row => String(row['QUERY PLAN']))
+  }
+
+  test('C24.10 C27.1 every query goes to one shard', async () => {
+    const explained: Explained[] = []
+    for (const sent of statements) explained.push({ sent, plan: await explain(sent) })
+    process.stdout.write(`\n${explainedMarkdown(explained)}\n`)
+    for (const { sent, plan } of explained) {
+      assert.equal(taskCount(plan), isMadeByCoordinator(sent) ? undefined : '1', plan.join('\n'))
+      assert.ok(!plan.some(line => /Seq Scan|Bitmap/.test(line)), plan.join('\n'))
+    }
+  })
+})

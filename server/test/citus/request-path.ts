@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import pg from 'pg'
+import { endpoints } from '../../src/contract/endpoints.ts'
+import { permissionsByType } from '../../src/domain/permissions.ts'
+import type { Statement } from '../../src/store/postgres/connection.ts'
+import { owner, type TestVault } from '../rig/test-vault.ts'
+
+export type Sent = {
+  readonly text: string
+  readonly values: readonly unknown[]
+  /** The endpoints that sent it. */
+  readonly by: Set<string>
+}
+
+/** Every statement that the vault sends to storage while each endpoint is asked. */
+export const statementsOfRequests = async (vault: TestVault): Promise<Sent[]> => {
+  const { keys } = await vault.tenant({
+    owner,
+    manager: { type: 'management', permissions: permissionsByType.management },
+    reader: { rules: [{ priority: 1, container: '/pci/', transform: 'mask', permissions: ['token:read'] }] },
+  })
+  const statements = new Map<string, Sent>()
+  let endpoint = ''
+  const query = pg.Client.prototype.query as (this: pg.Client, ...args: never[]) => unknown
+  pg.Client.prototype.query = function (this: pg.Client, ...args: never[]) {
+    const [{ text, name, values = [] }] = args as unknown as [Statement]
+    if (typeof text === 'string') {
+      const sent = statements.get(text) ?? { text, values, by: new Set() }
+      statements.set(text, sent)
+      sent.by.add(name === 'grants-epoch' ? 'beside requests' : endpoint)
+    }
+    return query.apply(this, args)
+  } as never
+  try {
+    await askEverything(vault, keys, next => {
+      endpoint = next
+    })
+  } finally {
+    pg.Client.prototype.query = query as never
+  }
+  return [...statements.values()]
+}
+
+type Keys = { readonly owner: string; readonly manager: string; readonly reader: string }
+type Request = {
+  readonly endpoint: keyof typeof endpoints
+  /** Who asks, if not the one whose permission it is. */
+  readonly as?: 'reader'
+  readonly path?: string
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' }
+
+/** Each endpoint at least once, and what takes another way through storage once more. */
+const requests: readonly Request[] = [
+  { endpoint: 'tokenize', body: ['a', { type: 'token', data: 'b', metadata: { k: 'v' } }] },
+  { endpoint: 'createToken', body: { id: 'one', type: 'card', data: card, metadata: { k: 'v' } } },
+  { endpoint: 'createToken', body: { id: 'one', type: 'token', data: 'taken' } },
+  { endpoint: 'createToken', body: { type: 'token', data: 'twice', deduplicate_token: true } },
+  { endpoint: 'createToken', body: { type: 'token', data: 'twice', deduplicate_token: true } },
+  { endpoint: 'createToken', body: { type: 'token', data: 1 }, headers: { 'svc-idempotency-key': 'key' } },
+  { endpoint: 'createToken', body: { type: 'token', data: 1 }, headers: { 'svc-idempotency-key': 'key' } },
+  { endpoint: 'listTokens', path: '/tokens?size=1' },
+  { endpoint: 'listTokens', path: '/tokens?size=1', as: 'reader' },
+  { endpoint: 'listTokens', path: '/tokens?id=one&id=two&type=card' },
+  { endpoint: 'listTokens', path: '/tokens?type=card&type=token&metadata.k=v&container=/pci/&size=2&page=2' },
+  { endpoint: 'listTokensByCursor', path: '/v2/tokens?size=2' },
+  { endpoint: 'listTokensByCursor', path: '/v2/tokens?size=2&start=:next' },
+  {
+    endpoint: 'searchTokens',
+    body: { query: '(type:card AND NOT metadata.k:w) OR (metadata.k:v AND modified_at:[2020-01-01 TO *])' },
+  },
+  { endpoint: 'getToken', path: '/tokens/one' },
+  { endpoint: 'updateToken', path: '/tokens/one', body: { metadata: { k: 'w' }, data: { cvc: '321' } } },
+  { endpoint: 'deleteToken', path: '/tokens/one' },
+  { endpoint: 'getTenant' },
+  { endpoint: 'updateTenant', body: { name: 'Another' } },
+  { endpoint: 'getUsage' },
+  { endpoint: 'getIndexReport' },
+  { endpoint: 'listApplications' },
+  { endpoint: 'createApplication', body: { name: 'An application', type: 'private', permissions: [] } },
+  { endpoint: 'getOwnApplication' },
+  { endpoint: 'getApplication' },
+  { endpoint: 'updateApplication', body: { name: 'Renamed', permissions: ['token:read'] } },
+  { endpoint: 'listApiKeys' },
+  { endpoint: 'createApiKey', body: {} },
+  { endpoint: 'getApiKey' },
+  { endpoint: 'deleteApiKey' },
+  { endpoint: 'explainAccess', body: { permission: 'token:read', containers: ['/general/'] } },
+  { endpoint: 'listPermissions' },
+  { endpoint: 'deleteApplication' },
+  { endpoint: 'health' },
+  { endpoint: 'ready' },
+  { endpoint: 'openapi' },
+  { endpoint: 'docs' },
+  { endpoint: 'deleteTenant' },
+]
+
+const askEverything = async (
+  vault: TestVault,
+  keys: Keys,
+  announce: (endpoint: string) => void,
+): Promise<void> => {
+  assert.deepEqual(
+    new Set(requests.map(({ endpoint }) => endpoint)),
+    new Set(Object.keys(endpoints)),
+    'every endpoint is asked',
+  )
+  const made = { id: '', keyId: '', next: '' }
+  for (const { endpoint, path, body, headers, as } of requests) {
+    announce(endpoint)
+    const {
+      method,
+      path: pattern,
+      permission,
+    } = endpoints[endpoint] as {
+      method: string
+      path: string
+      permission?: string
+    }
+    const isManagers = (permissionsByType.management as readonly string[]).includes(permission ?? '')
+    const target = (path ?? pattern)
+      .replace(':id', made.id)
+      .replace(':keyId', made.keyId)
+      .replace(':next', made.next)
+    const reply = await vault.send(method, target, {
+      key: keys[as ?? (isManagers ? 'manager' : 'owner')],
+      ...(body !== undefined && { body }),
+      ...(headers && { headers }),
+    })
+    assert.ok(reply.status < 400 || reply.status === 409, `${endpoint}: ${reply.text}`)
+    if (endpoint === 'createApplication') made.id = reply.body.id
+    if (endpoint === 'createApiKey') made.keyId = reply.body.id
+    if (endpoint === 'listTokensByCursor') made.next = reply.body.pagination.next
+  }
+}
