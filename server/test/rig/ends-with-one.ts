@@ -1,0 +1,3 @@
+import './postgres-cluster.ts'
+
+process.exitCode = 1
