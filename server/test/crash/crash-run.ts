@@ -32,8 +32,7 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
       const scene: Scene = { fleet, ledger, random, seed: seed * 1_000 + round, round }
       const told = await death.happen(scene)
       await fleet.startAll()
-      await look(fleet, ledger)
-      await fleet.examine()
+      await holdAgainstBooks(fleet, ledger)
       fleet.calmDown()
       const { answered, lost, repeated } = ledger.counts
       report(
@@ -41,8 +40,7 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
       )
     }
     const again = await askAgain(fleet, ledger)
-    await look(fleet, ledger)
-    await fleet.examine()
+    if (again > 0) await holdAgainstBooks(fleet, ledger)
     await fleet.stop()
     report(`${again} writes without an answer were asked for again at the end`)
   } catch (error) {
@@ -53,6 +51,11 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
   } finally {
     await fleet.remove()
   }
+}
+
+const holdAgainstBooks = async (fleet: Fleet, ledger: Ledger): Promise<void> => {
+  await look(fleet, ledger)
+  await fleet.examine()
 }
 
 /** What the command takes to do the same again. */
