@@ -11,7 +11,8 @@ import {
   writeShows,
 } from '../rig/access-oracle.ts'
 import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
+import type { TestVault } from '../rig/test-vault.ts'
 
 /** Where tokens lie. Between them and the rules below: the same, above, below, beside, with a common beginning. */
 const places: readonly (readonly string[])[] = [
@@ -116,12 +117,19 @@ const assertShows = (
 const lower = (containers: readonly string[]): string[] =>
   containers.map(container => container.toLowerCase())
 
-onEveryEngine('the access matrix', vault => {
-  type Population = {
-    keys: Record<'owner' | 'manager', string>
-    tokens: (Stored & { id: string; at: readonly string[] })[]
-  }
+type Population = {
+  keys: Record<'owner' | 'manager', string>
+  tokens: (Stored & { id: string; at: readonly string[] })[]
+}
 
+const only = (permission: string, container: string, transform: Shown): OracleRule => ({
+  container,
+  transform,
+  permissions: [permission],
+})
+
+/** Tenants with tokens in every place, and callers who are to meet them. */
+const stage = (vault: () => TestVault) => {
   /** A tenant with one token in each place. */
   const populate = async (): Promise<Population> => {
     const { keys } = await vault().tenant(cast)
@@ -142,11 +150,11 @@ onEveryEngine('the access matrix', vault => {
   }
   const appear = (manager: string, rules: readonly OracleRule[]): Promise<{ key: string }> =>
     newApplication(vault(), manager, { rules: rules.map((rule, priority) => ({ ...rule, priority })) })
-  const only = (permission: string, container: string, transform: Shown): OracleRule => ({
-    container,
-    transform,
-    permissions: [permission],
-  })
+  return { populate, appear }
+}
+
+onEveryEngine('the access matrix', vault => {
+  const { populate, appear } = stage(vault)
 
   /** Everything that a caller can find out about tokens by reading, held against the oracle. */
   const assertReads = async (
@@ -283,6 +291,10 @@ onEveryEngine('the access matrix', vault => {
       assert.equal((await vault().get(`/tokens/${token.id}`, writer.key)).status, 403)
     }
   })
+})
+
+onSqliteAlone('the access matrix', 'what a write may do and show is decided above storage', vault => {
+  const { populate, appear } = stage(vault)
 
   test('C28.7 C28.8 C28.10 C12.2 C12.3 writing in every place under any rules, as a second telling of the rules has it', async () => {
     const { keys } = await vault().tenant(cast)
