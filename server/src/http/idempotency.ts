@@ -37,13 +37,16 @@ export const idempotency = (
       const hash = requestHash(caller, request)
       const name = `${caller.tenantNumber}:${hash.toString('base64')}`
       if (inFlight.has(name)) throw requestInFlight()
-      inFlight.add(name)
-      try {
-        const kept = await findResult(vault, caller, hash, request)
-        if (kept === undefined)
-          return { replayed: false, answer: await run(keepingResults(vault, caller, hash, request)) }
+      const kept = await findResult(vault, caller, hash, request)
+      if (kept !== undefined) {
         if (options.strict && !kept.sameBody) throw new VaultError('idempotencyMismatch')
         return { replayed: true, answer: kept.answer }
+      }
+      // Replays may meet; of those that found nothing the first runs.
+      if (inFlight.has(name)) throw requestInFlight()
+      inFlight.add(name)
+      try {
+        return { replayed: false, answer: await run(keepingResults(vault, caller, hash, request)) }
       } finally {
         inFlight.delete(name)
       }

@@ -216,21 +216,14 @@ export const answer = (
     send(request, reply, answer, replayed)
   }
 
-  const work = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     shedding.enter()
     try {
       await turnEnds()
       await respond(request, reply)
-    } catch (error) {
-      reply.send(error)
     } finally {
       shedding.leave()
     }
-  }
-
-  // Fastify is not told of the promise: it would wait for it, and look at what comes of it.
-  return (request: FastifyRequest, reply: FastifyReply): void => {
-    void work(request, reply)
   }
 }
 

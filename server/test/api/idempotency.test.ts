@@ -370,6 +370,16 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 2)
   })
 
+  test('§4.11.3 C33.5 retries that meet each other all get the answer', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const request = { method: 'POST', path: '/tokens', body: text }
+    const first = await send(keys.owner, request, key)
+    granted(first)
+    const replies = await Promise.all(Array.from({ length: 16 }, () => send(keys.owner, request, key)))
+    for (const reply of replies) assert.deepEqual([replayed(reply), reply.body], [true, first.body])
+  })
+
   test('§4.11.6 C33.11 GET, DELETE, search and explain ignore the header, whatever it holds', async () => {
     const { keys, token, application } = await start()
     const key = newKey()

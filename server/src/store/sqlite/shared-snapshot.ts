@@ -16,15 +16,13 @@ export type SharedSnapshot = {
  * of its commit, read a newer state. A read that stays alone takes none.
  */
 export const sharedSnapshot = (database: DatabaseSync): SharedSnapshot => {
-  const begin = database.prepare('BEGIN')
-  const rollback = database.prepare('ROLLBACK')
   let reads = 0
   const end = (): void => {
     const mayBeOpen = reads > 1
     reads = 0
     if (!mayBeOpen || !database.isOpen || !database.isTransaction) return
     try {
-      rollback.run()
+      database.exec('ROLLBACK')
     } catch {
       // Nothing was written, so nothing is lost; what is wrong with storage the next read will say.
     }
@@ -33,7 +31,7 @@ export const sharedSnapshot = (database: DatabaseSync): SharedSnapshot => {
     join: () => {
       reads++
       if (reads === 1) process.nextTick(end)
-      else if (reads === 2) begin.run()
+      else if (reads === 2) database.exec('BEGIN')
     },
     end,
   }
