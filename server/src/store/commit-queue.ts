@@ -1,4 +1,3 @@
-import { setImmediate as turnEnds } from 'node:timers/promises'
 import { StoreUnavailableError } from './port.ts'
 import type { Outcome, WriteSet } from './write-set.ts'
 
@@ -13,8 +12,11 @@ type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (er
 /** Bounds how long one transaction takes; a set is never split. */
 const changesPerBatch = 4_000
 
+/** Behind everything that goes on without a pause, such as the other requests of the same step. */
+const stepEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
+
 /**
- * Group commit. Sets that arrive in one turn of the event loop, or while batches are being committed on all lanes,
+ * Group commit. Sets that arrive without a pause between them, or while batches are being committed on all lanes,
  * commit together and share one fsync; their promises resolve after their commit, never before.
  */
 export class CommitQueue {
@@ -48,8 +50,9 @@ export class CommitQueue {
 
   async #run(lane: number): Promise<void> {
     do {
-      // A batch of the first one alone would cost the others of this turn an fsync of their own.
-      await turnEnds()
+      // A batch of the first one alone would cost those behind it an fsync of their own. To wait for the whole turn
+      // would make the writer wait for requests, and then requests for the writer: a fifth fewer creates.
+      await stepEnds()
       const batch = this.#takeBatch()
       if (batch.length > 0) await this.#commitBatch(batch, lane)
     } while (this.#waiting.length > 0)

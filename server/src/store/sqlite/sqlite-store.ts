@@ -39,7 +39,14 @@ export const openSqlite = ({
       ? inlineWriting({ path, lockWaitMs })
       : askedWriting(writing === 'thread' ? threadedWriting({ path, lockWaitMs }) : writing)
   const snapshot = sharedSnapshot(database)
-  const queue = new CommitQueue(sets => side.commit(sets))
+  const queue = new CommitQueue(async sets => {
+    try {
+      return await side.commit(sets)
+    } finally {
+      // Whoever is told of a commit must be able to read it.
+      snapshot.end()
+    }
+  })
   const prepared = statementCache(database)
   const getToken = database.prepare(statements.tokenById)
   getToken.setReturnArrays(true)
