@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { chownSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { StoreUnavailableError } from '../../src/store/port.ts'
+import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { certificate } from '../rig/certificates.ts'
+import { type Cluster, startCluster } from '../rig/postgres-cluster.ts'
+import { settingsOf } from '../rig/postgres-databases.ts'
+
+describe('TLS to the database (postgres)', () => {
+  const ca = certificate('an authority')
+  const own = certificate('localhost', ca)
+  let cluster: Cluster
+  let admin: pg.Client
+  before(async () => {
+    cluster = await startCluster()
+    const data = join(cluster.folder, 'data')
+    const { uid, gid } = statSync(data)
+    for (const [name, text] of [
+      ['server.crt', own.cert],
+      ['server.key', own.key],
+    ] as const) {
+      writeFileSync(join(data, name), text, { mode: 0o600 })
+      chownSync(join(data, name), uid, gid)
+    }
+    admin = new pg.Client(cluster.url)
+    await admin.connect()
+    await admin.query('ALTER SYSTEM SET ssl = on')
+    await admin.query('SELECT pg_reload_conf()')
+    // The server reads its settings when it comes to it; this connection is told with the next thing that it asks.
+    while ((await admin.query('SHOW ssl')).rows[0]?.ssl !== 'on');
+  })
+  after(async () => {
+    await admin.end()
+    await cluster.stop()
+  })
+
+  const open = (mode: string, authority?: string) =>
+    openPostgres({
+      ...settingsOf(`${cluster.url}?sslmode=${mode}`),
+      ...(authority !== undefined && { ca: authority }),
+    })
+  /** Of our own connections: how many there are, and how many of them nobody can listen to. */
+  const connections = async () =>
+    (
+      await admin.query(
+        `SELECT count(*)::int AS open, count(*) FILTER (WHERE s.ssl)::int AS sealed
+         FROM pg_stat_activity a JOIN pg_stat_ssl s USING (pid) WHERE a.application_name = 'strongroom'`,
+      )
+    ).rows[0]
+
+  for (const [mode, authority] of [
+    ['verify-full', ca.cert],
+    ['verify-ca', ca.cert],
+    ['require', undefined],
+  ] as const)
+    test(`C35.4 ${mode}: every connection of a store is sealed`, async () => {
+      const store = await open(mode, authority)
+      try {
+        await store.health()
+        const { open: all, sealed } = await connections()
+        assert.ok(all > 0)
+        assert.equal(sealed, all)
+      } finally {
+        await store.close()
+      }
+    })
+
+  for (const [what, mode, authority] of [
+    ['of an authority that nobody named', 'verify-full', undefined],
+    ['of another authority', 'verify-full', certificate('another authority').cert],
+    ['of another authority', 'verify-ca', certificate('another authority').cert],
+  ] as const)
+    test(`C35.4 ${mode}: a server with a certificate ${what} is not talked to`, () =>
+      assert.rejects(open(mode, authority), StoreUnavailableError))
+})
