@@ -45,7 +45,7 @@ export type PipelineOptions = {
   readonly cors: Cors
   readonly shedding: LoadShedding
   /** Resolves for all requests of a turn of the event loop at once. */
-  readonly turnEnds: () => Promise<void>
+  readonly turnEnds: (bodyBytes: number) => Promise<void>
 }
 type Done = (error?: Error) => void
 
@@ -219,7 +219,7 @@ export const answer = (
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     shedding.enter()
     try {
-      await turnEnds()
+      await turnEnds((request.body as Uint8Array | undefined)?.length ?? 0)
       await respond(request, reply)
     } finally {
       shedding.leave()

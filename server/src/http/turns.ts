@@ -1,5 +1,7 @@
 /** Some wait for the others no longer than it takes to work through as many; more would not make it quicker. */
 const togetherMax = 16
+/** A request with a longer body is work enough by itself: others would wait for it, and all bodies be held at once. */
+const bodyBytesTogether = 8_192
 
 /**
  * Resolves when the turn of the event loop ends: requests that arrive together are worked on together, step by step. All
@@ -7,11 +9,12 @@ const togetherMax = 16
  * after the other, each step would find the processor's caches filled with the code of all others, and cost
  * half as much again.
  */
-export const endOfTurn = (): (() => Promise<void>) => {
+export const endOfTurn = (): ((bodyBytes: number) => Promise<void>) => {
   let ending: Promise<void> | undefined
   let together = 0
-  return () => {
-    if (ending === undefined || together === togetherMax) {
+  return bodyBytes => {
+    const isAlone = bodyBytes > bodyBytesTogether
+    if (ending === undefined || together >= togetherMax || isAlone) {
       together = 0
       const group = new Promise<void>(resolve =>
         setImmediate(() => {
@@ -21,7 +24,7 @@ export const endOfTurn = (): (() => Promise<void>) => {
       )
       ending = group
     }
-    together++
+    together = isAlone ? togetherMax : together + 1
     return ending
   }
 }
