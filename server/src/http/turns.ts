@@ -1,4 +1,4 @@
-/** Some wait for the others no longer than it takes to work through as many; more would not make it quicker. */
+/** A request waits for so many others at most; what more would gain is less than could be measured. */
 const togetherMax = 16
 /** A request with a longer body is work enough by itself: others would wait for it, and all bodies be held at once. */
 const bodyBytesTogether = 8_192
