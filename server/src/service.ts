@@ -11,7 +11,7 @@ import { idempotency } from './http/idempotency.ts'
 import { loadShedding, watchTurns } from './http/load-shedding.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
-import { endOfTurn } from './http/turns.ts'
+import { turns } from './http/turns.ts'
 import { type Clockwork, clockwork } from './jobs/clockwork.ts'
 import { lease } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
@@ -74,7 +74,7 @@ export const buildService = async (parts: {
     rateLimit: rateLimit(settings.rateLimit && (parts.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
     shedding,
-    turnEnds: endOfTurn(),
+    turns: turns(),
     ...(parts.tls && { tls: parts.tls }),
   })
   const unwatchTurns = watchTurns(shedding)

@@ -53,8 +53,12 @@ export const limits = {
 
   /** Requests that are worked on at one time; others are turned away. */
   requestsInFlight: 1_000,
-  /** Changes that wait for storage, after which it takes in no more: two seconds' worth, thirty tokenizes of a thousand. */
-  changesWaiting: 60_000,
+  /** As many are taken in however much each of them asks for. */
+  requestsAlwaysTaken: 64,
+  /** Requests with a long body that wait for their turn, after which no more are taken in: some 15 ms each, half a second in all. */
+  longRequestsWaiting: 32,
+  /** Changes that wait for storage, after which it takes in no more: half a second's worth, ten tokenizes of a thousand. */
+  changesWaiting: 10_000,
   /** Work of one turn of the event loop, after which it takes in no more than these requests. */
   turnWorkMs: 1_000,
   requestsPerTurnMin: 4,

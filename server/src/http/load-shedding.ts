@@ -12,6 +12,8 @@ export type LoadShedding = {
    * what the request would have to wait for in storage: nothing, where it only reads.
    */
   requireRoom(changesAhead: number): void
+  /** Throws 503 where a request would have to wait for too many others before it is worked on. */
+  requireTurn(requestsAhead: number): void
   /** Between these two a request is worked on; a body that comes slowly takes no room. */
   enter(): void
   leave(): void
@@ -44,15 +46,21 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
     clock.passedMs() - begun.passedMs > limits.turnWorkMs &&
     clock.workedMs() - begun.workedMs > limits.turnWorkMs
 
+  const isCrowded = (): boolean => inFlight >= limits.requestsAlwaysTaken
+
+  const refuse = (): never => {
+    refused++
+    throw new VaultError('overloaded', { headers: { 'retry-after': '1' } })
+  }
+
   return {
     requireRoom: changesAhead => {
-      const hasRoom = inFlight < limits.requestsInFlight && changesAhead <= limits.changesWaiting
-      if (hasRoom && !isTurnFull()) {
-        begun.admitted++
-        return
-      }
-      refused++
-      throw new VaultError('overloaded', { headers: { 'retry-after': '1' } })
+      const isStorageBehind = isCrowded() && changesAhead > limits.changesWaiting
+      if (inFlight >= limits.requestsInFlight || isStorageBehind || isTurnFull()) refuse()
+      begun.admitted++
+    },
+    requireTurn: requestsAhead => {
+      if (isCrowded() && requestsAhead >= limits.longRequestsWaiting) refuse()
     },
     enter: () => {
       inFlight++

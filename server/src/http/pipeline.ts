@@ -18,6 +18,7 @@ import type { LoadShedding } from './load-shedding.ts'
 import { readQuery } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { traceId } from './trace-id.ts'
+import type { Turns } from './turns.ts'
 
 /**
  * The life of a request, in the order of C3:
@@ -44,8 +45,7 @@ export type PipelineOptions = {
   readonly rateLimit: RateLimit
   readonly cors: Cors
   readonly shedding: LoadShedding
-  /** Resolves for all requests of a turn of the event loop at once. */
-  readonly turnEnds: (bodyBytes: number) => Promise<void>
+  readonly turns: Turns
 }
 type Done = (error?: Error) => void
 
@@ -54,7 +54,7 @@ type Done = (error?: Error) => void
  * methods of the path.
  */
 export const admit = (
-  { vault, log, headerPrefix, rateLimit, cors, shedding }: PipelineOptions,
+  { vault, log, headerPrefix, rateLimit, cors, shedding, turns }: PipelineOptions,
   endpoint: Endpoint | undefined,
   allowed: (path: string) => string[] = () => [],
 ) => {
@@ -85,7 +85,10 @@ export const admit = (
       return
     }
     try {
-      if (!isProbe(endpoint)) shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
+      if (!isProbe(endpoint)) {
+        shedding.requireTurn(turns.ahead(Number(headers['content-length'] ?? 0)))
+        shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
+      }
     } catch (error) {
       done(error as Error)
       return
@@ -154,7 +157,7 @@ const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: 
 
 /** From the bytes of the body to the answer; errors go to the one mapper. */
 export const answer = (
-  { vault, idempotency, headerPrefix, shedding, turnEnds }: PipelineOptions,
+  { vault, idempotency, headerPrefix, shedding, turns }: PipelineOptions,
   endpoint: Endpoint,
   handle: (call: never) => Promise<Answer>,
   headersOf: (body: JsonObject) => Record<string, string> = () => ({}),
@@ -217,9 +220,12 @@ export const answer = (
   }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const bodyBytes = (request.body as Uint8Array | undefined)?.length ?? 0
+    // Once more: others were let in while this body was on its way.
+    shedding.requireTurn(turns.ahead(bodyBytes))
     shedding.enter()
     try {
-      await turnEnds((request.body as Uint8Array | undefined)?.length ?? 0)
+      await turns.next(bodyBytes)
       await respond(request, reply)
     } finally {
       shedding.leave()

@@ -1,20 +1,31 @@
 /** A request waits for so many others at most; what more would gain is less than could be measured. */
 const togetherMax = 16
-/** A request with a longer body is work enough by itself: others would wait for it, and all bodies be held at once. */
+/** A request with a longer body is work enough by itself: others would wait for it. */
 const bodyBytesTogether = 8_192
+/** The event loop accepts one connection in a turn; behind long requests alone, newcomers would wait for seconds. */
+const turnsBetweenLong = 16
 
-/**
- * Resolves when the turn of the event loop ends: requests that arrive together are worked on together, step by step. All
- * are read off their sockets, then all rows are read, then all are opened, then all are answered. One request
- * after the other, each step would find the processor's caches filled with the code of all others, and cost
- * half as much again.
- */
-export const endOfTurn = (): ((bodyBytes: number) => Promise<void>) => {
+/** When a request whose body has been read is worked on. */
+export type Turns = {
+  /** For how many others a request with a body of this length would have to wait. */
+  ahead(bodyBytes: number): number
+  /**
+   * Resolves when the turn of the event loop ends: requests that arrive together are worked on together, step by
+   * step. All are read off their sockets, then all rows are read, then all are opened, then all are answered. One
+   * request after the other, each step would find the processor's caches filled with the code of all others, and
+   * cost half as much again. Requests with a long body take turns of their own, with others between them: what
+   * is small, and every probe, waits for no more than one of them.
+   */
+  next(bodyBytes: number): Promise<void>
+}
+
+export const turns = (): Turns => {
   let ending: Promise<void> | undefined
   let together = 0
-  return bodyBytes => {
-    const isAlone = bodyBytes > bodyBytesTogether
-    if (ending === undefined || together >= togetherMax || isAlone) {
+  const long: (() => void)[] = []
+
+  const nextTogether = (): Promise<void> => {
+    if (ending === undefined || together >= togetherMax) {
       together = 0
       const group = new Promise<void>(resolve =>
         setImmediate(() => {
@@ -24,7 +35,27 @@ export const endOfTurn = (): ((bodyBytes: number) => Promise<void>) => {
       )
       ending = group
     }
-    together = isAlone ? togetherMax : together + 1
+    together++
     return ending
+  }
+
+  /** An immediate that is asked for among immediates belongs to the next turn. */
+  const nextLong = (turnsLeft: number): void => {
+    if (turnsLeft > 0) {
+      setImmediate(nextLong, turnsLeft - 1)
+      return
+    }
+    long.shift()?.()
+    if (long.length > 0) setImmediate(nextLong, turnsBetweenLong)
+  }
+
+  return {
+    ahead: bodyBytes => (bodyBytes <= bodyBytesTogether ? 0 : long.length),
+    next: bodyBytes => {
+      if (bodyBytes <= bodyBytesTogether) return nextTogether()
+      return new Promise(resolve => {
+        if (long.push(resolve) === 1) setImmediate(nextLong, 0)
+      })
+    },
   }
 }

@@ -68,7 +68,8 @@ describe('shedding load', () => {
   })
 
   test('C2.23 C27.1 changes that wait for storage leave no room for more, but for reads', async () => {
-    const { isRefused } = start()
+    const { shedding, isRefused } = start()
+    for (let n = 0; n < limits.requestsAlwaysTaken; n++) shedding.enter()
     const written: ((outcome: Outcome) => void)[] = []
     const slow = { commit: () => new Promise<Outcome>(resolve => written.push(resolve)) } as unknown as Store
     const effects = Array.from(
@@ -81,9 +82,28 @@ describe('shedding load', () => {
     commits.push(commitSet(slow, set))
     assert.ok(isRefused(changesWaiting(slow)))
     assert.ok(!isRefused())
+    shedding.leave()
+    assert.ok(!isRefused(changesWaiting(slow)), 'some requests are always taken')
     for (const resolve of written) resolve({ committed: true })
     await Promise.all(commits)
     assert.equal(changesWaiting(slow), 0)
+  })
+
+  test('C2.23 a long request is turned away where many wait for their turn and more are worked on than are always taken', () => {
+    const { shedding } = start()
+    const isLate = (ahead: number): boolean => {
+      try {
+        shedding.requireTurn(ahead)
+        return false
+      } catch {
+        return true
+      }
+    }
+    for (let n = 0; n < limits.requestsAlwaysTaken - 1; n++) shedding.enter()
+    assert.ok(!isLate(limits.longRequestsWaiting))
+    shedding.enter()
+    assert.ok(isLate(limits.longRequestsWaiting))
+    assert.ok(!isLate(limits.longRequestsWaiting - 1))
   })
 
   test('C2.23 refusals are counted in the log now and then, not each on its own', () => {

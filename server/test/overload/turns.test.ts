@@ -1,20 +1,48 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { endOfTurn } from '../../src/http/turns.ts'
+import { describe, test } from 'node:test'
+import { turns } from '../../src/http/turns.ts'
 
-test('requests of one turn go on together and step by step, at most sixteen at a time, and a long one alone', async () => {
-  const turnEnds = endOfTurn()
-  const steps: string[] = []
-  const request = async (number: number): Promise<void> => {
-    await turnEnds(number === 18 ? 10_000 : 100)
-    steps.push(`read ${number}`)
-    await undefined
-    steps.push(`answer ${number}`)
-  }
-  await Promise.all(Array.from({ length: 20 }, (_, number) => request(number)))
-  const group = (from: number, to: number): string[] =>
-    ['read', 'answer'].flatMap(step =>
-      Array.from({ length: to - from }, (_, number) => `${step} ${from + number}`),
-    )
-  assert.deepEqual(steps, [...group(0, 16), ...group(16, 18), ...group(18, 19), ...group(19, 20)])
+const short = 100
+const long = 10_000
+
+describe('turns of requests', () => {
+  test('C2.23 requests of one turn go on together and step by step, at most sixteen at a time', async () => {
+    const { next } = turns()
+    const steps: string[] = []
+    const request = async (number: number): Promise<void> => {
+      await next(short)
+      steps.push(`read ${number}`)
+      await undefined
+      steps.push(`answer ${number}`)
+    }
+    await Promise.all(Array.from({ length: 20 }, (_, number) => request(number)))
+    const group = (from: number, to: number): string[] =>
+      ['read', 'answer'].flatMap(step =>
+        Array.from({ length: to - from }, (_, number) => `${step} ${from + number}`),
+      )
+    assert.deepEqual(steps, [...group(0, 16), ...group(16, 20)])
+  })
+
+  test('C2.23 C36.1 what is short waits for no more than one long request, and between two of these come many turns', async () => {
+    const { next } = turns()
+    let done = 0
+    const longs = Array.from({ length: 4 }, () => next(long).then(() => done++))
+    const seen: number[] = []
+    while (done < longs.length) {
+      await next(short)
+      seen.push(done)
+    }
+    await Promise.all(longs)
+    for (const before of [1, 2, 3])
+      assert.ok(seen.filter(many => many === before).length >= 16, JSON.stringify(seen))
+  })
+
+  test('C2.23 a long request has the long ones that wait before it, a short one none', async () => {
+    const { next, ahead } = turns()
+    const waiting = [next(long), next(long), next(short)]
+    assert.equal(ahead(long), 2)
+    assert.equal(ahead(short), 0)
+    await Promise.all(waiting)
+    assert.equal(ahead(long), 0)
+  })
 })
