@@ -7,6 +7,7 @@ import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
 import { admit, answer, isDraining, type PipelineOptions } from './pipeline.ts'
+import { plainLane } from './plain-lane.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
 
@@ -83,6 +84,11 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>, answerHeaders[id]),
     })
   }
+  const lane = plainLane(app.server, (request, response) => app.routing(request, response))
+  app.addHook('preClose', done => {
+    lane.close()
+    done()
+  })
   return app
 }
 

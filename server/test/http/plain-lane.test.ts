@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import { type PlainLane, plainLane } from '../../src/http/plain-lane.ts'
+import { onSqliteAlone } from '../rig/every-engine.ts'
+import { sendRaw } from '../rig/raw-http.ts'
+import { owner } from '../rig/test-vault.ts'
+
+const get = (path: string, ...fields: readonly string[]): string =>
+  [`GET ${path} HTTP/1.1`, 'Host: vault', ...fields, '', ''].join('\r\n')
+const unusual = 'TE: trailers'
+
+describe('the lane of plain requests', () => {
+  /** Says which lane a request came by; `/held` is answered when the test says so, `/long` with much. */
+  const held: (() => void)[] = []
+  const answerer =
+    (lane: string) =>
+    ({ url }: IncomingMessage, response: ServerResponse) => {
+      const content = `${lane} ${url}${url === '/long' ? '.'.repeat(8_000_000) : ''}`
+      const answer = (): void =>
+        void response.writeHead(200, { 'content-length': content.length }).end(content)
+      if (url === '/held') held.push(answer)
+      else answer()
+    }
+  const server = createServer({ keepAliveTimeout: 60_000 }, answerer('node'))
+  let lane: PlainLane
+  before(async () => {
+    lane = plainLane(server, answerer('plain'))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+  })
+  after(() => server.close())
+
+  const open = (): Socket => {
+    const socket = connect({
+      port: (server.address() as AddressInfo).port,
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+    })
+    socket.setEncoding('latin1')
+    return socket
+  }
+  /** Reads until so many answers have come; returns their bodies. */
+  const bodies = async (socket: Socket, count: number): Promise<string[]> => {
+    let read = ''
+    for (;;) {
+      const found = [...read.matchAll(/\r\n\r\n((?:plain|node) \/\w+?)(?=HTTP|$)/g)].map(
+        match => match[1] ?? '',
+      )
+      if (found.length >= count) return found
+      read += (await once(socket, 'data'))[0]
+    }
+  }
+
+  test('C2.10 a plain request is answered in it, anything else by Node, and so is all that follows', async () => {
+    const socket = open()
+    const answers: string[] = []
+    for (const bytes of [get('/a'), get('/b'), get('/c', unusual), get('/d')]) {
+      socket.write(bytes)
+      answers.push(...(await bodies(socket, 1)))
+    }
+    assert.deepEqual(answers, ['plain /a', 'plain /b', 'node /c', 'node /d'])
+    socket.destroy()
+  })
+
+  test('C2.10 requests that come before the answer to the one before them are answered in order', async () => {
+    const socket = open()
+    socket.write(get('/held'))
+    while (held.length === 0) await new Promise(setImmediate)
+    socket.write(get('/b'))
+    socket.write(get('/c'))
+    held.pop()?.()
+    assert.deepEqual(await bodies(socket, 3), ['plain /held', 'node /b', 'node /c'])
+    socket.destroy()
+  })
+
+  test('C2.10 a request in pieces is answered, wherever it is cut', async () => {
+    const whole = get('/a')
+    for (const cut of [1, 10, whole.length - 1]) {
+      const socket = open()
+      socket.setNoDelay(true)
+      socket.write(whole.slice(0, cut))
+      await new Promise(setImmediate)
+      socket.write(whole.slice(cut))
+      await bodies(socket, 1)
+      socket.destroy()
+    }
+  })
+
+  test('C2.10 a client that has said all is answered, and the connection ends', async () => {
+    const socket = open()
+    socket.end(get('/held'))
+    while (held.length === 0) await new Promise(setImmediate)
+    held.pop()?.()
+    assert.match(await text(socket), /plain \/held$/)
+  })
+
+  test('C2.10 an answer longer than the kernel takes is sent whole, and then the next request is read', async () => {
+    const socket = open()
+    socket.write(get('/long'))
+    await once(socket, 'readable')
+    socket.write(get('/b'))
+    let read = ''
+    socket.on('data', (some: string) => {
+      read += some
+    })
+    while (!read.endsWith('/b')) await once(socket, 'data')
+    assert.ok(read.length > 8_000_000)
+    socket.destroy()
+  })
+
+  test('C2.10 a header that would end itself never leaves', () => {
+    const bare = createServer()
+    let thrown: unknown
+    plainLane(bare, (_request, response) => {
+      try {
+        response.writeHead(200, { location: 'a\r\nb: c' }).end()
+      } catch (error) {
+        thrown = error
+      }
+    })
+    const socket = open()
+    bare.emit('connection', socket)
+    socket.emit('data', Buffer.from(get('/a')))
+    assert.ok(thrown instanceof Error)
+    socket.destroy()
+  })
+
+  test('C2.10 when the service ends, idle connections end at once and others after their answer', async () => {
+    const [idle, busy] = [open(), open()]
+    idle.write(get('/a'))
+    await bodies(idle, 1)
+    busy.write(get('/held'))
+    while (held.length === 0) await new Promise(setImmediate)
+    lane.close()
+    await once(idle.resume(), 'end')
+    held.pop()?.()
+    assert.match(await text(busy), /\r\nConnection: close\r\n\r\nplain \/held$/)
+    const late = open()
+    late.write(get('/late'))
+    assert.deepEqual(await bodies(late, 1), ['node /late'])
+    for (const socket of [idle, busy, late]) socket.destroy()
+  })
+})
+
+onSqliteAlone('the lane of plain requests and Node', 'answered by the same operations', vault => {
+  const body = (content: string): string[] => [
+    'Content-Type: application/json',
+    `Content-Length: ${content.length}`,
+    '',
+    content,
+  ]
+  const json = '{"id": "an-id", "type": "token", "data": "x", "deduplicate_token": true}'
+  const requests: readonly { line: string; rest?: readonly string[]; status: number }[] = [
+    { line: 'POST /tokens', rest: body(json), status: 201 },
+    { line: 'POST /tokens', rest: body(json), status: 201 },
+    { line: 'POST /tokens', rest: body('{'), status: 400 },
+    { line: 'POST /tokens', rest: ['Content-Type: text/plain', 'Content-Length: 1', '', 'x'], status: 415 },
+    { line: 'GET /tokens/an-id', status: 200 },
+    { line: 'GET /tokens?size=1&type=token', status: 200 },
+    { line: 'GET /tokens/%zz', status: 400 },
+    { line: 'GET /nowhere', status: 404 },
+    { line: 'PUT /tokens', rest: ['Content-Length: 0', '', ''], status: 405 },
+    { line: 'GET /docs', status: 200 },
+    { line: 'DELETE /tokens/an-id', status: 204 },
+  ]
+
+  test('C2.10 C4.1 an answer is the same to the byte, whichever lane it comes by', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { keys: others } = await vault().tenant({ owner })
+    for (const { line, rest = ['', ''], status } of requests) {
+      const [plain, node] = await Promise.all(
+        [[keys.owner], [others.owner, unusual]].map(async ([key, ...fields]) => {
+          const head = [
+            `${line} HTTP/1.1`,
+            'Host: vault',
+            `SVC-API-KEY: ${key}`,
+            'SVC-TRACE-ID: a-trace-id',
+            ...fields,
+          ]
+          const [reply] = await sendRaw(vault().baseUrl, [...head, ...rest].join('\r\n'))
+          return reply
+        }),
+      )
+      assert.equal(plain?.status, status, `${line}: ${plain?.text}`)
+      const shown = [plain, node].map(reply => ({
+        status: reply?.status,
+        headers: Object.fromEntries([...(reply?.headers ?? [])].filter(([name]) => name !== 'date')),
+        text: reply?.text.replace(/"(tenant_id|created_by|modified_by|fingerprint)":"[^"]+"/g, ''),
+      }))
+      assert.deepEqual(shown[0], shown[1], line)
+    }
+  })
+})

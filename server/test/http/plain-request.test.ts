@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { duplexPair } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { readPlainRequest } from '../../src/http/plain-request.ts'
+
+type Seen = {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly headers: Record<string, unknown>
+  readonly body: string
+}
+
+const broken = 'broken'
+
+/** The requests that Node's own server finds in the bytes. */
+const asNode = async (bytes: Buffer): Promise<(Seen | typeof broken)[]> => {
+  const seen: (Seen | typeof broken)[] = []
+  const server = createServer({ requireHostHeader: false }, async (request, response) => {
+    const { method, url, headers } = request
+    seen.push({ method, url, headers: { ...headers }, body: (await buffer(request)).toString('latin1') })
+    response.end()
+  })
+  server.on('clientError', (_error, socket) => {
+    seen.push(broken)
+    socket.destroy()
+  })
+  const [client, connection] = duplexPair()
+  server.emit('connection', connection)
+  client.end(bytes)
+  await buffer(client).catch(() => {})
+  server.close()
+  return seen
+}
+
+const asPlain = (bytes: Buffer): Seen | undefined => {
+  const head = readPlainRequest(bytes)
+  if (head === undefined) return undefined
+  const { method, url, headers, bodyStart } = head
+  return { method, url, headers: { ...headers }, body: bytes.toString('latin1', bodyStart) }
+}
+
+const mostly = <T>(usual: T, ...unusual: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: 30, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...unusual) },
+  )
+
+const lineEnd = mostly('\r\n', '\n', '\r', '\r\n ', '\r\n\t', ' \r\n', '\0\r\n')
+const name = fc.constantFrom(
+  ...['Accept', 'accept', 'SVC-API-KEY', 'X-Y', 'Content-Type', 'Connection', 'Expect', 'Upgrade', 'TE'],
+  ...[
+    'Transfer-Encoding',
+    'Trailer',
+    'Keep-Alive',
+    'Content-Length',
+    'Host',
+    'Cookie',
+    'Set-Cookie',
+    'x_y',
+    'constructor',
+    '',
+    'a b',
+    'é',
+  ],
+)
+const value = fc.oneof(
+  fc.string({
+    unit: fc.integer({ min: 0x20, max: 0x7e }).map(code => String.fromCharCode(code)),
+    maxLength: 8,
+  }),
+  fc.constantFrom(
+    'keep-alive',
+    'close',
+    'chunked',
+    '100-continue',
+    'trailers',
+    '0',
+    '3',
+    '+3',
+    '03',
+    '3, 3',
+    'a\tb',
+    'a\0b',
+    'a\x7fb',
+    'aéb',
+  ),
+)
+const field = fc
+  .tuple(name, mostly(': ', ':', ' : ', ':  ', ':\t', ''), value, lineEnd)
+  .map(parts => parts.join(''))
+const target = fc.oneof(
+  fc.string({ unit: fc.constantFrom(..."/abz09-._~%?&=+:,;@!$*()'"), maxLength: 8 }).map(rest => `/${rest}`),
+  fc.constantFrom('*', '', 'http://host/tokens', '/a b', '/#x', '/é', '/\x7f', '//', '/\\', '/[x]', '/"'),
+)
+/** Requests as clients send them, with here and there something that none does. */
+const wire = fc
+  .record({
+    method: mostly(
+      'POST',
+      'GET',
+      'PATCH',
+      'PUT',
+      'DELETE',
+      'HEAD',
+      'OPTIONS',
+      'CONNECT',
+      'post',
+      'PURGE',
+      '',
+    ),
+    target,
+    version: mostly('HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', 'http/1.1', 'HTTP/1.1 '),
+    firstEnd: lineEnd,
+    host: mostly('Host: vault\r\n', '', 'Host: one\r\nHost: two\r\n', 'host:vault\r\n'),
+    fields: fc.array(field, { maxLength: 3 }),
+    body: fc.constantFrom('', '{}', 'abc', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
+    /** What the length says beyond what there is. */
+    excess: mostly(0, 1, -1),
+    saysLength: mostly(true, false),
+    blank: mostly('\r\n', '\n', '', '\r\n\r\n'),
+    before: mostly('', '\r\n', ' '),
+  })
+  .map(({ method, target, version, firstEnd, host, fields, body, excess, saysLength, blank, before }) =>
+    Buffer.from(
+      `${before}${method} ${target} ${version}${firstEnd}${host}${fields.join('')}${
+        saysLength ? `Content-Length: ${body.length + excess}\r\n` : ''
+      }${blank}${body}`,
+      'latin1',
+    ),
+  )
+
+describe('a plain request', () => {
+  test('C2.10 is read as Node reads it, and what Node refuses or finds two requests in is never plain', async () => {
+    let plain = 0
+    await fc.assert(
+      fc.asyncProperty(wire, async bytes => {
+        const seen = asPlain(bytes)
+        if (seen === undefined) return
+        plain++
+        assert.deepEqual(await asNode(bytes), [seen])
+      }),
+      { numRuns: 4_000 },
+    )
+    assert.ok(plain > 300, `only ${plain} were plain`)
+  })
+
+  const head = (...fields: readonly string[]): string =>
+    ['POST /tokens HTTP/1.1', 'Host: vault', ...fields, '', ''].join('\r\n')
+  const cases: readonly { name: string; text: string; isPlain: boolean }[] = [
+    { name: 'a body of its length', text: `${head('Content-Length: 2')}{}`, isPlain: true },
+    { name: 'no body', text: head(), isPlain: true },
+    { name: 'a connection that stays', text: head('Connection: Keep-Alive'), isPlain: true },
+    { name: 'a connection that closes', text: head('Connection: close'), isPlain: false },
+    { name: 'half a head', text: 'POST /tokens HTTP/1.1\r\nHost: vault\r\n', isPlain: false },
+    { name: 'half a body', text: `${head('Content-Length: 2')}{`, isPlain: false },
+    { name: 'more than its body', text: `${head('Content-Length: 2')}{}G`, isPlain: false },
+    { name: 'a chunked body', text: `${head('Transfer-Encoding: chunked')}0\r\n\r\n`, isPlain: false },
+    { name: 'a name twice', text: head('Accept: a', 'Accept: b'), isPlain: false },
+    { name: 'two lengths', text: head('Content-Length: 0', 'Content-Length: 0'), isPlain: false },
+    { name: 'a length with a sign', text: `${head('Content-Length: +2')}{}`, isPlain: false },
+    { name: 'an expectation', text: head('Expect: 100-continue'), isPlain: false },
+    { name: 'a long head', text: head(`X: ${'y'.repeat(9_000)}`), isPlain: false },
+    { name: 'no host', text: 'GET / HTTP/1.1\r\nAccept: a\r\n\r\n', isPlain: false },
+    { name: 'a name that every object has', text: head('constructor: x'), isPlain: false },
+  ]
+  for (const { name, text, isPlain } of cases)
+    test(`C2.10 ${isPlain ? 'has' : 'has not'} ${name}`, () =>
+      assert.equal(readPlainRequest(Buffer.from(text)) !== undefined, isPlain))
+})
