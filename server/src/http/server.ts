@@ -7,7 +7,7 @@ import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
 import { admit, answer, isDraining, type PipelineOptions } from './pipeline.ts'
-import { plainLane } from './plain-lane.ts'
+import { plainLane } from './plain/lane.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 import { traceId } from './trace-id.ts'
 

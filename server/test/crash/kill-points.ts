@@ -1,5 +1,6 @@
 import { ServerResponse } from 'node:http'
 import { isMainThread } from 'node:worker_threads'
+import { PlainResponse } from '../../src/http/plain/exchange.ts'
 import { type KillOrder, orderVariable } from './kill-order.ts'
 
 /**
@@ -46,9 +47,13 @@ async function arm({ point, pass = 1, engine, delayMs = 0 }: KillOrder): Promise
 
 /** A write that succeeded is about to be told. */
 function watchAnswers(reached: () => void): void {
-  const { writeHead } = ServerResponse.prototype
-  ServerResponse.prototype.writeHead = function (this: ServerResponse, ...args: unknown[]) {
-    if (this.req.method !== 'GET' && Number(args[0]) < 300) reached()
-    return writeHead.apply(this, args as never)
-  } as typeof writeHead
+  type Answering = { readonly req: { readonly method?: string }; writeHead(...args: unknown[]): unknown }
+  const prototypes = [ServerResponse.prototype, PlainResponse.prototype] as unknown as Answering[]
+  for (const prototype of prototypes) {
+    const { writeHead } = prototype
+    prototype.writeHead = function (...args) {
+      if (this.req.method !== 'GET' && Number(args[0]) < 300) reached()
+      return writeHead.apply(this, args)
+    }
+  }
 }

@@ -4,7 +4,7 @@ import { duplexPair } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { readPlainRequest } from '../../src/http/plain-request.ts'
+import { readPlainRequest } from '../../src/http/plain/read-request.ts'
 
 type Seen = {
   readonly method: string | undefined

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import { type PlainLane, plainLane } from '../../src/http/plain-lane.ts'
+import { type PlainLane, plainLane } from '../../src/http/plain/lane.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { owner } from '../rig/test-vault.ts'

@@ -1,0 +1,120 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Answering, PlainRequest, PlainResponse } from './exchange.ts'
+import { readPlainRequest } from './read-request.ts'
+
+const graceMs = 1_000
+
+export type Route = (request: IncomingMessage, response: ServerResponse) => void
+
+type ConnectionOptions = {
+  readonly idleMs: number
+  readonly route: Route
+  readonly handOver: () => void
+  readonly left: () => void
+}
+
+/** One request after the other, as long as they are plain. */
+export class PlainConnection implements Answering {
+  readonly #socket: Socket
+  readonly #options: ConnectionOptions
+  /** From the request until its answer has been taken by the kernel. */
+  #isBusy = false
+  #isAnswering = false
+  #isLast = false
+  /** What came before the answer to what came before it. */
+  #early: Buffer | undefined
+
+  constructor(socket: Socket, options: ConnectionOptions) {
+    this.#socket = socket
+    this.#options = options
+    // Later than was promised, so that nothing is sent to a connection that ends just then.
+    socket.setTimeout(options.idleMs + graceMs)
+    socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd)
+    socket.on('drain', this.#onDrain)
+    socket.on('timeout', this.#onTimeout)
+    socket.on('error', this.#onError)
+    socket.on('close', options.left)
+  }
+
+  get keepAliveSeconds(): number {
+    return Math.floor(this.#options.idleMs / 1_000)
+  }
+
+  get isLast(): boolean {
+    return this.#isLast
+  }
+
+  close(): void {
+    this.#isLast = true
+    if (!this.#isBusy) this.#socket.end()
+  }
+
+  /** The answer to the request that is being worked on. */
+  answer(text: string, isLast: boolean): void {
+    this.#isAnswering = false
+    if (isLast) {
+      this.#socket.end(text)
+      return
+    }
+    this.#isBusy = !this.#socket.write(text)
+    if (!this.#isBusy) this.#goOn()
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    if (this.#isBusy) {
+      this.#early = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes])
+      this.#socket.pause()
+      return
+    }
+    const head = readPlainRequest(bytes)
+    if (head === undefined) {
+      this.#handOver(bytes)
+      return
+    }
+    this.#isBusy = true
+    this.#isAnswering = true
+    const request = new PlainRequest(this.#socket, head, bytes.subarray(head.bodyStart))
+    this.#options.route(
+      request as unknown as IncomingMessage,
+      new PlainResponse(request, this) as unknown as ServerResponse,
+    )
+  }
+
+  readonly #onDrain = (): void => {
+    this.#isBusy = false
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    if (this.#isLast) this.#socket.end()
+    else if (this.#early !== undefined) this.#handOver(this.#early)
+  }
+
+  /** Whoever has said all may still wait for the answer. */
+  readonly #onEnd = (): void => this.close()
+
+  readonly #onTimeout = (): void => {
+    if (!this.#isAnswering) this.#socket.destroy()
+  }
+
+  /** The socket closes after it. */
+  readonly #onError = (): void => {}
+
+  #handOver(bytes: Buffer): void {
+    const socket = this.#socket
+    socket.pause()
+    socket.setTimeout(0)
+    socket.off('data', this.#onData)
+    socket.off('end', this.#onEnd)
+    socket.off('drain', this.#onDrain)
+    socket.off('timeout', this.#onTimeout)
+    socket.off('error', this.#onError)
+    socket.off('close', this.#options.left)
+    this.#options.left()
+    this.#options.handOver()
+    socket.unshift(bytes)
+    socket.resume()
+  }
+}

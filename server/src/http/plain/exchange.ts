@@ -1,0 +1,118 @@
+import { EventEmitter } from 'node:events'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { PlainHead } from './read-request.ts'
+
+/** Where the answer to a request goes. */
+export type Answering = {
+  readonly keepAliveSeconds: number
+  /** Whether the connection ends with this answer. */
+  readonly isLast: boolean
+  answer(text: string, isLast: boolean): void
+}
+
+/** What Fastify reads of a request; its body is there already. */
+export class PlainRequest extends EventEmitter {
+  readonly socket: Socket
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly httpVersion = '1.1'
+  readonly httpVersionMajor = 1
+  readonly aborted = false
+  readonly #body: Buffer
+
+  constructor(socket: Socket, { method, url, headers }: PlainHead, body: Buffer) {
+    super()
+    this.socket = socket
+    this.method = method
+    this.url = url
+    this.headers = headers
+    this.#body = body
+  }
+
+  resume(): this {
+    if (this.#body.length > 0) this.emit('data', this.#body)
+    this.emit('end')
+    return this
+  }
+}
+
+type Headers = Record<string, string | number>
+
+/** What Fastify and the pipeline write: one head, one body, in one piece. */
+export class PlainResponse extends EventEmitter {
+  statusCode = 200
+  headersSent = false
+  writableEnded = false
+  readonly req: PlainRequest
+  readonly #connection: Answering
+  #headers: Headers = {}
+
+  constructor(request: PlainRequest, connection: Answering) {
+    super()
+    this.req = request
+    this.#connection = connection
+  }
+
+  getHeader(name: string): string | number | undefined {
+    return this.#headers[name.toLowerCase()]
+  }
+
+  getHeaders(): Headers {
+    return { ...this.#headers }
+  }
+
+  hasHeader(name: string): boolean {
+    return this.getHeader(name) !== undefined
+  }
+
+  setHeader(name: string, value: string | number): this {
+    this.#headers[name.toLowerCase()] = value
+    return this
+  }
+
+  removeHeader(name: string): void {
+    delete this.#headers[name.toLowerCase()]
+  }
+
+  writeHead(status: number, headers: Headers = {}): this {
+    this.statusCode = status
+    this.#headers = Object.assign(this.#headers, headers)
+    this.headersSent = true
+    return this
+  }
+
+  end(content?: string | null): this {
+    const isLast = this.#connection.isLast || this.#headers.connection === 'close'
+    const lines = [`HTTP/1.1 ${this.statusCode} ${STATUS_CODES[this.statusCode]}`]
+    for (const name of Object.keys(this.#headers))
+      if (name !== 'connection') lines.push(`${name}: ${printable(this.#headers[name])}`)
+    lines.push(`Date: ${date()}`)
+    if (isLast) lines.push('Connection: close')
+    else lines.push('Connection: keep-alive', `Keep-Alive: timeout=${this.#connection.keepAliveSeconds}`)
+    lines.push('', content ?? '')
+    this.headersSent = true
+    this.writableEnded = true
+    this.#connection.answer(lines.join('\r\n'), isLast)
+    this.emit('finish')
+    return this
+  }
+}
+
+const unprintable = /[^\x20-\x7e]/
+
+/** A header that could end itself and begin another one never leaves. */
+const printable = (value: string | number | undefined): string => {
+  const text = String(value)
+  if (unprintable.test(text)) throw new Error('a header has a character that it must not have')
+  return text
+}
+
+let shown = { second: 0, text: '' }
+
+const date = (): string => {
+  const second = Math.floor(Date.now() / 1_000)
+  if (second !== shown.second) shown = { second, text: new Date(second * 1_000).toUTCString() }
+  return shown.text
+}

@@ -1,0 +1,42 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
+import { PlainConnection, type Route } from './connection.ts'
+
+export type PlainLane = {
+  /** Idle connections end now, the others after their answer. */
+  close(): void
+}
+
+/**
+ * Answers plain requests straight from the socket, for half of what Node's HTTP server takes for them. The first thing
+ * on a connection that is not plain (`read-request.ts`) hands it to that server, for good: everything about HTTP
+ * that is difficult stays there.
+ */
+export const plainLane = (server: Server, route: Route): PlainLane => {
+  const event = server instanceof TlsServer ? 'secureConnection' : 'connection'
+  const [takeOver] = server.listeners(event)
+  if (takeOver === undefined) throw new Error('the server takes no connections')
+  const connections = new Set<PlainConnection>()
+  let isClosing = false
+  server.removeAllListeners(event)
+  server.on(event, (socket: Socket) => {
+    if (isClosing) {
+      takeOver.call(server, socket)
+      return
+    }
+    const connection = new PlainConnection(socket, {
+      idleMs: server.keepAliveTimeout,
+      route,
+      handOver: () => takeOver.call(server, socket),
+      left: () => connections.delete(connection),
+    })
+    connections.add(connection)
+  })
+  return {
+    close: () => {
+      isClosing = true
+      for (const connection of connections) connection.close()
+    },
+  }
+}
