@@ -2,16 +2,21 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { openApi } from '../contract/openapi.ts'
 
-const openApiTexts = new Map<string, string>()
-
-export const openApiText = (headerPrefix: string): string => {
-  const text = openApiTexts.get(headerPrefix) ?? JSON.stringify(openApi(headerPrefix))
-  openApiTexts.set(headerPrefix, text)
-  return text
+/** Made once: neither changes while the service runs. */
+const once = (make: (headerPrefix: string) => string): ((headerPrefix: string) => string) => {
+  const made = new Map<string, string>()
+  return headerPrefix => {
+    const text = made.get(headerPrefix) ?? make(headerPrefix)
+    made.set(headerPrefix, text)
+    return text
+  }
 }
 
+export const openApiText = once(headerPrefix => JSON.stringify(openApi(headerPrefix)))
+
 /** A page that needs no script and loads nothing: what a person at a terminal wants to look up. */
-export const docsPage = (headerPrefix: string): string => `<!doctype html>
+export const docsPage = once(
+  headerPrefix => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Strongroom</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
@@ -27,7 +32,8 @@ td,th{text-align:left;vertical-align:top;padding:.2rem 1rem .2rem 0;border-botto
 <a href="/openapi.json">openapi.json</a>.</p>
 ${Object.values<Endpoint>(endpoints).map(section).join('\n')}
 </body></html>
-`
+`,
+)
 
 const section = ({ method, path, summary, permission, bodyType, body, query }: Endpoint): string => `
 <h2><code><span class="m">${method}</span>${escapeHtml(path)}</code></h2>
