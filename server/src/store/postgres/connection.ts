@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '../port.ts'
 import type { Columns } from '../sql/columns.ts'
 import type { DatabaseAddress } from './database-url.ts'
 import { endsConnection, isAnswered } from './failures.ts'
+import type { Succession } from './succession.ts'
 import { typeParser } from './type-parser.ts'
 
 export type ConnectionSettings = {
@@ -16,6 +17,8 @@ export type ConnectionSettings = {
   readonly statementTimeoutMs: number
   /** Citus chooses the shard when it knows the values, so it plans for each unless it can do without. */
   readonly plansPerValue?: boolean
+  /** Of all connections that have to agree on the primary. */
+  readonly succession?: Succession
 }
 
 export type Answer<Row = Columns> = {
@@ -134,8 +137,9 @@ export class Connection {
 
   /** Of several servers, the first that takes writes. */
   async #connect(): Promise<pg.Client> {
+    const { address, succession } = this.#settings
     let failure: unknown
-    for (const place of this.#settings.address.hosts) {
+    for (const place of address.hosts) {
       const client = new pg.Client(clientConfig(this.#settings, place))
       client.on('error', () => this.#forget(client))
       client.on('end', () => this.#forget(client))
@@ -146,6 +150,8 @@ export class Connection {
              THEN set_config('synchronous_commit', 'on', false) END`,
         )
         if (rows[0]?.standby === true) throw new Error('the server is a standby')
+        if (address.hosts.length > 1 && (await succession?.isReplaced(client)))
+          throw new Error('another server took over from this one')
         await this.#onOpen(client)
         return client
       } catch (error) {

@@ -18,6 +18,7 @@ import { unavailable } from './failures.ts'
 import { GrantsWatch } from './grants-watch.ts'
 import { migrate, migrateDistributed, schemaState } from './migrate.ts'
 import { ReadPool } from './read-pool.ts'
+import { Succession } from './succession.ts'
 import { UpkeepWrites } from './upkeep-writes.ts'
 
 export type PostgresSettings = ConnectionSettings & {
@@ -30,8 +31,9 @@ const counterShards = 32
 
 /** The engine for many nodes: a PostgreSQL server, or several of which one takes writes. */
 export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Promise<Store> => {
-  const isSharded = await prepare(given)
-  const settings = { ...given, plansPerValue: isSharded }
+  const succession = new Succession()
+  const isSharded = await prepare({ ...given, succession })
+  const settings = { ...given, succession, plansPerValue: isSharded }
   const upkeepConnection = new Connection(settings)
   const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => {
     const connection = new Connection(settings)
