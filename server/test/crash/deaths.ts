@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Seeded } from '../rig/seeded.ts'
 import type { EngineName, Fleet, FleetOptions } from './fleet.ts'
 import type { Point } from './kill-order.ts'
@@ -33,6 +34,8 @@ const passesMax = 40
 const statementsMax = 400
 /** Of a commit or a checkpoint, which takes a few milliseconds. */
 const delayOf = (random: Seeded): number => random.below(200) / 100
+/** From the moment at which the new primary takes writes. */
+const failoverMaxMs = 5_000
 /** A cvc is over, and so are tokens that live for half an hour. */
 const clockStepMs = 61 * 60_000
 
@@ -177,6 +180,35 @@ const nodeThenDatabase: Death = {
   },
 }
 
+/**
+ * The database dies, and its standby takes over while the load goes on. Later the server that died comes back and
+ * still takes itself for the primary; it stands first in the nodes' address.
+ */
+const databaseFailsOver: Death = {
+  name: 'failover',
+  engines: ['postgres'],
+  happen: async scene => {
+    const { fleet, ledger, random } = scene
+    await fleet.startAll()
+    await fleet.growStandby()
+    const load = new Load(fleet, ledger, scene)
+    const after = random.between(1, answersMax)
+    await load.answers(after)
+    load.goOn()
+    await load.while(fleet.failOver())
+    const since = performance.now()
+    await load.answers(1)
+    const firstMs = Math.round(performance.now() - since)
+    await load.while(fleet.allReady())
+    const allMs = Math.round(performance.now() - since)
+    assert.ok(allMs < failoverMaxMs, `the nodes took ${allMs} ms to find the new primary`)
+    await load.answers(answersMeanwhile)
+    await fleet.whileFormerIsBack(() => load.answers(2 * answersMeanwhile))
+    await load.end()
+    return `failover after ${after} answers, the first one after it in ${firstMs} ms, all nodes ready in ${allMs} ms`
+  },
+}
+
 const allDeaths: readonly Death[] = [
   atMigration,
   atAnyMoment,
@@ -190,6 +222,7 @@ const allDeaths: readonly Death[] = [
   atUpkeep('in-sweeper', both, 6),
   atUpkeep('in-checkpoint', ['sqlite'], 1),
   databaseDies('in-checkpoint', { inCheckpoint: true }),
+  databaseFailsOver,
 ]
 
 export const deathNames = [...new Set(allDeaths.map(({ name }) => name))]

@@ -117,13 +117,33 @@ export class Fleet implements Target {
 
   /** From its death on until it is back nothing new is sent. */
   async killDatabase(options: { inCheckpoint: boolean }): Promise<void> {
-    const database = this.#database
-    assert.ok(database)
-    this.#databaseDied = true
-    for (const node of this.#nodes.values()) this.#excused.add(node)
+    const database = this.#shakenDatabase()
     await database.die(options)
     this.#storageIsBack = database.rise()
     await this.#storageIsBack
+  }
+
+  /** What is answered from now on is in two places, and the second one can take over. */
+  async growStandby(): Promise<void> {
+    await this.#shakenDatabase().growStandby()
+  }
+
+  /** The database dies and its standby takes over, while requests go on. */
+  async failOver(): Promise<void> {
+    await this.#shakenDatabase().failOver()
+  }
+
+  /** The server that died is back, without knowing that another one took over; until the work is done. */
+  async whileFormerIsBack(work: () => Promise<void>): Promise<void> {
+    const database = this.#shakenDatabase()
+    await database.formerComesBack()
+    await work()
+    await database.leaveAlone()
+  }
+
+  /** Every node that lives finds its storage. */
+  async allReady(): Promise<void> {
+    for (const { url } of this.#nodes.values()) while ((await fetch(`${url}/ready`)).status !== 200);
   }
 
   /** The schema of an older release; no node runs. */
@@ -171,6 +191,13 @@ export class Fleet implements Target {
     const result = await node.program.exited
     if (!this.#excused.has(node) && this.#workers === 1) assert.deepEqual(complaintsOf(result.stderr), [])
     return result
+  }
+
+  #shakenDatabase(): DoomedDatabase {
+    assert.ok(this.#database)
+    this.#databaseDied = true
+    for (const node of this.#nodes.values()) this.#excused.add(node)
+    return this.#database
   }
 
   #config(): Config {

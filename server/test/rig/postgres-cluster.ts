@@ -9,8 +9,10 @@ import pg from 'pg'
 
 export type Cluster = {
   readonly url: string
-  /** Where the server keeps everything. */
+  readonly port: number
+  /** Where everything of the server is, and the part that a backup holds. */
   readonly folder: string
+  readonly data: string
   readonly pid: () => number
   restart(): Promise<void>
   /** Resolves once the server logs the text. */
@@ -45,16 +47,26 @@ const settings: Record<string, string> = {
   listen_addresses: '127.0.0.1',
 }
 
+type ClusterOptions = {
+  readonly port?: number
+  /** Puts a server's files into this folder; absent: those of a new one. */
+  readonly fill?: (data: string) => Promise<void>
+}
+
 /** A real PostgreSQL server in a folder of its own. */
-export const startCluster = async (more: Record<string, string> = {}): Promise<Cluster> => {
+export const startCluster = async (
+  more: Record<string, string> = {},
+  options: ClusterOptions = {},
+): Promise<Cluster> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-postgres-'))
   const isRoot = userInfo().uid === 0
   // As root the server runs as another user, who must get through to its folder.
   if (isRoot) chmodSync(folder, 0o711)
-  const port = await freePort()
+  const data = join(folder, 'data')
+  const port = options.port ?? (await freePort())
   const log = new EventEmitter()
   const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
+    databaseDir: data,
     port,
     user: 'postgres',
     password: 'password',
@@ -75,11 +87,13 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
     await Promise.race([server.start(), answers(url, asking.signal)]).finally(() => asking.abort())
     letGo(server)
   }
-  await server.initialise()
+  await (options.fill?.(data) ?? server.initialise())
   await start()
   return {
     url,
+    port,
     folder,
+    data,
     pid: () => childOf(server).pid ?? 0,
     restart: async () => {
       await end(server)
@@ -181,12 +195,19 @@ const letGo = (server: EmbeddedPostgres): void => {
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as Socket | null)?.unref()
 }
 
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+const listenable = { first: 20_000, count: 10_000 }
+
+/** Below those that the system gives to others, so that it is still free when a server is started again. */
+export const freePort = async (): Promise<number> => {
+  for (;;) {
+    const port = listenable.first + Math.floor(Math.random() * listenable.count)
+    if (await isFree(port)) return port
+  }
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise(resolve => {
     const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
