@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import type { Seeded } from '../rig/seeded.ts'
 import type { EngineName, Fleet, FleetOptions } from './fleet.ts'
 import type { Point } from './kill-order.ts'
@@ -139,6 +138,15 @@ const atMigration: Death = {
   },
 }
 
+/** How long it took, in milliseconds. */
+const inTime = async (work: Promise<void>): Promise<number> => {
+  const since = performance.now()
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('the new primary was not found')), failoverMaxMs)
+  await Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+  return Math.round(performance.now() - since)
+}
+
 const databaseDies = (name: string, options: { inCheckpoint: boolean }): Death => ({
   name,
   engines: ['postgres'],
@@ -196,16 +204,11 @@ const databaseFailsOver: Death = {
     await load.answers(after)
     load.goOn()
     await load.while(fleet.failOver())
-    const since = performance.now()
-    await load.answers(1)
-    const firstMs = Math.round(performance.now() - since)
-    await load.while(fleet.allReady())
-    const allMs = Math.round(performance.now() - since)
-    assert.ok(allMs < failoverMaxMs, `the nodes took ${allMs} ms to find the new primary`)
+    const [firstMs, allMs] = await Promise.all([inTime(load.answers(1)), inTime(fleet.allReady())])
     await load.answers(answersMeanwhile)
     await fleet.whileFormerIsBack(() => load.answers(2 * answersMeanwhile))
     await load.end()
-    return `failover after ${after} answers, the first one after it in ${firstMs} ms, all nodes ready in ${allMs} ms`
+    return `failover after ${after} answers, then the first in ${firstMs} ms, all nodes ready in ${allMs} ms`
   },
 }
 

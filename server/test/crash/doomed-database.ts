@@ -85,13 +85,14 @@ export class DoomedDatabase {
     this.#other = await startStandby(this.#primary, settings, port ?? 0)
   }
 
-  /** Dies with all its processes, and its standby takes over. */
-  async failOver(): Promise<void> {
+  /** Dies with all its processes; its standby takes over when the work meanwhile is done. */
+  async failOver(meanwhile: () => Promise<void>): Promise<void> {
     const standby = this.#other
     assert.ok(standby)
     await this.#primary.kill()
     this.#other = this.#primary
     this.#primary = standby
+    await meanwhile()
     await this.ask('SELECT pg_promote()')
   }
 

@@ -128,9 +128,13 @@ export class Fleet implements Target {
     await this.#shakenDatabase().growStandby()
   }
 
-  /** The database dies and its standby takes over, while requests go on. */
+  /** The database dies, every node says so, and the standby takes over, while requests go on. */
   async failOver(): Promise<void> {
-    await this.#shakenDatabase().failOver()
+    await this.#shakenDatabase().failOver(async () => {
+      const answers = await Promise.all([...this.#nodes.values()].map(({ url }) => fetch(`${url}/ready`)))
+      for (const { status, headers } of answers)
+        assert.ok(status === 503 && headers.has('retry-after'), `${status} without a database`)
+    })
   }
 
   /** The server that died is back, without knowing that another one took over; until the work is done. */
