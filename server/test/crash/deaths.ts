@@ -190,7 +190,7 @@ const nodeThenDatabase: Death = {
 
 /**
  * The database dies, and its standby takes over while the load goes on. Later the server that died comes back and
- * still takes itself for the primary; it stands first in the nodes' address.
+ * still takes itself for the primary; for a moment it is the only one.
  */
 const databaseFailsOver: Death = {
   name: 'failover',
@@ -206,8 +206,12 @@ const databaseFailsOver: Death = {
     await load.while(fleet.failOver())
     const [firstMs, allMs] = await Promise.all([inTime(load.answers(1)), inTime(fleet.allReady())])
     await load.answers(answersMeanwhile)
-    await fleet.whileFormerIsBack(() => load.answers(2 * answersMeanwhile))
+    load.goOn()
+    await load.while(fleet.formerComesBack())
+    await inTime(fleet.allReady())
+    await load.answers(answersMeanwhile)
     await load.end()
+    await fleet.formerIsGone()
     return `failover after ${after} answers, then the first in ${firstMs} ms, all nodes ready in ${allMs} ms`
   },
 }

@@ -96,10 +96,12 @@ export class DoomedDatabase {
     await this.ask('SELECT pg_promote()')
   }
 
-  /** What was primary before is started as if nothing had happened, and every node has to choose again. */
-  async formerComesBack(): Promise<void> {
+  /** What was primary before is started as if nothing had happened, and is the only one meanwhile. */
+  async formerComesBack(meanwhile: () => Promise<void>): Promise<void> {
     await this.#other?.start()
-    await this.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename LIKE 'node_%'")
+    await this.#primary.kill()
+    await meanwhile()
+    await this.#primary.start()
   }
 
   async leaveAlone(): Promise<void> {

@@ -130,19 +130,16 @@ export class Fleet implements Target {
 
   /** The database dies, every node says so, and the standby takes over, while requests go on. */
   async failOver(): Promise<void> {
-    await this.#shakenDatabase().failOver(async () => {
-      const answers = await Promise.all([...this.#nodes.values()].map(({ url }) => fetch(`${url}/ready`)))
-      for (const { status, headers } of answers)
-        assert.ok(status === 503 && headers.has('retry-after'), `${status} without a database`)
-    })
+    await this.#shakenDatabase().failOver(() => this.#allAway())
   }
 
-  /** The server that died is back, without knowing that another one took over; until the work is done. */
-  async whileFormerIsBack(work: () => Promise<void>): Promise<void> {
-    const database = this.#shakenDatabase()
-    await database.formerComesBack()
-    await work()
-    await database.leaveAlone()
+  /** The server that died is back, without knowing that another one took over, and is even alone for a moment. */
+  async formerComesBack(): Promise<void> {
+    await this.#shakenDatabase().formerComesBack(() => this.#allAway())
+  }
+
+  async formerIsGone(): Promise<void> {
+    await this.#database?.leaveAlone()
   }
 
   /** Every node that lives finds its storage. */
@@ -195,6 +192,12 @@ export class Fleet implements Target {
     const result = await node.program.exited
     if (!this.#excused.has(node) && this.#workers === 1) assert.deepEqual(complaintsOf(result.stderr), [])
     return result
+  }
+
+  async #allAway(): Promise<void> {
+    const answers = await Promise.all([...this.#nodes.values()].map(({ url }) => fetch(`${url}/ready`)))
+    for (const { status, headers } of answers)
+      assert.ok(status === 503 && headers.has('retry-after'), `${status} without a primary`)
   }
 
   #shakenDatabase(): DoomedDatabase {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
@@ -212,6 +214,25 @@ describe("transactions that stand in each other's way (postgres)", () => {
       openPostgres({ ...settings, address: { ...settings.address, hosts: [dead] } }),
       isUnavailable,
     )
+  })
+
+  test('C27.1 a server that was not the primary is not asked again before the one that was', async () => {
+    const settings = settingsOf(await databaseOf(path))
+    let asked = 0
+    const closed = createServer(socket => {
+      asked++
+      socket.destroy()
+    }).listen(0, '127.0.0.1')
+    await once(closed, 'listening')
+    const { port } = closed.address() as AddressInfo
+    const store = await openPostgres({
+      ...settings,
+      address: { ...settings.address, hosts: [{ host: '127.0.0.1', port }, ...settings.address.hosts] },
+    })
+    await Promise.all(Array.from({ length: 20 }, () => store.health()))
+    await store.close()
+    closed.close()
+    assert.equal(asked, 1)
   })
 
   test('C2.23 more than can wait is refused, and what waits is answered', async () => {

@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../port.ts'
 import type { Columns } from '../sql/columns.ts'
 import type { DatabaseAddress } from './database-url.ts'
 import { endsConnection, isAnswered } from './failures.ts'
-import type { Succession } from './succession.ts'
+import { Succession } from './succession.ts'
 import { typeParser } from './type-parser.ts'
 
 export type ConnectionSettings = {
@@ -66,6 +66,7 @@ export const plannerSettings = {
  */
 export class Connection {
   readonly #settings: ConnectionSettings
+  readonly #succession: Succession
   readonly #onOpen: (client: pg.Client) => Promise<unknown>
   #client: Promise<pg.Client> | undefined
   #opened: pg.Client | undefined
@@ -77,6 +78,7 @@ export class Connection {
     onOpen: (client: pg.Client) => Promise<unknown> = async () => {},
   ) {
     this.#settings = settings
+    this.#succession = settings.succession ?? new Succession()
     this.#onOpen = onOpen
   }
 
@@ -137,9 +139,9 @@ export class Connection {
 
   /** Of several servers, the first that takes writes. */
   async #connect(): Promise<pg.Client> {
-    const { address, succession } = this.#settings
+    const { hosts } = this.#settings.address
     let failure: unknown
-    for (const place of address.hosts) {
+    for (const place of this.#succession.inOrder(hosts)) {
       const client = new pg.Client(clientConfig(this.#settings, place))
       client.on('error', () => this.#forget(client))
       client.on('end', () => this.#forget(client))
@@ -150,7 +152,7 @@ export class Connection {
              THEN set_config('synchronous_commit', 'on', false) END`,
         )
         if (rows[0]?.standby === true) throw new Error('the server is a standby')
-        if (address.hosts.length > 1 && (await succession?.isReplaced(client)))
+        if (hosts.length > 1 && (await this.#succession.isReplaced(client, place)))
           throw new Error('another server took over from this one')
         await this.#onOpen(client)
         return client
