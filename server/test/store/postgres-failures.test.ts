@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import { Connection } from '../../src/store/postgres/connection.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import type { TestReply } from '../rig/answer-rules.ts'
 import { CutLine } from '../rig/cut-line.ts'
@@ -233,6 +234,24 @@ describe("transactions that stand in each other's way (postgres)", () => {
     await store.close()
     closed.close()
     assert.equal(asked, 1)
+  })
+
+  test('C2.23 an attempt to connect that fails is the failure of who made it, not of who came later', async () => {
+    const { address, ...settings } = settingsOf(await databaseOf(path))
+    const [host] = address.hosts
+    assert.ok(host)
+    const line = new CutLine(host)
+    const hosts = [{ host: '127.0.0.1', port: await line.listen() }]
+    line.cutOn(() => true, { isHeard: false })
+    const connection = new Connection({ ...settings, address: { ...address, hosts } })
+    const ask = (): Promise<unknown> => connection.query({ text: 'SELECT 1' })
+    const answers = await Promise.allSettled([ask(), ask()])
+    await connection.close()
+    await line.close()
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      ['rejected', 'fulfilled'],
+    )
   })
 
   test('C2.23 more than can wait is refused, and what waits is answered', async () => {

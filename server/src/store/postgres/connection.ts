@@ -102,7 +102,8 @@ export class Connection {
       throw new StoreUnavailableError('too much waits for storage')
     this.#inFlight += statements.length
     try {
-      const client = await this.#open()
+      // An attempt that began earlier, and failed, says nothing about a server that may be back by now.
+      const client = await (this.#client?.catch(() => this.#open()) ?? this.#open())
       const answers = await Promise.allSettled(statements.map(statement => client.query(statement as never)))
       for (const answer of answers)
         if (answer.status === 'rejected' && endsConnection(answer.reason)) this.#drop(client)
@@ -110,6 +111,13 @@ export class Connection {
     } finally {
       this.#inFlight -= statements.length
     }
+  }
+
+  /** Whoever still waits for the server is told that no answer came. */
+  abandon(): void {
+    const client = this.#opened
+    this.#forget(client)
+    client?.connection.stream.destroy()
   }
 
   /** Lets what is under way finish. */

@@ -41,7 +41,11 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
     return { connection, writer: new BatchWriter(connection, { counterShard, isSharded }) }
   })
   const reads = new ReadPool(settings, Math.max(1, poolSize - writers.length - 2))
-  const watch = new GrantsWatch(settings)
+  const watch = new GrantsWatch(settings, () => {
+    // With one address there is nowhere else to go, and the server may still answer.
+    if (given.address.hosts.length > 1) for (const line of lines) line.abandon()
+  })
+  const lines = [watch, reads, upkeepConnection, ...writers.map(({ connection }) => connection)]
   const upkeep = new UpkeepWrites(upkeepConnection, { isSharded })
   const queue = new CommitQueue(
     (sets, lane) => {
@@ -53,12 +57,7 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
   )
   const close = async (): Promise<void> => {
     await queue.drain()
-    await Promise.all([
-      watch.close(),
-      reads.close(),
-      upkeepConnection.close(),
-      ...writers.map(({ connection }) => connection.close()),
-    ])
+    await Promise.all(lines.map(line => line.close()))
   }
   await watch.start()
 
