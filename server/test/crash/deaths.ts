@@ -33,8 +33,6 @@ const passesMax = 40
 const statementsMax = 400
 /** Of a commit or a checkpoint, which takes a few milliseconds. */
 const delayOf = (random: Seeded): number => random.below(200) / 100
-/** From the moment at which the new primary takes writes. */
-const failoverMaxMs = 5_000
 /** A cvc is over, and so are tokens that live for half an hour. */
 const clockStepMs = 61 * 60_000
 
@@ -139,10 +137,10 @@ const atMigration: Death = {
 }
 
 /** How long it took, in milliseconds. */
-const inTime = async (work: Promise<void>): Promise<number> => {
+const inTime = async (maxMs: number, work: Promise<void>): Promise<number> => {
   const since = performance.now()
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error('the new primary was not found')), failoverMaxMs)
+  const timer = setTimeout(() => late.reject(new Error('the new primary was not found')), maxMs)
   await Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
   return Math.round(performance.now() - since)
 }
@@ -192,8 +190,11 @@ const nodeThenDatabase: Death = {
  * The database dies, and its standby takes over while the load goes on. Later the server that died comes back and
  * still takes itself for the primary; for a moment it is the only one.
  */
-const databaseFailsOver: Death = {
-  name: 'failover',
+const databaseFailsOver = (
+  name: string,
+  { isSilent, maxMs }: { isSilent: boolean; maxMs: number },
+): Death => ({
+  name,
   engines: ['postgres'],
   happen: async scene => {
     const { fleet, ledger, random } = scene
@@ -203,18 +204,21 @@ const databaseFailsOver: Death = {
     const after = random.between(1, answersMax)
     await load.answers(after)
     load.goOn()
-    await load.while(fleet.failOver())
-    const [firstMs, allMs] = await Promise.all([inTime(load.answers(1)), inTime(fleet.allReady())])
+    await load.while(fleet.failOver({ isSilent }))
+    const [firstMs, allMs] = await Promise.all([
+      inTime(maxMs, load.answers(1)),
+      inTime(maxMs, fleet.allReady()),
+    ])
     await load.answers(answersMeanwhile)
     load.goOn()
     await load.while(fleet.formerComesBack())
-    await inTime(fleet.allReady())
+    await inTime(maxMs, fleet.allReady())
     await load.answers(answersMeanwhile)
     await load.end()
     await fleet.formerIsGone()
-    return `failover after ${after} answers, then the first in ${firstMs} ms, all nodes ready in ${allMs} ms`
+    return `${name} after ${after} answers, then the first in ${firstMs} ms, all nodes ready in ${allMs} ms`
   },
-}
+})
 
 const allDeaths: readonly Death[] = [
   atMigration,
@@ -229,7 +233,9 @@ const allDeaths: readonly Death[] = [
   atUpkeep('in-sweeper', both, 6),
   atUpkeep('in-checkpoint', ['sqlite'], 1),
   databaseDies('in-checkpoint', { inCheckpoint: true }),
-  databaseFailsOver,
+  databaseFailsOver('failover', { isSilent: false, maxMs: 5_000 }),
+  // Three seconds until it is missed, five until it is given up.
+  databaseFailsOver('silent-failover', { isSilent: true, maxMs: 12_000 }),
 ]
 
 export const deathNames = [...new Set(allDeaths.map(({ name }) => name))]

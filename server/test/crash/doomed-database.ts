@@ -85,11 +85,11 @@ export class DoomedDatabase {
     this.#other = await startStandby(this.#primary, settings, port ?? 0)
   }
 
-  /** Dies with all its processes; its standby takes over when the work meanwhile is done. */
-  async failOver(meanwhile: () => Promise<void>): Promise<void> {
+  /** The way in which the primary goes; its standby takes over when the work meanwhile is done. */
+  async failOver(way: 'kill' | 'freeze', meanwhile: () => Promise<void>): Promise<void> {
     const standby = this.#other
     assert.ok(standby)
-    await this.#primary.kill()
+    await this.#primary[way]()
     this.#other = this.#primary
     this.#primary = standby
     await meanwhile()

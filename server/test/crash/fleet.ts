@@ -128,9 +128,14 @@ export class Fleet implements Target {
     await this.#shakenDatabase().growStandby()
   }
 
-  /** The database dies, every node says so, and the standby takes over, while requests go on. */
-  async failOver(): Promise<void> {
-    await this.#shakenDatabase().failOver(() => this.#allAway())
+  /**
+   * The database dies, every node says so, and the standby takes over, while requests go on. One that falls silent is
+   * missed only later.
+   */
+  async failOver({ isSilent }: { isSilent: boolean }): Promise<void> {
+    const database = this.#shakenDatabase()
+    if (isSilent) await database.failOver('freeze', async () => {})
+    else await database.failOver('kill', () => this.#allAway())
   }
 
   /** The server that died is back, without knowing that another one took over, and is even alone for a moment. */

@@ -19,7 +19,9 @@ export type Cluster = {
   logged(text: string): Promise<void>
   /** SIGKILL for the server and each of its processes, at the moment given. */
   kill(moment?: () => Promise<void>): Promise<void>
-  /** After it was killed: on the same folder and port. */
+  /** Like a machine that is gone: nothing is closed, and nothing answers. */
+  freeze(): Promise<void>
+  /** After it was killed, on the same folder and port; after it was frozen, where it was. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -87,6 +89,12 @@ export const startCluster = async (
     await Promise.race([server.start(), answers(url, asking.signal)]).finally(() => asking.abort())
     letGo(server)
   }
+  let frozen: number[] = []
+  const thaw = (): boolean => {
+    const ids = frozen.splice(0)
+    for (const id of ids) signalIfThere(id, 'SIGCONT')
+    return ids.length > 0
+  }
   await (options.fill?.(data) ?? server.initialise())
   await start()
   return {
@@ -115,11 +123,16 @@ export const startCluster = async (
       child.ref()
       const ended = once(child, 'exit')
       child.kill('SIGKILL')
-      for (const id of ids) killIfThere(id)
+      for (const id of ids) signalIfThere(id, 'SIGKILL')
       await ended
       forget(server)
     },
+    freeze: async () => {
+      frozen = [childOf(server).pid ?? 0, ...(await processesOf(url))]
+      for (const id of frozen) signalIfThere(id, 'SIGSTOP')
+    },
     start: async () => {
+      if (thaw()) return
       // What is left of the server before it keeps a new one from the folder until it has ended.
       for (let attempt = 1; ; attempt++)
         try {
@@ -129,6 +142,7 @@ export const startCluster = async (
         }
     },
     stop: async () => {
+      thaw()
       await end(server)
       rmSync(folder, { recursive: true, force: true })
     },
@@ -159,9 +173,9 @@ const processesOf = async (url: string): Promise<number[]> => {
   return rows.map(({ pid }) => Number(pid))
 }
 
-const killIfThere = (id: number): void => {
+const signalIfThere = (id: number, signal: NodeJS.Signals): void => {
   try {
-    process.kill(id, 'SIGKILL')
+    process.kill(id, signal)
   } catch {
     // It went with the server.
   }
