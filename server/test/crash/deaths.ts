@@ -137,7 +137,7 @@ const atMigration: Death = {
 }
 
 /** How long it took, in milliseconds. */
-const inTime = async (maxMs: number, work: Promise<void>): Promise<number> => {
+const inTime = async (maxMs: number, work: Promise<unknown>): Promise<number> => {
   const since = performance.now()
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error('the new primary was not found')), maxMs)
@@ -209,11 +209,10 @@ const databaseFailsOver = (
       inTime(maxMs, load.answers(1)),
       inTime(maxMs, fleet.allReady()),
     ])
-    await load.answers(answersMeanwhile)
+    await inTime(maxMs, load.answers(answersMeanwhile))
     load.goOn()
     await load.while(fleet.formerComesBack())
-    await inTime(maxMs, fleet.allReady())
-    await load.answers(answersMeanwhile)
+    await inTime(maxMs, Promise.all([fleet.allReady(), load.answers(answersMeanwhile)]))
     await load.end()
     await fleet.formerIsGone()
     return `${name} after ${after} answers, then the first in ${firstMs} ms, all nodes ready in ${allMs} ms`
