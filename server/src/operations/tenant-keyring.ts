@@ -10,45 +10,47 @@ export type TenantKeyring = {
 }
 
 /** What was unwrapped, and from which versions. */
-type Unwrapped = { readonly versions: string; readonly keys: TenantKeys }
-type Entry = { readonly tenantId: string; readonly asOf: number; readonly unwrapped: Promise<Unwrapped> }
+type Unwrapped = { readonly tenantId: string; readonly versions: string; readonly keys: TenantKeys }
+type Look = { readonly asOf: number; readonly unwrapped: Promise<Unwrapped> }
 
 /**
  * Unwrapped once per tenant and process. When grants have changed, here or on another node, the versions in
  * storage are looked at again, and only new ones are unwrapped: what is unlocked stays so while the provider is
- * down. A failed unwrapping is not remembered, so a provider can come back.
+ * down. A look that failed is not remembered, so a provider, or storage, can come back.
  */
 export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKeyring => {
-  const entries = new Map<number, Entry>()
+  const looks = new Map<number, Look>()
+  const unlocked = new Map<number, Unwrapped>()
 
-  const unwrap = async (tenantNumber: number, tenantId: string, known?: Entry): Promise<Unwrapped> => {
+  const unwrap = async (tenantNumber: number, tenantId: string): Promise<Unwrapped> => {
     const rows = await store.tenantKeys(tenantNumber)
     const versions = rows.map(({ purpose, version }) => `${purpose} ${version}`).join()
-    const before = await known?.unwrapped
+    const before = unlocked.get(tenantNumber)
     if (before?.versions === versions) return before
-    return { versions, keys: await unwrapTenantKeys(keyProvider, tenantId, rows) }
+    return { tenantId, versions, keys: await unwrapTenantKeys(keyProvider, tenantId, rows) }
   }
 
   return {
     of: async (tenantNumber, tenantId) => {
       const asOf = store.grantsEpoch()
-      const known = entries.get(tenantNumber)
-      if (known?.asOf === asOf) return (await known.unwrapped).keys
-      const entry = { tenantId, asOf, unwrapped: unwrap(tenantNumber, tenantId, known) }
-      entries.set(tenantNumber, entry)
+      const last = looks.get(tenantNumber)
+      if (last?.asOf === asOf) return (await last.unwrapped).keys
+      const look = { asOf, unwrapped: unwrap(tenantNumber, tenantId) }
+      looks.set(tenantNumber, look)
+      const isLast = (): boolean => looks.get(tenantNumber) === look
       try {
-        return (await entry.unwrapped).keys
+        const unwrapped = await look.unwrapped
+        if (isLast()) unlocked.set(tenantNumber, unwrapped)
+        return unwrapped.keys
       } catch (error) {
-        if (entries.get(tenantNumber) === entry) {
-          if (known === undefined) entries.delete(tenantNumber)
-          else entries.set(tenantNumber, known)
-        }
+        if (isLast()) looks.delete(tenantNumber)
         throw error
       }
     },
     forget: tenantNumber => {
-      entries.delete(tenantNumber)
+      looks.delete(tenantNumber)
+      unlocked.delete(tenantNumber)
     },
-    loaded: () => [...entries].map(([tenantNumber, { tenantId }]) => ({ tenantNumber, tenantId })),
+    loaded: () => [...unlocked].map(([tenantNumber, { tenantId }]) => ({ tenantNumber, tenantId })),
   }
 }

@@ -33,6 +33,7 @@ const isLost = (target: Target, answer: Answer | undefined): answer is undefined
   if (answer === undefined) return true
   if (answer.status !== 503 || !target.isShaken) return false
   assert.doesNotMatch(answer.body.detail, /nothing was done/)
+  assert.ok(answer.retryAfter, 'told to wait, and not how long')
   return true
 }
 

@@ -11,6 +11,9 @@ describe('a vault that is killed', () => {
     test(`§4.11.3 C27.1 C23.5 C29.4 C32.3 C33.4 C33.5 C33.6 C24.10 has every write that it answered, once, and no other one in part (${engine})`, () =>
       crashRun({ engine, nodes, workers: 1, seed, deaths, rounds: deaths.length }))
 
+  test('C2.23 C27.1 C33.4 C33.5 C33.6 finds the standby that took over by itself, stays with it when the former primary is back, and loses and doubles nothing (postgres)', () =>
+    crashRun({ engine: 'postgres', nodes: 1, workers: 1, seed: 5, deaths: ['failover'], rounds: 1 }))
+
   test('C27.1 C23.5 C33.4 C33.5 C33.6 C24.10 goes on when its workers are killed one by one, and loses and doubles nothing (sqlite)', () =>
     workerCrashRun({ seed: 3, kills: 1 }))
 })

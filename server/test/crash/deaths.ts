@@ -136,6 +136,15 @@ const atMigration: Death = {
   },
 }
 
+/** How long it took, in milliseconds. */
+const inTime = async (maxMs: number, work: Promise<unknown>): Promise<number> => {
+  const since = performance.now()
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('the new primary was not found')), maxMs)
+  await Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+  return Math.round(performance.now() - since)
+}
+
 const databaseDies = (name: string, options: { inCheckpoint: boolean }): Death => ({
   name,
   engines: ['postgres'],
@@ -177,6 +186,39 @@ const nodeThenDatabase: Death = {
   },
 }
 
+/**
+ * The database dies, and its standby takes over while the load goes on. Later the server that died comes back and
+ * still takes itself for the primary; for a moment it is the only one.
+ */
+const databaseFailsOver = (
+  name: string,
+  { isSilent, maxMs }: { isSilent: boolean; maxMs: number },
+): Death => ({
+  name,
+  engines: ['postgres'],
+  happen: async scene => {
+    const { fleet, ledger, random } = scene
+    await fleet.startAll()
+    await fleet.growStandby()
+    const load = new Load(fleet, ledger, scene)
+    const after = random.between(1, answersMax)
+    await load.answers(after)
+    load.goOn()
+    await load.while(fleet.failOver({ isSilent }))
+    const [firstMs, allMs] = await Promise.all([
+      inTime(maxMs, load.answers(1)),
+      inTime(maxMs, fleet.allReady()),
+    ])
+    await inTime(maxMs, load.answers(answersMeanwhile))
+    load.goOn()
+    await load.while(fleet.formerComesBack())
+    await inTime(maxMs, Promise.all([fleet.allReady(), load.answers(answersMeanwhile)]))
+    await load.end()
+    await fleet.formerIsGone()
+    return `${name} after ${after} answers, then the first in ${firstMs} ms, all nodes ready in ${allMs} ms`
+  },
+})
+
 const allDeaths: readonly Death[] = [
   atMigration,
   atAnyMoment,
@@ -190,6 +232,9 @@ const allDeaths: readonly Death[] = [
   atUpkeep('in-sweeper', both, 6),
   atUpkeep('in-checkpoint', ['sqlite'], 1),
   databaseDies('in-checkpoint', { inCheckpoint: true }),
+  databaseFailsOver('failover', { isSilent: false, maxMs: 5_000 }),
+  // Three seconds until it is missed, five until it is given up.
+  databaseFailsOver('silent-failover', { isSilent: true, maxMs: 12_000 }),
 ]
 
 export const deathNames = [...new Set(allDeaths.map(({ name }) => name))]

@@ -3,7 +3,12 @@ import type { KeyName, StarterKeys } from '../../src/cli/starter-applications.ts
 
 // biome-ignore lint/suspicious/noExplicitAny: the oracle looks into answers freely and asserts what it finds
 export type Body = any
-export type Answer = { readonly status: number; readonly body: Body; readonly replayed: boolean }
+export type Answer = {
+  readonly status: number
+  readonly body: Body
+  readonly replayed: boolean
+  readonly retryAfter: string | null
+}
 
 /** A vault that may die at any moment. */
 export type Target = {
@@ -45,6 +50,7 @@ export const exchange = async (
       status: reply.status,
       body: text === '' ? {} : JSON.parse(text),
       replayed: reply.headers.get('idempotent-replayed') === 'true',
+      retryAfter: reply.headers.get('retry-after'),
     }
   } catch {
     assert.ok(!signal.aborted, `${method} ${path} was never answered`)

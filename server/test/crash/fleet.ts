@@ -117,13 +117,39 @@ export class Fleet implements Target {
 
   /** From its death on until it is back nothing new is sent. */
   async killDatabase(options: { inCheckpoint: boolean }): Promise<void> {
-    const database = this.#database
-    assert.ok(database)
-    this.#databaseDied = true
-    for (const node of this.#nodes.values()) this.#excused.add(node)
+    const database = this.#shakenDatabase()
     await database.die(options)
     this.#storageIsBack = database.rise()
     await this.#storageIsBack
+  }
+
+  /** What is answered from now on is in two places, and the second one can take over. */
+  async growStandby(): Promise<void> {
+    await this.#shakenDatabase().growStandby()
+  }
+
+  /**
+   * The database dies, every node says so, and the standby takes over, while requests go on. One that falls silent is
+   * missed only later.
+   */
+  async failOver({ isSilent }: { isSilent: boolean }): Promise<void> {
+    const database = this.#shakenDatabase()
+    if (isSilent) await database.failOver('freeze', async () => {})
+    else await database.failOver('kill', () => this.#allAway())
+  }
+
+  /** The server that died is back, without knowing that another one took over, and is even alone for a moment. */
+  async formerComesBack(): Promise<void> {
+    await this.#shakenDatabase().formerComesBack(() => this.#allAway())
+  }
+
+  async formerIsGone(): Promise<void> {
+    await this.#database?.leaveAlone()
+  }
+
+  /** Every node that lives finds its storage. */
+  async allReady(): Promise<void> {
+    for (const { url } of this.#nodes.values()) while ((await fetch(`${url}/ready`)).status !== 200);
   }
 
   /** The schema of an older release; no node runs. */
@@ -171,6 +197,19 @@ export class Fleet implements Target {
     const result = await node.program.exited
     if (!this.#excused.has(node) && this.#workers === 1) assert.deepEqual(complaintsOf(result.stderr), [])
     return result
+  }
+
+  async #allAway(): Promise<void> {
+    const answers = await Promise.all([...this.#nodes.values()].map(({ url }) => fetch(`${url}/ready`)))
+    for (const { status, headers } of answers)
+      assert.ok(status === 503 && headers.has('retry-after'), `${status} without a primary`)
+  }
+
+  #shakenDatabase(): DoomedDatabase {
+    assert.ok(this.#database)
+    this.#databaseDied = true
+    for (const node of this.#nodes.values()) this.#excused.add(node)
+    return this.#database
   }
 
   #config(): Config {

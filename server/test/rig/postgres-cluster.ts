@@ -9,15 +9,19 @@ import pg from 'pg'
 
 export type Cluster = {
   readonly url: string
-  /** Where the server keeps everything. */
+  readonly port: number
+  /** Where everything of the server is, and the part that a backup holds. */
   readonly folder: string
+  readonly data: string
   readonly pid: () => number
   restart(): Promise<void>
   /** Resolves once the server logs the text. */
   logged(text: string): Promise<void>
   /** SIGKILL for the server and each of its processes, at the moment given. */
   kill(moment?: () => Promise<void>): Promise<void>
-  /** After it was killed: on the same folder and port. */
+  /** Like a machine that is gone: nothing is closed, and nothing answers. */
+  freeze(): Promise<void>
+  /** After it was killed, on the same folder and port; after it was frozen, where it was. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -45,16 +49,26 @@ const settings: Record<string, string> = {
   listen_addresses: '127.0.0.1',
 }
 
+type ClusterOptions = {
+  readonly port?: number
+  /** Puts a server's files into this folder; absent: those of a new one. */
+  readonly fill?: (data: string) => Promise<void>
+}
+
 /** A real PostgreSQL server in a folder of its own. */
-export const startCluster = async (more: Record<string, string> = {}): Promise<Cluster> => {
+export const startCluster = async (
+  more: Record<string, string> = {},
+  options: ClusterOptions = {},
+): Promise<Cluster> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-postgres-'))
   const isRoot = userInfo().uid === 0
   // As root the server runs as another user, who must get through to its folder.
   if (isRoot) chmodSync(folder, 0o711)
-  const port = await freePort()
+  const data = join(folder, 'data')
+  const port = options.port ?? (await freePort())
   const log = new EventEmitter()
   const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
+    databaseDir: data,
     port,
     user: 'postgres',
     password: 'password',
@@ -75,11 +89,19 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
     await Promise.race([server.start(), answers(url, asking.signal)]).finally(() => asking.abort())
     letGo(server)
   }
-  await server.initialise()
+  let frozen: number[] = []
+  const thaw = (): boolean => {
+    const ids = frozen.splice(0)
+    for (const id of ids) signalIfThere(id, 'SIGCONT')
+    return ids.length > 0
+  }
+  await (options.fill?.(data) ?? server.initialise())
   await start()
   return {
     url,
+    port,
     folder,
+    data,
     pid: () => childOf(server).pid ?? 0,
     restart: async () => {
       await end(server)
@@ -101,11 +123,16 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
       child.ref()
       const ended = once(child, 'exit')
       child.kill('SIGKILL')
-      for (const id of ids) killIfThere(id)
+      for (const id of ids) signalIfThere(id, 'SIGKILL')
       await ended
       forget(server)
     },
+    freeze: async () => {
+      frozen = [childOf(server).pid ?? 0, ...(await processesOf(url))]
+      for (const id of frozen) signalIfThere(id, 'SIGSTOP')
+    },
     start: async () => {
+      if (thaw()) return
       // What is left of the server before it keeps a new one from the folder until it has ended.
       for (let attempt = 1; ; attempt++)
         try {
@@ -115,6 +142,7 @@ export const startCluster = async (more: Record<string, string> = {}): Promise<C
         }
     },
     stop: async () => {
+      thaw()
       await end(server)
       rmSync(folder, { recursive: true, force: true })
     },
@@ -145,9 +173,9 @@ const processesOf = async (url: string): Promise<number[]> => {
   return rows.map(({ pid }) => Number(pid))
 }
 
-const killIfThere = (id: number): void => {
+const signalIfThere = (id: number, signal: NodeJS.Signals): void => {
   try {
-    process.kill(id, 'SIGKILL')
+    process.kill(id, signal)
   } catch {
     // It went with the server.
   }
@@ -181,12 +209,19 @@ const letGo = (server: EmbeddedPostgres): void => {
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as Socket | null)?.unref()
 }
 
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+const listenable = { first: 20_000, count: 10_000 }
+
+/** Below those that the system gives to others, so that it is still free when a server is started again. */
+export const freePort = async (): Promise<number> => {
+  for (;;) {
+    const port = listenable.first + Math.floor(Math.random() * listenable.count)
+    if (await isFree(port)) return port
+  }
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise(resolve => {
     const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })

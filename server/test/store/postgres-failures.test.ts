@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import { Connection } from '../../src/store/postgres/connection.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import type { TestReply } from '../rig/answer-rules.ts'
 import { CutLine } from '../rig/cut-line.ts'
@@ -211,6 +214,43 @@ describe("transactions that stand in each other's way (postgres)", () => {
     await assert.rejects(
       openPostgres({ ...settings, address: { ...settings.address, hosts: [dead] } }),
       isUnavailable,
+    )
+  })
+
+  test('C27.1 a server that was not the primary is not asked again before the one that was', async () => {
+    const settings = settingsOf(await databaseOf(path))
+    let asked = 0
+    const closed = createServer(socket => {
+      asked++
+      socket.destroy()
+    }).listen(0, '127.0.0.1')
+    await once(closed, 'listening')
+    const { port } = closed.address() as AddressInfo
+    const store = await openPostgres({
+      ...settings,
+      address: { ...settings.address, hosts: [{ host: '127.0.0.1', port }, ...settings.address.hosts] },
+    })
+    await Promise.all(Array.from({ length: 20 }, () => store.health()))
+    await store.close()
+    closed.close()
+    assert.equal(asked, 1)
+  })
+
+  test('C2.23 an attempt to connect that fails is the failure of who made it, not of who came later', async () => {
+    const { address, ...settings } = settingsOf(await databaseOf(path))
+    const [host] = address.hosts
+    assert.ok(host)
+    const line = new CutLine(host)
+    const hosts = [{ host: '127.0.0.1', port: await line.listen() }]
+    line.cutOn(() => true, { isHeard: false })
+    const connection = new Connection({ ...settings, address: { ...address, hosts } })
+    const ask = (): Promise<unknown> => connection.query({ text: 'SELECT 1' })
+    const answers = await Promise.allSettled([ask(), ask()])
+    await connection.close()
+    await line.close()
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      ['rejected', 'fulfilled'],
     )
   })
 

@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '../port.ts'
 import type { Columns } from '../sql/columns.ts'
 import type { DatabaseAddress } from './database-url.ts'
 import { endsConnection, isAnswered } from './failures.ts'
+import { Succession } from './succession.ts'
 import { typeParser } from './type-parser.ts'
 
 export type ConnectionSettings = {
@@ -16,6 +17,8 @@ export type ConnectionSettings = {
   readonly statementTimeoutMs: number
   /** Citus chooses the shard when it knows the values, so it plans for each unless it can do without. */
   readonly plansPerValue?: boolean
+  /** Of all connections that have to agree on the primary. */
+  readonly succession?: Succession
 }
 
 export type Answer<Row = Columns> = {
@@ -63,6 +66,7 @@ export const plannerSettings = {
  */
 export class Connection {
   readonly #settings: ConnectionSettings
+  readonly #succession: Succession
   readonly #onOpen: (client: pg.Client) => Promise<unknown>
   #client: Promise<pg.Client> | undefined
   #opened: pg.Client | undefined
@@ -74,6 +78,7 @@ export class Connection {
     onOpen: (client: pg.Client) => Promise<unknown> = async () => {},
   ) {
     this.#settings = settings
+    this.#succession = settings.succession ?? new Succession()
     this.#onOpen = onOpen
   }
 
@@ -97,7 +102,8 @@ export class Connection {
       throw new StoreUnavailableError('too much waits for storage')
     this.#inFlight += statements.length
     try {
-      const client = await this.#open()
+      // An attempt that began earlier, and failed, says nothing about a server that may be back by now.
+      const client = await (this.#client?.catch(() => this.#open()) ?? this.#open())
       const answers = await Promise.allSettled(statements.map(statement => client.query(statement as never)))
       for (const answer of answers)
         if (answer.status === 'rejected' && endsConnection(answer.reason)) this.#drop(client)
@@ -105,6 +111,13 @@ export class Connection {
     } finally {
       this.#inFlight -= statements.length
     }
+  }
+
+  /** Whoever still waits for the server is told that no answer came. */
+  abandon(): void {
+    const client = this.#opened
+    this.#forget(client)
+    client?.connection.stream.destroy()
   }
 
   /** Lets what is under way finish. */
@@ -134,8 +147,9 @@ export class Connection {
 
   /** Of several servers, the first that takes writes. */
   async #connect(): Promise<pg.Client> {
+    const { hosts } = this.#settings.address
     let failure: unknown
-    for (const place of this.#settings.address.hosts) {
+    for (const place of this.#succession.inOrder(hosts)) {
       const client = new pg.Client(clientConfig(this.#settings, place))
       client.on('error', () => this.#forget(client))
       client.on('end', () => this.#forget(client))
@@ -146,6 +160,8 @@ export class Connection {
              THEN set_config('synchronous_commit', 'on', false) END`,
         )
         if (rows[0]?.standby === true) throw new Error('the server is a standby')
+        if (hosts.length > 1 && (await this.#succession.isReplaced(client, place)))
+          throw new Error('another server took over from this one')
         await this.#onOpen(client)
         return client
       } catch (error) {

@@ -3,6 +3,8 @@ import { Connection, type ConnectionSettings } from './connection.ts'
 /** How often the epoch is read, and how long after a reading was asked for it may be relied on. */
 const pollMs = 250
 const trustMs = 800
+/** A server that is that late with so little is taken for gone. */
+const silenceMaxMs = 3_000
 
 /**
  * Whether grants may have changed, known without asking storage (C27). A notification tells it at once, a reading
@@ -11,15 +13,16 @@ const trustMs = 800
  */
 export class GrantsWatch {
   readonly #connection: Connection
-  readonly #now: () => number
+  readonly #onSilence: () => void
   #epoch = 0
   #stored: number | undefined
   #heardAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(settings: ConnectionSettings, now: () => number = () => performance.now()) {
-    this.#now = now
+  /** `onSilence`: the server does not answer any more, and has not closed the connection either. */
+  constructor(settings: ConnectionSettings, onSilence: () => void) {
+    this.#onSilence = onSilence
     this.#connection = new Connection(settings, async client => {
       client.on('notification', () => this.changed())
       await client.query('LISTEN strongroom_grants')
@@ -31,13 +34,17 @@ export class GrantsWatch {
   }
 
   epoch(): number {
-    if (this.#now() - this.#heardAt > trustMs) this.#epoch++
+    if (performance.now() - this.#heardAt > trustMs) this.#epoch++
     return this.#epoch
   }
 
   /** Something changed, here or as far as was heard. */
   changed(): void {
     this.#epoch++
+  }
+
+  abandon(): void {
+    this.#connection.abandon()
   }
 
   async close(): Promise<void> {
@@ -47,7 +54,9 @@ export class GrantsWatch {
   }
 
   async #poll(): Promise<void> {
-    const askedAt = this.#now()
+    const askedAt = performance.now()
+    // One that is not open yet has its own limit.
+    const silence = this.#connection.isOpen ? setTimeout(this.#onSilence, silenceMaxMs) : undefined
     try {
       const { rows } = await this.#connection.query({
         name: 'grants-epoch',
@@ -59,6 +68,8 @@ export class GrantsWatch {
       this.#heardAt = askedAt
     } catch {
       // Not heard; what that means is decided when somebody asks.
+    } finally {
+      clearTimeout(silence)
     }
     if (this.#isClosed) return
     this.#timer = setTimeout(() => void this.#poll(), pollMs)

@@ -18,6 +18,7 @@ import { unavailable } from './failures.ts'
 import { GrantsWatch } from './grants-watch.ts'
 import { migrate, migrateDistributed, schemaState } from './migrate.ts'
 import { ReadPool } from './read-pool.ts'
+import { Succession } from './succession.ts'
 import { UpkeepWrites } from './upkeep-writes.ts'
 
 export type PostgresSettings = ConnectionSettings & {
@@ -30,8 +31,9 @@ const counterShards = 32
 
 /** The engine for many nodes: a PostgreSQL server, or several of which one takes writes. */
 export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Promise<Store> => {
-  const isSharded = await prepare(given)
-  const settings = { ...given, plansPerValue: isSharded }
+  const succession = new Succession()
+  const isSharded = await prepare({ ...given, succession })
+  const settings = { ...given, succession, plansPerValue: isSharded }
   const upkeepConnection = new Connection(settings)
   const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => {
     const connection = new Connection(settings)
@@ -39,7 +41,11 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
     return { connection, writer: new BatchWriter(connection, { counterShard, isSharded }) }
   })
   const reads = new ReadPool(settings, Math.max(1, poolSize - writers.length - 2))
-  const watch = new GrantsWatch(settings)
+  const watch = new GrantsWatch(settings, () => {
+    // With one address there is nowhere else to go, and the server may still answer.
+    if (given.address.hosts.length > 1) for (const line of lines) line.abandon()
+  })
+  const lines = [watch, reads, upkeepConnection, ...writers.map(({ connection }) => connection)]
   const upkeep = new UpkeepWrites(upkeepConnection, { isSharded })
   const queue = new CommitQueue(
     (sets, lane) => {
@@ -51,12 +57,7 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
   )
   const close = async (): Promise<void> => {
     await queue.drain()
-    await Promise.all([
-      watch.close(),
-      reads.close(),
-      upkeepConnection.close(),
-      ...writers.map(({ connection }) => connection.close()),
-    ])
+    await Promise.all(lines.map(line => line.close()))
   }
   await watch.start()
 

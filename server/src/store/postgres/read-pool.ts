@@ -24,6 +24,10 @@ export class ReadPool {
     }
   }
 
+  abandon(): void {
+    for (const connection of this.#connections) connection.abandon()
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#connections.map(connection => connection.close()))
   }
