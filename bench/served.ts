@@ -32,7 +32,7 @@ export const startServed = async (workers: number, databaseUrl?: string): Promis
   strongroom('migrate', ...vault)
   const keys = JSON.parse(strongroom('tenant', 'create', '--name', 'Bench', '--json', ...vault))
   const args = [
-    '--max-semi-space-size=32',
+    '--max-semi-space-size=16',
     main,
     'serve',
     ...vault,

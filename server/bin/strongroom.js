@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=32
+#!/usr/bin/env -S node --max-semi-space-size=16
 // The flag: fewer collections of short-lived objects (docs/performance.md).
 // Plain JavaScript that old releases of Node can read too: they get one line instead of a stack trace.
 const nodeMin = 26

@@ -23,7 +23,7 @@ export type WritingSide = {
 
 /** In this thread: for the short life of a command, and for tests that count on it. */
 export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide => {
-  const database = openDatabase(path, lockWaitMs)
+  const database = openDatabase(path, lockWaitMs, { isWriter: true })
   const writer = new BatchWriter(database)
   const writes = upkeepWrites(database, lockWaitMs)
   return {

@@ -8,7 +8,7 @@ import type { WritingOptions } from './writing-side.ts'
 
 /** The thread that owns the writing connection: commits, fsyncs and checkpoints happen here, not where requests are answered. */
 const { path, lockWaitMs } = workerData as WritingOptions
-const database = openDatabase(path, lockWaitMs)
+const database = openDatabase(path, lockWaitMs, { isWriter: true })
 const writer = new BatchWriter(database)
 const writes = upkeepWrites(database, lockWaitMs)
 
