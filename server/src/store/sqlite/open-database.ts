@@ -13,7 +13,7 @@ export const openDatabase = (
   turnOnLog(database, lockWaitMs)
   const cacheKiB = isWriter ? 16_384 : 32_768
   // secure_delete overwrites what is deleted (C11); temp_store keeps sorter spills off the disk. The log may
-  // grow to 32 MiB before a commit has to fold it in; the sweeper does so each minute anyway.
+  // grow to 32 MiB before a commit has to fold it in; `fold-log.ts` does so long before.
   database.exec(`
     PRAGMA synchronous = FULL;
     PRAGMA secure_delete = ON;

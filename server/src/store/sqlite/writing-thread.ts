@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { WriterAnswer, WriterRequest } from './asked-writing.ts'
 import { BatchWriter } from './batch-writer.ts'
+import { logFolding } from './fold-log.ts'
 import { openDatabase } from './open-database.ts'
 import { unpackSets } from './packed-sets.ts'
 import { upkeepWrites } from './upkeep-writes.ts'
@@ -11,6 +12,7 @@ const { path, lockWaitMs } = workerData as WritingOptions
 const database = openDatabase(path, lockWaitMs, { isWriter: true })
 const writer = new BatchWriter(database)
 const writes = upkeepWrites(database, lockWaitMs)
+const foldLog = logFolding(database)
 
 const answer = (request: WriterRequest): WriterAnswer => {
   try {
@@ -31,4 +33,5 @@ const answer = (request: WriterRequest): WriterAnswer => {
 parentPort?.on('message', (request: WriterRequest) => {
   parentPort?.postMessage(answer(request))
   if (request.kind === 'close') parentPort?.close()
+  else foldLog()
 })

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { logFolding } from '../../src/store/sqlite/fold-log.ts'
+import { openDatabase } from '../../src/store/sqlite/open-database.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+
+test('C27.1 the log is folded in between commits, so that none has to wait for much of it', () => {
+  const folder = temporaryFolder()
+  const path = join(folder.path, 'some.db')
+  const database = openDatabase(path, 0, { isWriter: true })
+  const foldLog = logFolding(database)
+  database.exec('CREATE TABLE rows (content)')
+  const insert = database.prepare('INSERT INTO rows VALUES (zeroblob(1000))')
+  let written = 0
+  for (let commits = 0; commits < 40; commits++) {
+    database.exec('BEGIN')
+    for (let rows = 0; rows < 250; rows++) insert.run()
+    database.exec('COMMIT')
+    foldLog()
+    written += 250_000
+  }
+  assert.ok(statSync(`${path}-wal`).size < written / 4)
+  database.close()
+  folder.remove()
+})
