@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
 import pg from 'pg'
@@ -60,19 +61,33 @@ export const sqlite: Engine = {
     new Map([...filesOf(folder)].filter(([path]) => basename(path).startsWith('vault.db'))),
 }
 
+/** By database: to open a connection costs the server more than most of what is asked of it. */
+const reaches = new Map<string, Promise<pg.Client>>()
+
+const reachFor = (connectionString: string): Promise<pg.Client> => {
+  const known = reaches.get(connectionString)
+  if (known !== undefined) return known
+  const client = new pg.Client({ connectionString, types: { getTypeParser: typeParser as never } })
+  const forget = (): void => void reaches.delete(connectionString)
+  client.on('error', forget)
+  client.on('end', forget)
+  const opening = client.connect().then(() => client)
+  reaches.set(connectionString, opening)
+  opening.catch(forget)
+  return opening
+}
+
 export const postgres: Engine = {
   name: 'postgres',
   open: async folder => openPostgres(settingsOf(await databaseOf(folder))),
   reach: async (folder, sql, ...values) => {
-    const client = new pg.Client({
-      connectionString: await databaseOf(folder),
-      types: { getTypeParser: typeParser as never },
-    })
-    await client.connect()
+    const client = await reachFor(await databaseOf(folder))
+    const socket = client.connection.stream as Socket
+    socket.ref()
     try {
       return (await client.query(numbered(sql), values.map(asText))).rows
     } finally {
-      await client.end()
+      socket.unref()
     }
   },
   tables: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
