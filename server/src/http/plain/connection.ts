@@ -55,6 +55,7 @@ export class PlainConnection implements Answering {
   answer(text: string, isLast: boolean): void {
     this.#isAnswering = false
     if (isLast) {
+      this.#isLast = true
       this.#socket.end(text)
       return
     }
@@ -63,6 +64,8 @@ export class PlainConnection implements Answering {
   }
 
   readonly #onData = (bytes: Buffer): void => {
+    // Nobody would be told what came of it.
+    if (this.#isLast) return
     if (this.#isBusy) {
       this.#early = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes])
       this.#socket.pause()
