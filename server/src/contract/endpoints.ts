@@ -14,7 +14,7 @@ import {
 } from './application-schemas.ts'
 import { endpoint, type QueryParameter } from './endpoint.ts'
 import { anyJson } from './schema.ts'
-import { FoundTokens, SearchTokens } from './search-schemas.ts'
+import { FoundTokens, SearchTokens, SearchTokensByCursor } from './search-schemas.ts'
 import { IndexReport, Tenant, UpdateTenant, UsageReport } from './tenant-schemas.ts'
 import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
 
@@ -119,6 +119,19 @@ export const endpoints = {
     body: SearchTokens,
     nullIsAbsentExcept: [],
     reply: FoundTokens,
+    status: 200,
+  }),
+
+  searchTokensByCursor: endpoint({
+    id: 'searchTokensByCursor',
+    summary: 'Find tokens by a query, newest first, page after page at the same cost',
+    method: 'POST',
+    path: '/v2/tokens/search',
+    permission: 'token:search',
+    bodyType: 'application/json',
+    body: SearchTokensByCursor,
+    nullIsAbsentExcept: [],
+    reply: TokenCursorPage,
     status: 200,
   }),
 

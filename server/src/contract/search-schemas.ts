@@ -4,27 +4,38 @@ import { pageMax } from './page-query.ts'
 import { body, flag, text } from './schema.ts'
 import { TokenPage } from './token-schemas.ts'
 
+const query = text({
+  max: limits.searchQueryCharactersMax,
+  description: [
+    'field:value or field:"two words", with the fields id, type, data, fingerprint, container,',
+    'metadata.<key>, created_by, created_at, modified_by and modified_at; AND, OR, NOT (also ! and -) and',
+    'parentheses, in capitals; NOT binds closest, then AND, then OR, and terms side by side are ANDed.',
+    'container:/a/ is that container, container:/a/* also what is below it. Dates are ISO 8601: a date is its',
+    'whole day in UTC, a time one millisecond; [a TO b] holds its ends, {a TO b} does not, * is an open end.',
+    'data: matches search indexes and metadata: values, both exactly but for letter case.',
+    'Each alternative needs a term on id, type, data, fingerprint, container or metadata that is not negated.',
+  ].join(' '),
+})
+const size = Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault })
+
 /** C26. */
 export const SearchTokens = body({
-  query: text({
-    max: limits.searchQueryCharactersMax,
-    description: [
-      'field:value or field:"two words", with the fields id, type, data, fingerprint, container,',
-      'metadata.<key>, created_by, created_at, modified_by and modified_at; AND, OR, NOT (also ! and -) and',
-      'parentheses, in capitals; NOT binds closest, then AND, then OR, and terms side by side are ANDed.',
-      'container:/a/ is that container, container:/a/* also what is below it. Dates are ISO 8601: a date is its',
-      'whole day in UTC, a time one millisecond; [a TO b] holds its ends, {a TO b} does not, * is an open end.',
-      'data: matches search indexes and metadata: values, both exactly but for letter case.',
-      'Each alternative needs a term on id, type, data, fingerprint, container or metadata that is not negated.',
-    ].join(' '),
-  }),
+  query,
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, default: 1 })),
-  size: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }),
-  ),
+  size: Type.Optional(size),
   explain: Type.Optional(flag()),
 })
 export type SearchTokens = Static<typeof SearchTokens>
+
+/** The same search in the pages of C25. */
+export const SearchTokensByCursor = body({
+  query,
+  start: Type.Optional(
+    Type.String({ description: 'The `next` of the page before; the query must be the same.' }),
+  ),
+  size: Type.Optional(size),
+})
+export type SearchTokensByCursor = Static<typeof SearchTokensByCursor>
 
 const SearchPlan = Type.Object({
   counted_by: Type.String({ description: 'index, or opening where only opened tokens could tell.' }),

@@ -25,6 +25,7 @@ import { listPermissions } from '../operations/list-permissions.ts'
 import { listTokens } from '../operations/list-tokens.ts'
 import { listTokensByCursor } from '../operations/list-tokens-by-cursor.ts'
 import { searchTokens } from '../operations/search-tokens.ts'
+import { searchTokensByCursor } from '../operations/search-tokens-by-cursor.ts'
 import { tokenize } from '../operations/tokenize.ts'
 import { updateApplication } from '../operations/update-application.ts'
 import { updateTenant } from '../operations/update-tenant.ts'
@@ -75,6 +76,7 @@ export const handlers: Handlers = {
   listTokensByCursor: async ({ vault, caller, query }) =>
     listTokensByCursor(vault, caller, readCursorQuery(query)),
   searchTokens: ({ vault, caller, body }) => searchTokens(vault, caller, body),
+  searchTokensByCursor: ({ vault, caller, body }) => searchTokensByCursor(vault, caller, body),
   getToken: ({ vault, caller, params }) => getToken(vault, caller, params.id),
   updateToken: ({ vault, caller, params, body }) => updateToken(vault, caller, params.id, body),
   deleteToken: ({ vault, caller, params }) => nothing(deleteToken(vault, caller, params.id)),

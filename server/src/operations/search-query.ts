@@ -1,9 +1,12 @@
-import { grantedRoots } from '../domain/access.ts'
+import { grantedRoots, mayRedact, transformFor } from '../domain/access.ts'
 import { containerTerm, type Term } from '../domain/index-terms.ts'
 import type { Permission } from '../domain/permissions.ts'
-import type { PlannedBranch } from '../domain/search/plan.ts'
-import type { TokenBranch } from '../store/port.ts'
+import { matchesQuery } from '../domain/search/match.ts'
+import { parseQuery } from '../domain/search/parser.ts'
+import { type PlannedBranch, planSearch, type SearchPlan } from '../domain/search/plan.ts'
+import type { TokenBranch, TokenQuery } from '../store/port.ts'
 import { estimateTerms } from './estimate-terms.ts'
+import type { Matches } from './show-tokens.ts'
 import { hashTerm } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
@@ -22,11 +25,38 @@ export type SearchBranch = {
   readonly query: TokenBranch
 }
 
+/** A search as it was understood, as storage is asked for it, and as an opened token is held against it. */
+export type PlannedQuery = {
+  readonly plan: SearchPlan
+  readonly branches: readonly SearchBranch[]
+  readonly query: TokenQuery
+  readonly matches: Matches
+}
+
+export const planQuery = async (vault: Vault, caller: Caller, text: string): Promise<PlannedQuery> => {
+  const { application } = caller
+  const asked = parseQuery(text)
+  const plan = planSearch(asked, { mayRedact: mayRedact(application, 'token:read') })
+  const branches = await searchBranches(vault, caller, plan.branches)
+  return {
+    plan,
+    branches,
+    query: {
+      tenant: caller.tenantNumber,
+      now: vault.clock(),
+      anyOf: branches.map(branch => branch.query),
+    },
+    matches: (token, transform) =>
+      transformFor(application, 'token:search', token.containers) !== undefined &&
+      matchesQuery(asked, token, transform),
+  }
+}
+
 /** What a caller may find at all: C28 asks for a rule with token:search and for one with token:read. */
 const permissions: readonly Permission[] = ['token:search', 'token:read']
 export const accessField = 'access'
 
-export const searchBranches = async (
+const searchBranches = async (
   vault: Vault,
   caller: Caller,
   branches: readonly PlannedBranch[],

@@ -1,18 +1,14 @@
 import type { SearchTokens } from '../contract/search-schemas.ts'
-import { mayRedact, transformFor } from '../domain/access.ts'
+import { mayRedact } from '../domain/access.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
-import { matchesQuery } from '../domain/search/match.ts'
-import { parseQuery } from '../domain/search/parser.ts'
-import { planSearch } from '../domain/search/plan.ts'
-import type { TokenQuery } from '../store/port.ts'
 import { countTokens } from './count-tokens.ts'
 import { explainSearch } from './explain-search.ts'
 import { findByIndex } from './find-by-index.ts'
 import { findByOpening } from './find-by-opening.ts'
 import { tokenPage } from './list-tokens.ts'
-import { onlyTerms, searchBranches } from './search-query.ts'
-import { type Matches, showTokens } from './show-tokens.ts'
+import { onlyTerms, planQuery } from './search-query.ts'
+import { showTokens } from './show-tokens.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /**
@@ -26,18 +22,7 @@ export const searchTokens = async (
   { query: text, page = 1, size = limits.pageSizeDefault, explain = false }: SearchTokens,
 ): Promise<JsonObject> => {
   const { application } = caller
-  const asked = parseQuery(text)
-  const plan = planSearch(asked, { mayRedact: mayRedact(application, 'token:read') })
-  const branches = await searchBranches(vault, caller, plan.branches)
-
-  const query: TokenQuery = {
-    tenant: caller.tenantNumber,
-    now: vault.clock(),
-    anyOf: branches.map(branch => branch.query),
-  }
-  const matches: Matches = (token, transform) =>
-    transformFor(application, 'token:search', token.containers) !== undefined &&
-    matchesQuery(asked, token, transform)
+  const { plan, branches, query, matches } = await planQuery(vault, caller, text)
   const position = { offset: (page - 1) * size, limit: size }
   const found = await (plan.isExact
     ? findByIndex(vault, query, position, () =>

@@ -169,6 +169,17 @@ export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
     },
     {
       weight: 1,
+      arbitrary: query.map(
+        (text): AttackRequest<'eve'> => ({
+          as: 'eve',
+          method: 'POST',
+          path: '/v2/tokens/search',
+          body: { query: text, size: 1 },
+        }),
+      ),
+    },
+    {
+      weight: 1,
       arbitrary: filters.map(
         (filter): AttackRequest<'eve'> => ({ as: 'eve', method: 'GET', path: `/v2/tokens${filter}` }),
       ),

@@ -87,6 +87,13 @@ onEveryEngine('permissions', vault => {
         needs: 'token:search',
         body: { query: 'type:token' },
       },
+      {
+        name: 'C25.1 search tokens by cursor',
+        method: 'POST',
+        path: '/v2/tokens/search',
+        needs: 'token:search',
+        body: { query: 'type:token' },
+      },
       { name: '§5.5 get a token', method: 'GET', path: '/tokens/a-token', needs: 'token:read' },
       {
         name: '§5.6 update a token',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
+import type { TestReply } from '../rig/answer-rules.ts'
 import { engines } from '../rig/engines.ts'
 import { TestVault } from '../rig/test-vault.ts'
 import {
@@ -202,6 +203,18 @@ const resolve = (node: ModelQuery, names: ReadonlyMap<string, string>): ModelQue
   return 'value' in node ? { ...node, value: names.get(node.value) ?? node.value } : node
 }
 
+/** All ids, page after page, each asked for with the cursor of the one before; all pages but the last are full. */
+const walk = async (page: (start: string) => Promise<TestReply>): Promise<string[]> => {
+  const ids: string[] = []
+  for (let start: string | undefined = ''; start !== undefined; ) {
+    const { pagination, data }: TestReply['body'] = (await page(start)).body
+    ids.push(...data.map((token: { id: string }) => token.id))
+    start = pagination.next
+    if (start !== undefined) assert.equal(data.length, pagination.page_size)
+  }
+  return ids
+}
+
 for (const engine of engines)
   describe(`search against a naive model (${engine.name})`, () => {
     let vault: TestVault
@@ -283,7 +296,7 @@ for (const engine of engines)
       return { keyOf, names, tokens }
     }
 
-    test('C26.1 C26.2 C26.3 C26.4 C26.5 C26.6 C26.7 C26.8 C24.5 every answer is that of the model', async () => {
+    test('C26.1 C26.2 C26.3 C26.4 C26.5 C26.6 C26.7 C26.8 C24.5 C25.2 every answer is that of the model, by pages and by cursor', async () => {
       let answered = 0
       await fc.assert(
         fc.asyncProperty(
@@ -319,6 +332,10 @@ for (const engine of engines)
                   expected.slice((page - 1) * size, page * size),
                   `${name}: ${text}`,
                 )
+                const walked = await walk(start =>
+                  vault.post('/v2/tokens/search', keyOf(name), { query: text, size: 1, start }),
+                )
+                assert.deepEqual(walked, expected, `by cursor, ${name}: ${text}`)
               }
           },
         ),
@@ -347,15 +364,7 @@ for (const engine of engines)
                   return vault.get(`${path}?${query}`, keyOf(name))
                 }
                 const context = `${name}: ${JSON.stringify(filter)}`
-                const pages: string[][] = []
-                for (let start = ''; ; ) {
-                  const { body } = await ask('/v2/tokens', { start })
-                  pages.push(body.data.map((token: { id: string }) => token.id))
-                  start = body.pagination.next
-                  if (start === undefined) break
-                  assert.equal(pages.at(-1)?.length, size, context)
-                }
-                assert.deepEqual(pages.flat(), expected, context)
+                assert.deepEqual(await walk(start => ask('/v2/tokens', { start })), expected, context)
                 for (const page of [1, 2]) {
                   const { body } = await ask('/tokens', { page: String(page) })
                   assert.equal(body.pagination.total_items, expected.length, context)

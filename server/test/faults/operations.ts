@@ -135,6 +135,16 @@ export const operations: readonly FaultedOperation[] = [
       body: { query: 'type:card AND metadata.color:red' },
     }),
   },
+  {
+    name: 'searchTokensByCursor',
+    isWrite: false,
+    send: () => ({
+      method: 'POST',
+      path: '/v2/tokens/search',
+      as: 'owner',
+      body: { query: 'type:card AND metadata.color:red' },
+    }),
+  },
   read('getTenant', () => '/tenants/self', 'manager'),
   read('getUsage', () => '/tenants/self/reports/usage', 'manager'),
   read('listApplications', () => '/applications', 'manager'),

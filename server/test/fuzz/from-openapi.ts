@@ -136,6 +136,7 @@ const examples: Readonly<Record<string, readonly object[]>> = {
     { mask: null, containers: ['/b/'] },
   ],
   '/tokens/search': [{ query: 'type:card AND NOT metadata.a:b' }],
+  '/v2/tokens/search': [{ query: 'type:card OR metadata.a:b', size: 1 }],
   '/tenants/self': [{ name: 'Fuzzed', settings: { deduplicate_tokens: 'false' } }],
   '/applications': [{ name: 'fuzzed', type: 'private', permissions: ['token:read'] }],
   '/applications/{id}/explain': [{ permission: 'token:read', containers: ['/a/'] }],
