@@ -11,9 +11,10 @@ export const base58 = (bytes: Uint8Array): string => {
   for (let i = zeros - ((bytes.length - zeros) % 2); i < bytes.length; i += 2) {
     let carry = (i < zeros ? 0 : (bytes[i] ?? 0)) * 256 + (bytes[i + 1] ?? 0)
     for (let j = 0; j < limbs.length; j++) {
-      carry += (limbs[j] ?? 0) * 65_536
-      limbs[j] = carry % base
-      carry = Math.floor(carry / base)
+      const value = (limbs[j] ?? 0) * 65_536 + carry
+      carry = Math.floor(value / base)
+      // Not `%`: beyond 32 bits it is a call that takes as long as all the rest.
+      limbs[j] = value - carry * base
     }
     if (carry > 0) limbs.push(carry)
   }
@@ -23,8 +24,9 @@ export const base58 = (bytes: Uint8Array): string => {
     let limb = limbs[j] ?? 0
     const last = j === limbs.length - 1
     for (let k = 0; k < 5 && (!last || limb > 0); k++) {
-      text[--start] = alphabet[limb % 58] ?? 0
-      limb = Math.floor(limb / 58)
+      const rest = Math.floor(limb / 58)
+      text[--start] = alphabet[limb - rest * 58] ?? 0
+      limb = rest
     }
   }
   while (zeros-- > 0) text[--start] = alphabet[0] ?? 0

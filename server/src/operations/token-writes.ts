@@ -2,6 +2,7 @@ import { fingerprintHash, indexHash } from '../crypto/index-hash.ts'
 import type { TenantKeys } from '../crypto/keys.ts'
 import { contentTerms, matchTag, type Term } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
+import { CounterSums } from '../store/counter-sums.ts'
 import type { IndexedToken, IndexTerm } from '../store/rows.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../store/write-set.ts'
 import { activeCounter, sealsCounter } from './counters.ts'
@@ -42,7 +43,7 @@ export class TokenWrites {
   readonly #writer: Writer
   readonly #guarded: GuardedChange[] = []
   readonly #effects: Effect[] = []
-  readonly #counters: CounterMove[] = []
+  readonly #counters = new CounterSums()
 
   constructor(writer: Writer) {
     this.#writer = writer
@@ -53,7 +54,7 @@ export class TokenWrites {
       tenant: this.#writer.tenantNumber,
       guarded: this.#guarded,
       effects: this.#effects,
-      counters: this.#counters,
+      counters: this.#counters.of(this.#writer.tenantNumber),
     }
   }
 
@@ -63,8 +64,8 @@ export class TokenWrites {
     this.#effects.push({ kind: 'addTerms', of: indexed(token), terms: tokenTerms(this.#writer, token) })
     this.#putTransients(token, [])
     this.#count(token, 1)
-    this.#counters.push({ name: placeOf(keys, token).typeCounter, by: 1, at: token.createdAt })
-    this.#counters.push({ name: activeCounter(token.activeMonth), by: 1 })
+    this.#move({ name: placeOf(keys, token).typeCounter, by: 1, at: token.createdAt })
+    this.#move({ name: activeCounter(token.activeMonth), by: 1 })
     this.#countSeals(1)
   }
 
@@ -89,7 +90,7 @@ export class TokenWrites {
     this.#effects.push({ kind: 'removeTerms', of: indexed(token), terms: tokenTerms(this.#writer, token) })
     this.#release(token)
     this.#count(token, -1)
-    this.#counters.push({ name: placeOf(this.#writer.keys, token).typeCounter, by: -1 })
+    this.#move({ name: placeOf(this.#writer.keys, token).typeCounter, by: -1 })
   }
 
   /** Claims the match that the token stands for, from nobody or from a token that no longer does. */
@@ -127,11 +128,15 @@ export class TokenWrites {
   }
 
   #count(token: Token, by: 1 | -1): void {
-    for (const name of placeOf(this.#writer.keys, token).counters) this.#counters.push({ name, by })
+    for (const name of placeOf(this.#writer.keys, token).counters) this.#move({ name, by })
+  }
+
+  #move(move: CounterMove): void {
+    this.#counters.add(this.#writer.tenantNumber, move)
   }
 
   #countSeals(by: number): void {
-    this.#counters.push({ name: sealsCounter(this.#writer.keys.currentDataVersion), by })
+    this.#move({ name: sealsCounter(this.#writer.keys.currentDataVersion), by })
   }
 }
 

@@ -1,6 +1,6 @@
 import type { CounterMove } from './write-set.ts'
 
-/** Counter moves of a whole batch, summed: a thousand creates of one tenant move its counter once. */
+/** Counter moves of a write set or of a whole batch, summed: a thousand creates of one tenant move its counter once. */
 export class CounterSums {
   readonly #sums = new Map<number, Map<string, { name: string; by: number; at?: number }>>()
 
@@ -17,6 +17,10 @@ export class CounterSums {
     }
     sum.by += by
     if (at !== undefined) sum.at = Math.max(sum.at ?? at, at)
+  }
+
+  of(tenant: number): CounterMove[] {
+    return [...(this.#sums.get(tenant)?.values() ?? [])]
   }
 
   forEach(move: (tenant: number, move: CounterMove) => void): void {
