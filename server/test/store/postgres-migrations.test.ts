@@ -82,6 +82,8 @@ describe('migrations (postgres)', () => {
     const isFoundBy = async (...wanted: Uint8Array[]): Promise<boolean> =>
       (await store.countTokens({ tenant: 1, now: 0, groups: wanted.map(term => [term]) })) === 1
     assert.ok(await isFoundBy(a, b))
+    const replicatedBy = await query('SELECT indexrelid::regclass AS name FROM pg_index WHERE indisreplident')
+    assert.deepEqual(replicatedBy, [{ name: 'terms_key' }])
     const change = (version: number): WriteSet['guarded'] => [
       { kind: 'updateToken', row: { ...row, version: version + 1 }, ifVersion: version },
     ]
