@@ -85,7 +85,7 @@ const captureSets = async (folder: string, values: number): Promise<() => Promis
 
 const insertAll = (database: DatabaseSync): ((sets: readonly WriteSet[]) => void) => {
   const insertToken = database.prepare('INSERT INTO tokens VALUES (?,?,?,?,?,?,?,?,?,?,?,?)')
-  const insertTerm = database.prepare('INSERT INTO terms VALUES (?,?,?,?,?,?)')
+  const insertTerm = database.prepare('INSERT INTO terms VALUES (?,?,?,?,?,?,?)')
   const move = database.prepare(
     'INSERT INTO counters VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET value = value + excluded.value',
   )
@@ -96,8 +96,10 @@ const insertAll = (database: DatabaseSync): ((sets: readonly WriteSet[]) => void
         if (change.kind === 'insertToken') insertToken.run(...tokenValues(change.row))
       for (const effect of effects)
         if (effect.kind === 'addTerms')
-          for (const { term, tag } of effect.terms)
-            insertTerm.run(tenant, term, effect.of.createdAt, effect.of.tokenId, effect.of.expiresAt, tag)
+          for (const { term, tag } of effect.terms) {
+            const { createdAt, tokenId, expiresAt, signature } = effect.of
+            insertTerm.run(tenant, term, createdAt, tokenId, expiresAt, tag, signature)
+          }
       const sums = new Map<string, number>()
       for (const { name, by } of counters) sums.set(name, (sums.get(name) ?? 0) + by)
       for (const [name, by] of sums) move.run(tenant, name, by, null)

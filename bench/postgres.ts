@@ -1,4 +1,4 @@
-import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { randomBytes, randomInt, randomUUIDv7 } from 'node:crypto'
 import pg from 'pg'
 import { startCluster } from '../server/test/rig/postgres-cluster.ts'
 import { loadServed, startServed } from './served.ts'
@@ -75,8 +75,8 @@ const insertWhole: Insert = async (client, id) => {
   for (let term = 0; term < termsPerCard; term++)
     await client.query({
       name: 'term',
-      text: 'INSERT INTO terms (tenant, term, created_at, token_id) VALUES ($1, $2, $3, $4)',
-      values: [tenant, randomBytes(12), Date.now(), id],
+      text: 'INSERT INTO terms (tenant, term, created_at, token_id, signature) VALUES ($1, $2, $3, $4, $5)',
+      values: [tenant, randomBytes(12), Date.now(), id, randomInt(2 ** 31)],
     })
   await client.query('COMMIT')
 }

@@ -63,7 +63,7 @@ export const readFilter = (
   const metadata = readMetadata(pairs, single('metadata'), issues)
   return {
     metadata,
-    ...(ids.length > 0 && { ids: [...new Set(ids)] }),
+    ...(ids.length > 0 && { ids: new Set(ids) }),
     ...(types.length > 0 && { types: [...new Set(types)] }),
     ...(container !== undefined && { container }),
     ...(fingerprint !== undefined && { fingerprint }),

@@ -7,7 +7,7 @@ import { tokenTypes } from './token-types/registry.ts'
 
 /** What a list is narrowed to (C24): different parameters are AND, the values of one are OR. */
 export type TokenFilter = {
-  readonly ids?: readonly string[]
+  readonly ids?: ReadonlySet<string>
   readonly types?: readonly string[]
   readonly container?: string
   readonly fingerprint?: string
@@ -29,7 +29,7 @@ export const visibleTerms = (roots: readonly string[]): Term[] =>
 /** An index only proposes; the opened token decides. Under `redact` a token has no fingerprint to be found by (C12). */
 export const matchesFilter = (token: Token, filter: TokenFilter, transform: Transform): boolean => {
   const { ids, types, container, fingerprint, metadata } = filter
-  if (ids !== undefined && !ids.includes(token.id)) return false
+  if (ids !== undefined && !ids.has(token.id)) return false
   if (types !== undefined && !types.includes(token.type.name)) return false
   if (container !== undefined && !token.containers.some(own => covers(container, own))) return false
   if (fingerprint !== undefined && (transform === 'redact' || token.fingerprint !== fingerprint)) return false

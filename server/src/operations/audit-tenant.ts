@@ -151,8 +151,11 @@ const opened = (row: TokenRow, keys: TenantKeys): Token | undefined => {
   }
 }
 
-const entriesOf = (tenant: AuditedTenant, token: Token): IndexEntry[] =>
-  tokenTerms(tenant, token).map(term => ({ ...indexed(token), ...term }))
+const entriesOf = (tenant: AuditedTenant, token: Token): IndexEntry[] => {
+  const terms = tokenTerms(tenant, token)
+  const carried = indexed(token, terms)
+  return terms.map(term => ({ ...carried, ...term }))
+}
 
 const sealedNow = async (
   vault: Vault,
@@ -217,7 +220,7 @@ const findExtra = async (
   return extra
 }
 
-/** What makes an entry another one; its expiry and tag can be wrong, which `missing` tells. */
+/** What makes an entry another one; its expiry, tag and signature can be wrong, which `missing` tells. */
 const entryName = ({ term, createdAt }: IndexEntry): string =>
   `${createdAt} ${Buffer.from(term).toString('base64')}`
 

@@ -30,7 +30,7 @@ export const listQuery = async (
     query: {
       tenant: caller.tenantNumber,
       groups: groups.map(terms => terms.map(term => hashTerm(caller, term))),
-      ...(filter.ids && { ids: filter.ids }),
+      ...(filter.ids && { ids: [...filter.ids] }),
       now,
     },
     ...(only && groups.length === 1 && filter.ids === undefined && { onlyTerms: only }),

@@ -4,6 +4,7 @@ import { contentTerms, matchTag, type Term } from '../domain/index-terms.ts'
 import type { Token } from '../domain/token.ts'
 import { CounterSums } from '../store/counter-sums.ts'
 import type { IndexedToken, IndexTerm } from '../store/rows.ts'
+import { signatureOf } from '../store/term-signature.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../store/write-set.ts'
 import { activeCounter, sealsCounter } from './counters.ts'
 import { placeOf } from './token-places.ts'
@@ -61,7 +62,8 @@ export class TokenWrites {
   insert(token: Token): void {
     const { tenantNumber, keys } = this.#writer
     this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
-    this.#effects.push({ kind: 'addTerms', of: indexed(token), terms: tokenTerms(this.#writer, token) })
+    const terms = tokenTerms(this.#writer, token)
+    this.#effects.push({ kind: 'addTerms', of: indexed(token, terms), terms })
     this.#putTransients(token, [])
     this.#count(token, 1)
     this.#move({ name: placeOf(keys, token).typeCounter, by: 1, at: token.createdAt })
@@ -87,7 +89,8 @@ export class TokenWrites {
 
   remove(token: Token): void {
     this.#guarded.push({ kind: 'deleteToken', id: token.id, ifVersion: token.version })
-    this.#effects.push({ kind: 'removeTerms', of: indexed(token), terms: tokenTerms(this.#writer, token) })
+    const terms = tokenTerms(this.#writer, token)
+    this.#effects.push({ kind: 'removeTerms', of: indexed(token, terms), terms })
     this.#release(token)
     this.#count(token, -1)
     this.#move({ name: placeOf(this.#writer.keys, token).typeCounter, by: -1 })
@@ -101,12 +104,13 @@ export class TokenWrites {
   #moveTerms(before: Token, after: Token): void {
     const old = tokenTerms(this.#writer, before)
     const next = tokenTerms(this.#writer, after)
-    // Each entry carries the expiry, so a new expiry writes all of them again.
-    const expiryMoved = before.expiry?.at !== after.expiry?.at
-    const added = expiryMoved ? next : without(next, old, taggedName)
+    const [was, is] = [indexed(before, old), indexed(after, next)]
+    // Each entry carries expiry and signature: where one of them moved, all entries are written again.
+    const allMoved = was.expiresAt !== is.expiresAt || was.signature !== is.signature
+    const added = allMoved ? next : without(next, old, taggedName)
     const removed = without(old, next, termName)
-    if (removed.length > 0) this.#effects.push({ kind: 'removeTerms', of: indexed(before), terms: removed })
-    if (added.length > 0) this.#effects.push({ kind: 'addTerms', of: indexed(after), terms: added })
+    if (removed.length > 0) this.#effects.push({ kind: 'removeTerms', of: was, terms: removed })
+    if (added.length > 0) this.#effects.push({ kind: 'addTerms', of: is, terms: added })
     if (!sameMatch(matchOf(this.#writer, before), matchOf(this.#writer, after))) this.#release(before)
   }
 
@@ -143,10 +147,12 @@ export class TokenWrites {
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item, index) => item === b[index])
 
-export const indexed = ({ id, createdAt, expiry }: Token): IndexedToken => ({
+/** What each of its entries carries, given all of them. */
+export const indexed = ({ id, createdAt, expiry }: Token, terms: readonly IndexTerm[]): IndexedToken => ({
   tokenId: id,
   createdAt,
   expiresAt: expiry?.at ?? null,
+  signature: signatureOf(terms.map(({ term }) => term)),
 })
 
 const without = (

@@ -58,7 +58,7 @@ export type Store = {
   /** In any order that stays the same. */
   scanTerms(tenant: number, after: IndexEntry | undefined, limit: number): Promise<IndexEntry[]>
   scanMatches(tenant: number, after: MatchRow | undefined, limit: number): Promise<MatchRow[]>
-  /** Those of the entries that are not stored, or with another expiry or tag. */
+  /** Those of the entries that are not stored, or with another expiry, tag or signature; one without is as good. */
   absentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
 
   /** Those that expired longest ago first. */

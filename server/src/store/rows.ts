@@ -33,6 +33,8 @@ export type IndexedToken = {
   readonly tokenId: string
   readonly createdAt: number
   readonly expiresAt: number | null
+  /** Of all its terms (term-signature.ts); null where it was written before there were signatures. */
+  readonly signature: number | null
 }
 
 /** Something that a token is found by, as a keyed hash. */

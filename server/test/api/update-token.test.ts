@@ -414,4 +414,16 @@ onEveryEngine('update a token', vault => {
     for (const query of ['container=/b/', 'metadata.k=new', 'type=token', ''])
       assert.equal(await found(query), 1, query)
   })
+
+  test('§4.5.6 C24.7 what an update added is found together with what was there before', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token('abc', { metadata: { old: 'x' } }))
+    // Many: of a few it may be that nothing tells them from what was there.
+    const added = Array.from({ length: 8 }, (_, at) => `k${at}`)
+    const metadata = Object.fromEntries(added.map(name => [name, 'y']))
+    await vault().patch(`/tokens/${id}`, keys.owner, { metadata })
+    for (const name of added)
+      for (const query of [`metadata.old=x&metadata.${name}=y`, `metadata.${name}=y&metadata.old=x`])
+        assert.equal((await vault().get(`/tokens?${query}`, keys.owner)).body.data.length, 1, query)
+  })
 })

@@ -92,7 +92,7 @@ describe('doctor --deep', () => {
       name: 'an entry that a token should not have',
       plant: () =>
         change(
-          `INSERT INTO terms SELECT tenant, x'aabbccddeeff001122334455', created_at, token_id, NULL, NULL
+          `INSERT INTO terms SELECT tenant, x'aabbccddeeff001122334455', created_at, token_id, NULL, NULL, NULL
            FROM tokens WHERE token_id = 'plain-1'`,
         ),
       says: [extra('plain-1')],
@@ -101,7 +101,7 @@ describe('doctor --deep', () => {
       name: 'an entry of a token that is not there',
       plant: () =>
         change(
-          `INSERT INTO terms SELECT tenant, term, created_at + 5, 'nobody', NULL, NULL FROM terms LIMIT 1`,
+          `INSERT INTO terms SELECT tenant, term, created_at + 5, 'nobody', NULL, NULL, NULL FROM terms LIMIT 1`,
         ),
       says: [extra('nobody')],
     },
@@ -123,6 +123,11 @@ describe('doctor --deep', () => {
       name: 'a container that looks like one above',
       plant: () => change(`UPDATE terms SET tag = x'01' WHERE token_id = 'spread-3' AND tag IS NULL`),
       says: [lacks('spread-3')],
+    },
+    {
+      name: 'a signature that denies what the token has',
+      plant: () => change(`UPDATE terms SET signature = 0 WHERE token_id = 'found-2'`),
+      says: [lacks('found-2')],
     },
     {
       name: 'a match held by the wrong token',
@@ -157,7 +162,7 @@ describe('doctor --deep', () => {
         change(`DELETE FROM terms WHERE token_id = 'found-2'`)
         change(`UPDATE counters SET value = value - 1 WHERE name = 'type:token'`)
         change(
-          `INSERT INTO terms SELECT tenant, x'aabbccddeeff001122334455', created_at, token_id, NULL, NULL
+          `INSERT INTO terms SELECT tenant, x'aabbccddeeff001122334455', created_at, token_id, NULL, NULL, NULL
            FROM tokens WHERE token_id = 'card-6'`,
         )
       },
@@ -198,6 +203,11 @@ describe('doctor --deep', () => {
       assert.deepEqual(await examine({ repair: true }), says)
       assert.deepEqual(stored('terms'), sound.get('terms'))
       assert.deepEqual(stored('counters'), sound.get('counters'))
+    })
+
+    test('C24 C26 entries that were written before there were signatures are sound', async () => {
+      change('UPDATE terms SET signature = NULL')
+      assert.deepEqual(await examine(), [])
     })
 
     test('C24 C26 a sample looks at so many tokens and says what is wrong with them', async () => {

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
 import { migrations } from '../../src/store/postgres/migrate.ts'
+import { packSet, toParameters } from '../../src/store/postgres/packed-changes.ts'
 import { openPostgres, postgresSchema } from '../../src/store/postgres/postgres-store.ts'
+import type { WriteSet } from '../../src/store/write-set.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
+import { bytes, terms, tokenRow, writeSet } from './contract/rig.ts'
 
 const newest = migrations.at(-1)?.number ?? 0
 
@@ -53,6 +56,42 @@ describe('migrations (postgres)', () => {
     await query('DROP TABLE tokens')
     await (await openPostgres(settingsOf(database.url))).close()
     assert.equal((await postgresSchema(settingsOf(database.url))).current, newest)
+  })
+
+  test('C35 C24.7 a vault without signatures is brought up to date, while nodes of the release before write to it', async () => {
+    for (const { sql } of migrations.slice(0, 2)) await query(sql)
+    await query(`CREATE TABLE migrations (number integer PRIMARY KEY, name text NOT NULL);
+      INSERT INTO migrations VALUES (1, 'vault'), (2, 'apply-changes')`)
+    await query("SELECT create_tenant_2('one', '\\x00', '[]', '[]', '[]')")
+    const row = tokenRow(1, 't')
+    /** What such a node sends has no signature. */
+    const writeAsBefore = async (set: Partial<WriteSet>): Promise<void> => {
+      const { addTerms = [], ...rest } = packSet(writeSet(1, set))
+      const changes = { ...rest, addTerms: addTerms.map(({ signature, ...entry }) => entry) }
+      const values = toParameters(changes).map(value => (value === null ? 'NULL' : `'${value}'`))
+      const [answer] = await query(`SELECT apply_or_undo_2(1, 0::smallint, ${values.join()}) AS conflict`)
+      assert.deepEqual(answer, { conflict: null })
+    }
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(bytes) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+    await writeAsBefore({
+      guarded: [{ kind: 'insertToken', row }],
+      effects: [terms('addTerms', row, [a, b])],
+    })
+
+    const store = await openPostgres(settingsOf(database.url))
+    const isFoundBy = async (...wanted: Uint8Array[]): Promise<boolean> =>
+      (await store.countTokens({ tenant: 1, now: 0, groups: wanted.map(term => [term]) })) === 1
+    assert.ok(await isFoundBy(a, b))
+    const replicatedBy = await query('SELECT indexrelid::regclass AS name FROM pg_index WHERE indisreplident')
+    assert.deepEqual(replicatedBy, [{ name: 'terms_key' }])
+    const change = (version: number): WriteSet['guarded'] => [
+      { kind: 'updateToken', row: { ...row, version: version + 1 }, ifVersion: version },
+    ]
+    await store.commit(writeSet(1, { guarded: change(1), effects: [terms('addTerms', row, [a, b, c])] }))
+    assert.ok((await isFoundBy(a, c)) && !(await isFoundBy(a, d)))
+    await writeAsBefore({ guarded: change(2), effects: [terms('addTerms', row, [d])] })
+    assert.ok((await isFoundBy(a, d)) && (await isFoundBy(d, a)))
+    await store.close()
   })
 
   test('C35 a node goes on while a newer release adds to the schema, and does not start on it', async () => {

@@ -74,6 +74,21 @@ describe('migrations (sqlite)', () => {
     )
   })
 
+  test('C34.7 C24.7 a vault without signatures is brought up to date, and its tokens are found', async () => {
+    raw(database => {
+      for (const { sql } of migrations.slice(0, 3)) database.exec(sql)
+      database.exec(`
+        PRAGMA user_version = 3;
+        INSERT INTO tokens VALUES (1, 't', 'token', 1, 5, 'someone', NULL, NULL, NULL, NULL, 202601, x'00');
+        INSERT INTO terms VALUES (1, x'0a', 5, 't', NULL, NULL), (1, x'0b', 5, 't', NULL, NULL)`)
+    })
+    const store = openSqlite({ path })
+    const groups = [[Uint8Array.of(10)], [Uint8Array.of(11)]]
+    assert.equal(await store.countTokens({ tenant: 1, now: 0, groups }), 1)
+    await store.close()
+    assert.equal(schemaNumber(), newest)
+  })
+
   test('C35.3 all who open new storage at the same moment get it', async () => {
     const threads = Array.from({ length: 4 }, opener)
     try {

@@ -7,6 +7,7 @@ import { queryModelContract } from './contract/query-model.ts'
 import { resultContract } from './contract/results.ts'
 import type { OpenStore } from './contract/rig.ts'
 import { scanContract } from './contract/scans.ts'
+import { signatureContract } from './contract/signatures.ts'
 import { upkeepContract } from './contract/upkeep.ts'
 
 /** The whole promise of src/store/port.ts; every engine passes it. */
@@ -15,6 +16,7 @@ export const storeContract = (name: string, open: OpenStore): void => {
     commitContract(open)
     queryContract(open)
     queryModelContract(open)
+    signatureContract(open)
     resultContract(open)
     grantContract(open)
     scanContract(open)

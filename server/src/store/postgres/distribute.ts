@@ -31,7 +31,7 @@ const placements: readonly { readonly spread: string; readonly tables: readonly 
 const delegatedFunctions = ['apply_or_abort_2', 'apply_or_undo_2']
 
 /** What those call there. */
-const calledFunctions = ['apply_changes_2', 'move_counters_2']
+const calledFunctions = ['apply_changes_3', 'apply_changes_2', 'move_counters_2']
 
 /** Whether rows are spread over the shards of Citus. */
 export const isDistributed = async (client: pg.Client): Promise<boolean> => {

@@ -4,9 +4,11 @@ import { readArrival } from './arrival-state.ts'
 import { distribute, distributeRest, isDistributed } from './distribute.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { applyChanges } from './migrations/0002-apply-changes.ts'
+import { signatures } from './migrations/0003-signatures.ts'
+import { signedKey } from './migrations/0004-signed-key.ts'
 
 /** In order, without gaps; a migration that has been released is never edited. */
-export const migrations: readonly Migration[] = [vault, applyChanges]
+export const migrations: readonly Migration[] = [vault, applyChanges, signatures, signedKey]
 
 const newest = migrations.at(-1)?.number ?? 0
 

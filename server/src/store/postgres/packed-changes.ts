@@ -3,7 +3,7 @@ import type { TokenRow } from '../rows.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../write-set.ts'
 import { bytes, integer, text } from './json-values.ts'
 
-/** The lists of changes that apply_changes takes (0002-apply-changes.ts), one for each kind. */
+/** The lists of changes that apply_changes takes (migrations/), one for each kind. */
 export type PackedChanges = Readonly<Record<string, readonly Row[]>>
 type Row = Readonly<Record<string, unknown>>
 
@@ -121,7 +121,7 @@ const effectRow = (effect: Effect): [kind: string, row: Row] => {
       return [effect.kind, { ...matchRow(effect.match), token_id: text(effect.tokenId) }]
     case 'addTerms':
     case 'removeTerms': {
-      const { tokenId, createdAt, expiresAt } = effect.of
+      const { tokenId, createdAt, expiresAt, signature } = effect.of
       // By term: one statement cannot write the same row twice.
       const tags = new Map(
         effect.terms.map(({ term, tag }) => [bytes(term), tag === null ? null : bytes(tag)]),
@@ -132,6 +132,7 @@ const effectRow = (effect: Effect): [kind: string, row: Row] => {
           token_id: text(tokenId),
           created_at: integer(createdAt),
           expires_at: integer(expiresAt),
+          signature: integer(signature),
           terms: [...tags.keys()],
           tags: [...tags.values()],
         },

@@ -161,6 +161,7 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
           entries.map(({ tokenId }) => tokenId),
           entries.map(({ expiresAt }) => expiresAt),
           entries.map(({ tag }) => tag),
+          entries.map(({ signature }) => signature),
         ],
       })
       return rows.flatMap(({ place }) => entries[Number(place) - 1] ?? [])
@@ -276,11 +277,12 @@ const countsAtOnce = (tenant: number, terms: readonly Uint8Array[] | undefined):
 }
 
 const absentTerms = `
-  SELECT a.place FROM unnest($2::bytea[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[])
-    WITH ORDINALITY a(term, created_at, token_id, expires_at, tag, place)
+  SELECT a.place FROM unnest($2::bytea[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[])
+    WITH ORDINALITY a(term, created_at, token_id, expires_at, tag, signature, place)
   WHERE NOT EXISTS (SELECT 1 FROM terms t
     WHERE t.tenant = $1 AND t.term = a.term AND t.created_at = a.created_at AND t.token_id = a.token_id
-      AND t.expires_at IS NOT DISTINCT FROM a.expires_at AND t.tag IS NOT DISTINCT FROM a.tag)
+      AND t.expires_at IS NOT DISTINCT FROM a.expires_at AND t.tag IS NOT DISTINCT FROM a.tag
+      AND coalesce(t.signature, a.signature) IS NOT DISTINCT FROM a.signature)
   ORDER BY a.place`
 
 const termEstimates = `

@@ -12,7 +12,7 @@ export const scanTerms = async (
 ): Promise<IndexEntry[]> => {
   const page = (condition: string, values: readonly Value[], rows: number): Promise<IndexEntry[]> =>
     read(
-      `SELECT term, created_at, token_id, expires_at, tag FROM terms
+      `SELECT term, created_at, token_id, expires_at, tag, signature FROM terms
        WHERE tenant = ? AND ${condition} ORDER BY term, created_at, token_id DESC LIMIT ?`,
       [tenant, ...values, rows],
       indexEntry,

@@ -95,6 +95,7 @@ export const tables: readonly Table[] = [
       token_id: 'text',
       expires_at: 'integer?',
       tag: 'bytes?',
+      signature: 'integer?',
     },
     key: 'tenant, term, created_at, token_id DESC',
   },

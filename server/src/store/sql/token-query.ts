@@ -1,4 +1,5 @@
 import type { ColumnCondition, ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
+import { signatureOf } from '../term-signature.ts'
 import { tokenColumns } from './columns.ts'
 import { type Dialect, limited, type Sql } from './dialect.ts'
 
@@ -137,6 +138,7 @@ const arm = <List>(
     { sql: '(t.expires_at IS NULL OR t.expires_at > ?)', values: [query.now] },
     ...notCreatedAt.map(span => not(isWithin(span))),
     ...(withoutIds.length === 0 ? [] : [not(isIn('t.token_id', withoutIds))]),
+    ...(table === 'terms' ? mayHave([...groups, ...untagged.map(term => [term])]) : []),
     ...groups.map(group => has(group)),
     ...(without.length === 0 ? [] : [not(has(without))]),
     ...untagged.map(term => has([term], 'AND e.tag IS NULL')),
@@ -192,6 +194,30 @@ const isBetween = ({ from, until }: TimeSpan, { after, upTo }: SliceQuery): Sql[
     ...(upTo ? [{ sql: '(t.created_at > ? OR t.token_id <= ?)', values: [upTo.createdAt, upTo.id] }] : []),
   ]
 }
+
+/** A longer group is met by about every signature. */
+const comparedTermsMax = 8
+
+/**
+ * That the token of the entry `t` may have one of the terms of each group, as far as its signature tells: what follows
+ * looks each of them up, on a page of the index that is seldom in memory.
+ */
+const mayHave = (groups: readonly (readonly Uint8Array[])[]): Sql[] => {
+  const all = signatureOf(groups.flatMap(group => (group.length === 1 ? group : [])))
+  const choices = groups.filter(group => group.length > 1 && group.length <= comparedTermsMax)
+  const conditions = [
+    ...(all === 0 ? [] : [hasBits(all)]),
+    ...choices.map(group => anyOf(group.map(term => hasBits(signatureOf([term]))))),
+  ]
+  return conditions.length === 0 ? [] : [unlessUnsigned(join(' AND ', conditions))]
+}
+
+const hasBits = (mask: number): Sql => ({ sql: '(t.signature & ?) = ?', values: [mask, mask] })
+const anyOf = (choices: readonly Sql[]): Sql => {
+  const { sql, values } = join(' OR ', choices)
+  return { sql: `(${sql})`, values }
+}
+const unlessUnsigned = ({ sql, values }: Sql): Sql => ({ sql: `(t.signature IS NULL OR ${sql})`, values })
 
 /**
  * That the token `t` has one of the terms. Names the tenant itself: behind a NOT, no planner follows the

@@ -49,8 +49,9 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     'DELETE FROM matches WHERE tenant = ? AND term = ? AND tag = ? AND token_id = ?',
   )
   const addTerm = database.prepare(
-    `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag) VALUES (?,?,?,?,?,?)
-     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, tag = excluded.tag`,
+    `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature) VALUES (?,?,?,?,?,?,?)
+     ON CONFLICT DO UPDATE
+       SET expires_at = excluded.expires_at, tag = excluded.tag, signature = excluded.signature`,
   )
   const removeTerm = database.prepare(
     'DELETE FROM terms WHERE tenant = ? AND term = ? AND created_at = ? AND token_id = ?',
@@ -137,8 +138,9 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     releaseMatch: (tenant, { match, tokenId }) => {
       releaseMatch.run(tenant, match.term, match.tag, tokenId)
     },
-    addTerms: (tenant, { of: { tokenId, createdAt, expiresAt }, terms }) => {
-      for (const { term, tag } of terms) addTerm.run(tenant, term, createdAt, tokenId, expiresAt, tag)
+    addTerms: (tenant, { of: { tokenId, createdAt, expiresAt, signature }, terms }) => {
+      for (const { term, tag } of terms)
+        addTerm.run(tenant, term, createdAt, tokenId, expiresAt, tag, signature)
     },
     removeTerms: (tenant, { of: { tokenId, createdAt }, terms }) => {
       for (const { term } of terms) removeTerm.run(tenant, term, createdAt, tokenId)

@@ -3,9 +3,10 @@ import type { Migration, SchemaState } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { leases } from './migrations/0002-leases.ts'
 import { reports } from './migrations/0003-reports.ts'
+import { signatures } from './migrations/0004-signatures.ts'
 
 /** In order, without gaps; a migration that has been released is never edited. */
-export const migrations: readonly Migration[] = [vault, leases, reports]
+export const migrations: readonly Migration[] = [vault, leases, reports, signatures]
 
 /** Brings the schema up to date, each step in its own transaction; refuses storage that a newer release wrote. */
 export const migrate = (database: DatabaseSync): void => {

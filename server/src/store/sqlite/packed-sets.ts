@@ -25,6 +25,7 @@ type PackedTerms = readonly [
   tokenId: string,
   createdAt: number,
   expiresAt: number | null,
+  signature: number | null,
   ...terms: (string | null)[],
 ]
 
@@ -115,26 +116,27 @@ const packTerms = ({
   of,
   terms,
 }: Extract<Effect, { kind: 'addTerms' | 'removeTerms' }>): PackedTerms => {
-  const packed: [0 | 1, string, number, number | null, ...(string | null)[]] = [
+  const packed: [0 | 1, string, number, number | null, number | null, ...(string | null)[]] = [
     kind === 'addTerms' ? 0 : 1,
     of.tokenId,
     of.createdAt,
     of.expiresAt,
+    of.signature,
   ]
   for (const { term, tag } of terms) packed.push(toText(term), tag === null ? null : toText(tag))
   return packed
 }
 
 const unpackTerms = (packed: PackedTerms): Effect => {
-  const [isRemoved, tokenId, createdAt, expiresAt] = packed
+  const [isRemoved, tokenId, createdAt, expiresAt, signature] = packed
   const terms: IndexTerm[] = []
-  for (let at = 4; at < packed.length; at += 2) {
+  for (let at = 5; at < packed.length; at += 2) {
     const tag = packed[at + 1] as string | null
     terms.push({ term: toBytes(packed[at] as string), tag: tag === null ? null : toBytes(tag) })
   }
   return {
     kind: isRemoved === 0 ? 'addTerms' : 'removeTerms',
-    of: { tokenId, createdAt, expiresAt },
+    of: { tokenId, createdAt, expiresAt, signature },
     terms,
   }
 }

@@ -240,11 +240,11 @@ export const openSqlite = ({
       read(() => {
         const find = prepared(
           `SELECT 1 FROM terms WHERE tenant = ? AND term = ? AND created_at = ? AND token_id = ?
-             AND expires_at IS ? AND tag IS ?`,
+             AND expires_at IS ? AND tag IS ? AND coalesce(signature, ?) IS ?`,
         )
         return entries.filter(
-          ({ term, createdAt, tokenId, expiresAt, tag }) =>
-            find.get(tenant, term, createdAt, tokenId, expiresAt, tag) === undefined,
+          ({ term, createdAt, tokenId, expiresAt, tag, signature }) =>
+            find.get(tenant, term, createdAt, tokenId, expiresAt, tag, signature, signature) === undefined,
         )
       }),
 

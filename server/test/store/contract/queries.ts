@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ListPosition, TokenBranch } from '../../../src/store/port.ts'
+import { signatureOf } from '../../../src/store/term-signature.ts'
 import {
   assertRows,
   bytes,
@@ -8,6 +9,7 @@ import {
   matchOf,
   type OpenStore,
   StoreRig,
+  tag,
   terms as termsOf,
   tokenRow,
   transientRow,
@@ -67,8 +69,17 @@ export const queryContract = (open: OpenStore): void => {
           effects: [
             {
               kind: 'addTerms',
-              of: { tokenId: 'b', createdAt: 200, expiresAt: null },
-              terms: [{ term: loose, tag: null }],
+              of: {
+                tokenId: 'b',
+                createdAt: 200,
+                expiresAt: null,
+                signature: signatureOf([blue, round, loose]),
+              },
+              terms: [
+                { term: blue, tag },
+                { term: round, tag },
+                { term: loose, tag: null },
+              ],
             },
           ],
         }),

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { ColumnCondition, TokenBranch, TokenQuery } from '../../../src/store/port.ts'
 import type { TokenRow } from '../../../src/store/rows.ts'
+import { signatureOf } from '../../../src/store/term-signature.ts'
 import type { WriteSet } from '../../../src/store/write-set.ts'
 import { bytes, type OpenStore, StoreRig, tag, terms, tokenRow, writeSet } from './rig.ts'
 
@@ -18,9 +19,10 @@ export const queryModelContract = (open: OpenStore): void => {
           fc.array(asked, { minLength: 1, maxLength: 12 }),
           async (shelf, queries) => {
             const tenant = await rig.newTenant()
-            const tokens = shelf.map(({ id, terms: names, isRemoved, ...columns }) => ({
+            const tokens = shelf.map(({ id, terms: names, isSigned, isRemoved, ...columns }) => ({
               row: tokenRow(tenant, id, columns),
               names,
+              isSigned,
               isRemoved,
             }))
             await rig.write(insertionOf(tenant, tokens))
@@ -134,6 +136,7 @@ const shelves = fc.uniqueArray(
     modifiedBy: fc.option(fc.constantFrom('one', 'other')),
     modifiedAt: fc.option(moment),
     terms: fc.uniqueArray(termName, { minLength: 1 }),
+    isSigned: fc.boolean(),
     isRemoved: fc.boolean(),
   }),
   { selector: token => token.id, maxLength: 12 },
@@ -173,13 +176,18 @@ const asked = fc.record({
 
 const insertionOf = (
   tenant: number,
-  tokens: readonly { row: TokenRow; names: readonly string[] }[],
+  tokens: readonly { row: TokenRow; names: readonly string[]; isSigned: boolean }[],
 ): WriteSet =>
   writeSet(tenant, {
     guarded: tokens.map(({ row }) => ({ kind: 'insertToken', row })),
-    effects: tokens.map(({ row, names: own }) => ({
+    effects: tokens.map(({ row, names: own, isSigned }) => ({
       kind: 'addTerms',
-      of: { tokenId: row.id, createdAt: row.createdAt, expiresAt: row.expiresAt },
+      of: {
+        tokenId: row.id,
+        createdAt: row.createdAt,
+        expiresAt: row.expiresAt,
+        signature: isSigned ? signatureOf(own.map(bytes)) : null,
+      },
       terms: own.map(name => ({ term: bytes(name), tag: isUntagged(name) ? null : tag })),
     })),
   })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { type Store, StoreUnavailableError } from '../../../src/store/port.ts'
 import type { TokenRow, TransientRow } from '../../../src/store/rows.ts'
+import { signatureOf } from '../../../src/store/term-signature.ts'
 import type { Effect, Match, WriteSet } from '../../../src/store/write-set.ts'
 import { temporaryFolder } from '../../rig/temporary-folder.ts'
 
@@ -87,14 +88,19 @@ export const tag = bytes('tag')
 /** The same bytes as a match that deduplication meets on. */
 export const matchOf = (term: Uint8Array): Match => ({ term, tag })
 
-/** Adds or removes index entries of a token. */
+/** Adds or removes index entries of a token, which are all that it has. */
 export const terms = (
   kind: 'addTerms' | 'removeTerms',
   token: TokenRow,
   hashes: readonly Uint8Array[],
 ): Effect => ({
   kind,
-  of: { tokenId: token.id, createdAt: token.createdAt, expiresAt: token.expiresAt },
+  of: {
+    tokenId: token.id,
+    createdAt: token.createdAt,
+    expiresAt: token.expiresAt,
+    signature: signatureOf(hashes),
+  },
   terms: hashes.map(term => ({ term, tag })),
 })
 

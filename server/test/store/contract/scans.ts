@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { IndexEntry, MatchRow } from '../../../src/store/rows.ts'
+import { signatureOf } from '../../../src/store/term-signature.ts'
 import {
   assertRows,
   bytes,
@@ -74,11 +75,18 @@ export const scanContract = (open: OpenStore): void => {
         assertRows((await store.scanTokens(tenant, 'a', 1))[0]?.tenant, tenant)
 
         const entries = await all<IndexEntry>((after, n) => store.scanTerms(tenant, after, n), limit)
-        const text = ({ term, tokenId, createdAt, expiresAt }: IndexEntry): string =>
-          [Buffer.from(term), tokenId, createdAt, expiresAt].join(' ')
+        const text = ({ term, tokenId, createdAt, expiresAt, signature }: IndexEntry): string =>
+          [Buffer.from(term), tokenId, createdAt, expiresAt, signature].join(' ')
         const expected = names.flatMap((tokenId, i) =>
           ['shared', `of ${i}`].map(term =>
-            text({ term: bytes(term), tag, tokenId, createdAt: i % 3, expiresAt: i % 2 === 0 ? 1 : null }),
+            text({
+              term: bytes(term),
+              tag,
+              tokenId,
+              createdAt: i % 3,
+              expiresAt: i % 2 === 0 ? 1 : null,
+              signature: signatureOf([bytes('shared'), bytes(`of ${i}`)]),
+            }),
           ),
         )
         assert.deepEqual(entries.map(text).sort(), expected.sort())
@@ -105,7 +113,15 @@ export const scanContract = (open: OpenStore): void => {
 
     test('C24.10 entries that are not stored, or otherwise, are told from those that are', async () => {
       const tenant = await filled()
-      const entry: IndexEntry = { term: bytes('of 0'), tag, tokenId: 'a', createdAt: 0, expiresAt: 1 }
+      const signature = signatureOf([bytes('shared'), bytes('of 0')])
+      const entry: IndexEntry = {
+        term: bytes('of 0'),
+        tag,
+        tokenId: 'a',
+        createdAt: 0,
+        expiresAt: 1,
+        signature,
+      }
       const unequal: IndexEntry[] = [
         { ...entry, term: bytes('of 1') },
         { ...entry, tag: null },
@@ -114,6 +130,8 @@ export const scanContract = (open: OpenStore): void => {
         { ...entry, createdAt: 1 },
         { ...entry, expiresAt: null },
         { ...entry, expiresAt: 2 },
+        { ...entry, signature: signature + 1 },
+        { ...entry, signature: null },
       ]
       assert.deepEqual(await rig.store.absentTerms(tenant, [entry, entry]), [])
       assert.deepEqual(await rig.store.absentTerms(tenant, []), [])
@@ -121,6 +139,9 @@ export const scanContract = (open: OpenStore): void => {
       const plain = { ...entry, term: bytes('plain'), tag: null, expiresAt: null }
       await rig.write(writeSet(tenant, { effects: [{ kind: 'addTerms', of: plain, terms: [plain] }] }))
       assert.deepEqual(await rig.store.absentTerms(tenant, [plain]), [])
+      const unsigned = { ...plain, term: bytes('unsigned'), signature: null }
+      await rig.write(writeSet(tenant, { effects: [{ kind: 'addTerms', of: unsigned, terms: [unsigned] }] }))
+      assert.deepEqual(await rig.store.absentTerms(tenant, [unsigned, { ...unsigned, signature }]), [])
     })
 
     test('C18.8 what is done only while a token is as expected is left alone otherwise', async () => {

@@ -1,20 +1,5 @@
 import type { Migration } from '../../sql/migration.ts'
-
-/** For one set: a condition that fails undoes this set alone, and is the answer. */
-const orUndo = (name: string): string => `
-    CREATE FUNCTION ${name}(for_tenant bigint, counter_shard smallint, inserted_tokens json,
-      added_terms json, claimed_matches json, kept_results json, counter_moves json, more jsonb)
-    RETURNS text LANGUAGE plpgsql AS $$
-    DECLARE
-      conflict text;
-    BEGIN
-      conflict := apply_changes_2(for_tenant, counter_shard, inserted_tokens, added_terms, claimed_matches,
-        kept_results, counter_moves, more);
-      IF conflict IS NOT NULL THEN RAISE EXCEPTION 'a condition failed' USING ERRCODE = 'SR001'; END IF;
-      RETURN NULL;
-    EXCEPTION WHEN SQLSTATE 'SR001' THEN
-      RETURN conflict;
-    END $$;`
+import { applySetsBy, changeParameters } from './apply-sets.ts'
 
 /**
  * The writes of a whole batch in one statement, so that one round trip commits them. Changes come as JSON lists,
@@ -24,23 +9,15 @@ const orUndo = (name: string): string => `
  * what it inserted.
  *
  * A function carries the number of its migration: nodes of an older release call theirs while a newer one is
- * rolled out.
+ * rolled out. It is replaced only by one that does as well for them.
  */
 export const applyChanges: Migration = {
   number: 2,
   name: 'apply-changes',
   sql: `
     -- Answers with the first condition that failed. Then some changes have been made, and the caller undoes them.
-    CREATE FUNCTION apply_changes_2(
-      for_tenant bigint,
-      counter_shard smallint,
-      inserted_tokens json,
-      added_terms json,
-      claimed_matches json,
-      kept_results json,
-      counter_moves json,
-      more jsonb
-    ) RETURNS text LANGUAGE plpgsql AS $$
+    CREATE FUNCTION apply_changes_2(${changeParameters})
+    RETURNS text LANGUAGE plpgsql AS $$
     DECLARE
       changed bigint;
       c record;
@@ -278,21 +255,7 @@ export const applyChanges: Migration = {
       END IF;
     END $$;
 
-    -- For a batch as one: a condition that fails anywhere ends the transaction.
-    CREATE FUNCTION apply_or_abort_2(for_tenant bigint, counter_shard smallint, inserted_tokens json,
-      added_terms json, claimed_matches json, kept_results json, counter_moves json, more jsonb)
-    RETURNS void LANGUAGE plpgsql AS $$
-    BEGIN
-      IF apply_changes_2(for_tenant, counter_shard, inserted_tokens, added_terms, claimed_matches, kept_results,
-        counter_moves, more) IS NOT NULL
-      THEN RAISE EXCEPTION 'a condition failed' USING ERRCODE = 'SR001';
-      END IF;
-    END $$;
-
-    ${orUndo('apply_or_undo_2')}
-
-    -- The same for a set that changes grants. On Citus it is made by the coordinator: what is notified there is heard.
-    ${orUndo('revise_or_undo_2')}
+    ${applySetsBy('apply_changes_2')}
 
     CREATE FUNCTION create_tenant_2(new_id text, new_sealed bytea, new_keys json, new_applications json,
       new_api_keys json)

@@ -1,0 +1,19 @@
+import type { Migration } from '../../sql/migration.ts'
+
+/**
+ * Lists read the index alone, signatures too. By itself: while an index is built entries can be read, and in one
+ * transaction with the new column they could not.
+ */
+export const signedKey: Migration = {
+  number: 4,
+  name: 'signed-key',
+  sql: `
+    DO $$ BEGIN
+      CREATE UNIQUE INDEX terms_signed_key ON terms (tenant, term, created_at, token_id DESC)
+        INCLUDE (expires_at, tag, signature);
+      ALTER TABLE terms REPLICA IDENTITY USING INDEX terms_signed_key;
+      DROP INDEX terms_key;
+      ALTER INDEX terms_signed_key RENAME TO terms_key;
+    END $$;
+  `,
+}

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { signatureOf } from '../../src/store/term-signature.ts'
+
+const someTerms = (count: number): Buffer[] => Array.from({ length: count }, () => randomBytes(12))
+
+test('C24.7 a signature holds the bits of each of its terms, and is a positive integer of 31', () => {
+  for (let round = 0; round < 200; round++) {
+    const terms = someTerms(1 + (round % 40))
+    const signature = signatureOf(terms)
+    assert.ok(signature > 0 && signature < 2 ** 31)
+    for (const term of terms) assert.equal(signature & signatureOf([term]), signatureOf([term]))
+  }
+})
+
+test('C24.10 that of six terms denies most others', () => {
+  const asked = 2_000
+  const denied = someTerms(asked).filter(term => {
+    const mask = signatureOf([term])
+    return (signatureOf(someTerms(6)) & mask) !== mask
+  })
+  assert.ok(denied.length > 0.8 * asked, `${denied.length} of ${asked}`)
+})
