@@ -6,6 +6,6 @@ const bits = 31
  * are taken from the terms, keyed hashes already, so storage learns what the entries of a token tell it anyway.
  */
 export const signatureOf = (terms: readonly Uint8Array[]): number =>
-  terms.reduce((signature, [first = 0, second = 0]) => signature | bitOf(first) | bitOf(second), 0)
+  terms.reduce((signature, term) => signature | bitOf(term[0]) | bitOf(term[1]), 0)
 
-const bitOf = (byte: number): number => 1 << (byte % bits)
+const bitOf = (byte = 0): number => 1 << (byte % bits)

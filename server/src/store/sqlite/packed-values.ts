@@ -1,0 +1,111 @@
+export type PackedValue = string | number | null | Uint8Array
+
+const nothing = 0
+const number = 1
+const text = 2
+const sameText = 3
+const bytes = 4
+const impossible = 5
+
+const numberBytes = 8
+const lengthBytes = 4
+/** UTF-8 takes at most three bytes per code unit. */
+const bytesPerUnit = 3
+const roomAtFirst = 1 << 16
+const roomKeptMax = 1 << 20
+
+/**
+ * Values one behind the other as bytes, for another thread or process. A text that recurs is written once. What is
+ * none of them arrives as undefined: storage refuses it, where only its own set fails with it.
+ */
+export class ValueWriter {
+  #room = Buffer.allocUnsafeSlow(roomAtFirst)
+  #end = 0
+  readonly #texts = new Map<string, number>()
+
+  add(value: PackedValue): void {
+    if (value === null) this.#start(nothing, 0)
+    else if (typeof value === 'number') {
+      this.#start(number, numberBytes)
+      this.#end = this.#room.writeDoubleLE(value, this.#end)
+    } else if (typeof value === 'string') this.#addText(value)
+    else if (!(value instanceof Uint8Array)) this.#start(impossible, 0)
+    else {
+      this.#start(bytes, lengthBytes + value.length)
+      this.#end = this.#room.writeUInt32LE(value.length, this.#end)
+      this.#room.set(value, this.#end)
+      this.#end += value.length
+    }
+  }
+
+  /** A copy of all that was added: to send a part of the room would send the whole, and it is written over next. */
+  copy(): Uint8Array {
+    return new Uint8Array(this.#room.subarray(0, this.#end))
+  }
+
+  clear(): void {
+    if (this.#room.length > roomKeptMax) this.#room = Buffer.allocUnsafeSlow(roomAtFirst)
+    this.#end = 0
+    this.#texts.clear()
+  }
+
+  #addText(value: string): void {
+    const known = this.#texts.get(value)
+    if (known !== undefined) {
+      this.#start(sameText, lengthBytes)
+      this.#end = this.#room.writeUInt32LE(known, this.#end)
+      return
+    }
+    this.#texts.set(value, this.#texts.size)
+    this.#start(text, lengthBytes + value.length * bytesPerUnit)
+    const written = this.#room.write(value, this.#end + lengthBytes)
+    this.#end = this.#room.writeUInt32LE(written, this.#end) + written
+  }
+
+  #start(kind: number, room: number): void {
+    const needed = this.#end + 1 + room
+    if (needed > this.#room.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#room.length * 2))
+      this.#room.copy(larger, 0, 0, this.#end)
+      this.#room = larger
+    }
+    this.#room[this.#end++] = kind
+  }
+}
+
+/** Reads them in the order in which they were added; whoever reads knows of which type each one is. */
+export class ValueReader {
+  readonly #bytes: Buffer
+  readonly #texts: string[] = []
+  #at = 0
+
+  constructor(packed: Uint8Array) {
+    this.#bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+  }
+
+  next<T extends PackedValue>(): T {
+    return this.#next() as T
+  }
+
+  #next(): PackedValue | undefined {
+    const kind = this.#bytes[this.#at++]
+    if (kind === impossible) return undefined
+    if (kind === nothing) return null
+    if (kind === number) {
+      const value = this.#bytes.readDoubleLE(this.#at)
+      this.#at += numberBytes
+      return value
+    }
+    const length = this.#bytes.readUInt32LE(this.#at)
+    const start = this.#at + lengthBytes
+    if (kind === sameText) {
+      this.#at = start
+      return this.#texts[length] ?? ''
+    }
+    this.#at = start + length
+    if (kind === bytes) return this.#bytes.subarray(start, this.#at)
+    const value = this.#bytes.toString('utf8', start, this.#at)
+    this.#texts.push(value)
+    return value
+  }
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { packSets, unpackSets } from '../../src/store/sqlite/packed-sets.ts'
+import type { WriteSet } from '../../src/store/write-set.ts'
+
+const text = fc.oneof(fc.constantFrom('card', 'seals 1'), fc.string({ unit: 'grapheme' }))
+const integer = fc.maxSafeInteger()
+const bytes = fc.uint8Array({ maxLength: 40 })
+const nullable = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null })
+
+const row = fc.record({
+  id: text,
+  type: text,
+  version: integer,
+  createdAt: integer,
+  createdBy: text,
+  modifiedAt: nullable(integer),
+  modifiedBy: nullable(text),
+  expiresAt: nullable(integer),
+  transientUntil: nullable(integer),
+  activeMonth: integer,
+  sealed: bytes,
+})
+const terms = fc.record({
+  kind: fc.constantFrom('addTerms' as const, 'removeTerms' as const),
+  of: fc.record({
+    tokenId: text,
+    createdAt: integer,
+    expiresAt: nullable(integer),
+    signature: nullable(integer),
+  }),
+  terms: fc.array(fc.record({ term: bytes, tag: nullable(bytes) })),
+})
+const rare = fc.record({ kind: fc.constant('dropTransient' as const), tokenId: text, field: text })
+const set: fc.Arbitrary<WriteSet> = fc
+  .record({
+    tenant: integer,
+    rows: fc.array(row),
+    taken: fc.array(fc.record({ kind: fc.constant('deleteToken' as const), id: text, ifVersion: integer })),
+    effects: fc.array(fc.oneof(terms, rare)),
+    counters: fc.array(
+      fc.record(
+        { name: text, by: fc.oneof(integer, fc.constant(Number.NaN)), at: integer },
+        {
+          requiredKeys: ['name', 'by'],
+        },
+      ),
+    ),
+  })
+  .map(({ tenant, rows, taken, effects, counters }) => ({
+    tenant,
+    guarded: [...rows.map(row => ({ kind: 'insertToken' as const, row: { tenant, ...row } })), ...taken],
+    effects,
+    counters,
+  }))
+
+/** Bytes come back as buffers, which are equal to arrays by content alone. */
+const plain = (sets: readonly WriteSet[]): unknown =>
+  JSON.parse(
+    JSON.stringify(sets, function (key, value) {
+      const own = (this as Record<string, unknown>)[key]
+      if (own instanceof Uint8Array) return { bytes: Buffer.from(own).toString('hex') }
+      return Number.isNaN(value) ? 'not a number' : value
+    }),
+  )
+
+test('write sets arrive at the writing thread as they were sent', () => {
+  fc.assert(
+    fc.property(fc.array(set, { maxLength: 4 }), sets => {
+      const packed = structuredClone(packSets(sets))
+      assert.deepEqual(plain(unpackSets(packed)), plain(sets))
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('a batch may be larger than any before it, and what cannot be packed spoils nothing behind it', () => {
+  const one = (sealed: Uint8Array): WriteSet => {
+    const columns = {
+      tenant: 1,
+      id: 'ü'.repeat(400),
+      type: 'token',
+      version: 1,
+      createdAt: 1,
+      createdBy: 'a',
+    }
+    const times = {
+      modifiedAt: null,
+      modifiedBy: null,
+      expiresAt: null,
+      transientUntil: null,
+      activeMonth: 1,
+    }
+    const row = { ...columns, ...times, sealed }
+    return { tenant: 1, guarded: [{ kind: 'insertToken', row }], effects: [], counters: [] }
+  }
+  const large = Array.from({ length: 40 }, (_, n) => one(Buffer.alloc(100_000, n)))
+  assert.deepEqual(plain(unpackSets(packSets(large))), plain(large))
+  const small = [one({} as never), one(Buffer.from('after'))]
+  const [impossible, after] = unpackSets(packSets(small))
+  assert.deepEqual(impossible, one(undefined as never))
+  assert.deepEqual(plain([after as WriteSet]), plain(small.slice(1)))
+})
