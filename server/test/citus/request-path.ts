@@ -72,6 +72,7 @@ const requests: readonly Request[] = [
     endpoint: 'searchTokens',
     body: { query: '(type:card AND NOT metadata.k:w) OR (metadata.k:v AND modified_at:[2020-01-01 TO *])' },
   },
+  { endpoint: 'searchTokensByCursor', body: { query: 'type:card OR metadata.k:v', size: 1 } },
   { endpoint: 'getToken', path: '/tokens/one' },
   { endpoint: 'updateToken', path: '/tokens/one', body: { metadata: { k: 'w' }, data: { cvc: '321' } } },
   { endpoint: 'deleteToken', path: '/tokens/one' },
