@@ -7,7 +7,7 @@ import { limits } from './domain/limits.ts'
 import type { Log } from './domain/log.ts'
 import { type Rate, rateBuckets } from './domain/rate-buckets.ts'
 import { cors } from './http/cors.ts'
-import { idempotency } from './http/idempotency.ts'
+import { idempotency, type KeysInFlight } from './http/idempotency.ts'
 import { loadShedding, watchTurns } from './http/load-shedding.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
@@ -44,6 +44,13 @@ export type ServiceSettings = {
   readonly rateLimit: Rate | undefined
 }
 
+/** What several processes on one machine know together. */
+export type Together = {
+  /** From the buckets of the rate limit. */
+  readonly takeShare: (name: string) => Promise<number>
+  readonly inFlight: KeysInFlight
+}
+
 /** Everything constructed once, from its parts. */
 export const buildService = async (parts: {
   store: Store
@@ -52,10 +59,9 @@ export const buildService = async (parts: {
   log: Log
   settings: ServiceSettings
   tls?: TlsOptions
-  /** Where several processes share the buckets of the rate limit. */
-  takeShare?: (name: string) => Promise<number>
+  together?: Together
 }): Promise<Service> => {
-  const { log, clock, settings } = parts
+  const { log, clock, settings, together } = parts
   const { headerPrefix } = settings
   const shedding = loadShedding(log)
   const vault = await openVault(parts)
@@ -70,8 +76,14 @@ export const buildService = async (parts: {
     vault,
     log,
     headerPrefix,
-    idempotency: idempotency(vault, { headerPrefix, strict: settings.idempotencyStrict }),
-    rateLimit: rateLimit(settings.rateLimit && (parts.takeShare ?? rateBuckets(settings.rateLimit, clock))),
+    idempotency: idempotency(vault, {
+      headerPrefix,
+      strict: settings.idempotencyStrict,
+      ...(together && { inFlight: together.inFlight }),
+    }),
+    rateLimit: rateLimit(
+      settings.rateLimit && (together?.takeShare ?? rateBuckets(settings.rateLimit, clock)),
+    ),
     cors: cors(settings.corsOrigins, headerPrefix),
     shedding,
     turns: turns(),

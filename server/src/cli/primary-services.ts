@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { Claims } from '../domain/claims.ts'
 import { rateBuckets } from '../domain/rate-buckets.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import { sharedWriting } from '../store/sqlite/shared-writing.ts'
@@ -12,6 +13,9 @@ export type Services = {
   readonly write: AskWriter
   /** One set of buckets for all: a rate is a rate, over however many connections and workers. */
   readonly takeShare: (name: string) => Promise<number>
+  /** One set of idempotency keys in flight for all (C33); a worker that dies leaves none behind. */
+  readonly takeKey: (name: string, worker: object) => Promise<boolean>
+  readonly releaseKey: (name: string) => Promise<void>
 }
 
 export type Question = { readonly id: number; readonly service: keyof Services; readonly asked: unknown }
@@ -20,7 +24,12 @@ export type Answer = { readonly id: number; readonly answer: unknown }
 /** Nothing is opened before the first question: the first worker makes storage, and says what is wrong with it. */
 export const primaryServices = (
   config: Config,
-): { answer(question: Question): Promise<Answer>; close(): Promise<void> } => {
+): {
+  answer(question: Question, worker: object): Promise<Answer>
+  /** The worker is gone, and asks nothing any more. */
+  left(worker: object): void
+  close(): Promise<void>
+} => {
   let writer: AskWriter | undefined
   const write: AskWriter = request => {
     const path = (): string => databasePath(requireDataFolder(config))
@@ -28,9 +37,19 @@ export const primaryServices = (
     return writer(request)
   }
   const buckets = config.rateLimit && rateBuckets(config.rateLimit, Date.now)
-  const services: Services = { write, takeShare: async name => buckets?.(name) ?? 0 }
+  const inFlight = new Claims<object>()
+  const services: Services = {
+    write,
+    takeShare: async name => buckets?.(name) ?? 0,
+    takeKey: async (name, worker) => inFlight.take(name, worker),
+    releaseKey: async name => inFlight.release(name),
+  }
   return {
-    answer: async ({ id, service, asked }) => ({ id, answer: await services[service](asked as never) }),
+    answer: async ({ id, service, asked }, worker) => ({
+      id,
+      answer: await services[service](asked as never, worker),
+    }),
+    left: worker => inFlight.releaseAllOf(worker),
     close: async () => {
       await writer?.({ kind: 'close' })
     },

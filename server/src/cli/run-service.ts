@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import type { Config } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import type { Log } from '../domain/log.ts'
-import type { Service } from '../service.ts'
+import type { Service, Together } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './edge.ts'
 import { readTls } from './tls.ts'
@@ -34,11 +34,11 @@ export const runService = async (
     keyProvider: KeyProvider
     log: Log
     tls: TlsOptions | undefined
-    takeShare?: (name: string) => Promise<number>
+    together?: Together
   },
   { stopOn, prepare, ready }: Hooks,
 ): Promise<void> => {
-  const { store, keyProvider, log, tls, takeShare } = parts
+  const { store, keyProvider, log, tls, together } = parts
   // Loaded here, because most commands never serve and would wait 0.2 s for what they do not use.
   const { buildService } = await import('../service.ts')
   const service = await buildService({
@@ -48,7 +48,7 @@ export const runService = async (
     clock: Date.now,
     settings: config,
     ...(tls && { tls }),
-    ...(takeShare && { takeShare }),
+    ...(together && { together }),
   }).catch(async error => {
     await store.close()
     throw error

@@ -30,7 +30,7 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
   const log = makeLog(config, worker && { worker: worker.number })
   await runService(
     config,
-    { store, keyProvider, log, tls, ...(worker && { takeShare: worker.takeShare }) },
+    { store, keyProvider, log, tls, ...(worker && { together: worker }) },
     {
       stopOn: ['SIGINT', 'SIGTERM'],
       ready: url => (worker === undefined ? log.info({ url }, 'listening') : log.debug({}, 'answering')),

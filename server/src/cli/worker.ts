@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { env } from 'node:process'
+import type { Together } from '../service.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
 
@@ -7,11 +8,7 @@ import type { Answer, Question, Services } from './primary-services.ts'
 export const numberVariable = 'STRONGROOM_WORKER_NUMBER'
 
 /** One of several processes that share a port, and what the primary does for all of them. */
-export type Worker = {
-  readonly number: number
-  readonly askWriter: AskWriter
-  readonly takeShare: (name: string) => Promise<number>
-}
+export type Worker = Together & { readonly number: number; readonly askWriter: AskWriter }
 
 /** Runs as a worker; the primary learns of its end by the end of the process. */
 export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<void> => {
@@ -25,6 +22,11 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
       // The writer serves the others when this worker closes its store.
       askWriter: async request => (request.kind === 'close' ? { value: undefined } : ask('write', request)),
       takeShare: name => ask('takeShare', name),
+      inFlight: {
+        take: name => ask('takeKey', name),
+        // Without the primary there is no holder any more, and soon no worker.
+        release: name => void ask('releaseKey', name).catch(() => {}),
+      },
     })
   } finally {
     // The channel to the primary would keep this process alive.

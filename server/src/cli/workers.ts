@@ -65,7 +65,9 @@ class Primary {
       missedRenewal: false,
     })
     worker.on('message', async (question: Question) => {
-      const answer = await this.#services.answer(question)
+      // What it asked for before it died would be held for nobody.
+      if (!this.#places.has(worker)) return
+      const answer = await this.#services.answer(question, worker)
       // One that died meanwhile needs no answer.
       if (worker.isConnected()) worker.send(answer, undefined, undefined, () => {})
     })
@@ -92,6 +94,7 @@ class Primary {
   #ended(worker: Worker, code: number | null, signal: string | null): void {
     const place = this.#places.get(worker)
     this.#places.delete(worker)
+    this.#services.left(worker)
     if (place === undefined) return
     if (this.#phase === 'stopping') {
       // One that had not learned to drain yet ends by the signal itself.

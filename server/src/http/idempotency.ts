@@ -1,3 +1,4 @@
+import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import {
@@ -21,36 +22,49 @@ export type Idempotency = {
   ): Promise<{ replayed: boolean; answer: Answer }>
 }
 
+/** The keys in flight on this machine, in whichever process. */
+export type KeysInFlight = {
+  /** False where a request with this name is in flight. */
+  take(name: string): Promise<boolean>
+  release(name: string): void
+}
+
 /**
- * A key in flight is known to this process only: no lease is written, so a process that dies leaves none
- * behind. Between processes the commit decides, as the kept answer is part of it.
+ * A key in flight is known to this machine only: no lease is written, so a process that dies leaves none
+ * behind. Between machines the commit decides, as the kept answer is part of it.
  */
 export const idempotency = (
   vault: Vault,
-  options: { headerPrefix: string; strict: boolean },
+  options: { headerPrefix: string; strict: boolean; inFlight?: KeysInFlight },
 ): Idempotency => {
-  const inFlight = new Set<string>()
+  const { headerPrefix, strict, inFlight = keysOfThisProcess() } = options
   return {
-    header: `${options.headerPrefix}-idempotency-key`,
+    header: `${headerPrefix}-idempotency-key`,
     once: async (caller, { body = new Uint8Array(0), ...rest }, run) => {
       const request = { ...rest, body }
       const hash = requestHash(caller, request)
-      const name = `${caller.tenantNumber}:${hash.toString('base64')}`
-      if (inFlight.has(name)) throw requestInFlight()
       const kept = await findResult(vault, caller, hash, request)
       if (kept !== undefined) {
-        if (options.strict && !kept.sameBody) throw new VaultError('idempotencyMismatch')
+        if (strict && !kept.sameBody) throw new VaultError('idempotencyMismatch')
         return { replayed: true, answer: kept.answer }
       }
       // Replays may meet; of those that found nothing the first runs.
-      if (inFlight.has(name)) throw requestInFlight()
-      inFlight.add(name)
+      const name = `${caller.tenantNumber}:${hash.toString('base64')}`
+      if (!(await inFlight.take(name))) throw requestInFlight()
       try {
         return { replayed: false, answer: await run(keepingResults(vault, caller, hash, request)) }
       } finally {
-        inFlight.delete(name)
+        inFlight.release(name)
       }
     },
+  }
+}
+
+const keysOfThisProcess = (): KeysInFlight => {
+  const claims = new Claims<'this process'>()
+  return {
+    take: async name => claims.take(name, 'this process'),
+    release: name => claims.release(name),
   }
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { renameSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
 import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
@@ -53,6 +54,8 @@ const connectionsToAll = async (server: Program & { url: string }, numbers: read
   return connections
 }
 
+type Contender = Awaited<ReturnType<typeof connectionsToAll>>[number]
+
 /** The log of its first request tells which worker has taken it. */
 const connection = async (server: Program & { url: string }, worker: number): Promise<Flight> => {
   const flight = new Flight(server.url)
@@ -62,6 +65,13 @@ const connection = async (server: Program & { url: string }, worker: number): Pr
   const line = await server.line('stderr', text => text.includes(traceId))
   assert.equal(JSON.parse(line).worker, worker)
   return flight
+}
+
+/** Nobody else writes until the function returned is called. */
+const holdStorage = (site: Site): (() => void) => {
+  const database = new DatabaseSync(join(site.data, 'vault.db'))
+  database.exec('BEGIN IMMEDIATE')
+  return () => database.close()
 }
 
 describe('serve with workers', { timeout: 120_000 }, () => {
@@ -99,6 +109,49 @@ describe('serve with workers', { timeout: 120_000 }, () => {
     await server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
     assert.notEqual(newest(server, 2), before)
     for (let n = 0; n < 6; n++) assert.equal(await health(), 200)
+  })
+
+  test('C33.3 C33.4 C33.6 an idempotency key in flight is known to all workers, and dies with its worker', async () => {
+    const connections = await connectionsToAll(server, [1, 2, 3])
+    const [one, two, other] = connections as [Contender, Contender, Contender]
+    const send = ({ flight }: Contender, key: string): void => {
+      flight.text = ''
+      flight.socket.write(
+        `POST /tokens HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${apiKey}\r\nSVC-IDEMPOTENCY-KEY: ${key}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      )
+    }
+    /** Two workers get the same request; storage is held, so the first one stays in flight and the other is refused. */
+    const race = async (key: string): Promise<{ winner: Contender; loser: Contender }> => {
+      for (const contender of [one, two]) send(contender, key)
+      const refused = (contender: Contender) =>
+        contender.flight.received('HTTP/1.1 409').then(() => contender)
+      const loser = await Promise.race([refused(one), refused(two)])
+      const winner = loser === one ? two : one
+      assert.equal(winner.flight.text, '')
+      return { winner, loser }
+    }
+
+    let letGo = holdStorage(site)
+    const { winner, loser } = await race('in-flight')
+    letGo()
+    await winner.flight.received('HTTP/1.1 201 Created')
+    send(loser, 'in-flight')
+    await loser.flight.received('HTTP/1.1 201 Created')
+    await loser.flight.received('idempotent-replayed: true')
+
+    letGo = holdStorage(site)
+    const { worker } = (await race('dies')).winner
+    const starts = pidsOf(server, worker).length
+    process.kill(newest(server, worker), 'SIGKILL')
+    await server.line('stderr', line => line.includes(`"worker":${worker},"msg":"answering"`), starts + 1)
+    letGo()
+    // What the dead one has sent to the writer may still be stored, and then wins the commit.
+    send(other, 'dies')
+    await other.flight.received('HTTP/1.1 ')
+    if (other.flight.text.includes(' 409 ')) send(other, 'dies')
+    await other.flight.received('HTTP/1.1 201 Created')
+    for (const { flight } of connections) flight.socket.destroy()
   })
 
   test('C35.1 signalled as a group, it drains once and ends with 0', async () => {
