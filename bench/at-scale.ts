@@ -91,7 +91,7 @@ export const benchStartup = async (): Promise<void> => {
 const timeToReady = async (folder: string): Promise<number> => {
   const port = 20_000 + Math.floor(Math.random() * 20_000)
   const started = performance.now()
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../server/src/cli/main.ts'), 'dev'], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../server/bin/strongroom.js'), 'dev'], {
     env: { ...process.env, STRONGROOM_DATA: folder, STRONGROOM_PORT: String(port) },
     stdio: 'ignore',
   })

@@ -85,7 +85,7 @@ export const startVault = async (given?: string, flags: readonly string[] = []):
   const folder = given ?? mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
   const child = spawn(
     process.execPath,
-    ['--max-semi-space-size=16', ...flags, join(here, '../server/src/cli/main.ts'), 'dev'],
+    ['--max-semi-space-size=16', ...flags, join(here, '../server/bin/strongroom.js'), 'dev'],
     {
       env: { ...process.env, STRONGROOM_DATA: folder, STRONGROOM_PORT: '0', STRONGROOM_LOG_LEVEL: 'error' },
       stdio: ['ignore', 'pipe', 'inherit'],

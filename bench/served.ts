@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { LoadResult, RequestKind } from './load.ts'
 import { load } from './processes.ts'
 
-const main = join(import.meta.dirname, '../server/src/cli/main.ts')
+const main = join(import.meta.dirname, '../server/bin/strongroom.js')
 const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 
 /** `strongroom serve` as it runs in production, with a tenant and some tokens. */

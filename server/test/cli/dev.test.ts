@@ -43,7 +43,7 @@ describe('strongroom dev', () => {
 
   test('C34.1 `npm start` is strongroom dev', () => {
     const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'))
-    assert.equal(manifest.scripts.start, 'node --max-semi-space-size=16 server/src/cli/main.ts dev')
+    assert.equal(manifest.scripts.start, 'node --max-semi-space-size=16 server/bin/strongroom.js dev')
   })
 
   test('C34.1 C34.3 C34.4 C34.6 in an empty folder it makes a master key, a tenant and three keys', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
-export const mainFile = join(import.meta.dirname, '../../src/cli/main.ts')
+export const mainFile = join(import.meta.dirname, '../../bin/strongroom.js')
 
 /** Every program compiles the same code; after the first it is found here. The run has a place for it, or this file. */
 const compiledPath = process.env.NODE_COMPILE_CACHE ?? ownCache()
