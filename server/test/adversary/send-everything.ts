@@ -222,9 +222,12 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     `created_at:[${canaries.value()} TO *] type:card`,
     `NOT data:${canaries.card()}`,
     canaries.card(),
-  ])
+  ]) {
     for (const explain of [false, true])
       await send('POST', '/tokens/search', { key: keys.reader, body: { query, explain } })
+    for (const start of ['', canaries.card()])
+      await send('POST', '/v2/tokens/search', { key: keys.reader, body: { query, start, size: 1 } })
+  }
 
   // What asks for nothing.
   for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await send('GET', path)
