@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { env } from 'node:process'
 import type { Together } from '../service.ts'
+import { StoreUnavailableError } from '../store/port.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
 
@@ -52,7 +53,8 @@ const askPrimary = (): AskPrimary => {
       waiting.set(lastId, resolve as (answer: unknown) => void)
       const question: Question = { id: lastId, service, asked }
       process.send?.(question, undefined, undefined, error => {
-        if (error !== null) reject(error)
+        // Whoever waits for it is told to try again, elsewhere or later.
+        if (error !== null) reject(new StoreUnavailableError('the primary is gone', { cause: error }))
       })
     }) as never
 }

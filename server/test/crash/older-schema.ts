@@ -1,14 +1,31 @@
 import type { Migration } from '../../src/store/sql/migration.ts'
 
 /**
- * What brings storage back to the schema of an older release, as far as its migrations only made new things: the
- * statements, and the number of the schema that they leave.
+ * What brings storage back to the first schema, newest migration first: the statements, and the number of the schema
+ * that they leave. Functions that a migration only replaced go with the one that made them.
  */
-export const olderSchema = (migrations: readonly Migration[]): { statements: string[]; number: number } => {
-  const older = migrations.findLastIndex(({ number, sql }) => number === 1 || sql.includes('ALTER TABLE'))
-  const statements = migrations
-    .slice(older + 1)
-    .flatMap(({ sql }) => [...sql.matchAll(/CREATE (TABLE|FUNCTION) (\w+)/g)])
-    .map(([, kind, name]) => `DROP ${kind} ${name}`)
-  return { statements, number: migrations[older]?.number ?? 0 }
+export const olderSchema = (
+  migrations: readonly Migration[],
+): { statements: string[]; number: number | undefined } => {
+  const [first, ...later] = migrations
+  return { statements: later.toReversed().flatMap(({ sql }) => undo(sql, migrations)), number: first?.number }
+}
+
+const undo = (sql: string, migrations: readonly Migration[]): string[] => [
+  ...[...sql.matchAll(/DROP INDEX (\w+)/g)].flatMap(([drop, name = '']) => [
+    drop,
+    madeAtFirst(name, migrations),
+  ]),
+  ...[...sql.matchAll(/CREATE (?:OR REPLACE )?(TABLE|FUNCTION) (\w+)/g)].map(
+    ([, kind, name]) => `DROP ${kind} IF EXISTS ${name}`,
+  ),
+  ...[...sql.matchAll(/(ALTER TABLE \w+) ADD (COLUMN \w+)/g)].map(
+    ([, table, column]) => `${table} DROP ${column}`,
+  ),
+]
+
+const madeAtFirst = (index: string, [first]: readonly Migration[]): string => {
+  const [made] = new RegExp(`CREATE UNIQUE INDEX ${index} [^;]+`).exec(first?.sql ?? '') ?? []
+  if (made === undefined) throw new Error(`no migration made the index ${index} at first`)
+  return made
 }
