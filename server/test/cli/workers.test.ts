@@ -69,7 +69,7 @@ const connection = async (server: Program & { url: string }, worker: number): Pr
 
 /** Nobody else writes until the function returned is called. */
 const holdStorage = (site: Site): (() => void) => {
-  const database = new DatabaseSync(join(site.data, 'vault.db'))
+  const database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
   database.exec('BEGIN IMMEDIATE')
   return () => database.close()
 }
