@@ -1,4 +1,5 @@
 import type { IndexTerm, TokenRow } from '../rows.ts'
+import { tokenValues } from '../sql/columns.ts'
 import type { CounterMove, Effect, GuardedChange, WriteSet } from '../write-set.ts'
 import { type PackedValue, ValueReader, ValueWriter } from './packed-values.ts'
 
@@ -51,7 +52,7 @@ export const unpackSets = ({ count, bytes, others }: PackedSets): WriteSet[] => 
       guarded: listOf(changes, () => {
         const next = reader.next<typeof row | number>()
         if (next !== row) return others[next] as GuardedChange
-        return { kind: 'insertToken', row: unpackRow(tenant, reader) }
+        return { kind: 'insertToken', row: unpackRow(reader) }
       }),
       effects: listOf(effects, () => {
         const next = reader.next<typeof added | typeof removed | number>()
@@ -74,37 +75,14 @@ const listOf = <T>(length: number, next: () => T): T[] => {
   return list
 }
 
-const packRow = ({
-  id,
-  type,
-  version,
-  createdAt,
-  createdBy,
-  modifiedAt,
-  modifiedBy,
-  expiresAt,
-  transientUntil,
-  activeMonth,
-  sealed,
-}: TokenRow): void =>
-  addAll([
-    row,
-    id,
-    type,
-    version,
-    createdAt,
-    createdBy,
-    modifiedAt,
-    modifiedBy,
-    expiresAt,
-    transientUntil,
-    activeMonth,
-    sealed,
-  ])
+const packRow = (columns: TokenRow): void => {
+  writer.add(row)
+  addAll(tokenValues(columns))
+}
 
 /** As it was packed: `tokenRow` would make something storable of a value that storage must refuse. */
-const unpackRow = (tenant: number, reader: ValueReader): TokenRow => ({
-  tenant,
+const unpackRow = (reader: ValueReader): TokenRow => ({
+  tenant: reader.next(),
   id: reader.next(),
   type: reader.next(),
   version: reader.next(),
