@@ -54,6 +54,12 @@ const write = (name: string, send: FaultedOperation['send']): FaultedOperation =
   isWrite: true,
   send,
 })
+const search = (name: string, path: string): FaultedOperation => ({
+  name,
+  isWrite: false,
+  send: () => ({ method: 'POST', path, as: 'owner', body: { query: 'type:card AND metadata.color:red' } }),
+})
+
 const read = (name: string, path: (scene: Scene) => string, as: 'owner' | 'manager'): FaultedOperation => ({
   name,
   isWrite: false,
@@ -125,26 +131,8 @@ export const operations: readonly FaultedOperation[] = [
   read('getToken', ({ tokenId }) => `/tokens/${tokenId}`, 'owner'),
   read('listTokens', () => '/tokens?metadata.color=red', 'owner'),
   read('listTokensByCursor', () => '/v2/tokens?size=1', 'owner'),
-  {
-    name: 'searchTokens',
-    isWrite: false,
-    send: () => ({
-      method: 'POST',
-      path: '/tokens/search',
-      as: 'owner',
-      body: { query: 'type:card AND metadata.color:red' },
-    }),
-  },
-  {
-    name: 'searchTokensByCursor',
-    isWrite: false,
-    send: () => ({
-      method: 'POST',
-      path: '/v2/tokens/search',
-      as: 'owner',
-      body: { query: 'type:card AND metadata.color:red' },
-    }),
-  },
+  search('searchTokens', '/tokens/search'),
+  search('searchTokensByCursor', '/v2/tokens/search'),
   read('getTenant', () => '/tenants/self', 'manager'),
   read('getUsage', () => '/tenants/self/reports/usage', 'manager'),
   read('listApplications', () => '/applications', 'manager'),
