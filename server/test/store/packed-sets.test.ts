@@ -22,6 +22,7 @@ const row = fc.record({
   activeMonth: integer,
   sealed: bytes,
 })
+const ofTenant = <R>(columns: R): R & { tenant: number } => ({ tenant: 1, ...columns })
 const terms = fc.record({
   kind: fc.constantFrom('addTerms' as const, 'removeTerms' as const),
   of: fc.record({
@@ -32,13 +33,26 @@ const terms = fc.record({
   }),
   terms: fc.array(fc.record({ term: bytes, tag: nullable(bytes) })),
 })
-const rare = fc.record({ kind: fc.constant('dropTransient' as const), tokenId: text, field: text })
+const rareChange = fc.oneof(
+  fc.record({ kind: fc.constant('deleteToken' as const), id: text, ifVersion: integer }),
+  fc.record({ kind: fc.constant('updateToken' as const), row: row.map(ofTenant), ifVersion: integer }),
+  fc.record({ kind: fc.constant('expectToken' as const), id: text, sealed: nullable(bytes) }),
+)
+const rareEffect = fc.oneof(
+  fc.record({ kind: fc.constant('dropTransient' as const), tokenId: text, field: text }),
+  fc.record({
+    kind: fc.constant('markActive' as const),
+    ids: fc.array(text),
+    month: integer,
+    counter: text,
+  }),
+)
 const set: fc.Arbitrary<WriteSet> = fc
   .record({
     tenant: integer,
     rows: fc.array(row),
-    taken: fc.array(fc.record({ kind: fc.constant('deleteToken' as const), id: text, ifVersion: integer })),
-    effects: fc.array(fc.oneof(terms, rare)),
+    rare: fc.array(rareChange),
+    effects: fc.array(fc.oneof(terms, rareEffect)),
     counters: fc.array(
       fc.record(
         { name: text, by: fc.oneof(integer, fc.constant(Number.NaN)), at: integer },
@@ -48,9 +62,9 @@ const set: fc.Arbitrary<WriteSet> = fc
       ),
     ),
   })
-  .map(({ tenant, rows, taken, effects, counters }) => ({
+  .map(({ tenant, rows, rare, effects, counters }) => ({
     tenant,
-    guarded: [...rows.map(row => ({ kind: 'insertToken' as const, row: { tenant, ...row } })), ...taken],
+    guarded: [...rows.map(row => ({ kind: 'insertToken' as const, row: ofTenant(row) })), ...rare],
     effects,
     counters,
   }))
@@ -73,6 +87,14 @@ test('write sets arrive at the writing thread as they were sent', () => {
     }),
     { numRuns: 200 },
   )
+})
+
+test('a batch takes along the bytes of its sets and no more, whatever they were cut from', () => {
+  const sealed = Buffer.alloc(1_000_000).subarray(0, 8)
+  const { bytes } = packSets([
+    { tenant: 1, guarded: [{ kind: 'expectToken', id: 'a', sealed }], effects: [], counters: [] },
+  ])
+  assert.ok(bytes.buffer.byteLength < 200)
 })
 
 test('a batch may be larger than any before it, and what cannot be packed spoils nothing behind it', () => {

@@ -4,19 +4,15 @@ import type { CounterMove, Effect, GuardedChange, WriteSet } from '../write-set.
 import { type PackedValue, ValueReader, ValueWriter } from './packed-values.ts'
 
 /**
- * Write sets on their way to the writing thread. What every create carries travels as one run of bytes for the whole
- * batch: cloned as objects a set costs the main thread 13 µs, as JSON with base64 4, like this 2. The rarer kinds are
- * cloned; among the values a number stands for their place in `others`.
+ * Write sets on their way to the writing thread, as one run of bytes for the whole batch: cloned as objects a create
+ * costs the main thread 13 µs, as JSON with base64 4, like this 2. Cloning would also take along the whole pool that a
+ * buffer was cut from. What every create carries has a form of its own, the rarer kinds are packed name by name.
  */
-export type PackedSets = {
-  readonly count: number
-  readonly bytes: Uint8Array
-  readonly others: readonly (GuardedChange | Effect)[]
-}
+export type PackedSets = { readonly count: number; readonly bytes: Uint8Array }
 
 type Terms = Extract<Effect, { kind: 'addTerms' | 'removeTerms' }>
 
-/** What comes next, where it is not the place of one that is cloned. */
+/** What comes next, where it is not a whole change of a rarer kind. */
 const row = 'row'
 const added = 'added'
 const removed = 'removed'
@@ -27,22 +23,20 @@ const writer = new ValueWriter()
 export const packSets = (sets: readonly WriteSet[]): PackedSets => {
   // Not at the end: whoever fails half way, for want of memory, leaves something behind.
   writer.clear()
-  const others: (GuardedChange | Effect)[] = []
-  const clone = (change: GuardedChange | Effect): void => writer.add(others.push(change) - 1)
   for (const { tenant, guarded, effects, counters } of sets) {
     addAll([tenant, guarded.length, effects.length, counters.length])
     for (const change of guarded)
       if (change.kind === 'insertToken') packRow(change.row)
-      else clone(change)
+      else writer.addPlain(change)
     for (const effect of effects)
       if (effect.kind === 'addTerms' || effect.kind === 'removeTerms') packTerms(effect)
-      else clone(effect)
+      else writer.addPlain(effect)
     for (const { name, by, at } of counters) addAll([name, by, at ?? null])
   }
-  return { count: sets.length, bytes: writer.copy(), others }
+  return { count: sets.length, bytes: writer.copy() }
 }
 
-export const unpackSets = ({ count, bytes, others }: PackedSets): WriteSet[] => {
+export const unpackSets = ({ count, bytes }: PackedSets): WriteSet[] => {
   const reader = new ValueReader(bytes)
   return listOf(count, () => {
     const tenant = reader.next<number>()
@@ -50,15 +44,13 @@ export const unpackSets = ({ count, bytes, others }: PackedSets): WriteSet[] => 
     return {
       tenant,
       guarded: listOf(changes, () => {
-        const next = reader.next<typeof row | number>()
-        if (next !== row) return others[next] as GuardedChange
-        return { kind: 'insertToken', row: unpackRow(reader) }
+        const next = reader.next<typeof row | GuardedChange>()
+        return next === row ? { kind: 'insertToken', row: unpackRow(reader) } : next
       }),
       effects: listOf(effects, () => {
-        const next = reader.next<typeof added | typeof removed | number>()
-        return typeof next === 'number'
-          ? (others[next] as Effect)
-          : unpackTerms(next === added ? 'addTerms' : 'removeTerms', reader)
+        const next = reader.next<typeof added | typeof removed | Effect>()
+        if (next === added) return unpackTerms('addTerms', reader)
+        return next === removed ? unpackTerms('removeTerms', reader) : next
       }),
       counters: listOf(moves, () => unpackMove(reader)),
     }

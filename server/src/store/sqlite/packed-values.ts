@@ -6,6 +6,8 @@ const text = 2
 const sameText = 3
 const bytes = 4
 const impossible = 5
+const list = 6
+const record = 7
 
 const numberBytes = 8
 const lengthBytes = 4
@@ -38,6 +40,23 @@ export class ValueWriter {
     }
   }
 
+  /** Lists and records of such values, of any depth; a record without what inherits or has no name. */
+  addPlain(value: unknown): void {
+    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) {
+      this.add(value as PackedValue)
+    } else if (Array.isArray(value)) {
+      this.#startOf(list, value.length)
+      for (const part of value) this.addPlain(part)
+    } else {
+      const parts = Object.entries(value)
+      this.#startOf(record, parts.length)
+      for (const [name, part] of parts) {
+        this.#addText(name)
+        this.addPlain(part)
+      }
+    }
+  }
+
   /** A copy of all that was added: to send a part of the room would send the whole, and it is written over next. */
   copy(): Uint8Array {
     return new Uint8Array(this.#room.subarray(0, this.#end))
@@ -52,14 +71,19 @@ export class ValueWriter {
   #addText(value: string): void {
     const known = this.#texts.get(value)
     if (known !== undefined) {
-      this.#start(sameText, lengthBytes)
-      this.#end = this.#room.writeUInt32LE(known, this.#end)
+      this.#startOf(sameText, known)
       return
     }
     this.#texts.set(value, this.#texts.size)
     this.#start(text, lengthBytes + value.length * bytesPerUnit)
     const written = this.#room.write(value, this.#end + lengthBytes)
     this.#end = this.#room.writeUInt32LE(written, this.#end) + written
+  }
+
+  /** A kind that is followed by a length, or by the place of a text. */
+  #startOf(kind: number, length: number): void {
+    this.#start(kind, lengthBytes)
+    this.#end = this.#room.writeUInt32LE(length, this.#end)
   }
 
   #start(kind: number, room: number): void {
@@ -83,11 +107,11 @@ export class ValueReader {
     this.#bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   }
 
-  next<T extends PackedValue>(): T {
+  next<T>(): T {
     return this.#next() as T
   }
 
-  #next(): PackedValue | undefined {
+  #next(): unknown {
     const kind = this.#bytes[this.#at++]
     if (kind === impossible) return undefined
     if (kind === nothing) return null
@@ -98,11 +122,12 @@ export class ValueReader {
     }
     const length = this.#bytes.readUInt32LE(this.#at)
     const start = this.#at + lengthBytes
-    if (kind === sameText) {
-      this.#at = start
-      return this.#texts[length] ?? ''
-    }
-    this.#at = start + length
+    this.#at = start
+    if (kind === sameText) return this.#texts[length] ?? ''
+    if (kind === list) return Array.from({ length }, () => this.#next())
+    if (kind === record)
+      return Object.fromEntries(Array.from({ length }, () => [this.next<string>(), this.#next()]))
+    this.#at += length
     if (kind === bytes) return this.#bytes.subarray(start, this.#at)
     const value = this.#bytes.toString('utf8', start, this.#at)
     this.#texts.push(value)
