@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMasterKeyFile, fileKeyProvider } from '../server/src/crypto/file-key-provider.ts'
@@ -24,8 +25,15 @@ const tokensPerBatch = 50
 const batchesInFlight = 40
 const startedAt = Date.parse('2026-03-01T00:00:00Z')
 
-export const tokenId = (serial: number): string => `t-${String(serial).padStart(9, '0')}`
 export const createdAt = (serial: number): number => startedAt + Math.floor(serial / tokensPerBatch)
+
+/** An id like those that the vault gives (crypto/token-id.ts), but the same in every run. */
+export const tokenId = (serial: number): string => {
+  const time = createdAt(serial).toString(16).padStart(12, '0')
+  const count = (serial % tokensPerBatch).toString(16).padStart(3, '0')
+  const rest = createHash('sha256').update(String(serial)).digest('hex')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-8${rest.slice(0, 3)}-${rest.slice(3, 15)}`
+}
 export const customers = (tokens: number): number => tokens / tokensPerCustomer
 /** Of ten customers eight keep cards, in one container for all, and two keep texts, each in his own. */
 export const keepsCards = (customer: number): boolean => customer % 10 < 8

@@ -1,4 +1,5 @@
-import { firstVersion, newUuid, randomBelow } from '../crypto/random.ts'
+import { firstVersion, randomBelow } from '../crypto/random.ts'
+import { newTokenId } from '../crypto/token-id.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
 import { ExpressionError } from '../domain/expressions/expression.ts'
 import type { Json } from '../domain/json.ts'
@@ -27,7 +28,8 @@ export const createTokens = async <A extends Json>(
   definitions: readonly TokenDefinition[],
   answerFor: (created: readonly CreatedToken[]) => A,
 ): Promise<A> => {
-  const ids = definitions.map(chooseId)
+  const now = vault.clock()
+  const ids = definitions.map(definition => chooseId(definition, now))
   for (const definition of definitions)
     requireDestinations(caller, 'token:create', definition.content.containers)
   let aliasesLeft = limits.aliasAttempts
@@ -63,7 +65,7 @@ const draft = async (
   for (const [index, { content }] of definitions.entries()) {
     const token: Writable<Token> = {
       ...content,
-      id: ids[index] ?? newUuid(),
+      id: ids[index] ?? newTokenId(now),
       tenantId: caller.tenant.id,
       version: firstVersion(),
       activeMonth: monthOf(now),
@@ -95,8 +97,8 @@ const draft = async (
 }
 
 /** C16: the vault's own id, the literal one, or what the expression renders. */
-const chooseId = ({ id, place, content: { type, data } }: TokenDefinition): string => {
-  if (id === undefined) return newUuid()
+const chooseId = ({ id, place, content: { type, data } }: TokenDefinition, now: number): string => {
+  if (id === undefined) return newTokenId(now)
   const path = field(place, 'id')
   const exposed = data.expose('rendering an id, and keeping the number out of it')
   let chosen: string
@@ -128,17 +130,18 @@ const replaceTakenIds = async (
   ids: string[],
   drawAgain: boolean,
 ): Promise<void> => {
+  const now = vault.clock()
   for (const [index, definition] of definitions.entries()) {
     if (definition.id === undefined) continue
     const id = ids[index] ?? ''
     const isRepeated = ids.indexOf(id) !== index
     const holder = await vault.store.getToken(caller.tenantNumber, id)
     if (holder === undefined && !isRepeated) continue
-    if (holder?.expiresAt != null && holder.expiresAt <= vault.clock()) {
+    if (holder?.expiresAt != null && holder.expiresAt <= now) {
       const writes = new TokenWrites(caller)
       writes.remove(toToken(holder, [], caller.keys))
       await vault.store.commit(writes.set)
-    } else if (definition.id.hasAlias) ids[index] = drawAgain ? chooseId(definition) : newUuid()
+    } else if (definition.id.hasAlias) ids[index] = drawAgain ? chooseId(definition, now) : newTokenId(now)
     else throw new VaultError('idTaken')
   }
 }

@@ -73,7 +73,7 @@ describe('how PostgreSQL answers lists and searches', () => {
 
   for (const [name, sql] of Object.entries({
     tokenById: statements.tokenById,
-    oldestMatch: statements.oldestMatch(postgresDialect),
+    oldestMatch: statements.oldestMatch(1, { term: a, tag: a }, 0, postgresDialect).sql,
     matchHolder: statements.matchHolder,
     resultByHash: statements.resultByHash,
     tenantByNumber: statements.tenantByNumber,

@@ -1,6 +1,7 @@
 import { describe } from 'node:test'
 import { commitContract } from './contract/commits.ts'
 import { grantContract } from './contract/grants.ts'
+import { idContract } from './contract/ids.ts'
 import { leaseContract } from './contract/leases.ts'
 import { queryContract } from './contract/queries.ts'
 import { queryModelContract } from './contract/query-model.ts'
@@ -14,6 +15,7 @@ import { upkeepContract } from './contract/upkeep.ts'
 export const storeContract = (name: string, open: OpenStore): void => {
   describe(`store contract (${name})`, () => {
     commitContract(open)
+    idContract(open)
     queryContract(open)
     queryModelContract(open)
     signatureContract(open)

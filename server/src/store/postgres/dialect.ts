@@ -1,3 +1,4 @@
+import { tokenColumns } from '../sql/columns.ts'
 import type { Dialect } from '../sql/dialect.ts'
 
 /** Many values as one parameter. */
@@ -5,8 +6,12 @@ export type List = readonly string[] | readonly Uint8Array[]
 
 export const postgresDialect: Dialect<List> = {
   // OFFSET 0 is a fence: as plain joins, a planner that knows nothing of the tables yet compares whole tenants.
-  joinTokens: id =>
-    `CROSS JOIN LATERAL (SELECT * FROM tokens WHERE tenant = ? AND token_id = ${id} OFFSET 0) k`,
+  rowsFound: (tenant, { sql, values }) => ({
+    sql: `SELECT ${tokenColumns} FROM (${sql}) found
+      CROSS JOIN LATERAL (SELECT * FROM tokens WHERE tenant = ? AND token_id = found.token_id OFFSET 0) k
+      ORDER BY found.created_at DESC, found.token_id`,
+    values: [...values, tenant],
+  }),
   perRow: 'OFFSET 0',
   withoutEnd: '',
   // UNION would sort all matches: it drops repetitions in ascending order, whatever is asked for outside. Arms
@@ -17,6 +22,7 @@ export const postgresDialect: Dialect<List> = {
       : `SELECT DISTINCT created_at, token_id FROM
            (${selects.map(select => `(${select} ${order})`).join(' UNION ALL ')}) arms`,
   oneOf: (column, values) => ({ sql: `${column} = ANY (?)`, values: [values] }),
+  hasId: (tenant, ids) => ({ sql: 't.tenant = ? AND t.token_id = ANY (?)', values: [tenant, ids] }),
 }
 
 /** `?` becomes `$1`, `$2` …; no other question mark stands in the statements that engines share. */

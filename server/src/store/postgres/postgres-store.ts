@@ -123,8 +123,10 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
     estimateTerms: (tenant, terms, limit) =>
       rowsOf(termEstimates, [tenant, limit, terms], row => Number(row.n)),
 
-    oldestMatch: async (tenant, { term, tag }, now) =>
-      (await tokensOf(statements.oldestMatch(postgresDialect), [tenant, term, tag, now, tenant]))[0],
+    oldestMatch: async (tenant, match, now) => {
+      const { sql, values } = statements.oldestMatch(tenant, match, now, postgresDialect)
+      return (await tokensOf(sql, values))[0]
+    },
 
     matchHolder: (tenant, { term, tag }) =>
       rowOf(statements.matchHolder, [tenant, term, tag], row => String(row.token_id)),

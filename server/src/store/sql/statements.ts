@@ -1,5 +1,6 @@
+import type { Match } from '../write-set.ts'
 import { tokenColumns } from './columns.ts'
-import type { Dialect } from './dialect.ts'
+import type { Dialect, Sql } from './dialect.ts'
 
 /**
  * Reads that are the same on every engine. They name their columns: a node of an older release goes on reading
@@ -7,12 +8,18 @@ import type { Dialect } from './dialect.ts'
  */
 export const tokenById = `SELECT ${tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
 
-export const oldestMatch = ({ joinTokens }: Pick<Dialect, 'joinTokens'>): string =>
-  `SELECT ${tokenColumns}
-   FROM (SELECT token_id FROM terms
-         WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
-         ORDER BY created_at, token_id LIMIT 1) oldest
-   ${joinTokens('oldest.token_id')}`
+export const oldestMatch = <List>(
+  tenant: number,
+  { term, tag }: Match,
+  now: number,
+  { rowsFound }: Dialect<List>,
+): Sql<List> =>
+  rowsFound(tenant, {
+    sql: `SELECT created_at, token_id FROM terms
+      WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
+      ORDER BY created_at, token_id LIMIT 1`,
+    values: [tenant, term, tag, now],
+  })
 
 export const matchHolder = 'SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?'
 

@@ -1,6 +1,5 @@
 import type { ColumnCondition, ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
 import { signatureOf } from '../term-signature.ts'
-import { tokenColumns } from './columns.ts'
 import { type Dialect, limited, type Sql } from './dialect.ts'
 
 /** A query of which one slice is asked for: nothing behind `upTo`. */
@@ -13,13 +12,10 @@ export const pageQuery = <List>(
   dialect: Dialect<List>,
 ): Sql<List> => {
   const { sql, values } = indexQuery(query, dialect)
-  return {
-    sql: `SELECT ${tokenColumns}
-      FROM (${sql} ${inListOrder} ${limited} OFFSET ?) page
-      ${dialect.joinTokens('page.token_id')}
-      ORDER BY page.created_at DESC, page.token_id`,
-    values: [...values, limit, offset, query.tenant],
-  }
+  return dialect.rowsFound(query.tenant, {
+    sql: `${sql} ${inListOrder} ${limited} OFFSET ?`,
+    values: [...values, limit, offset],
+  })
 }
 
 /** The order makes the engine merge the arms; without it, it would gather all matches to drop repetitions. */
@@ -101,11 +97,11 @@ const toArms = <List>(
 ): Sql<List>[] => {
   const isIn = among(dialect)
   if (branch.ids !== undefined)
-    return [arm('tokens', [isIn('t.token_id', branch.ids)], query, branch, branch.groups, dialect)]
+    return [arm('tokens', [dialect.hasId(query.tenant, branch.ids)], query, branch, branch.groups, dialect)]
   const [first = [], ...others] = branch.groups
   const starts = isAlone ? first.map(term => [term]) : [first]
   return starts.map(terms => {
-    const start = isIn('t.term', terms)
+    const start = join(' AND ', [{ sql: 't.tenant = ?', values: [query.tenant] }, isIn('t.term', terms)])
     const [only, ...more] = terms
     const isOnly = (term: Uint8Array): boolean =>
       only !== undefined && more.length === 0 && Buffer.compare(term, only) === 0
@@ -132,7 +128,6 @@ const arm = <List>(
   const has = (terms: readonly Uint8Array[], more?: string): Sql<List> =>
     hasOneOf(tenant, terms, dialect, more)
   const conditions: Sql<List>[] = [
-    { sql: 't.tenant = ?', values: [tenant] },
     ...start,
     ...isBetween(createdAt, query),
     { sql: '(t.expires_at IS NULL OR t.expires_at > ?)', values: [query.now] },

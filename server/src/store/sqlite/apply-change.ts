@@ -3,6 +3,7 @@ import { tokenValues } from '../sql/columns.ts'
 import type { Conflict, Effect, GuardedChange } from '../write-set.ts'
 import { counterMover } from './counter-mover.ts'
 import { type EffectAppliers, grantEffects } from './grant-effects.ts'
+import { rowNumberFor } from './row-number.ts'
 import { slotFiller } from './slots.ts'
 
 type ChangeOf<C extends { kind: string }, K extends C['kind']> = Extract<C, { kind: K }>
@@ -24,8 +25,8 @@ export type ApplyChanges = {
 /** One prepared statement per kind of change. */
 export const changeApplier = (database: DatabaseSync): ApplyChanges => {
   const insertToken = database.prepare(
-    `INSERT INTO tokens (tenant, token_id, type, version, created_at, created_by, modified_at, modified_by,
-       expires_at, transient_until, active_month, sealed) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO tokens (rowid, tenant, token_id, type, version, created_at, created_by, modified_at, modified_by,
+       expires_at, transient_until, active_month, sealed) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
   )
   const updateToken = database.prepare(
     `UPDATE tokens SET version = ?, modified_at = ?, modified_by = ?, expires_at = ?, transient_until = ?, sealed = ?
@@ -88,7 +89,15 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
     changed.changes === 0 ? conflict : undefined
 
   const guards: Guards = {
-    insertToken: (_tenant, { row }) => when(insertToken.run(...tokenValues(row)), 'tokenExists'),
+    insertToken: (_tenant, { row }) => {
+      const values = tokenValues(row)
+      const number = rowNumberFor(row)
+      const inserted = insertToken.run(number, ...values)
+      // The number may be taken instead of the id; without one SQLite takes the next that is free.
+      return inserted.changes === 0 && number !== null
+        ? when(insertToken.run(null, ...values), 'tokenExists')
+        : when(inserted, 'tokenExists')
+    },
     updateToken: (tenant, { row, ifVersion }) =>
       when(
         updateToken.run(

@@ -1,14 +1,14 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { CommitQueue } from '../commit-queue.ts'
 import { type Store, StoreUnavailableError } from '../port.ts'
-import type { Counter, TokenRow } from '../rows.ts'
+import type { Counter } from '../rows.ts'
 import * as columns from '../sql/columns.ts'
 import { limited } from '../sql/dialect.ts'
 import { scanMatches, scanTerms } from '../sql/scans.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'
 import { type AskWriter, askedWriting } from './asked-writing.ts'
-import { sqliteDialect } from './dialect.ts'
+import { isAmong, sqliteDialect } from './dialect.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
@@ -16,6 +16,7 @@ import { sharedSnapshot } from './shared-snapshot.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
+import { knowsRowNumbers, readTokens, tokenReader } from './token-rows.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
 import { inlineWriting, lockWaitDefaultMs, type UpkeepName } from './writing-side.ts'
 
@@ -32,7 +33,7 @@ export const openSqlite = ({
   lockWaitMs?: number
   writing?: 'thread' | 'inline' | AskWriter
 }): Store => {
-  const database = openDatabase(path, lockWaitMs)
+  const database = knowsRowNumbers(openDatabase(path, lockWaitMs))
   migrate(database)
   const side =
     writing === 'inline'
@@ -48,23 +49,7 @@ export const openSqlite = ({
     }
   })
   const prepared = statementCache(database)
-  const getToken = database.prepare(statements.tokenById)
-  getToken.setReturnArrays(true)
-  /** For statements that yield whole tokens. */
-  const readTokens = (sql: string, ...values: readonly SQLInputValue[]): TokenRow[] => {
-    const statement = prepared(sql)
-    statement.setReturnArrays(true)
-    const all = (): TokenRow[] =>
-      (statement.all(...values) as unknown as SQLOutputValue[][]).map(columns.tokenRow)
-    try {
-      statement.setReadBigInts(false)
-      return all()
-    } catch {
-      // Storage fails, or an integer that no double holds was written past us: bigints, 1 µs dearer, can tell it.
-      statement.setReadBigInts(true)
-      return all()
-    }
-  }
+  const tokens = tokenReader(database)
   const findApiKey = prepareRead(database, statements.livingApiKey)
 
   /** Those of the terms that some token has, in one statement: on its own each look-up costs twice as much. */
@@ -82,7 +67,7 @@ export const openSqlite = ({
       snapshot.join()
       return await query()
     } catch (error) {
-      throw new StoreUnavailableError('storage cannot be read', { cause: error })
+      throw unreadable(error)
     }
   }
 
@@ -98,16 +83,16 @@ export const openSqlite = ({
     )
 
   /** Several statements on one state of storage: the writing connection commits at any time. */
-  const readAtOneMoment = <T>(queries: () => T): Promise<T> =>
-    read(() => {
-      if (database.isTransaction) return queries()
-      database.exec('BEGIN')
-      try {
-        return queries()
-      } finally {
-        if (database.isTransaction) database.exec('COMMIT')
-      }
-    })
+  const atOneMoment = <T>(queries: () => T): T => {
+    if (database.isTransaction) return queries()
+    database.exec('BEGIN')
+    try {
+      return queries()
+    } finally {
+      if (database.isTransaction) database.exec('ROLLBACK')
+    }
+  }
+  const readAtOneMoment = <T>(queries: () => T): Promise<T> => read(() => atOneMoment(queries))
 
   /** A write beside the request path, after those that were asked for before it. */
   const upkeep = async <N extends UpkeepName>(
@@ -129,7 +114,7 @@ export const openSqlite = ({
   const slices: SliceReads = {
     list: (query, page) => {
       const { sql, values } = pageQuery(query, page, sqliteDialect)
-      return readTokens(sql, ...values)
+      return atOneMoment(() => tokens.found(query.tenant, prepared(sql), values))
     },
     count: query => {
       const { sql, values } = countQuery(query, sqliteDialect)
@@ -155,21 +140,20 @@ export const openSqlite = ({
     getToken: (tenant, id) => {
       try {
         snapshot.join()
-        const row = getToken.get(tenant, id) as unknown as SQLOutputValue[] | undefined
-        return Promise.resolve(row && columns.tokenRow(row))
-      } catch {
-        return read(() => readTokens(statements.tokenById, tenant, id)[0])
+        return Promise.resolve(tokens.one(tenant, id))
+      } catch (error) {
+        return Promise.reject(unreadable(error))
       }
     },
 
     getTokens: (tenant, ids) =>
       readAtOneMoment(() => {
         const marks = ids.map(() => '?').join(',')
+        const named = isAmong('k', tenant, ids)
         return {
           rows: readTokens(
-            `SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id IN (${marks})`,
-            tenant,
-            ...ids,
+            prepared(`SELECT ${columns.tokenColumns} FROM tokens k WHERE ${named.sql}`),
+            named.values,
           ),
           transients: prepared(
             `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
@@ -193,10 +177,10 @@ export const openSqlite = ({
         return terms.map(term => Number(probe.get(tenant, term, limit)?.n))
       }),
 
-    oldestMatch: (tenant, { term, tag }, now) =>
-      read(() => {
-        const [oldest] = readTokens(statements.oldestMatch(sqliteDialect), tenant, term, tag, now, tenant)
-        return oldest
+    oldestMatch: (tenant, match, now) =>
+      readAtOneMoment(() => {
+        const { sql, values } = statements.oldestMatch(tenant, match, now, sqliteDialect)
+        return tokens.found(tenant, prepared(sql), values)[0]
       }),
 
     matchHolder: (tenant, { term, tag }) =>
@@ -232,7 +216,7 @@ export const openSqlite = ({
       read(() => prepared('SELECT * FROM counters WHERE tenant = ?').all(tenant).map(columns.counter)),
 
     scanTokens: (tenant, after, limit) =>
-      read(() => readTokens(statements.tokensBehind, tenant, after ?? '', limit)),
+      read(() => readTokens(prepared(statements.tokensBehind), [tenant, after ?? '', limit])),
 
     scanTerms: (...scan) => scanTerms(readRows, ...scan),
     scanMatches: (...scan) => scanMatches(readRows, ...scan),
@@ -249,7 +233,7 @@ export const openSqlite = ({
       }),
 
     expiredTokens: (now, { offset, limit }) =>
-      read(() => readTokens(statements.expiredTokens, now, limit, offset)),
+      read(() => readTokens(prepared(statements.expiredTokens), [now, limit, offset])),
 
     purgeTransients: (now, limit) => upkeep('purgeTransients', now, limit),
 
@@ -328,5 +312,8 @@ export const openSqlite = ({
     },
   }
 }
+
+const unreadable = (cause: unknown): StoreUnavailableError =>
+  new StoreUnavailableError('storage cannot be read', { cause })
 
 const apiKeysOfTenant = `SELECT ${statements.apiKeyColumns}, k.last_used_at FROM api_keys k WHERE k.tenant = ?`

@@ -1,0 +1,90 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { TokenRow } from '../rows.ts'
+import { tokenColumns, tokenRow } from '../sql/columns.ts'
+import type { Sql } from '../sql/dialect.ts'
+import { tokenById } from '../sql/statements.ts'
+import { rowNumberOf } from './row-number.ts'
+
+/** A statement may ask for the number that an id tells. */
+export const knowsRowNumbers = (database: DatabaseSync): DatabaseSync => {
+  database.function('row_number_of', { deterministic: true }, id => rowNumberOf(String(id)))
+  return database
+}
+
+/** In SQL, the number of the row that has this id: the one that the id tells, or what the index of ids knows. */
+export const rowNumber = (tenant: number, id: string): Sql => ({
+  // The sign keeps SQLite from taking the index at once.
+  sql: `coalesce(
+    (SELECT r.rowid FROM tokens r WHERE r.rowid = row_number_of(${id}) AND +r.tenant = ? AND r.token_id = ${id}),
+    (SELECT r.rowid FROM tokens r WHERE r.tenant = ? AND r.token_id = ${id}))`,
+  values: [tenant, tenant],
+})
+
+export type TokenReader = {
+  one(tenant: number, id: string): TokenRow | undefined
+  /** Of a statement that the dialect's `rowsFound` made. */
+  found(tenant: number, statement: StatementSync, values: readonly SQLInputValue[]): TokenRow[]
+}
+
+export const tokenReader = (database: DatabaseSync): TokenReader => {
+  const byNumber = prepareTokens(
+    database,
+    `SELECT ${tokenColumns} FROM tokens k WHERE k.rowid = ? AND +k.tenant = ? AND k.token_id = ?`,
+  )
+  const byId = prepareTokens(database, tokenById)
+  return {
+    one: (tenant, id) => {
+      const number = rowNumberOf(id)
+      const row = number === null ? undefined : readToken(byNumber, number, tenant, id)
+      return row ?? readToken(byId, tenant, id)
+    },
+    found: (tenant, statement, values) =>
+      readRows(statement, values)
+        .map(row => {
+          const missing = row.at(-1)
+          return missing === null ? tokenRow(row) : readToken(byId, tenant, String(missing))
+        })
+        .filter(row => row !== undefined),
+  }
+}
+
+/** Of a statement that yields whole tokens. */
+export const readTokens = (statement: StatementSync, values: readonly SQLInputValue[]): TokenRow[] =>
+  readRows(statement, values).map(tokenRow)
+
+const readRows = (statement: StatementSync, values: readonly SQLInputValue[]): SQLOutputValue[][] =>
+  withAnyInteger(yieldsArrays(statement), () => statement.all(...values) as unknown as SQLOutputValue[][])
+
+const prepareTokens = (database: DatabaseSync, sql: string): StatementSync =>
+  yieldsArrays(database.prepare(sql))
+
+const readToken = (statement: StatementSync, ...values: readonly SQLInputValue[]): TokenRow | undefined => {
+  const row = withAnyInteger(
+    statement,
+    () => statement.get(...values) as unknown as SQLOutputValue[] | undefined,
+  )
+  return row && tokenRow(row)
+}
+
+const yieldsArrays = (statement: StatementSync): StatementSync => {
+  statement.setReturnArrays(true)
+  statement.setReadBigInts(false)
+  return statement
+}
+
+/**
+ * Reads fail where storage does, or where an integer that no double holds was written past us: bigints, 1 µs dearer,
+ * can tell it.
+ */
+const withAnyInteger = <T>(statement: StatementSync, read: () => T): T => {
+  try {
+    return read()
+  } catch {
+    statement.setReadBigInts(true)
+    try {
+      return read()
+    } finally {
+      statement.setReadBigInts(false)
+    }
+  }
+}
