@@ -20,7 +20,7 @@ describe('ids of tokens', () => {
   test('C16.1 come in the order in which they were made, also beyond 4,096 in a millisecond', () => {
     const moment = now + 1_000_000
     const ids = Array.from({ length: 20_000 }, () => newTokenId(moment))
-    assert.deepEqual(ids, ids.toSorted())
+    assert.ok(ids.every((id, place) => place === 0 || id > (ids[place - 1] ?? '')))
     assert.ok(timeOf(ids.at(-1)) - moment <= 5)
   })
 
