@@ -43,6 +43,7 @@ export type Writer = { readonly tenantNumber: number; readonly keys: TenantKeys 
 export class TokenWrites {
   readonly #writer: Writer
   readonly #guarded: GuardedChange[] = []
+  readonly #entries: Effect[] = []
   readonly #effects: Effect[] = []
   readonly #counters = new CounterSums()
 
@@ -50,11 +51,15 @@ export class TokenWrites {
     this.#writer = writer
   }
 
+  /**
+   * Entries of new tokens come last one first: of one moment the index has later ids before earlier ones, and what is put
+   * in front of the entry of before leaves pages half empty.
+   */
   get set(): WriteSet {
     return {
       tenant: this.#writer.tenantNumber,
       guarded: this.#guarded,
-      effects: this.#effects,
+      effects: [...this.#entries.toReversed(), ...this.#effects],
       counters: this.#counters.of(this.#writer.tenantNumber),
     }
   }
@@ -63,7 +68,7 @@ export class TokenWrites {
     const { tenantNumber, keys } = this.#writer
     this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
     const terms = tokenTerms(this.#writer, token)
-    this.#effects.push({ kind: 'addTerms', of: indexed(token, terms), terms })
+    this.#entries.push({ kind: 'addTerms', of: indexed(token, terms), terms })
     this.#putTransients(token, [])
     this.#count(token, 1)
     this.#move({ name: placeOf(keys, token).typeCounter, by: 1, at: token.createdAt })
