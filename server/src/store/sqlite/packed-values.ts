@@ -40,7 +40,7 @@ export class ValueWriter {
     }
   }
 
-  /** Lists and records of such values, of any depth; a record without what inherits or has no name. */
+  /** Lists and records of such values, of any depth. */
   addPlain(value: unknown): void {
     if (typeof value !== 'object' || value === null || value instanceof Uint8Array) {
       this.add(value as PackedValue)
