@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { newApiKey } from '../../src/crypto/api-key.ts'
+import { newTokenId } from '../../src/crypto/token-id.ts'
 import { cast, granted } from '../rig/cast.ts'
 import type { TestVault } from '../rig/test-vault.ts'
 
@@ -19,7 +20,8 @@ export const prepareLookAlikes = async (vault: TestVault, count: number): Promis
   const own = await vault.tenant({ owner: cast.owner, manager: cast.manager })
   const other = await vault.tenant({ owner: cast.owner })
   const others = await makeIds(vault, other.keys.owner, count)
-  const unknown = others.map(() => crypto.randomUUID())
+  // Of the same form: what it costs to find an id is no secret, only whether it is another's.
+  const unknown = others.map(() => newTokenId(Date.now()))
   const revoked = await revokedKeys(vault, own.keys.manager, Math.min(count, 200))
   const neverMade = revoked.map(() => newApiKey('private'))
   const turns = <T>(items: readonly T[]): (() => T) => {
