@@ -13,7 +13,7 @@ import { tokenize } from '../server/src/operations/tokenize.ts'
 import { tokenValues } from '../server/src/store/sql/columns.ts'
 import { openSqlite } from '../server/src/store/sqlite/sqlite-store.ts'
 import type { WriteSet } from '../server/src/store/write-set.ts'
-import type { Round } from './scenarios.ts'
+import type { Round } from './statistics.ts'
 
 /**
  * The yardstick of tokenize: the very rows that it writes, inserted into the same schema by a plain loop, one

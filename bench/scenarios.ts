@@ -11,7 +11,7 @@ import {
   startEcho,
   startVault,
 } from './processes.ts'
-import { median, spread } from './statistics.ts'
+import { median, type Round, spread } from './statistics.ts'
 
 /** One kind of request, beside its yardstick. */
 type Scenario = {
@@ -30,14 +30,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   patch: { kind: 'patch', key: 'write', connections: 64 },
   mixed: { kind: 'mixed', key: 'reveal', connections: 64 },
   tokenize: { kind: 'tokenize', key: 'write', connections: 8, bar: 0.5 },
-}
-
-export type Round = {
-  readonly perSecond: number
-  readonly cpuMicroseconds: number
-  readonly p50: number
-  readonly p99: number
-  readonly p999: number
 }
 
 export type Result = {

@@ -1,3 +1,11 @@
+export type Round = {
+  readonly perSecond: number
+  readonly cpuMicroseconds: number
+  readonly p50: number
+  readonly p99: number
+  readonly p999: number
+}
+
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 

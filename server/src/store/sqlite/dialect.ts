@@ -1,6 +1,6 @@
 import { tokenColumns } from '../sql/columns.ts'
 import type { Dialect, Sql } from '../sql/dialect.ts'
-import { rowNumber } from './token-rows.ts'
+import { rowNumber } from './rows-by-id.ts'
 
 export const sqliteDialect: Dialect = {
   // By the numbers that ids tell. Of what is not there only the id comes, behind the columns: the reader looks it up.
