@@ -55,6 +55,12 @@ const SearchPlan = Type.Object({
           estimated_rows: Type.Optional(
             Type.Integer({ description: `Counted up to ${limits.searchProbeEntries} for each term.` }),
           ),
+          touched_rows: Type.Optional(
+            Type.Integer({
+              description:
+                'Of the first step what it found, of each other one what the steps before it left.',
+            }),
+          ),
         }),
       ),
     }),

@@ -22,7 +22,8 @@ export const searchTokens = async (
   { query: text, page = 1, size = limits.pageSizeDefault, explain = false }: SearchTokens,
 ): Promise<JsonObject> => {
   const { application } = caller
-  const { plan, branches, query, matches } = await planQuery(vault, caller, text)
+  const planned = await planQuery(vault, caller, text)
+  const { plan, query, matches } = planned
   const position = { offset: (page - 1) * size, limit: size }
   const found = await (plan.isExact
     ? findByIndex(vault, query, position, () =>
@@ -32,5 +33,6 @@ export const searchTokens = async (
   const answer = tokenPage(page, size, found.total, await showTokens(vault, caller, found.rows, matches))
   if (!explain) return answer
   const seesAll = !mayRedact(application, 'token:read') && !mayRedact(application, 'token:search')
-  return { ...answer, plan: explainSearch(plan, branches, { touchedRows: found.opened, seesAll }) }
+  const explained = await explainSearch(vault, caller, planned, { openedRows: found.opened, seesAll })
+  return { ...answer, plan: explained }
 }

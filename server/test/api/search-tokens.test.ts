@@ -251,10 +251,10 @@ for (const engine of engines)
         branches: [
           {
             steps: [
-              { do: 'start', field: 'metadata.tone', estimated_rows: 1 },
-              { do: 'check', field: 'type', estimated_rows: 4 },
-              { do: 'check', field: 'container', estimated_rows: 5 },
-              { do: 'check', field: 'data', negated: true },
+              { do: 'start', field: 'metadata.tone', estimated_rows: 1, touched_rows: 1 },
+              { do: 'check', field: 'type', estimated_rows: 4, touched_rows: 1 },
+              { do: 'check', field: 'container', estimated_rows: 5, touched_rows: 1 },
+              { do: 'check', field: 'data', negated: true, touched_rows: 1 },
             ],
           },
         ],
@@ -269,9 +269,9 @@ for (const engine of engines)
         branches: [
           {
             steps: [
-              { do: 'start', field: 'type', estimated_rows: 4 },
-              { do: 'check', field: 'created_at' },
-              { do: 'check', field: 'created_by', negated: true },
+              { do: 'start', field: 'type', estimated_rows: 4, touched_rows: 4 },
+              { do: 'check', field: 'created_at', touched_rows: 4 },
+              { do: 'check', field: 'created_by', negated: true, touched_rows: 4 },
             ],
           },
         ],
@@ -290,6 +290,34 @@ for (const engine of engines)
       assert.deepEqual(branches[0].steps.at(-1), { do: 'open', field: 'data' })
       assert.equal((await search(query)).body.plan, undefined)
     })
+
+    const touching: [query: string, branches: string[]][] = [
+      ['metadata.tone:warm type:token -id:red', ['metadata.tone 2, type 2, id 2']],
+      [
+        'container:/a/ type:token -metadata.tone:cold -id:red',
+        ['container 2, type 2, id 2, metadata.tone 1'],
+      ],
+      ['type:token -id:red -id:blue -data:both', ['type 4, id 4, id 3, data 2']],
+      ['container:/a/* -container:/c/ -container:/a/b/', ['container 3, container 3, container 2']],
+      ['type:token -modified_by:EDITOR -created_by:EDITOR', ['type 4, modified_by 4, created_by 3']],
+      [
+        'container:/* created_at:[* TO LAST] -created_at:[* TO LAST] -id:red',
+        ['container 5, created_at 5, created_at 5, id 0'],
+      ],
+      ['id:red OR metadata.tone:cold type:token', ['id 1', 'metadata.tone 1, type 1']],
+      ['id:red metadata.tone:cold -id:blue', ['id 1, metadata.tone 1, id 0']],
+    ]
+    for (const [query, branches] of touching)
+      test(`C26.8 how many rows each step touched: ${query}`, async () => {
+        const asked = query.replaceAll('EDITOR', editorId).replaceAll('LAST', afterLast)
+        const { plan } = (await search(asked, { explain: true })).body
+        assert.deepEqual(
+          plan.branches.map(({ steps }: { steps: { field: string; touched_rows: number }[] }) =>
+            steps.map(({ field, touched_rows }) => `${field} ${touched_rows}`).join(', '),
+          ),
+          branches,
+        )
+      })
 
     test('C26.2 C24.5 the plan tells a caller who may not see all tokens nothing of the others', async () => {
       const { body } = await search('type:token OR id:red', { explain: true }, keys.onlyA)
