@@ -4,7 +4,7 @@ import { duplexPair } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { readPlainRequest } from '../../src/http/plain/read-request.ts'
+import { PlainRequestReader } from '../../src/http/plain/read-request.ts'
 
 type Seen = {
   readonly method: string | undefined
@@ -35,8 +35,8 @@ const asNode = async (bytes: Buffer): Promise<(Seen | typeof broken)[]> => {
   return seen
 }
 
-const asPlain = (bytes: Buffer): Seen | undefined => {
-  const head = readPlainRequest(bytes)
+const asPlain = (bytes: Buffer, reader = new PlainRequestReader()): Seen | undefined => {
+  const head = reader.read(bytes)
   if (head === undefined) return undefined
   const { method, url, headers, bodyStart } = head
   return { method, url, headers: { ...headers }, body: bytes.toString('latin1', bodyStart) }
@@ -132,6 +132,33 @@ const wire = fc
     ),
   )
 
+const twoHeads = 'Host: vault\r\nContent-Length: 4\r\n\r\n'.repeat(2)
+/** Requests that differ in one thing or another, if at all. */
+const similar = fc
+  .record({
+    line: mostly(
+      'POST /tokens HTTP/1.1\r\n',
+      'GET /tokens HTTP/1.1\r\n',
+      'POST /a b HTTP/1.1\r\n',
+      '',
+      '\r\n',
+    ),
+    longLine: mostly('', `GET /${'a'.repeat(8_200)} HTTP/1.1\r\n`),
+    fields: mostly('Host: vault\r\n', 'Host: other\r\n', '', twoHeads, 'Host: vault\r\nTE: trailers\r\n'),
+    rest: fc.oneof(
+      fc.constantFrom('\r\n', 'Content-Length: 4\r\n\r\nabcd', 'Content-Length: 4\r\n\r\n\r\n\r\n'),
+      fc.constantFrom(
+        'Content-Length: 04\r\n\r\nabcd',
+        'Content-Length: 4\r\n\r\nabc',
+        '\r\nabcd',
+        `\r\n${twoHeads}`,
+      ),
+    ),
+  })
+  .map(({ line, longLine, fields, rest }) =>
+    Buffer.from(`${longLine === '' ? line : longLine}${fields}${rest}`),
+  )
+
 describe('a plain request', () => {
   test('C2.10 is read as Node reads it, and what Node refuses or finds two requests in is never plain', async () => {
     let plain = 0
@@ -145,6 +172,23 @@ describe('a plain request', () => {
       { numRuns: 4_000 },
     )
     assert.ok(plain > 300, `only ${plain} were plain`)
+  })
+
+  test('C2.10 is read as if it were the first of its connection, whatever came before it', () => {
+    let again = 0
+    fc.assert(
+      fc.property(fc.array(similar, { minLength: 2, maxLength: 4 }), requests => {
+        const reader = new PlainRequestReader()
+        const seen = requests.map(bytes => asPlain(bytes, reader))
+        assert.deepEqual(
+          seen,
+          requests.map(bytes => asPlain(bytes)),
+        )
+        again += Math.max(0, seen.filter(request => request !== undefined).length - 1)
+      }),
+      { numRuns: 4_000 },
+    )
+    assert.ok(again > 2_000, `only ${again} followed another one`)
   })
 
   const head = (...fields: readonly string[]): string =>
@@ -168,5 +212,5 @@ describe('a plain request', () => {
   ]
   for (const { name, text, isPlain } of cases)
     test(`C2.10 ${isPlain ? 'has' : 'has not'} ${name}`, () =>
-      assert.equal(readPlainRequest(Buffer.from(text)) !== undefined, isPlain))
+      assert.equal(asPlain(Buffer.from(text)) !== undefined, isPlain))
 })

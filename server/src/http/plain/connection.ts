@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Answering, PlainRequest, PlainResponse } from './exchange.ts'
-import { readPlainRequest } from './read-request.ts'
+import { PlainRequestReader } from './read-request.ts'
 
 const graceMs = 1_000
 
@@ -18,6 +18,7 @@ type ConnectionOptions = {
 export class PlainConnection implements Answering {
   readonly #socket: Socket
   readonly #options: ConnectionOptions
+  readonly #reader = new PlainRequestReader()
   /** From the request until its answer has been taken by the kernel. */
   #isBusy = false
   #isAnswering = false
@@ -71,7 +72,7 @@ export class PlainConnection implements Answering {
       this.#socket.pause()
       return
     }
-    const head = readPlainRequest(bytes)
+    const head = this.#reader.read(bytes)
     if (head === undefined) {
       this.#handOver(bytes)
       return

@@ -78,23 +78,22 @@ export class PlainResponse extends EventEmitter {
 
   writeHead(status: number, headers: Headers = {}): this {
     this.statusCode = status
-    this.#headers = Object.assign(this.#headers, headers)
+    for (const name in headers) this.#headers[name] = headers[name] as string | number
     this.headersSent = true
     return this
   }
 
   end(content?: string | null): this {
     const isLast = this.#connection.isLast || this.#headers.connection === 'close'
-    const lines = [`HTTP/1.1 ${this.statusCode} ${STATUS_CODES[this.statusCode]}`]
-    for (const name of Object.keys(this.#headers))
-      if (name !== 'connection') lines.push(`${name}: ${printable(this.#headers[name])}`)
-    lines.push(`Date: ${date()}`)
-    if (isLast) lines.push('Connection: close')
-    else lines.push('Connection: keep-alive', `Keep-Alive: timeout=${this.#connection.keepAliveSeconds}`)
-    lines.push('', content ?? '')
+    let text = `HTTP/1.1 ${this.statusCode} ${STATUS_CODES[this.statusCode]}\r\n`
+    for (const name in this.#headers)
+      if (name !== 'connection') text += `${name}: ${printable(this.#headers[name])}\r\n`
+    text += isLast
+      ? `Date: ${date()}\r\nConnection: close\r\n\r\n`
+      : `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.#connection.keepAliveSeconds}\r\n\r\n`
     this.headersSent = true
     this.writableEnded = true
-    this.#connection.answer(lines.join('\r\n'), isLast)
+    this.#connection.answer(content ? text + content : text, isLast)
     this.emit('finish')
     return this
   }

@@ -2,14 +2,22 @@
 export type PlainHead = {
   readonly method: string
   readonly url: string
-  readonly headers: Record<string, string>
+  readonly headers: Readonly<Record<string, string>>
   /** Where the body begins; it ends with the bytes. */
   readonly bodyStart: number
 }
 
+/** What stands between the request line and the body. */
+type KnownFields = {
+  readonly bytes: Buffer
+  readonly headers: Readonly<Record<string, string>>
+  readonly bodyBytes: number
+}
+
 const headBytesMax = 8_192
+const endOfLine = '\r\n'
 const endOfHead = '\r\n\r\n'
-const requestLine = /^(GET|POST|PUT|PATCH|DELETE) (\/[\w/.~%!$&'()*+,;=:@?-]*) HTTP\/1\.1\r\n/
+const requestLine = /^(GET|POST|PUT|PATCH|DELETE) (\/[\w/.~%!$&'()*+,;=:@?-]*) HTTP\/1\.1\r\n$/
 const field = /([A-Za-z0-9-]+): ?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\r\n/y
 const plainLength = /^(?:0|[1-9]\d{0,6})$/
 /** They change how the bytes, the connection or the name itself are to be read, so Node reads them. */
@@ -28,29 +36,53 @@ const special = [
  * Reads bytes that are one whole request and nothing else. Undefined where anything about them is unusual: part of a
  * request, more than one, a name twice, a chunked body, a byte that is not printable. What is undefined here is not
  * refused: Node's parser is asked, which knows all of HTTP. So this one may be strict, and must never
- * see a request otherwise than Node does.
+ * see a request otherwise than Node does. One for each connection: clients say the same fields with every request, and
+ * what is the same to the byte as the time before is not read again.
  */
-export const readPlainRequest = (bytes: Buffer): PlainHead | undefined => {
-  const end = bytes.indexOf(endOfHead)
-  if (end === -1 || end > headBytesMax) return undefined
-  const head = bytes.toString('latin1', 0, end + 2)
-  const line = requestLine.exec(head)
-  if (line === null) return undefined
-  const [{ length: lineLength }, method = '', url = ''] = line
-  const headers = readFields(head, lineLength)
-  if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
-  const bodyStart = end + endOfHead.length
-  const bodyBytes = headers['content-length'] ?? '0'
-  if (!plainLength.test(bodyBytes) || bytes.length !== bodyStart + Number(bodyBytes)) return undefined
-  if (method === 'GET' && bodyBytes !== '0') return undefined
-  return { method, url, headers, bodyStart }
+export class PlainRequestReader {
+  #known: KnownFields | undefined
+
+  read(bytes: Buffer): PlainHead | undefined {
+    const known = this.#knownIn(bytes) ?? this.#learn(bytes)
+    if (known === undefined) return undefined
+    const { headers, bodyBytes } = known
+    const bodyStart = bytes.length - bodyBytes
+    if (bodyStart > headBytesMax) return undefined
+    const line = requestLine.exec(bytes.toString('latin1', 0, bodyStart - known.bytes.length))
+    if (line === null) return undefined
+    return { method: line[1] ?? '', url: line[2] ?? '', headers, bodyStart }
+  }
+
+  #knownIn(bytes: Buffer): KnownFields | undefined {
+    const known = this.#known
+    if (known === undefined) return undefined
+    const end = bytes.length - known.bodyBytes
+    const start = end - known.bytes.length
+    return start > 0 && bytes.compare(known.bytes, 0, known.bytes.length, start, end) === 0
+      ? known
+      : undefined
+  }
+
+  #learn(bytes: Buffer): KnownFields | undefined {
+    const lineEnd = bytes.indexOf(endOfLine)
+    const headEnd = bytes.indexOf(endOfHead)
+    if (headEnd <= lineEnd) return undefined
+    const [start, end] = [lineEnd + endOfLine.length, headEnd + endOfHead.length]
+    const headers = readFields(bytes.toString('latin1', start, end - endOfLine.length))
+    if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
+    const bodyBytes = headers['content-length'] ?? '0'
+    if (!plainLength.test(bodyBytes) || bytes.length !== end + Number(bodyBytes)) return undefined
+    // A copy: the bytes are cut from what was read for many connections.
+    this.#known = { bytes: Buffer.from(bytes.subarray(start, end)), headers, bodyBytes: Number(bodyBytes) }
+    return this.#known
+  }
 }
 
-const readFields = (head: string, start: number): Record<string, string> | undefined => {
+const readFields = (lines: string): Record<string, string> | undefined => {
   const headers: Record<string, string> = {}
-  for (let at = start; at < head.length; at = field.lastIndex) {
+  for (let at = 0; at < lines.length; at = field.lastIndex) {
     field.lastIndex = at
-    const match = field.exec(head)
+    const match = field.exec(lines)
     if (match === null) return undefined
     const name = (match[1] ?? '').toLowerCase()
     // Also what every object has, such as `constructor`.
