@@ -114,6 +114,8 @@ for (const { text, exact } of numbers)
     for (const [body, pick] of [
       [text, (value: unknown) => value],
       [` ${text}\n`, (value: unknown) => value],
+      [`[true,\t\n ${text} ]`, (value: unknown) => (value as unknown[])[1]],
+      [`[${text},true]`, (value: unknown) => (value as unknown[])[0]],
       [`[true,${text}]`, (value: unknown) => (value as unknown[])[1]],
       [`{"a":{"b":${text}}}`, (value: unknown) => ((value as JsonObject).a as JsonObject).b],
     ] as const) {
