@@ -176,10 +176,8 @@ export const answer = (
    * much as finding the token.
    */
   const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, replayed: boolean): void => {
-    const headers: Record<string, string | number> = {
-      [traceHeader]: request.traceId,
-      'cache-control': 'no-store',
-    }
+    const headers: Record<string, string | number> = { 'cache-control': 'no-store' }
+    headers[traceHeader] = request.traceId
     let content: string | undefined
     if (answer instanceof ReadyText) {
       Object.assign(headers, answer.headers)
@@ -199,34 +197,33 @@ export const answer = (
     reply.raw.end(content)
   }
 
-  const respond = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { caller } = request
-    const keyText = request.headers[idempotency.header]
-    if (endpoint.idempotent === undefined || caller === undefined || keyText === undefined) {
-      send(request, reply, await run(request, caller), false)
-      return
-    }
-    const { answer, replayed } = await idempotency.once(
+  /** The kept answer, or the one that is kept now. */
+  const answerOnce = (request: FastifyRequest, caller: Caller, key: string | string[]) =>
+    idempotency.once(
       caller,
       {
         method: request.method,
         path: pathOf(request),
-        key: readIdempotencyKey(keyText),
+        key: readIdempotencyKey(key),
         body: request.body as Uint8Array | undefined,
       },
       keeping => run(request, keeping),
     )
-    send(request, reply, answer, replayed)
-  }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { caller } = request
     const bodyBytes = (request.body as Uint8Array | undefined)?.length ?? 0
+    const key = endpoint.idempotent === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.
     shedding.requireTurn(turns.ahead(bodyBytes))
     shedding.enter()
     try {
       await turns.next(bodyBytes)
-      await respond(request, reply)
+      if (key === undefined || caller === undefined) send(request, reply, await run(request, caller), false)
+      else {
+        const { answer, replayed } = await answerOnce(request, caller, key)
+        send(request, reply, answer, replayed)
+      }
     } finally {
       shedding.leave()
     }
