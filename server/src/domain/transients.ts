@@ -14,7 +14,7 @@ export const splitTransients = (
   now: Instant,
   kept: readonly Transient[] = [],
 ): { data: Json; transients: Transient[] } => {
-  if (!isJsonObject(data)) return { data, transients: [] }
+  if (!isJsonObject(data) || !hasTransient(data, type)) return { data, transients: [] }
   const transients: Transient[] = []
   const rest: JsonObject = {}
   for (const [field, value] of Object.entries(data)) {
@@ -30,4 +30,10 @@ export const splitTransients = (
       )
   }
   return { data: rest, transients }
+}
+
+/** Nearly all data has none, and is taken as it is. */
+const hasTransient = (data: JsonObject, type: TokenType): boolean => {
+  for (const field in type.transient) if (Object.hasOwn(data, field)) return true
+  return false
 }

@@ -7,15 +7,19 @@ import type { IndexedToken, IndexTerm } from '../store/rows.ts'
 import { signatureOf } from '../store/term-signature.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../store/write-set.ts'
 import { activeCounter, sealsCounter } from './counters.ts'
-import { placeOf } from './token-places.ts'
+import { type Place, placeOf } from './token-places.ts'
 import { toTokenRow, toTransientRow } from './token-rows.ts'
 
 export const hashTerm = ({ keys }: Pick<Writer, 'keys'>, { field, value }: Term): Buffer =>
   indexHash(keys, field, value)
 
 /** Everything that the token is found by, without repetition. */
-export const tokenTerms = (writer: Pick<Writer, 'keys'>, token: Token): IndexTerm[] => {
-  const terms = [...placeOf(writer.keys, token).terms]
+export const tokenTerms = (
+  writer: Pick<Writer, 'keys'>,
+  token: Token,
+  place = placeOf(writer.keys, token),
+): IndexTerm[] => {
+  const terms = [...place.terms]
   for (const term of contentTerms(token)) terms.push({ term: hashTerm(writer, term), tag: null })
   if (token.fingerprint !== undefined)
     terms.push(fingerprintHash(writer.keys, token.fingerprint, matchTag(token)))
@@ -67,11 +71,12 @@ export class TokenWrites {
   insert(token: Token): void {
     const { tenantNumber, keys } = this.#writer
     this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
-    const terms = tokenTerms(this.#writer, token)
+    const place = placeOf(keys, token)
+    const terms = tokenTerms(this.#writer, token, place)
     this.#entries.push({ kind: 'addTerms', of: indexed(token, terms), terms })
     this.#putTransients(token, [])
-    this.#count(token, 1)
-    this.#move({ name: placeOf(keys, token).typeCounter, by: 1, at: token.createdAt })
+    this.#count(place, 1)
+    this.#move({ name: place.typeCounter, by: 1, at: token.createdAt })
     this.#move({ name: activeCounter(token.activeMonth), by: 1 })
     this.#countSeals(1)
   }
@@ -86,19 +91,20 @@ export class TokenWrites {
     this.#moveTerms(before, after)
     this.#putTransients(after, before.transients)
     if (!sameList(before.containers, after.containers)) {
-      this.#count(before, -1)
-      this.#count(after, 1)
+      this.#count(placeOf(keys, before), -1)
+      this.#count(placeOf(keys, after), 1)
     }
     this.#countSeals(1)
   }
 
   remove(token: Token): void {
     this.#guarded.push({ kind: 'deleteToken', id: token.id, ifVersion: token.version })
-    const terms = tokenTerms(this.#writer, token)
+    const place = placeOf(this.#writer.keys, token)
+    const terms = tokenTerms(this.#writer, token, place)
     this.#effects.push({ kind: 'removeTerms', of: indexed(token, terms), terms })
     this.#release(token)
-    this.#count(token, -1)
-    this.#move({ name: placeOf(this.#writer.keys, token).typeCounter, by: -1 })
+    this.#count(place, -1)
+    this.#move({ name: place.typeCounter, by: -1 })
   }
 
   /** Claims the match that the token stands for, from nobody or from a token that no longer does. */
@@ -136,8 +142,8 @@ export class TokenWrites {
         this.#effects.push({ kind: 'dropTransient', tokenId: token.id, field })
   }
 
-  #count(token: Token, by: 1 | -1): void {
-    for (const name of placeOf(this.#writer.keys, token).counters) this.#move({ name, by })
+  #count({ counters }: Place, by: 1 | -1): void {
+    for (const name of counters) this.#move({ name, by })
   }
 
   #move(move: CounterMove): void {

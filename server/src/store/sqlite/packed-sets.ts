@@ -1,7 +1,6 @@
 import type { IndexTerm, TokenRow } from '../rows.ts'
-import { tokenValues } from '../sql/columns.ts'
 import type { CounterMove, Effect, GuardedChange, WriteSet } from '../write-set.ts'
-import { type PackedValue, ValueReader, ValueWriter } from './packed-values.ts'
+import { ValueReader, ValueWriter } from './packed-values.ts'
 
 /**
  * Write sets on their way to the writing thread, as one run of bytes for the whole batch: cloned as objects a create
@@ -24,14 +23,14 @@ export const packSets = (sets: readonly WriteSet[]): PackedSets => {
   // Not at the end: whoever fails half way, for want of memory, leaves something behind.
   writer.clear()
   for (const { tenant, guarded, effects, counters } of sets) {
-    addAll([tenant, guarded.length, effects.length, counters.length])
+    for (const value of [tenant, guarded.length, effects.length, counters.length]) writer.add(value)
     for (const change of guarded)
       if (change.kind === 'insertToken') packRow(change.row)
       else writer.addPlain(change)
     for (const effect of effects)
       if (effect.kind === 'addTerms' || effect.kind === 'removeTerms') packTerms(effect)
       else writer.addPlain(effect)
-    for (const { name, by, at } of counters) addAll([name, by, at ?? null])
+    for (const move of counters) packMove(move)
   }
   return { count: sets.length, bytes: writer.copy() }
 }
@@ -57,10 +56,6 @@ export const unpackSets = ({ count, bytes }: PackedSets): WriteSet[] => {
   })
 }
 
-const addAll = (values: readonly PackedValue[]): void => {
-  for (const value of values) writer.add(value)
-}
-
 const listOf = <T>(length: number, next: () => T): T[] => {
   const list: T[] = []
   while (list.length < length) list.push(next())
@@ -68,8 +63,19 @@ const listOf = <T>(length: number, next: () => T): T[] => {
 }
 
 const packRow = (columns: TokenRow): void => {
-  writer.add(row)
-  addAll(tokenValues(columns))
+  writer.addRecurring(row)
+  writer.add(columns.tenant)
+  writer.add(columns.id)
+  writer.addRecurring(columns.type)
+  writer.add(columns.version)
+  writer.add(columns.createdAt)
+  writer.addRecurring(columns.createdBy)
+  writer.add(columns.modifiedAt)
+  writer.addRecurring(columns.modifiedBy)
+  writer.add(columns.expiresAt)
+  writer.add(columns.transientUntil)
+  writer.add(columns.activeMonth)
+  writer.add(columns.sealed)
 }
 
 /** As it was packed: `tokenRow` would make something storable of a value that storage must refuse. */
@@ -89,9 +95,16 @@ const unpackRow = (reader: ValueReader): TokenRow => ({
 })
 
 const packTerms = ({ kind, of, terms }: Terms): void => {
-  writer.add(kind === 'addTerms' ? added : removed)
-  addAll([of.tokenId, of.createdAt, of.expiresAt, of.signature, terms.length])
-  for (const { term, tag } of terms) addAll([term, tag])
+  writer.addRecurring(kind === 'addTerms' ? added : removed)
+  writer.add(of.tokenId)
+  writer.add(of.createdAt)
+  writer.add(of.expiresAt)
+  writer.add(of.signature)
+  writer.add(terms.length)
+  for (const { term, tag } of terms) {
+    writer.add(term)
+    writer.add(tag)
+  }
 }
 
 const unpackTerms = (kind: Terms['kind'], reader: ValueReader): Terms => ({
@@ -104,6 +117,12 @@ const unpackTerms = (kind: Terms['kind'], reader: ValueReader): Terms => ({
   },
   terms: listOf(reader.next(), (): IndexTerm => ({ term: reader.next(), tag: reader.next() })),
 })
+
+const packMove = ({ name, by, at }: CounterMove): void => {
+  writer.addRecurring(name)
+  writer.add(by)
+  writer.add(at ?? null)
+}
 
 const unpackMove = (reader: ValueReader): CounterMove => {
   const move = { name: reader.next<string>(), by: reader.next<number>() }

@@ -3,11 +3,12 @@ export type PackedValue = string | number | null | Uint8Array
 const nothing = 0
 const number = 1
 const text = 2
-const sameText = 3
-const bytes = 4
-const impossible = 5
-const list = 6
-const record = 7
+const firstText = 3
+const sameText = 4
+const bytes = 5
+const impossible = 6
+const list = 7
+const record = 8
 
 const numberBytes = 8
 const lengthBytes = 4
@@ -17,8 +18,8 @@ const roomAtFirst = 1 << 16
 const roomKeptMax = 1 << 20
 
 /**
- * Values one behind the other as bytes, for another thread or process. A text that recurs is written once. What is
- * none of them arrives as undefined: storage refuses it, where only its own set fails with it.
+ * Values one behind the other as bytes, for another thread or process. What is none of them arrives as undefined:
+ * storage refuses it, where only its own set fails with it.
  */
 export class ValueWriter {
   #room = Buffer.allocUnsafeSlow(roomAtFirst)
@@ -30,7 +31,7 @@ export class ValueWriter {
     else if (typeof value === 'number') {
       this.#start(number, numberBytes)
       this.#end = this.#room.writeDoubleLE(value, this.#end)
-    } else if (typeof value === 'string') this.#addText(value)
+    } else if (typeof value === 'string') this.#addText(text, value)
     else if (!(value instanceof Uint8Array)) this.#start(impossible, 0)
     else {
       this.#start(bytes, lengthBytes + value.length)
@@ -38,6 +39,19 @@ export class ValueWriter {
       this.#room.set(value, this.#end)
       this.#end += value.length
     }
+  }
+
+  /** A text that is likely to come again is written once. To look for one that is not takes longer than to write it. */
+  addRecurring(value: PackedValue): void {
+    if (typeof value !== 'string') {
+      this.add(value)
+      return
+    }
+    const known = this.#texts.get(value)
+    if (known === undefined) {
+      this.#texts.set(value, this.#texts.size)
+      this.#addText(firstText, value)
+    } else this.#startOf(sameText, known)
   }
 
   /** Lists and records of such values, of any depth. */
@@ -51,7 +65,7 @@ export class ValueWriter {
       const parts = Object.entries(value)
       this.#startOf(record, parts.length)
       for (const [name, part] of parts) {
-        this.#addText(name)
+        this.addRecurring(name)
         this.addPlain(part)
       }
     }
@@ -68,14 +82,8 @@ export class ValueWriter {
     this.#texts.clear()
   }
 
-  #addText(value: string): void {
-    const known = this.#texts.get(value)
-    if (known !== undefined) {
-      this.#startOf(sameText, known)
-      return
-    }
-    this.#texts.set(value, this.#texts.size)
-    this.#start(text, lengthBytes + value.length * bytesPerUnit)
+  #addText(kind: number, value: string): void {
+    this.#start(kind, lengthBytes + value.length * bytesPerUnit)
     const written = this.#room.write(value, this.#end + lengthBytes)
     this.#end = this.#room.writeUInt32LE(written, this.#end) + written
   }
@@ -130,7 +138,7 @@ export class ValueReader {
     this.#at += length
     if (kind === bytes) return this.#bytes.subarray(start, this.#at)
     const value = this.#bytes.toString('utf8', start, this.#at)
-    this.#texts.push(value)
+    if (kind === firstText) this.#texts.push(value)
     return value
   }
 }
