@@ -5,6 +5,9 @@ import type { Conflict, Outcome, WriteSet } from '../write-set.ts'
 import { changeApplier } from './apply-change.ts'
 import { counterMover } from './counter-mover.ts'
 
+/** A condition failed after others of its set had been met and written. */
+class HalfWrittenError extends Error {}
+
 /** Commits batches of write sets, each batch as one transaction. Knows nothing of queues and threads. */
 export class BatchWriter {
   readonly #database: DatabaseSync
@@ -20,8 +23,11 @@ export class BatchWriter {
     this.#tenantLives = tenant => tenantLives.get(tenant) !== undefined
   }
 
-  /** Returns after COMMIT has returned. */
-  commit(sets: readonly WriteSet[]): BatchResult[] {
+  /**
+   * Returns after COMMIT has returned. A set that fails half way needs a place to fall back to, but places cost each set
+   * of a batch, and such sets are rare: the batch is begun again, with places.
+   */
+  commit(sets: readonly WriteSet[], hasPlaces = false): BatchResult[] {
     try {
       this.#database.exec('BEGIN IMMEDIATE')
     } catch {
@@ -29,14 +35,15 @@ export class BatchWriter {
       return sets.map(() => 'failed')
     }
     try {
-      return this.#applyAndCommit(sets)
-    } catch {
+      return this.#applyAndCommit(sets, hasPlaces)
+    } catch (error) {
+      if (error instanceof HalfWrittenError) return this.commit(sets, true)
       // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
       return sets.length === 1 ? ['failed'] : sets.flatMap(set => this.commit([set]))
     }
   }
 
-  #applyAndCommit(sets: readonly WriteSet[]): Outcome[] {
+  #applyAndCommit(sets: readonly WriteSet[], hasPlaces: boolean): Outcome[] {
     try {
       const living = new Map<number, boolean>()
       const counters = new CounterSums()
@@ -46,7 +53,7 @@ export class BatchWriter {
           lives = this.#tenantLives(set.tenant)
           living.set(set.tenant, lives)
         }
-        const conflict = lives ? this.#applySet(set) : 'tenantGone'
+        const conflict = lives ? this.#applySet(set, hasPlaces) : 'tenantGone'
         if (conflict !== undefined) return { committed: false, conflict }
         for (const move of set.counters) counters.add(set.tenant, move)
         // What follows in this very batch must find the tenant gone (C27).
@@ -62,18 +69,17 @@ export class BatchWriter {
     }
   }
 
-  #applySet({ tenant, guarded, effects }: WriteSet): Conflict | undefined {
-    // A single condition that fails has written nothing; several need a place to fall back to.
-    const needsSavepoint = guarded.length > 1
-    if (needsSavepoint) this.#database.exec('SAVEPOINT one_set')
-    for (const change of guarded) {
+  #applySet({ tenant, guarded, effects }: WriteSet, hasPlaces: boolean): Conflict | undefined {
+    if (hasPlaces) this.#database.exec('SAVEPOINT one_set')
+    for (const [position, change] of guarded.entries()) {
       const conflict = this.#apply.guarded(tenant, change)
       if (conflict === undefined) continue
-      if (needsSavepoint) this.#database.exec('ROLLBACK TO one_set; RELEASE one_set')
+      if (hasPlaces) this.#database.exec('ROLLBACK TO one_set; RELEASE one_set')
+      else if (position > 0) throw new HalfWrittenError()
       return conflict
     }
     for (const effect of effects) this.#apply.effect(tenant, effect)
-    if (needsSavepoint) this.#database.exec('RELEASE one_set')
+    if (hasPlaces) this.#database.exec('RELEASE one_set')
     return undefined
   }
 }
