@@ -72,8 +72,13 @@ export class PlainRequestReader {
     if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
     const bodyBytes = headers['content-length'] ?? '0'
     if (!plainLength.test(bodyBytes) || bytes.length !== end + Number(bodyBytes)) return undefined
-    // A copy: the bytes are cut from what was read for many connections.
-    this.#known = { bytes: Buffer.from(bytes.subarray(start, end)), headers, bodyBytes: Number(bodyBytes) }
+    // A copy: the bytes are cut from what was read for many connections. Frozen: what one request would change, others
+    // would be told.
+    this.#known = {
+      bytes: Buffer.from(bytes.subarray(start, end)),
+      headers: Object.freeze(headers),
+      bodyBytes: Number(bodyBytes),
+    }
     return this.#known
   }
 }
