@@ -23,11 +23,16 @@ export class BatchWriter {
     this.#tenantLives = tenant => tenantLives.get(tenant) !== undefined
   }
 
+  /** Returns after COMMIT has returned. */
+  commit(sets: readonly WriteSet[]): BatchResult[] {
+    return this.#commit(sets, false)
+  }
+
   /**
-   * Returns after COMMIT has returned. A set that fails half way needs a place to fall back to, but places cost each set
-   * of a batch, and such sets are rare: the batch is begun again, with places.
+   * A set that fails half way needs a place to fall back to; but places cost every set of a batch, and such sets are
+   * rare. So a batch goes without them first, and is begun again with them where it has to be.
    */
-  commit(sets: readonly WriteSet[], hasPlaces = false): BatchResult[] {
+  #commit(sets: readonly WriteSet[], hasPlaces: boolean): BatchResult[] {
     try {
       this.#database.exec('BEGIN IMMEDIATE')
     } catch {
@@ -37,9 +42,9 @@ export class BatchWriter {
     try {
       return this.#applyAndCommit(sets, hasPlaces)
     } catch (error) {
-      if (error instanceof HalfWrittenError) return this.commit(sets, true)
+      if (error instanceof HalfWrittenError) return this.#commit(sets, true)
       // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
-      return sets.length === 1 ? ['failed'] : sets.flatMap(set => this.commit([set]))
+      return sets.length === 1 ? ['failed'] : sets.flatMap(set => this.#commit([set], hasPlaces))
     }
   }
 
