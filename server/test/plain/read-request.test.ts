@@ -132,32 +132,29 @@ const wire = fc
     ),
   )
 
-const twoHeads = 'Host: vault\r\nContent-Length: 4\r\n\r\n'.repeat(2)
-/** Requests that differ in one thing or another, if at all. */
+/** Requests that differ in one thing or another, if at all; sometimes two of them in one. */
 const similar = fc
-  .record({
-    line: mostly(
-      'POST /tokens HTTP/1.1\r\n',
-      'GET /tokens HTTP/1.1\r\n',
-      'POST /a b HTTP/1.1\r\n',
-      '',
-      '\r\n',
-    ),
-    longLine: mostly('', `GET /${'a'.repeat(8_200)} HTTP/1.1\r\n`),
-    fields: mostly('Host: vault\r\n', 'Host: other\r\n', '', twoHeads, 'Host: vault\r\nTE: trailers\r\n'),
-    rest: fc.oneof(
-      fc.constantFrom('\r\n', 'Content-Length: 4\r\n\r\nabcd', 'Content-Length: 4\r\n\r\n\r\n\r\n'),
-      fc.constantFrom(
-        'Content-Length: 04\r\n\r\nabcd',
-        'Content-Length: 4\r\n\r\nabc',
-        '\r\nabcd',
-        `\r\n${twoHeads}`,
-      ),
-    ),
-  })
-  .map(({ line, longLine, fields, rest }) =>
-    Buffer.from(`${longLine === '' ? line : longLine}${fields}${rest}`),
+  .array(
+    fc
+      .record({
+        line: mostly(
+          'POST /tokens HTTP/1.1\r\n',
+          'GET /tokens HTTP/1.1\r\n',
+          `GET /${'a'.repeat(8_200)} HTTP/1.1\r\n`,
+          'POST /a b HTTP/1.1\r\n',
+          '\r\n',
+          '',
+        ),
+        fields: mostly('Host: vault\r\n', 'Host: other\r\n', 'Host: vault\r\nTE: trailers\r\n', ''),
+        rest: fc.oneof(
+          fc.constantFrom('\r\n', 'Content-Length: 4\r\n\r\nabcd', 'Content-Length: 4\r\n\r\n\r\n\r\n'),
+          fc.constantFrom('Content-Length: 04\r\n\r\nabcd', 'Content-Length: 4\r\n\r\nabc', '\r\nabcd'),
+        ),
+      })
+      .map(({ line, fields, rest }) => `${line}${fields}${rest}`),
+    { minLength: 1, maxLength: 2 },
   )
+  .map(texts => Buffer.from(texts.join('')))
 
 describe('a plain request', () => {
   test('C2.10 is read as Node reads it, and what Node refuses or finds two requests in is never plain', async () => {
@@ -188,7 +185,7 @@ describe('a plain request', () => {
       }),
       { numRuns: 4_000 },
     )
-    assert.ok(again > 2_000, `only ${again} followed another one`)
+    assert.ok(again > 300, `only ${again} followed another one`)
   })
 
   const head = (...fields: readonly string[]): string =>
