@@ -53,14 +53,14 @@ export class PlainConnection implements Answering {
   }
 
   /** The answer to the request that is being worked on. */
-  answer(text: string, encoding: 'latin1' | 'utf8', isLast: boolean): void {
+  answer(text: string, isLast: boolean): void {
     this.#isAnswering = false
     if (isLast) {
       this.#isLast = true
-      this.#socket.end(text, encoding)
+      this.#socket.end(text)
       return
     }
-    this.#isBusy = !this.#socket.write(text, encoding)
+    this.#isBusy = !this.#socket.write(text)
     if (!this.#isBusy) this.#goOn()
   }
 

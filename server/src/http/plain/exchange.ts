@@ -8,7 +8,7 @@ export type Answering = {
   readonly keepAliveSeconds: number
   /** Whether the connection ends with this answer. */
   readonly isLast: boolean
-  answer(text: string, encoding: 'latin1' | 'utf8', isLast: boolean): void
+  answer(text: string, isLast: boolean): void
 }
 
 /** What Fastify reads of a request; its body is there already. */
@@ -93,9 +93,7 @@ export class PlainResponse extends EventEmitter {
       : `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.#connection.keepAliveSeconds}\r\n\r\n`
     this.headersSent = true
     this.writableEnded = true
-    // Node writes plain ASCII straight from the text; as UTF-8, longer answers would be copied to the heap first.
-    const isAscii = content?.length === this.#headers['content-length']
-    this.#connection.answer(content ? text + content : text, isAscii ? 'latin1' : 'utf8', isLast)
+    this.#connection.answer(content ? text + content : text, isLast)
     this.emit('finish')
     return this
   }
