@@ -39,6 +39,7 @@ const asPlain = (bytes: Buffer, reader = new PlainRequestReader()): Seen | undef
   const head = reader.read(bytes)
   if (head === undefined) return undefined
   const { method, url, headers, bodyStart } = head
+  assert.ok(Object.isFrozen(headers), 'later requests of the connection may share them')
   return { method, url, headers: { ...headers }, body: bytes.toString('latin1', bodyStart) }
 }
 
