@@ -7,46 +7,34 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { createApplication } from '../operations/create-application.ts'
 import { listApplications } from '../operations/list-applications.ts'
 import { operatorOf } from '../operations/operator.ts'
-import { type Command, required } from './command.ts'
+import { type Run, required } from './command.ts'
 import { print, table } from './print.ts'
 import { withVault } from './storage.ts'
 
 const checkApplication = compileCheck(CreateApplication)
 
-export const appCreate: Command = {
-  name: 'app create',
-  summary: 'Make an application; prints its key once',
-  options: {
-    tenant: 'id of the tenant',
-    name: 'name of the application',
-    type: 'public, private or management',
-    permissions: 'flat permissions, separated by commas',
-    rules: 'file with a JSON array of access rules, instead of --permissions',
-  },
-  flags: { json: 'print JSON' },
-  run: invocation =>
-    withVault(invocation.config, async vault => {
-      const { options, flags } = invocation
-      const wish: JsonObject = { name: required(invocation, 'name'), type: required(invocation, 'type') }
-      if (options.permissions !== undefined)
-        wish.permissions = options.permissions.split(',').map(permission => permission.trim())
-      if (options.rules !== undefined) wish.rules = readRules(options.rules)
-      const issues: Issue[] = []
-      const body = checkApplication(wish, '', issues)
-      if (body === undefined) throw invalid(...issues)
-      const caller = await operatorOf(vault, required(invocation, 'tenant'))
-      const made = await createApplication(vault, caller, body)
-      print(
-        flags.json,
-        made,
-        table([
-          ['id', String(made.id)],
-          ['key', String(made.key)],
-        ]),
-      )
-      return 0
-    }),
-}
+export const appCreate: Run = invocation =>
+  withVault(invocation.config, async vault => {
+    const { options, flags } = invocation
+    const wish: JsonObject = { name: required(invocation, 'name'), type: required(invocation, 'type') }
+    if (options.permissions !== undefined)
+      wish.permissions = options.permissions.split(',').map(permission => permission.trim())
+    if (options.rules !== undefined) wish.rules = readRules(options.rules)
+    const issues: Issue[] = []
+    const body = checkApplication(wish, '', issues)
+    if (body === undefined) throw invalid(...issues)
+    const caller = await operatorOf(vault, required(invocation, 'tenant'))
+    const made = await createApplication(vault, caller, body)
+    print(
+      flags.json,
+      made,
+      table([
+        ['id', String(made.id)],
+        ['key', String(made.key)],
+      ]),
+    )
+    return 0
+  })
 
 const readRules = (path: string): Json => {
   try {
@@ -56,28 +44,22 @@ const readRules = (path: string): Json => {
   }
 }
 
-export const appList: Command = {
-  name: 'app list',
-  summary: 'List the applications of a tenant',
-  options: { tenant: 'id of the tenant' },
-  flags: { json: 'print JSON' },
-  run: invocation =>
-    withVault(invocation.config, async vault => {
-      const caller = await operatorOf(vault, required(invocation, 'tenant'))
-      const applications: JsonObject[] = []
-      for (let page = 1; ; page++) {
-        const { data } = await listApplications(vault, caller, { page, size: 100 })
-        applications.push(...(data as JsonObject[]))
-        if ((data as JsonObject[]).length < 100) break
-      }
-      print(
-        invocation.flags.json,
-        applications,
-        table([
-          ['id', 'type', 'name'],
-          ...applications.map(({ id, type, name }) => [String(id), String(type), String(name)]),
-        ]),
-      )
-      return 0
-    }),
-}
+export const appList: Run = invocation =>
+  withVault(invocation.config, async vault => {
+    const caller = await operatorOf(vault, required(invocation, 'tenant'))
+    const applications: JsonObject[] = []
+    for (let page = 1; ; page++) {
+      const { data } = await listApplications(vault, caller, { page, size: 100 })
+      applications.push(...(data as JsonObject[]))
+      if ((data as JsonObject[]).length < 100) break
+    }
+    print(
+      invocation.flags.json,
+      applications,
+      table([
+        ['id', 'type', 'name'],
+        ...applications.map(({ id, type, name }) => [String(id), String(type), String(name)]),
+      ]),
+    )
+    return 0
+  })

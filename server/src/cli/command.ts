@@ -22,9 +22,11 @@ export type Command = {
   readonly spelled?: Readonly<Record<string, string>>
   /** What stands behind the name, for the usage line: `<tenant id>`. */
   readonly words?: readonly string[]
-  /** Resolves with the exit code: 0 done, 1 failed, 2 wrongly called or set up. */
-  readonly run: (invocation: Invocation) => Promise<number>
+  readonly run: Run
 }
+
+/** Resolves with the exit code: 0 done, 1 failed, 2 wrongly called or set up. */
+export type Run = (invocation: Invocation) => Promise<number>
 
 export const invocation = (
   command: Command,

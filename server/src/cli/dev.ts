@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from '
 import { resolve } from 'node:path'
 import { createMasterKeyFile, fileKeyProvider } from '../crypto/file-key-provider.ts'
 import { createTenant } from '../operations/create-tenant.ts'
-import type { Command } from './command.ts'
+import type { Run } from './command.ts'
 import { databasePath, devKeysPath, makeDataFolder, masterKeyPath } from './edge.ts'
 import { makeLog, runService } from './run-service.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
@@ -10,51 +10,47 @@ import { configuredStorage } from './storage.ts'
 import { readTls } from './tls.ts'
 
 /** C34: a vault on this machine with nothing to set up. */
-export const dev: Command = {
-  name: 'dev',
-  summary: 'Run a vault on this machine with nothing to set up; its data is in .strongroom',
-  run: async ({ config }) => {
-    const dataFolder = config.dataFolder ?? resolve('.strongroom')
-    const keyPath = masterKeyPath(dataFolder)
-    const keysPath = devKeysPath(dataFolder)
-    const tls = readTls(config)
-    makeDataFolder(dataFolder)
-    // Storage without its master key must say so, not get a new one that opens nothing.
-    if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
-    const keyProvider = fileKeyProvider(keyPath)
-    const store = await configuredStorage({ ...config, dataFolder }).open()
-    const isNew = (await store.listTenants()).length === 0
+export const dev: Run = async ({ config }) => {
+  const dataFolder = config.dataFolder ?? resolve('.strongroom')
+  const keyPath = masterKeyPath(dataFolder)
+  const keysPath = devKeysPath(dataFolder)
+  const tls = readTls(config)
+  makeDataFolder(dataFolder)
+  // Storage without its master key must say so, not get a new one that opens nothing.
+  if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
+  const keyProvider = fileKeyProvider(keyPath)
+  const store = await configuredStorage({ ...config, dataFolder }).open()
+  const isNew = (await store.listTenants()).length === 0
 
-    await runService(
-      config,
-      { store, keyProvider, log: makeLog(config), tls },
-      {
-        // A terminal that closes takes its vault along.
-        stopOn: ['SIGINT', 'SIGTERM', 'SIGHUP'],
-        prepare: async ({ vault }) => {
-          if (!isNew) return
-          // The keys are written before they start to work: no crash leaves a tenant that nobody can enter.
-          await createTenant(
-            vault,
-            { name: 'Development', applications: starterApplications },
-            ({ tenantId, keys }) => writeKeys(keysPath, { base_url: '', tenant_id: tenantId, ...keys }),
-          )
-        },
-        ready: baseUrl => {
-          if (!existsSync(keysPath)) {
-            process.stdout.write(`Strongroom answers at ${baseUrl}\n`)
-            return
-          }
-          const keys: StarterKeys = { ...JSON.parse(readFileSync(keysPath, 'utf8')), base_url: baseUrl }
-          writeKeys(keysPath, keys)
-          process.stdout.write(
-            isNew ? welcome(keys, keysPath, config.headerPrefix) : welcomeBack(keys, keysPath),
-          )
-        },
+  await runService(
+    config,
+    { store, keyProvider, log: makeLog(config), tls },
+    {
+      // A terminal that closes takes its vault along.
+      stopOn: ['SIGINT', 'SIGTERM', 'SIGHUP'],
+      prepare: async ({ vault }) => {
+        if (!isNew) return
+        // The keys are written before they start to work: no crash leaves a tenant that nobody can enter.
+        await createTenant(
+          vault,
+          { name: 'Development', applications: starterApplications },
+          ({ tenantId, keys }) => writeKeys(keysPath, { base_url: '', tenant_id: tenantId, ...keys }),
+        )
       },
-    )
-    return 0
-  },
+      ready: baseUrl => {
+        if (!existsSync(keysPath)) {
+          process.stdout.write(`Strongroom answers at ${baseUrl}\n`)
+          return
+        }
+        const keys: StarterKeys = { ...JSON.parse(readFileSync(keysPath, 'utf8')), base_url: baseUrl }
+        writeKeys(keysPath, keys)
+        process.stdout.write(
+          isNew ? welcome(keys, keysPath, config.headerPrefix) : welcomeBack(keys, keysPath),
+        )
+      },
+    },
+  )
+  return 0
 }
 
 const writeKeys = (path: string, keys: StarterKeys): void => {

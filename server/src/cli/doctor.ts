@@ -1,36 +1,25 @@
 import { ConfigError } from '../config.ts'
-import type { Command, Invocation } from './command.ts'
+import type { Invocation, Run } from './command.ts'
 import { examine, type Finding } from './doctor-checks.ts'
 import { type DeepOptions, examineDeep } from './doctor-deep.ts'
 import { thisMachine } from './machine.ts'
 import { print } from './print.ts'
 
-export const doctor: Command = {
-  name: 'doctor',
-  summary:
-    'Check storage, keys, permissions of files, clock and limits; each finding comes with what to run or do next',
-  options: { sample: 'with --deep: look at so many tokens of each tenant only, and at no counters' },
-  flags: {
-    json: 'print JSON',
-    deep: 'open every token and hold index, counters and deduplication against it',
-    repair: 'with --deep: mend what differs; rows that do not open stay',
-  },
-  run: async invocation => {
-    const { config, flags } = invocation
-    const deep = deepOptions(invocation)
-    const findings = await examine({ config, machine: thisMachine })
-    if (deep !== undefined && !findings.some(({ blocks }) => blocks)) {
-      const found = await examineDeep(config, deep)
-      findings.push(...found.findings)
-      for (const note of found.notes) process.stderr.write(`strongroom doctor: ${note}\n`)
-    }
-    print(
-      flags.json,
-      findings.map(({ blocks: _, ...told }) => told),
-      findings.length === 0 ? 'nothing to mend' : findings.map(asText).join('\n'),
-    )
-    return findings.length === 0 ? 0 : 1
-  },
+export const doctor: Run = async invocation => {
+  const { config, flags } = invocation
+  const deep = deepOptions(invocation)
+  const findings = await examine({ config, machine: thisMachine })
+  if (deep !== undefined && !findings.some(({ blocks }) => blocks)) {
+    const found = await examineDeep(config, deep)
+    findings.push(...found.findings)
+    for (const note of found.notes) process.stderr.write(`strongroom doctor: ${note}\n`)
+  }
+  print(
+    flags.json,
+    findings.map(({ blocks: _, ...told }) => told),
+    findings.length === 0 ? 'nothing to mend' : findings.map(asText).join('\n'),
+  )
+  return findings.length === 0 ? 0 : 1
 }
 
 const asText = (finding: Finding): string =>

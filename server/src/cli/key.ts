@@ -3,73 +3,53 @@ import { createApiKey } from '../operations/create-api-key.ts'
 import { deleteApiKey } from '../operations/delete-api-key.ts'
 import { listApiKeys } from '../operations/list-api-keys.ts'
 import { operatorOf } from '../operations/operator.ts'
-import { type Command, required } from './command.ts'
+import { type Run, required } from './command.ts'
 import { print, table } from './print.ts'
 import { withVault } from './storage.ts'
 
-const place = { tenant: 'id of the tenant', app: 'id of the application' }
+export const keyCreate: Run = invocation =>
+  withVault(invocation.config, async vault => {
+    const caller = await operatorOf(vault, required(invocation, 'tenant'))
+    const expiresAt = invocation.options['expires-at']
+    const made = await createApiKey(
+      vault,
+      caller,
+      required(invocation, 'app'),
+      expiresAt === undefined ? {} : { expires_at: expiresAt },
+    )
+    print(
+      invocation.flags.json,
+      made,
+      table([
+        ['id', String(made.id)],
+        ['key', String(made.key)],
+      ]),
+    )
+    return 0
+  })
 
-export const keyCreate: Command = {
-  name: 'key create',
-  summary: 'Make a further key for an application; prints it once',
-  options: { ...place, 'expires-at': 'when it stops working' },
-  flags: { json: 'print JSON' },
-  run: invocation =>
-    withVault(invocation.config, async vault => {
-      const caller = await operatorOf(vault, required(invocation, 'tenant'))
-      const expiresAt = invocation.options['expires-at']
-      const made = await createApiKey(
-        vault,
-        caller,
-        required(invocation, 'app'),
-        expiresAt === undefined ? {} : { expires_at: expiresAt },
-      )
-      print(
-        invocation.flags.json,
-        made,
-        table([
-          ['id', String(made.id)],
-          ['key', String(made.key)],
-        ]),
-      )
-      return 0
-    }),
-}
+export const keyList: Run = invocation =>
+  withVault(invocation.config, async vault => {
+    const caller = await operatorOf(vault, required(invocation, 'tenant'))
+    const keys = (await listApiKeys(vault, caller, required(invocation, 'app'))) as JsonObject[]
+    print(
+      invocation.flags.json,
+      keys,
+      table([
+        ['id', 'created', 'expires', 'last used'],
+        ...keys.map(key =>
+          [key.id, key.created_at, key.expires_at, key.last_used_at].map(cell => String(cell ?? '-')),
+        ),
+      ]),
+    )
+    return 0
+  })
 
-export const keyList: Command = {
-  name: 'key list',
-  summary: "List an application's keys, without their texts",
-  options: place,
-  flags: { json: 'print JSON' },
-  run: invocation =>
-    withVault(invocation.config, async vault => {
-      const caller = await operatorOf(vault, required(invocation, 'tenant'))
-      const keys = (await listApiKeys(vault, caller, required(invocation, 'app'))) as JsonObject[]
-      print(
-        invocation.flags.json,
-        keys,
-        table([
-          ['id', 'created', 'expires', 'last used'],
-          ...keys.map(key =>
-            [key.id, key.created_at, key.expires_at, key.last_used_at].map(cell => String(cell ?? '-')),
-          ),
-        ]),
-      )
-      return 0
-    }),
-}
-
-export const keyRevoke: Command = {
-  name: 'key revoke',
-  summary: 'Revoke a key by its id; it stops working at once, also on a running server',
-  options: place,
-  words: ['<key id>'],
-  run: invocation =>
-    withVault(invocation.config, async vault => {
-      const [id = ''] = invocation.words
-      const caller = await operatorOf(vault, required(invocation, 'tenant'))
-      await deleteApiKey(vault, caller, required(invocation, 'app'), id)
-      print(false, undefined, `key ${id} is revoked`)
-      return 0
-    }),
-}
+export const keyRevoke: Run = invocation =>
+  withVault(invocation.config, async vault => {
+    const [id = ''] = invocation.words
+    const caller = await operatorOf(vault, required(invocation, 'tenant'))
+    await deleteApiKey(vault, caller, required(invocation, 'app'), id)
+    print(false, undefined, `key ${id} is revoked`)
+    return 0
+  })

@@ -4,34 +4,9 @@ import { ConfigError } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { catalogue, VaultError } from '../domain/errors.ts'
 import { StoreUnavailableError } from '../store/port.ts'
-import { appCreate, appList } from './application.ts'
 import { type Command, invocation, suggest, usage } from './command.ts'
-import { dev } from './dev.ts'
-import { doctor } from './doctor.ts'
-import { keyCreate, keyList, keyRevoke } from './key.ts'
-import { masterKey } from './master-key.ts'
-import { migrate } from './migrate.ts'
-import { migrateStore } from './migrate-store.ts'
+import { commandOf, commands } from './commands.ts'
 import { surviveClosedOutput } from './print.ts'
-import { serve } from './serve.ts'
-import { tenantCreate, tenantDelete, tenantList } from './tenant.ts'
-
-const commands: readonly Command[] = [
-  dev,
-  serve,
-  migrate,
-  migrateStore,
-  tenantCreate,
-  tenantList,
-  tenantDelete,
-  appCreate,
-  appList,
-  keyCreate,
-  keyList,
-  keyRevoke,
-  masterKey,
-  doctor,
-]
 
 const overview = (listed: readonly Command[]): string =>
   `Usage: strongroom <command>\n\n${listed
@@ -51,7 +26,7 @@ const main = async (args: readonly string[]): Promise<number> => {
   }
   const words = first === 'help' ? args.slice(1) : args
   const wantsHelp = first === 'help' || args.includes('--help') || args.includes('-h')
-  const command = commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word))
+  const command = commandOf(words)
   if (wantsHelp) {
     // Half a name, as in `strongroom tenant --help`, asks for all that start with it.
     const listed = commands.filter(({ name }) => name.startsWith(`${words[0]} `))

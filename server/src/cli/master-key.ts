@@ -3,29 +3,20 @@ import { dirname } from 'node:path'
 import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
 import { errorCode } from '../domain/log.ts'
-import type { Command } from './command.ts'
+import type { Run } from './command.ts'
 import { print } from './print.ts'
 
-export const masterKey: Command = {
-  name: 'master-key',
-  summary:
-    'Make a new master key: into --master-key-file (mode 0600, never overwritten), or on standard output',
-  run: async ({ config }) => {
-    if (config.masterKeyFile === undefined) print(false, undefined, newMasterKeyText())
-    else {
-      try {
-        mkdirSync(dirname(config.masterKeyFile), { recursive: true, mode: 0o700 })
-        createMasterKeyFile(config.masterKeyFile)
-      } catch (error) {
-        if (errorCode(error) !== 'EEXIST') throw error
-        throw new Error(`${config.masterKeyFile} exists and is not overwritten`)
-      }
-      print(
-        false,
-        undefined,
-        `a new master key is in ${config.masterKeyFile}; keep a copy apart from the data`,
-      )
+export const masterKey: Run = async ({ config }) => {
+  if (config.masterKeyFile === undefined) print(false, undefined, newMasterKeyText())
+  else {
+    try {
+      mkdirSync(dirname(config.masterKeyFile), { recursive: true, mode: 0o700 })
+      createMasterKeyFile(config.masterKeyFile)
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error
+      throw new Error(`${config.masterKeyFile} exists and is not overwritten`)
     }
-    return 0
-  },
+    print(false, undefined, `a new master key is in ${config.masterKeyFile}; keep a copy apart from the data`)
+  }
+  return 0
 }

@@ -2,7 +2,7 @@ import { type Config, ConfigError, type DatabaseConfig } from '../config.ts'
 import { type CopyResult, copyVault } from '../operations/copy-vault.ts'
 import { type ArrivingVault, CopyRefusedError } from '../store/copying.ts'
 import { openRestingVault } from '../store/sqlite/resting-vault.ts'
-import type { Command } from './command.ts'
+import type { Run } from './command.ts'
 import { vaultFlags } from './doctor-checks.ts'
 import { databasePath, keyProviderFor, masterKeyPath, requireDataFolder } from './edge.ts'
 import { print } from './print.ts'
@@ -12,28 +12,17 @@ import { folderStorage, postgresSettings } from './storage.ts'
 
 const faultsShown = 20
 
-export const migrateStore: Command = {
-  name: 'migrate-store',
-  summary:
-    'Copy the vault of a folder into an empty PostgreSQL database and verify it; interrupted, it goes on when run again',
-  options: {
-    from: 'folder of the embedded store (--data)',
-    to: 'postgres://user@host/name (--database-url); with a password only as STRONGROOM_DATABASE_URL',
-  },
-  spelled: { data: 'from', 'database-url': 'to' },
-  flags: { json: 'print JSON: the result, and each line of progress on standard error' },
-  run: async ({ config, options, flags }) => {
-    if (/^postgres(ql)?:/.test(options.from ?? ''))
-      throw new ConfigError('--from must be a folder: a vault on PostgreSQL is not copied back')
-    const json = flags.json === true
-    const started = performance.now()
-    const result = await copy(config, json)
-    const seconds = Math.round(performance.now() - started) / 1_000
-    const { rows, copied, wasDone, faults } = result
-    const done = faults.length === 0
-    print(json, { done, was_done: wasDone, rows, copied, faults, seconds }, describe(config, result, seconds))
-    return done ? 0 : 1
-  },
+export const migrateStore: Run = async ({ config, options, flags }) => {
+  if (/^postgres(ql)?:/.test(options.from ?? ''))
+    throw new ConfigError('--from must be a folder: a vault on PostgreSQL is not copied back')
+  const json = flags.json === true
+  const started = performance.now()
+  const result = await copy(config, json)
+  const seconds = Math.round(performance.now() - started) / 1_000
+  const { rows, copied, wasDone, faults } = result
+  const done = faults.length === 0
+  print(json, { done, was_done: wasDone, rows, copied, faults, seconds }, describe(config, result, seconds))
+  return done ? 0 : 1
 }
 
 const copy = async (config: Config, json: boolean): Promise<CopyResult> => {

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import type { Config } from '../config.ts'
-import type { Command } from './command.ts'
+import type { Run } from './command.ts'
 import { configuredKeyProvider } from './edge.ts'
 import { makeLog, runService } from './run-service.ts'
 import { configuredStorage } from './storage.ts'
@@ -10,16 +10,12 @@ import { asWorker, type Worker } from './worker.ts'
 import { runWorkers } from './workers.ts'
 
 /** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
-export const serve: Command = {
-  name: 'serve',
-  summary: 'Run the vault in production: explicit storage and key provider, no key is printed',
-  run: async ({ config }) => {
-    const count = config.workers ?? availableParallelism()
-    if (cluster.isWorker) await asWorker(worker => runHere(config, worker))
-    else if (count > 1) return runWorkers(config, count)
-    else await runHere(config)
-    return 0
-  },
+export const serve: Run = async ({ config }) => {
+  const count = config.workers ?? availableParallelism()
+  if (cluster.isWorker) await asWorker(worker => runHere(config, worker))
+  else if (count > 1) return runWorkers(config, count)
+  else await runHere(config)
+  return 0
 }
 
 const runHere = async (config: Config, worker?: Worker): Promise<void> => {

@@ -6,71 +6,51 @@ import { deleteTenant } from '../operations/delete-tenant.ts'
 import { listTenants } from '../operations/list-tenants.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { purgeDeadTenants } from '../operations/purge-dead-tenants.ts'
-import { type Command, required } from './command.ts'
+import { type Run, required } from './command.ts'
 import { baseUrl } from './edge.ts'
 import { print, table } from './print.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
 import { withVault } from './storage.ts'
 
-export const tenantCreate: Command = {
-  name: 'tenant create',
-  summary: 'Make a tenant with a general, a private and a management application; prints their keys once',
-  options: {
-    name: 'name of the tenant',
-    'included-active': 'monthly active tokens that its plan includes, for the usage report (0)',
-  },
-  flags: { json: 'print an object of the shape of dev-keys.json' },
-  run: invocation =>
-    withVault(invocation.config, async vault => {
-      const { config, flags } = invocation
-      const name = required(invocation, 'name')
-      if ([...name].length > 200) throw new ConfigError('--name has at most 200 characters')
-      const included = invocation.options['included-active'] ?? '0'
-      if (!/^\d{1,15}$/.test(included)) throw new ConfigError('--included-active must be a whole number')
-      let made: StarterKeys | undefined
-      await createTenant(
-        vault,
-        { name, applications: starterApplications, includedMonthlyActiveTokens: Number(included) },
-        ({ tenantId, keys }) => {
-          made = { base_url: baseUrl(config, config.port), tenant_id: tenantId, ...keys }
-        },
-      )
-      print(flags.json, made, table(Object.entries(made ?? {}).map(([key, value]) => [key, value])))
-      return 0
-    }),
-}
+export const tenantCreate: Run = invocation =>
+  withVault(invocation.config, async vault => {
+    const { config, flags } = invocation
+    const name = required(invocation, 'name')
+    if ([...name].length > 200) throw new ConfigError('--name has at most 200 characters')
+    const included = invocation.options['included-active'] ?? '0'
+    if (!/^\d{1,15}$/.test(included)) throw new ConfigError('--included-active must be a whole number')
+    let made: StarterKeys | undefined
+    await createTenant(
+      vault,
+      { name, applications: starterApplications, includedMonthlyActiveTokens: Number(included) },
+      ({ tenantId, keys }) => {
+        made = { base_url: baseUrl(config, config.port), tenant_id: tenantId, ...keys }
+      },
+    )
+    print(flags.json, made, table(Object.entries(made ?? {}).map(([key, value]) => [key, value])))
+    return 0
+  })
 
-export const tenantList: Command = {
-  name: 'tenant list',
-  summary: 'List the tenants',
-  flags: { json: 'print JSON' },
-  run: ({ config, flags }) =>
-    withVault(config, async vault => {
-      const tenants = await listTenants(vault)
-      print(
-        flags.json,
-        tenants.map(viewTenant),
-        table([
-          ['id', 'name', 'created'],
-          ...tenants.map(({ id, name, createdAt }) => [id, name, formatInstant(createdAt)]),
-        ]),
-      )
-      return 0
-    }),
-}
+export const tenantList: Run = ({ config, flags }) =>
+  withVault(config, async vault => {
+    const tenants = await listTenants(vault)
+    print(
+      flags.json,
+      tenants.map(viewTenant),
+      table([
+        ['id', 'name', 'created'],
+        ...tenants.map(({ id, name, createdAt }) => [id, name, formatInstant(createdAt)]),
+      ]),
+    )
+    return 0
+  })
 
-export const tenantDelete: Command = {
-  name: 'tenant delete',
-  summary: 'Delete a tenant with all its tokens and destroy its keys; there is no way back',
-  words: ['<tenant id>'],
-  flags: { yes: 'needed: nothing is deleted without it' },
-  run: async ({ config, flags, words: [id = ''] }) => {
-    if (flags.yes !== true) throw new ConfigError('add --yes to delete the tenant and everything in it')
-    return withVault(config, async vault => {
-      await deleteTenant(vault, await operatorOf(vault, id))
-      await purgeDeadTenants(vault)
-      print(false, undefined, `tenant ${id} is deleted`)
-      return 0
-    })
-  },
+export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => {
+  if (flags.yes !== true) throw new ConfigError('add --yes to delete the tenant and everything in it')
+  return withVault(config, async vault => {
+    await deleteTenant(vault, await operatorOf(vault, id))
+    await purgeDeadTenants(vault)
+    print(false, undefined, `tenant ${id} is deleted`)
+    return 0
+  })
 }

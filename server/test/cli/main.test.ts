@@ -2,24 +2,10 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { appCreate, appList } from '../../src/cli/application.ts'
-import { dev } from '../../src/cli/dev.ts'
-import { doctor } from '../../src/cli/doctor.ts'
-import { keyCreate, keyList, keyRevoke } from '../../src/cli/key.ts'
-import { masterKey } from '../../src/cli/master-key.ts'
-import { migrate } from '../../src/cli/migrate.ts'
-import { serve } from '../../src/cli/serve.ts'
-import { tenantCreate, tenantDelete, tenantList } from '../../src/cli/tenant.ts'
+import { commands } from '../../src/cli/commands.ts'
 import { settings, variableName } from '../../src/config.ts'
 import { assertRefused, mainFile, Program, Site } from './program.ts'
 
-const commands = [
-  ...[dev, serve, migrate],
-  ...[tenantCreate, tenantList, tenantDelete],
-  ...[appCreate, appList],
-  ...[keyCreate, keyList, keyRevoke],
-  ...[masterKey, doctor],
-]
 const server = join(import.meta.dirname, '../..')
 const manifest = JSON.parse(readFileSync(join(server, 'package.json'), 'utf8'))
 

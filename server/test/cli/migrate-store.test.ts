@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
 import { invocation } from '../../src/cli/command.ts'
-import { migrateStore } from '../../src/cli/migrate-store.ts'
+import { commandOf } from '../../src/cli/commands.ts'
 import { ConfigError } from '../../src/config.ts'
 import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
@@ -153,9 +153,11 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     folder.remove()
     await database.drop()
   })
+  const command = commandOf(['migrate-store'])
+  assert.ok(command)
   const move = (args = ['--from', folder.path, '--to', withoutPassword(database.url)]) =>
-    migrateStore.run(
-      invocation(migrateStore, [...args, '--json'], {
+    command.run(
+      invocation(command, [...args, '--json'], {
         STRONGROOM_DATABASE_PASSWORD_FILE: passwordFile(folder.path, database.url),
       }),
     )

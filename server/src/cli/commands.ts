@@ -1,0 +1,130 @@
+import type { Command } from './command.ts'
+
+const json = { json: 'print JSON' }
+const tenant = { tenant: 'id of the tenant' }
+const application = { ...tenant, app: 'id of the application' }
+
+/**
+ * Everything that `strongroom` can be told to do. The code of a command is loaded when it is called: that of all
+ * together takes longer to load than most of them take to run.
+ */
+export const commands: readonly Command[] = [
+  {
+    name: 'dev',
+    summary: 'Run a vault on this machine with nothing to set up; its data is in .strongroom',
+    run: async invocation => (await import('./dev.ts')).dev(invocation),
+  },
+  {
+    name: 'serve',
+    summary: 'Run the vault in production: explicit storage and key provider, no key is printed',
+    run: async invocation => (await import('./serve.ts')).serve(invocation),
+  },
+  {
+    name: 'migrate',
+    summary: 'Bring storage to the schema of this release, or say how far it is',
+    flags: {
+      status: 'change nothing, tell the schema',
+      distribute: 'spread the rows of all tenants over the nodes of a Citus cluster; stop all servers first',
+      ...json,
+    },
+    run: async invocation => (await import('./migrate.ts')).migrate(invocation),
+  },
+  {
+    name: 'migrate-store',
+    summary:
+      'Copy the vault of a folder into an empty PostgreSQL database and verify it; interrupted, it goes on when run again',
+    options: {
+      from: 'folder of the embedded store (--data)',
+      to: 'postgres://user@host/name (--database-url); with a password only as STRONGROOM_DATABASE_URL',
+    },
+    spelled: { data: 'from', 'database-url': 'to' },
+    flags: { json: 'print JSON: the result, and each line of progress on standard error' },
+    run: async invocation => (await import('./migrate-store.ts')).migrateStore(invocation),
+  },
+  {
+    name: 'tenant create',
+    summary: 'Make a tenant with a general, a private and a management application; prints their keys once',
+    options: {
+      name: 'name of the tenant',
+      'included-active': 'monthly active tokens that its plan includes, for the usage report (0)',
+    },
+    flags: { json: 'print an object of the shape of dev-keys.json' },
+    run: async invocation => (await import('./tenant.ts')).tenantCreate(invocation),
+  },
+  {
+    name: 'tenant list',
+    summary: 'List the tenants',
+    flags: json,
+    run: async invocation => (await import('./tenant.ts')).tenantList(invocation),
+  },
+  {
+    name: 'tenant delete',
+    summary: 'Delete a tenant with all its tokens and destroy its keys; there is no way back',
+    words: ['<tenant id>'],
+    flags: { yes: 'needed: nothing is deleted without it' },
+    run: async invocation => (await import('./tenant.ts')).tenantDelete(invocation),
+  },
+  {
+    name: 'app create',
+    summary: 'Make an application; prints its key once',
+    options: {
+      ...tenant,
+      name: 'name of the application',
+      type: 'public, private or management',
+      permissions: 'flat permissions, separated by commas',
+      rules: 'file with a JSON array of access rules, instead of --permissions',
+    },
+    flags: json,
+    run: async invocation => (await import('./application.ts')).appCreate(invocation),
+  },
+  {
+    name: 'app list',
+    summary: 'List the applications of a tenant',
+    options: tenant,
+    flags: json,
+    run: async invocation => (await import('./application.ts')).appList(invocation),
+  },
+  {
+    name: 'key create',
+    summary: 'Make a further key for an application; prints it once',
+    options: { ...application, 'expires-at': 'when it stops working' },
+    flags: json,
+    run: async invocation => (await import('./key.ts')).keyCreate(invocation),
+  },
+  {
+    name: 'key list',
+    summary: "List an application's keys, without their texts",
+    options: application,
+    flags: json,
+    run: async invocation => (await import('./key.ts')).keyList(invocation),
+  },
+  {
+    name: 'key revoke',
+    summary: 'Revoke a key by its id; it stops working at once, also on a running server',
+    options: application,
+    words: ['<key id>'],
+    run: async invocation => (await import('./key.ts')).keyRevoke(invocation),
+  },
+  {
+    name: 'master-key',
+    summary:
+      'Make a new master key: into --master-key-file (mode 0600, never overwritten), or on standard output',
+    run: async invocation => (await import('./master-key.ts')).masterKey(invocation),
+  },
+  {
+    name: 'doctor',
+    summary:
+      'Check storage, keys, permissions of files, clock and limits; each finding comes with what to run or do next',
+    options: { sample: 'with --deep: look at so many tokens of each tenant only, and at no counters' },
+    flags: {
+      ...json,
+      deep: 'open every token and hold index, counters and deduplication against it',
+      repair: 'with --deep: mend what differs; rows that do not open stay',
+    },
+    run: async invocation => (await import('./doctor.ts')).doctor(invocation),
+  },
+]
+
+/** The command that an invocation begins with. */
+export const commandOf = (words: readonly string[]): Command | undefined =>
+  commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word))
