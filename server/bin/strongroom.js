@@ -11,6 +11,8 @@ const keepCompiled = () => {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     module.enableCompileCache(folder)
+    // Threads keep theirs only where the environment says so, and would compile anew at every start.
+    process.env.NODE_COMPILE_CACHE ??= folder
   } catch {
     // A program that cannot write beside itself starts as fast as it did the first time.
   }

@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events'
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { PlainHead } from './read-request.ts'
+
+// Not an import: that reads whatever the module offers, a web client too, and a start takes 0.05 s longer.
+const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 /** Where the answer to a request goes. */
 export type Answering = {
