@@ -41,7 +41,7 @@ const search = ({ vault, caller }: FilledVault, query: string) => searchTokens(v
 const cursorPage = ({ vault, caller, tokens }: FilledVault, depth: number) => {
   const serial = tokens - depth
   const place = { createdAt: createdAt(serial), id: tokenId(serial) }
-  const start = sealCursor(caller.keys, place, filterText({ metadata: new Map() }))
+  const start = sealCursor(caller.keys, place, filterText({ metadata: [] }))
   return listTokensByCursor(
     vault,
     caller,

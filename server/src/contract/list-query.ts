@@ -2,7 +2,7 @@ import { parseRuleContainer } from '../domain/containers.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
-import type { TokenFilter } from '../domain/token-filter.ts'
+import type { MetadataPair, TokenFilter } from '../domain/token-filter.ts'
 import { tokenType } from '../domain/token-types/registry.ts'
 import {
   type Page,
@@ -77,23 +77,27 @@ const checkNames = (pairs: readonly QueryPair[], known: readonly string[], issue
   })
 }
 
-/** All spellings; of a repeated key the first counts (§4.3.1). */
+/**
+ * Both spellings of `metadata.<key>`, of which the first counts where a key is repeated (§4.3.1), and the one parameter
+ * that names several: another parameter, so a token has to meet both (C24).
+ */
 const readMetadata = (
   pairs: readonly QueryPair[],
   json: string | undefined,
   issues: Issue[],
-): ReadonlyMap<string, string> => {
-  const metadata = new Map<string, string>()
+): MetadataPair[] => {
+  const named = new Map<string, string>()
   for (const { name, value } of pairs) {
     const key = metadataKey(name)
-    if (key !== undefined && !metadata.has(key)) metadata.set(key, value)
+    if (key !== undefined && !named.has(key)) named.set(key, value)
   }
+  const metadata: MetadataPair[] = [...named]
   if (json !== undefined) {
     const object = parseObject(json)
     if (object === undefined) issues.push({ path: 'metadata', message: 'must be a JSON object of strings' })
-    for (const [key, value] of object ?? []) if (!metadata.has(key)) metadata.set(key, value)
+    for (const [key, value] of object ?? []) if (named.get(key) !== value) metadata.push([key, value])
   }
-  if (metadata.size > limits.metadataKeys)
+  if (metadata.length > limits.metadataKeys)
     issues.push({ path: 'metadata', message: `must name at most ${limits.metadataKeys} keys` })
   return metadata
 }

@@ -45,11 +45,12 @@ export const UsageReport = Type.Object({
 
 /** What is found by few terms, or by one that many tokens share, can be guessed by counting index entries. */
 export const IndexReport = Type.Object({
-  computed_at: Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    format: 'date-time',
-    description: 'When the tokens had been gone through; null before the first time.',
-  }),
+  computed_at: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'When the tokens had been gone through; absent before the first time.',
+    }),
+  ),
   tokens: Type.Integer({ description: 'How many tokens the report is made of.' }),
   complete: Type.Boolean({
     description: `False where the tenant has more than ${limits.reportIndexes} search indexes and metadata keys.`,

@@ -34,6 +34,13 @@ const checkLeaves = (template: Json, type: TokenType, place: string, issues: Iss
     })
 }
 
+/** The expressions of a mask. */
+export const maskTexts = (template: Json): string[] => {
+  if (typeof template === 'string') return [template]
+  if (Array.isArray(template)) return template.flatMap(maskTexts)
+  return isJsonObject(template) ? Object.values(template).flatMap(maskTexts) : []
+}
+
 /**
  * The masked data, or undefined where nothing is left to show: leaves that render null are dropped.
  * Throws ExpressionError where a leaf cannot be rendered for this data. All leaves share one budget: a mask

@@ -1,5 +1,6 @@
 import { compileExpression, type Expression, type Use } from './expressions/expression.ts'
 import { isJsonObject, type Json } from './json.ts'
+import { maskTexts } from './mask.ts'
 import type { Token } from './token.ts'
 import type { RenderedPart } from './token-definition.ts'
 import type { TokenPatch } from './token-patch.ts'
@@ -17,7 +18,7 @@ export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] =>
   if (changed.length === 0) return []
   const isSteered = (text: string, use: Use): boolean => steers(changed, compileExpression(text, use))
   const steered: RenderedPart[] = []
-  if (token.mask.from === 'caller' && leaves(token.mask.template).some(text => isSteered(text, 'mask')))
+  if (token.mask.from === 'caller' && maskTexts(token.mask.template).some(text => isSteered(text, 'mask')))
     steered.push('mask')
   if (token.searchIndexes?.some(text => isSteered(text, 'index'))) steered.push('search_indexes')
   if (token.fingerprintExpression !== undefined && isSteered(token.fingerprintExpression, 'fingerprint'))
@@ -53,10 +54,4 @@ const changesOf = (patch: Json, at: Path): Path[] => {
   // An empty object keeps an object as it is and replaces anything else: some of what is there may stay.
   if (entries.length === 0) return [[...at, '']]
   return entries.flatMap(([name, change]) => changesOf(change, [...at, name]))
-}
-
-const leaves = (template: Json): string[] => {
-  if (typeof template === 'string') return [template]
-  if (Array.isArray(template)) return template.flatMap(leaves)
-  return isJsonObject(template) ? Object.values(template).flatMap(leaves) : []
 }

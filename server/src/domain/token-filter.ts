@@ -5,19 +5,22 @@ import { getOwnText, normaliseMetadataValue } from './metadata.ts'
 import type { Token } from './token.ts'
 import { tokenTypes } from './token-types/registry.ts'
 
+export type MetadataPair = readonly [key: string, value: string]
+
 /** What a list is narrowed to (C24): different parameters are AND, the values of one are OR. */
 export type TokenFilter = {
   readonly ids?: ReadonlySet<string>
   readonly types?: readonly string[]
   readonly container?: string
   readonly fingerprint?: string
-  readonly metadata: ReadonlyMap<string, string>
+  /** Keys with the values that they must have. */
+  readonly metadata: readonly MetadataPair[]
 }
 
 /** The filter as groups of terms, the most telling first; ids are not terms. */
 export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.fingerprint === undefined ? [] : [[fingerprintTerm(filter.fingerprint)]]),
-  ...[...filter.metadata].map(([key, value]) => [metadataTerm(key, value)]),
+  ...filter.metadata.map(([key, value]) => [metadataTerm(key, value)]),
   ...(filter.container === undefined || filter.container === '/' ? [] : [[containerTerm(filter.container)]]),
   ...(filter.types === undefined ? [] : [filter.types.map(typeTerm)]),
 ]
@@ -47,7 +50,5 @@ export const filterText = ({ ids, types, container, fingerprint, metadata }: Tok
     types && [...types].sort(),
     container,
     fingerprint,
-    [...metadata].map(([key, value]) => [key, normaliseMetadataValue(value)]).sort(byKey),
+    metadata.map(([key, value]) => JSON.stringify([key, normaliseMetadataValue(value)])).sort(),
   ])
-
-const byKey = ([a = '']: string[], [b = '']: string[]): number => (a < b ? -1 : a > b ? 1 : 0)

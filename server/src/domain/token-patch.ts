@@ -7,6 +7,7 @@ import { mergePatch } from './merge-patch.ts'
 import { Secret } from './secret.ts'
 import { type Metadata, maskInForce, type Token, wholeData } from './token.ts'
 import { checkTexts, type RenderedPart, readExpiry } from './token-definition.ts'
+import { givesAway } from './token-id.ts'
 import { token as untyped } from './token-types/token.ts'
 import { splitTransients } from './transients.ts'
 
@@ -111,13 +112,19 @@ const patchedData = (
   issues: Issue[],
 ): Pick<Token, 'data' | 'transients'> => {
   if (patch.data === undefined) return token
-  const merged = mergePatch(wholeData(token, now), patch.data)
+  const before = wholeData(token, now)
+  const merged = mergePatch(before, patch.data)
   if (Buffer.byteLength(stringify(merged)) > limits.bodyBytes) {
     issues.push({ path: 'data', message: `must have at most ${limits.bodyBytes} bytes after the change` })
     return token
   }
   const parsed = token.type.parse(merged, 'data', issues)
   if (parsed === undefined) return token
+  // Of the numbers that come with the patch: what is said about them its sender knows (C13).
+  const known = token.type.numbers(before)
+  const added = token.type.numbers(parsed).filter(number => !known.includes(number))
+  if (givesAway(token.id, added))
+    issues.push({ path: 'data', message: 'must not have a number that the id contains' })
   const isSent = (name: string): boolean => isJsonObject(patch.data) && Object.hasOwn(patch.data, name)
   const kept = token.transients.filter(transient => !isSent(transient.field))
   const { data, transients } = splitTransients(parsed, token.type, now, kept)

@@ -50,13 +50,13 @@ export type PipelineOptions = {
 type Done = (error?: Error) => void
 
 /**
- * Everything that can be said before the body is read, for one endpoint, or for none: then `allowed` names the
- * methods of the path.
+ * Everything that can be said before the body is read, for one endpoint, or for none: then `refusal` says what is wrong
+ * with the path, to those who have a key.
  */
 export const admit = (
   { vault, log, headerPrefix, rateLimit, cors, shedding, turns }: PipelineOptions,
   endpoint: Endpoint | undefined,
-  allowed: (path: string) => string[] = () => [],
+  refusal: (path: string) => VaultError = () => new VaultError('notFound'),
 ) => {
   const traceHeader = `${headerPrefix}-trace-id`
   const keyHeader = `${headerPrefix}-api-key`
@@ -72,7 +72,7 @@ export const admit = (
   }
 
   const requireRoute = (request: FastifyRequest, caller: Caller): undefined => {
-    if (endpoint === undefined) throw noSuchRoute(allowed(pathOf(request)))
+    if (endpoint === undefined) throw refusal(pathOf(request))
     if (!isPermitted(caller, endpoint)) throw new VaultError('forbidden')
     requireBodyForm(request, endpoint)
   }
@@ -133,13 +133,17 @@ const isProbe = (endpoint: Endpoint | undefined): boolean =>
 const isPermitted = ({ application }: Caller, { permission }: Endpoint): boolean =>
   permission === 'open' || permission === 'any key' || holds(application, permission)
 
-/** Without the slash at its end, which names the same thing. */
-const pathOf = (request: FastifyRequest): string => (request.url.split('?', 1)[0] ?? '').replace(/\/$/, '')
-
-const noSuchRoute = (methods: readonly string[]): VaultError =>
-  methods.length === 0
-    ? new VaultError('notFound')
-    : new VaultError('methodNotAllowed', { headers: { allow: methods.join(', ') } })
+/** One spelling for all that name the same thing: with a host or a slash at the end, or letters written as `%74`. */
+const pathOf = ({ url }: FastifyRequest): string => {
+  const path = (url.split('?', 1)[0] ?? '').replace(/^https?:\/\/[^/]*/i, '').replace(/\/$/, '')
+  if (!path.includes('%')) return path
+  try {
+    const parts = path.split('/').map(part => decodeURIComponent(part).replaceAll('/', '%2F'))
+    return parts.join('/')
+  } catch {
+    return path
+  }
+}
 
 const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: Endpoint): void => {
   if (bodyType === undefined) return

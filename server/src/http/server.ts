@@ -3,6 +3,7 @@ import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
+import { VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
@@ -19,8 +20,8 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     ...(tls ? { https: { ...tls, requireHostHeader: false } } : { http: { requireHostHeader: false } }),
     bodyLimit: limits.bodyBytes,
     routerOptions: {
-      // A code point takes up to twelve characters when percent-encoded.
-      maxParamLength: limits.idCharactersMax * 12,
+      // As much as a head may hold: what is wrong with an id is said after the key was looked at.
+      maxParamLength: 65_536,
       querystringParser: () => ({}),
       // Published client libraries join a base address and `/`: they send `POST /tokens/`.
       ignoreTrailingSlash: true,
@@ -30,7 +31,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     // On shutdown: what is in flight is answered, also on connections that are kept alive.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) => fail(error, request, reply),
+    frameworkErrors: (error, request, reply) => refuseUnrouted(error, request, reply),
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, headerPrefix),
   })
 
@@ -60,6 +61,14 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       .send(body)
   }
 
+  /** The router refuses paths that cannot be read; who has no key is not told (C3). */
+  const refuseUnrouted = (error: Error, request: FastifyRequest, reply: FastifyReply): void =>
+    admit(options, undefined, () => asVaultError(error))(request, reply, refusal =>
+      fail(refusal ?? error, request, reply),
+    )
+
+  // Whoever has said all may still wait for the answer; Node would do what was asked and not say so.
+  Object.assign(app.server, { httpAllowHalfOpen: true })
   app.decorateRequest('traceId')
   app.decorateRequest('caller')
   app.decorateRequest('corsHeaders')
@@ -67,7 +76,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
   // One hook per route below: `request.routeOptions` would be built anew for each request.
-  const refuse = admit(options, undefined, allowedMethods)
+  const refuse = admit(options, undefined, noSuchRoute)
   app.addHook('onRequest', (request, reply, done) => (request.is404 ? refuse(request, reply, done) : done()))
   if (log.isDebug) logAnswers(app, log)
   // Likewise an expectation other than 100-continue: without a listener Node answers a bare 417.
@@ -114,10 +123,12 @@ const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({
   matches: new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`),
 }))
 
-/** The methods that a path knows, for 405 and its Allow header. */
-const allowedMethods = (path: string): string[] => {
-  const methods = patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method)
-  return methods.includes('GET') ? [...methods, 'HEAD'] : methods
+/** 404, or 405 where the path knows other methods. */
+const noSuchRoute = (path: string): VaultError => {
+  const methods: string[] = patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method)
+  if (methods.length === 0) return new VaultError('notFound')
+  if (methods.includes('GET')) methods.push('HEAD')
+  return new VaultError('methodNotAllowed', { headers: { allow: methods.join(', ') } })
 }
 
 /** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */

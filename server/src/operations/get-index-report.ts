@@ -7,7 +7,7 @@ import type { Caller, Vault } from './vault.ts'
 export const getIndexReport = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
   const { report } = await loadIndexReport(vault.store, caller.tenantNumber, caller.keys)
   return {
-    computed_at: report === undefined ? null : formatInstant(report.computedAt),
+    ...(report && { computed_at: formatInstant(report.computedAt) }),
     tokens: report?.tokens ?? 0,
     complete: report?.isComplete ?? true,
     indexes: (report?.indexes ?? []).map(({ kind, name, tokens, distinct, largestShare }) => ({

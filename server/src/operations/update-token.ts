@@ -3,6 +3,7 @@ import { disclosesCard, disclosesProbe } from '../domain/card-disclosure.ts'
 import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { checkOwnRenderings } from '../domain/own-renderings.ts'
 import { steeredParts } from '../domain/steering.ts'
 import type { Blindness, Token } from '../domain/token.ts'
 import { checkRenderings, tooMuchOfACard } from '../domain/token-definition.ts'
@@ -73,6 +74,7 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
     if (knowsData) checkRenderings(merged, '', issues, touchedParts(patch, before))
     else if (patch.mask && merged.mask.from === 'caller' && disclosesProbe(merged.mask.template, before.type))
       issues.push({ path: 'mask', message: tooMuchOfACard })
+    else checkOwnRenderings(merged, patch, issues)
   }
   if (issues.length > 0) throw invalid(...issues)
 

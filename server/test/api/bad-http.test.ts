@@ -233,6 +233,26 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     assert.equal(await countTokens(vault(), key), 1)
   })
 
+  test('§4.2.1 who has said all, and says so, is answered, however the request is written', async () => {
+    const body = '{"type":"token","data":"said"}'
+    const json = 'Content-Type: application/json'
+    const length = `Content-Length: ${body.length}`
+    const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const forms: readonly [string, Uint8Array?][] = [
+      [head('POST /tokens', json, length) + body],
+      [head('POST /tokens', json, length), Buffer.from(body)],
+      [head('POST /tokens', json, length, 'Connection: close') + body],
+      [head('POST /tokens', json, length, 'Accept: a', 'Accept: b') + body],
+      [head('POST /tokens', json, 'Transfer-Encoding: chunked') + chunked],
+      [`POST /tokens HTTP/1.0\r\nSVC-API-KEY: ${key}\r\n${json}\r\n${length}\r\n\r\n${body}`],
+    ]
+    for (const [first, ...rest] of forms) {
+      const [reply] = await sendRaw(vault().baseUrl, first, { more: () => rest.pop(), saysEnd: true })
+      assert.equal(reply?.status, 201, first)
+      assert.equal((await vault().delete(`/tokens/${reply.body.id}`, key)).status, 204)
+    }
+  })
+
   test('C2.5 nothing of all this reached the log', () => {
     assertAbsent({ log: vault().log.join('\n') }, ['a-token', 'Sensitive Value', 'nonsense', 'unknown', key])
   })

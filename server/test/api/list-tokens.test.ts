@@ -108,6 +108,16 @@ const filters: readonly { name: string; query: string; ids: readonly string[] }[
     ids: ['alpha'],
   },
   {
+    name: 'C24.7 both spellings of one key, and they agree',
+    query: `metadata=${encodeURIComponent('{"size":"l"}')}&metadata.size=L`,
+    ids: ['alpha'],
+  },
+  {
+    name: 'C24.7 both spellings of one key, and no token meets both',
+    query: `metadata=${encodeURIComponent('{"size":"other"}')}&metadata.size=L`,
+    ids: [],
+  },
+  {
     name: 'C24.6 an empty JSON parameter',
     query: 'metadata={}',
     ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'],

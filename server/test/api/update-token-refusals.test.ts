@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { exchange } from '../rig/scenario.ts'
-import { owner } from '../rig/test-vault.ts'
+import { devApplications, owner } from '../rig/test-vault.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -174,19 +174,112 @@ const refusals: readonly {
   { name: 'C2.10 a body that is null', given: token('abc'), patch: null, errors: ['$'] },
 ]
 
+/** What does not depend on stored data, so that who cannot read the token is told, too (C13). */
+const toldToAll: typeof refusals = [
+  {
+    name: 'C16.6 C18.5 the number of a card that is in its id',
+    given: { ...card, id: 'of-5555555555554444' },
+    patch: { data: { number: '5555555555554444' } },
+    errors: ['data'],
+  },
+  {
+    name: 'C16.6 C18.5 an account number that is in its id',
+    given: { ...bank, id: 'account 555' },
+    patch: { data: { account_number: '555' } },
+    errors: ['data'],
+  },
+  {
+    name: 'C16.6 C18.5 another number that is in its id',
+    given: { ...ssn, id: 'of-219-09-9999' },
+    patch: { data: '219-09-9999' },
+    errors: ['data'],
+  },
+  ...['', '{{ nil }}', '{{ "" }}', '{{ metadata.none }}', '{{ 1 | divided_by: 0 }}'].map(expression => ({
+    name: `C14.7 C18.5 the fingerprint of ${JSON.stringify(expression)}`,
+    given: token('abc'),
+    patch: { fingerprint_expression: expression },
+    errors: ['fingerprint_expression'],
+  })),
+  {
+    name: 'C14.7 C18.5 a fingerprint that the data of the patch does not have',
+    given: token('abc'),
+    patch: { data: 'abd', fingerprint_expression: '{{ data.none }}' },
+    errors: ['fingerprint_expression'],
+  },
+  {
+    name: 'C18.5 a mask that the data of the patch does not have',
+    given: token('abc'),
+    patch: { data: 'abd', mask: { a: ['{{ data }}', '{{ data | to_number }}'] } },
+    errors: ['mask'],
+  },
+  {
+    name: 'C18.5 a mask that cannot be rendered for any data',
+    given: token({ a: 'abc' }),
+    patch: { mask: { a: '{{ data.a }}', b: '{{ 1 | divided_by: 0 }}' } },
+    errors: ['mask'],
+  },
+  {
+    name: 'C18.5 an index that the data of the patch does not have',
+    given: token(7),
+    patch: { data: 'abd', search_indexes: ['{{ data }}', '{{ data | plus: 1 }}'] },
+    errors: ['search_indexes[1]'],
+  },
+  {
+    name: 'C18.5 an index that cannot be rendered for any data',
+    given: token(7),
+    patch: { search_indexes: ['{{ data | plus: 1 }}', '{{ "a" | plus: 1 }}'] },
+    errors: ['search_indexes[1]'],
+  },
+]
+
 onEveryEngine('updates that are refused', vault => {
-  for (const { name, given, patch, errors, absent = [] } of refusals)
-    test(`${name}: refused, and the token is as it was`, async () => {
-      const { keys } = await vault().tenant({ owner })
+  const blind = devApplications.general
+  const cases = [
+    ...refusals.map(refusal => ({ ...refusal, by: 'owner' as const })),
+    ...toldToAll.flatMap(refusal => (['owner', 'blind'] as const).map(by => ({ ...refusal, by }))),
+  ]
+  for (const { name, given, patch, errors, absent = [], by } of cases)
+    test(`${name}${by === 'blind' ? ', by whom cannot read' : ''}: refused, and the token is as it was`, async () => {
+      const { keys } = await vault().tenant({ owner, blind })
       const { id } = await vault().create(keys.owner, given)
       const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
       vault().now += 1_000
       await exchange(
         vault(),
-        { key: keys.owner, counter: keys.owner },
+        { key: keys[by], counter: keys.owner },
         { method: 'PATCH', path: `/tokens/${id}`, body: patch },
         { status: 400, errors, absent },
       )
       assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
     })
+
+  test('C16.1 C16.6 a number that stands by chance in an id of the vault is none of its business', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, bank)
+    const [digits = ''] = /\d+/.exec(id) ?? []
+    const reply = await vault().patch(`/tokens/${id}`, keys.owner, { data: { account_number: digits } })
+    assert.equal(reply.status, 200)
+  })
+
+  test('C13.1 what depends on stored data is not told to who cannot read it', async () => {
+    const { keys } = await vault().tenant({ owner, blind })
+    for (const patch of [
+      { fingerprint_expression: '{{ data.none }}' },
+      { fingerprint_expression: '{{ metadata.none | default: data.none }}' },
+      { mask: '{{ data | to_number }}' },
+      { mask: { a: '4242424242', b: '{{ data.a | to_number }}' } },
+      { search_indexes: ['{{ data | plus: 1 }}'] },
+      // Changes the data, and leaves some of it.
+      { data: { b: 'x' }, mask: { b: '{{ data.a | to_number }}' } },
+    ])
+      for (const data of [{ a: 'abc' }, { none: 'x', a: '7' }]) {
+        const { id } = await vault().create(keys.owner, token(data))
+        const reply = await vault().patch(`/tokens/${id}`, keys.blind, patch)
+        assert.equal(reply.status, 200, JSON.stringify(patch))
+      }
+    // A literal mask that happens to be digits of the number.
+    const { id } = await vault().create(keys.owner, { type: 'card_number', data: number })
+    const reply = await vault().patch(`/tokens/${id}`, keys.blind, { mask: '42424242424242' })
+    assert.equal(reply.status, 200)
+  })
 })

@@ -36,6 +36,9 @@ onEveryEngine('keys', vault => {
         { method: 'PATCH', path: '/tokens/unknown', raw: '{}' },
         { method: 'DELETE', path: '/tokens/unknown' },
         { method: 'OPTIONS', path: '/tokens' },
+        { method: 'GET', path: '/tokens/%zz' },
+        { method: 'DELETE', path: '/nowhere/%ff' },
+        { method: 'GET', path: `/tokens/${'x'.repeat(9_000)}` },
       ]
       for (const { method, path, ...rest } of requests) {
         const reply = await vault().send(method, path, { ...rest, headers })
@@ -124,6 +127,14 @@ onEveryEngine('the order of refusals', vault => {
       by: 'reader',
       method: 'DELETE',
       path: '/tokens/a-card?x=1',
+      status: 403,
+    },
+    {
+      name: '403 before 404 of an id beyond measure',
+      by: 'reader',
+      method: 'PATCH',
+      path: `/tokens/${'x'.repeat(9_000)}`,
+      body: {},
       status: 403,
     },
     { name: '403 before 404', by: 'reader', method: 'PATCH', path: '/tokens/unknown', body: {}, status: 403 },

@@ -65,6 +65,30 @@ onEveryEngine('the wire', vault => {
     assert.equal((await send('DELETE', `/tokens/${created.body.id}/`)).status, 204)
   })
 
+  test('C33.1 C2.15 a path is the same with a host before it, or with letters written in code', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const key = 'however it is written'
+    const headers = { 'svc-idempotency-key': key }
+    const created = await vault().send('POST', '/tokens', { key: keys.owner, body: token, headers })
+    const body = JSON.stringify(token)
+    for (const target of ['/%74okens', `${vault().baseUrl}/tokens`, 'HTTP://elsewhere/tokens/']) {
+      const lines = [`Host: x`, `SVC-API-KEY: ${keys.owner}`, `SVC-IDEMPOTENCY-KEY: ${key}`]
+      const type = ['Content-Type: application/json', `Content-Length: ${body.length}`]
+      const [again] = await sendRaw(
+        vault().baseUrl,
+        `POST ${target} HTTP/1.1\r\n${[...lines, ...type].join('\r\n')}\r\n\r\n${body}`,
+      )
+      assert.equal(again?.body.id, created.body.id, target)
+      const [refused] = await sendRaw(
+        vault().baseUrl,
+        `PUT ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`,
+      )
+      assert.equal(refused?.status, 405, target)
+    }
+    assert.equal((await vault().send('PUT', '/tokens/a%2Fb', { key: keys.owner })).status, 405)
+    assert.equal((await vault().send('PUT', '/tokens/a/b', { key: keys.owner })).status, 404)
+  })
+
   test('C1.3 HEAD answers as GET does, without a body', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)

@@ -4,12 +4,16 @@ import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
 /**
  * Sends bytes that no HTTP client would and reads `answers` answers, or as many as come before the server
  * closes. `more` is asked for the rest of a long body each time the socket has room for it, to its end: most
- * clients look at the answer only after they have sent everything.
+ * clients look at the answer only after they have sent everything. With `saysEnd` they say that it was all.
  */
 export const sendRaw = (
   baseUrl: string,
   bytes: string | Uint8Array,
-  { answers = 1, more }: { answers?: number; more?: () => Uint8Array | undefined } = {},
+  {
+    answers = 1,
+    more,
+    saysEnd = false,
+  }: { answers?: number; more?: () => Uint8Array | undefined; saysEnd?: boolean } = {},
 ): Promise<TestReply[]> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(baseUrl)
@@ -49,6 +53,7 @@ export const sendRaw = (
     socket.on('close', finish)
     socket.write(bytes)
     pump()
+    if (saysEnd) socket.end()
   })
 
 /** The whole answers at the start of the bytes; all of ours have a Content-Length or no body. */

@@ -25,7 +25,7 @@ const masked: TestApplication = {
 }
 /** Of each table a few rows tell as much as all. */
 const rowsPerTable = { sqlite: 2, postgres: 1 }
-const allColumns = { filter: { metadata: new Map<string, string>() }, page: 1, size: 100 }
+const allColumns = { filter: { metadata: [] }, page: 1, size: 100 }
 const seed = 1
 
 /** Everything that can be done to a value without the keys. */
