@@ -25,12 +25,16 @@ export const fillRandom = (target: Uint8Array): void => {
 }
 
 const versionBytes = 5
+const version = Buffer.alloc(versionBytes)
 
 /**
  * Where the versions of a token start. Not at 1: an id is free again when its token is gone, and a change that was
  * computed from the old token must not fit the new one.
  */
-export const firstVersion = (): number => randomBytes(versionBytes).readUIntBE(0, versionBytes)
+export const firstVersion = (): number => {
+  fillRandom(version)
+  return version.readUIntBE(0, versionBytes)
+}
 
 export const randomBytes = (length: number): Buffer => {
   const bytes = Buffer.alloc(length)
