@@ -26,6 +26,14 @@ const makeAjv = (allErrors: boolean): Ajv => {
   return ajv
 }
 
+/** One of each for all schemas, made when first asked: each Ajv compiles the schema of schemas, 10 ms, for itself. */
+const once = <T>(make: () => T): (() => T) => {
+  let made: T | undefined
+  return () => (made ??= make())
+}
+const quickAjv = once(() => makeAjv(false))
+const thoroughAjv = once(() => makeAjv(true))
+
 /**
  * Two validators per schema: the first stops at the first fault, so a hostile body of a million faults costs
  * one; only a small body is then asked for all of its faults.
@@ -36,11 +44,11 @@ export const compileCheck = <S extends TSchema>(schema: S): Check<Static<S>> => 
   let quick: ValidateFunction | undefined
   let thorough: ValidateFunction | undefined
   return (value, place, issues) => {
-    quick ??= makeAjv(false).compile(schema)
+    quick ??= quickAjv().compile(schema)
     if (quick(value)) return value as Static<S>
     let errors = quick.errors ?? []
     if (JSON.stringify(value).length <= thoroughBytesMax) {
-      thorough ??= makeAjv(true).compile(schema)
+      thorough ??= thoroughAjv().compile(schema)
       thorough(value)
       errors = thorough.errors ?? errors
     }
