@@ -3,6 +3,7 @@ import { createHmac, createSecretKey } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { hmacSha256 } from '../../src/crypto/hmac.ts'
+import { anyCharacter } from '../rig/any-character.ts'
 
 describe('HMAC-SHA-256', () => {
   const vectors = [
@@ -24,7 +25,7 @@ describe('HMAC-SHA-256', () => {
 
   test('C14.1 it is what node:crypto says, for any key and any message, one after the other', () => {
     const message = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 400 }),
+      fc.string({ unit: anyCharacter, maxLength: 400 }),
       // On both sides of the length from which node:crypto is asked.
       fc
         .tuple(fc.constantFrom('a', 'é', '€', '😀', '\ud800'), fc.integer({ min: 330, max: 350 }))

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
+import { anyCharacter } from '../rig/any-character.ts'
 
 /** Texts that have broken parsers before, beside plain ones and noise. */
 export const texts = (): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...plausible) },
     { weight: 3, arbitrary: fc.constantFrom(...evil) },
-    { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
+    { weight: 2, arbitrary: fc.string({ unit: anyCharacter, maxLength: 40 }) },
     { weight: 1, arbitrary: fc.integer({ min: 100, max: 70_000 }).map(length => 'a'.repeat(length)) },
   )
 
