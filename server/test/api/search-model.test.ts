@@ -34,6 +34,13 @@ const callers: Record<string, readonly ModelRule[]> = {
   ],
 }
 
+/** All at once: the vault then answers them in the same turns, which costs less than one after the other. */
+const ofEachCaller = async (
+  work: (name: string, rules: readonly ModelRule[]) => Promise<void>,
+): Promise<void> => {
+  await Promise.all(Object.entries(callers).map(([name, rules]) => work(name, rules)))
+}
+
 const containers = ['/a/', '/a/x/', '/b/', '/ab/']
 const words = ['red', 'Red', 'RED BLUE', 'zürich', '12345', '']
 const days = ['2026-02-28', '2026-03-01', '2026-03-02', '2026-03-03']
@@ -316,12 +323,12 @@ for (const engine of engines)
           async (wanted, searches) => {
             const { keyOf, names, tokens } = await fill(wanted)
             for (const { query, style, page, size } of searches)
-              for (const [name, rules] of Object.entries(callers)) {
+              await ofEachCaller(async (name, rules) => {
                 const text = write(query, style, names)
                 const reply = await vault.post('/tokens/search', keyOf(name), { query: text, page, size })
                 if (text.length > 400 || !isAnswerable(query)) {
                   assert.equal(reply.status, 400, text)
-                  continue
+                  return
                 }
                 assert.equal(reply.status, 200, `${text}: ${reply.text}`)
                 answered++
@@ -336,7 +343,7 @@ for (const engine of engines)
                   vault.post('/v2/tokens/search', keyOf(name), { query: text, size: 1, start }),
                 )
                 assert.deepEqual(walked, expected, `by cursor, ${name}: ${text}`)
-              }
+              })
           },
         ),
         { numRuns: 60 },
@@ -352,7 +359,7 @@ for (const engine of engines)
           async (wanted, lists) => {
             const { keyOf, names, tokens } = await fill(wanted)
             for (const { filter, size } of lists)
-              for (const [name, rules] of Object.entries(callers)) {
+              await ofEachCaller(async (name, rules) => {
                 const meant = resolve(filterQuery(filter), names)
                 const expected = modelSearch(tokens, rules, meant, vault.now, ['token:read'])
                 const ask = (path: string, more: Record<string, string>) => {
@@ -374,7 +381,7 @@ for (const engine of engines)
                     context,
                   )
                 }
-              }
+              })
           },
         ),
         { numRuns: 20 },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { freshCall } from '../cli/fresh-call.ts'
 import { type Reply, Site } from '../cli/program.ts'
+import { configOf, newTenant } from '../crash/new-tenant.ts'
 
 /** Ways to put three real processes on one storage. */
 const arrangements: { name: string; start: (site: Site) => Promise<string[]> }[] = [
@@ -45,20 +46,16 @@ for (const { name, start } of arrangements)
       Object.fromEntries(
         [...Map.groupBy(replies, ({ status }) => status)].map(([status, group]) => [status, group.length]),
       )
-    const newTenant = async () => {
-      const { api_key, private_api_key, management_api_key } = await site.json(
-        'tenant',
-        'create',
-        '--name',
-        'T',
-      )
+    /** From here, as a fourth that meets them on their storage: a command would be a process for each test. */
+    const tenant = async () => {
+      const { api_key, private_api_key, management_api_key } = await newTenant(configOf(site))
       return { writer: api_key, reader: private_api_key, manager: management_api_key }
     }
     const total = async (reader: string): Promise<number[]> =>
       (await onEach('GET', '/tokens?size=1', reader)).map(({ body }) => body.pagination.total_items)
 
     test('C15.9 equal creates make one token', async () => {
-      const { writer, reader } = await newTenant()
+      const { writer, reader } = await tenant()
       const twin = { type: 'token', data: 'the same', deduplicate_token: true }
       const replies = await together(32, () => send('POST', '/tokens', writer, twin))
       assert.deepEqual(countBy(replies), { 201: 32 })
@@ -68,7 +65,7 @@ for (const { name, start } of arrangements)
     })
 
     test('C16.1 C16.4 no id is given twice', async () => {
-      const { writer, reader } = await newTenant()
+      const { writer, reader } = await tenant()
       const made = await together(48, () => send('POST', '/tokens', writer, { type: 'token', data: 'x' }))
       assert.equal(new Set(made.map(({ body }) => body.id)).size, 48)
       const wanted = await together(24, index =>
@@ -81,7 +78,7 @@ for (const { name, start } of arrangements)
     })
 
     test('§4.11.3 §4.11.5 C33.4 C33.5 one idempotency key makes one token, wherever it arrives', async () => {
-      const { writer, reader } = await newTenant()
+      const { writer, reader } = await tenant()
       const once: Parameters<Send> = [
         'POST',
         '/tokens',
@@ -99,7 +96,7 @@ for (const { name, start } of arrangements)
     })
 
     test('C18.8 patches of different fields of one token all survive', async () => {
-      const { writer, reader } = await newTenant()
+      const { writer, reader } = await tenant()
       const { id } = (await send('POST', '/tokens', writer, { type: 'token', data: { kept: true } })).body
       const replies = await together(24, index =>
         send('PATCH', `/tokens/${id}`, writer, {
@@ -115,7 +112,7 @@ for (const { name, start } of arrangements)
     })
 
     test('C24.10 C27.1 C32.2 counters and monthly activity are exact after a storm', async () => {
-      const { writer, reader, manager } = await newTenant()
+      const { writer, reader, manager } = await tenant()
       const made = await together(30, index =>
         send('POST', '/tokens', writer, {
           type: index % 3 === 0 ? 'card_number' : 'token',
@@ -159,7 +156,7 @@ for (const { name, start } of arrangements)
     ]
     for (const { name, path, put, expect } of lockouts)
       test(`C27.2 ${name} in one process, and all are closed at once`, async () => {
-        const { writer, manager } = await newTenant()
+        const { writer, manager } = await tenant()
         const { id } = (await send('POST', '/tokens', writer, { type: 'token', data: 'x' })).body
         const application = (
           await send('POST', '/applications', manager, {
