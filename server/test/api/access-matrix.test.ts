@@ -164,13 +164,15 @@ onEveryEngine('the access matrix', vault => {
     message: string,
   ): Promise<void> => {
     const visible = new Map<string, Shown>()
-    for (const token of tokens) {
+    // At once: requests that arrive together are answered in the same turns, which costs less.
+    const replies = await Promise.all(tokens.map(({ id }) => vault().get(`/tokens/${id}`, key)))
+    for (const [index, token] of tokens.entries()) {
       const shown = readShows(application, token.at)
-      const reply = await vault().get(`/tokens/${token.id}`, key)
-      assert.equal(reply.status, shown === undefined ? 404 : 200, `get ${token.at}: ${message}`)
+      const reply = replies[index]
+      assert.equal(reply?.status, shown === undefined ? 404 : 200, `get ${token.at}: ${message}`)
       if (shown === undefined) continue
       visible.set(token.id, shown)
-      assertShows(reply.body, token, shown, `get ${token.at}: ${message}`)
+      assertShows(reply?.body, token, shown, `get ${token.at}: ${message}`)
     }
     const list = granted(await vault().get('/tokens?size=100', key))
     assert.equal(list.pagination.total_items, visible.size, `count: ${message}`)
