@@ -16,8 +16,8 @@ export const survivors = (folder: string, secrets: readonly Uint8Array[]): numbe
     const whole = Buffer.from(bytes)
     for (let start = 0; start + pieceBytes <= whole.length; start += pieceBytes) {
       const piece = whole.subarray(start, start + pieceBytes)
-      const head = piece.readUInt32LE(0)
-      const bit = head % filterBits
+      const head = piece.readInt32LE(0)
+      const bit = head & (filterBits - 1)
       filter[bit >>> 3] = (filter[bit >>> 3] ?? 0) | (1 << (bit & 7))
       const known = pieces.get(head)
       if (known === undefined) pieces.set(head, [{ piece, secret }])
@@ -29,9 +29,9 @@ export const survivors = (folder: string, secrets: readonly Uint8Array[]): numbe
     const content = readFileSync(join(folder, name))
     let head = 0
     for (let end = 0; end < content.length; end++) {
-      // The four bytes that end here, as one number.
-      head = ((head >>> 8) | ((content[end] ?? 0) << 24)) >>> 0
-      const bit = head % filterBits
+      // The four bytes that end here, as one number; with a sign, as the processor has it.
+      head = (head >>> 8) | ((content[end] ?? 0) << 24)
+      const bit = head & (filterBits - 1)
       if (((filter[bit >>> 3] ?? 0) & (1 << (bit & 7))) === 0) continue
       for (const { piece, secret } of pieces.get(head) ?? [])
         if (piece.equals(content.subarray(end - 3, end - 3 + pieceBytes))) found.add(secret)
