@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from './domain/did-you-mean.ts'
+import { ceilings, contradiction, type SetLimits } from './domain/limits.ts'
 import type { Rate } from './domain/rate-buckets.ts'
 import { type DatabaseAddress, DatabaseUrlError, parseDatabaseUrl } from './store/postgres/database-url.ts'
 
@@ -21,6 +22,8 @@ export type Config = {
   readonly corsOrigins: readonly string[]
   readonly idempotencyStrict: boolean
   readonly rateLimit: Rate | undefined
+  /** Limits of the interface that are not to be the usual ones (C8). */
+  readonly limits: SetLimits
   readonly keyProvider: 'file' | 'env' | undefined
   readonly masterKeyFile: string | undefined
   /** Never a flag: a command line is public. */
@@ -65,6 +68,7 @@ export const settings: readonly Setting[] = [
   { name: 'idempotency-strict', help: 'true: a reused key with another body is answered 422 (false)' },
   { name: 'rate-limit', help: 'requests per second and API key (off)' },
   { name: 'rate-limit-burst', help: 'requests that may come at once (the rate)' },
+  { name: 'limits', help: 'limits of the interface, such as bodyBytes=4194304,jsonDepth=64' },
   { name: 'key-provider', help: 'file or env' },
   { name: 'master-key-file', help: 'file of the master key, mode 0600, for the provider file' },
   { name: 'master-key', help: 'the master key itself, for the provider env', flag: false },
@@ -119,6 +123,7 @@ export const readConfig = (sources: {
     corsOrigins: readOrigins(get('cors-origins')),
     idempotencyStrict: readChoice(get('idempotency-strict'), ['true', 'false']) === 'true',
     rateLimit: readRateLimit(get('rate-limit'), get('rate-limit-burst')),
+    limits: readLimits(get('limits')),
     keyProvider: readChoice(get('key-provider'), ['file', 'env']),
     masterKeyFile: path('master-key-file'),
     masterKey: get('master-key')?.text,
@@ -154,7 +159,7 @@ const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> =>
         `has an unknown setting: ${key}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
       )
     }
-    const text = name === 'cors-origins' && Array.isArray(value) ? value.join(',') : value
+    const text = asText(name, value)
     if (!['string', 'number', 'boolean'].includes(typeof text))
       throw fault(`must have text, a number, true or false as ${key}`)
     given.set(name, { text: String(text), place: `${key} in ${path}` })
@@ -166,6 +171,15 @@ const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> =>
   if (/:[^/@]*@/.test(given.get('database-url')?.text ?? '') && isOpen)
     throw fault(`holds the password of the database and is open to others: run chmod 600 ${path}`)
   return given
+}
+
+/** Lists and objects as the text that a flag would have. */
+const asText = (name: string, value: unknown): unknown => {
+  if (name === 'cors-origins' && Array.isArray(value)) return value.join(',')
+  if (name !== 'limits' || typeof value !== 'object' || value === null) return value
+  return Object.entries(value)
+    .map(pair => pair.join('='))
+    .join(',')
 }
 
 const readNumber = (given: Given | undefined, min: number, max: number): number | undefined => {
@@ -216,6 +230,24 @@ const readRateLimit = (rate: Given | undefined, burst: Given | undefined): Confi
   if (perSecond !== undefined) return { perSecond, burst: atOnce ?? Math.max(1, perSecond) }
   if (burst !== undefined) throw new ConfigError(`${burst.place} needs a rate limit beside it`)
   return undefined
+}
+
+const readLimits = (given: Given | undefined): SetLimits => {
+  if (given === undefined) return {}
+  const { text, place } = given
+  const wanted: Record<string, number> = {}
+  for (const pair of text.split(',')) {
+    const [, name = '', value = ''] = /^\s*(\w+)\s*=\s*(\S*)\s*$/.exec(pair) ?? []
+    const most = Object.hasOwn(ceilings, name) ? ceilings[name as keyof typeof ceilings] : undefined
+    if (most === undefined)
+      throw new ConfigError(`${place} can set ${Object.keys(ceilings).join(', ')}, each as name=number`)
+    if (!/^[1-9]\d*$/.test(value) || Number(value) > most)
+      throw new ConfigError(`${place} must have a whole number from 1 to ${most} as ${name}`)
+    wanted[name] = Number(value)
+  }
+  const fault = contradiction(wanted)
+  if (fault !== undefined) throw new ConfigError(`${place} must leave it so that ${fault}`)
+  return wanted
 }
 
 const readDatabase = (

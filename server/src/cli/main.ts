@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { ConfigError } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { catalogue, VaultError } from '../domain/errors.ts'
+import { setLimits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { type Command, invocation, suggest, usage } from './command.ts'
 import { commandOf, commands } from './commands.ts'
@@ -39,7 +40,9 @@ const main = async (args: readonly string[]): Promise<number> => {
   }
   try {
     const rest = words.slice(command.name.split(' ').length)
-    return await command.run(invocation(command, rest, process.env))
+    const call = invocation(command, rest, process.env)
+    setLimits(call.config.limits)
+    return await command.run(call)
   } catch (error) {
     process.stderr.write(`strongroom ${command.name}: ${oneLine(explain(error))}\n`)
     return isWronglyCalled(error) ? 2 : 1

@@ -1,5 +1,7 @@
 import { ConfigError } from '../config.ts'
+import { countCharacters } from '../domain/characters.ts'
 import { formatInstant } from '../domain/instant.ts'
+import { limits } from '../domain/limits.ts'
 import { viewTenant } from '../domain/tenant-view.ts'
 import { createTenant } from '../operations/create-tenant.ts'
 import { deleteTenant } from '../operations/delete-tenant.ts'
@@ -16,7 +18,8 @@ export const tenantCreate: Run = invocation =>
   withVault(invocation.config, async vault => {
     const { config, flags } = invocation
     const name = required(invocation, 'name')
-    if ([...name].length > 200) throw new ConfigError('--name has at most 200 characters')
+    if (countCharacters(name) > limits.nameCharactersMax)
+      throw new ConfigError(`--name has at most ${limits.nameCharactersMax} characters`)
     const included = invocation.options['included-active'] ?? '0'
     if (!/^\d{1,15}$/.test(included)) throw new ConfigError('--included-active must be a whole number')
     let made: StarterKeys | undefined

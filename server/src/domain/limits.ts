@@ -1,5 +1,8 @@
-/** Every limit of the interface, in one place (C8). Units come last in the names; characters are code points. */
-export const limits = {
+/**
+ * Every limit of the interface, in one place (C8). Units come last in the names; characters are code points. An
+ * operator may set those of `ceilings` (`--limits`).
+ */
+const defaults = {
   bodyBytes: 1_048_576,
   jsonDepth: 32,
   tokensPerTokenize: 1_000,
@@ -87,21 +90,69 @@ export const limits = {
 
   errorNameCharactersMax: 64,
   errorsPerAnswer: 50,
-} as const
-
-const mustHold = (relation: boolean, text: string): void => {
-  if (!relation) throw new Error(`limits contradict each other: ${text}`)
 }
-mustHold(limits.sweepIntervalMs * 2 < limits.sweepDeadlineMs, 'two sweeps fit into the purge deadline')
-mustHold(
-  limits.sweepIntervalMs + limits.clockSkewMs <= limits.upkeepLeaseMs,
-  'a living node renews its lease before another one takes it for over',
-)
-mustHold(
-  limits.upkeepLeaseMs + limits.sweepIntervalMs + limits.clockSkewMs < limits.sweepDeadlineMs,
-  'a dead node is replaced within the purge deadline',
-)
-mustHold(limits.pageSizeDefault <= limits.pageSizeMax, 'the default page is a legal page')
-mustHold(limits.maskBytes < limits.bodyBytes, 'a mask fits into a body')
-mustHold(limits.expressionCharactersMax < limits.maskBytes, 'an expression fits into a mask')
-mustHold(limits.dataKeySealsMax < 2 ** 32, 'a data key is retired before its nonces run out')
+
+export type Limits = Readonly<typeof defaults>
+
+const inForce = { ...defaults }
+export const limits: Limits = inForce
+
+/**
+ * What an operator may set, and how far up: beyond, one request would keep others waiting, and an id of more characters
+ * would not fit into PostgreSQL's indexes.
+ */
+export const ceilings = {
+  bodyBytes: 16_777_216,
+  jsonDepth: 256,
+  tokensPerTokenize: 10_000,
+  idCharactersMax: 400,
+  metadataKeys: 500,
+  metadataKeyCharactersMax: 256,
+  metadataValueCharactersMax: 16_384,
+  searchIndexes: 50,
+  expressionCharactersMax: 4_000,
+  maskBytes: 262_144,
+  containersPerToken: 50,
+  containerCharactersMax: 1_000,
+  containerLevels: 32,
+  idempotencyKeyCharactersMax: 255,
+  pageSizeDefault: 1_000,
+  pageSizeMax: 1_000,
+  searchQueryCharactersMax: 4_000,
+  nameCharactersMax: 1_000,
+  rulesPerApplication: 500,
+  liveKeysPerApplication: 100,
+} as const satisfies Partial<Limits>
+
+export type SetLimits = { readonly [Name in keyof typeof ceilings]?: number }
+
+/** Before what is made of limits, such as schemas and messages, is loaded. */
+export const setLimits = (wanted: SetLimits): void => {
+  const fault = contradiction(wanted)
+  if (fault !== undefined) throw new Error(`limits contradict each other: ${fault}`)
+  Object.assign(inForce, wanted)
+}
+
+/** What would not hold with these in force, or undefined. */
+export const contradiction = (wanted: SetLimits): string | undefined => {
+  const all = { ...limits, ...wanted }
+  const relations: readonly [boolean, string][] = [
+    [all.sweepIntervalMs * 2 < all.sweepDeadlineMs, 'two sweeps fit into the purge deadline'],
+    [
+      all.sweepIntervalMs + all.clockSkewMs <= all.upkeepLeaseMs,
+      'a living node renews its lease before another one takes it for over',
+    ],
+    [
+      all.upkeepLeaseMs + all.sweepIntervalMs + all.clockSkewMs < all.sweepDeadlineMs,
+      'a dead node is replaced within the purge deadline',
+    ],
+    [all.pageSizeDefault <= all.pageSizeMax, 'the default page is a legal page'],
+    [all.maskBytes < all.bodyBytes, 'a mask fits into a body'],
+    [all.expressionCharactersMax < all.maskBytes, 'an expression fits into a mask'],
+    [all.idCharactersMax >= 36, 'an id that the vault makes is a legal id'],
+    [all.dataKeySealsMax < 2 ** 32, 'a data key is retired before its nonces run out'],
+  ]
+  return relations.find(([holds]) => !holds)?.[1]
+}
+
+setLimits({})

@@ -166,6 +166,30 @@ const table: {
     bad: ['0', '0.5', 'x'],
   },
   {
+    name: 'limits',
+    key: 'limits',
+    values: ['jsonDepth=3', 'bodyBytes=2000000,maskBytes=20000', ' metadataKeys = 60 , jsonDepth = 256'],
+    show: c => c.limits,
+    shown: [
+      { jsonDepth: 3 },
+      { bodyBytes: 2_000_000, maskBytes: 20_000 },
+      { metadataKeys: 60, jsonDepth: 256 },
+    ],
+    bad: [
+      ...['nonsense', 'jsonDepth=', 'jsonDepth=0', 'jsonDepth=1.5', 'jsonDepth=257', 'jsonDepth=1=2'],
+      ...[
+        'jsonDepth=1e2',
+        'jsonDepth=3,',
+        'depth=3',
+        '__proto__=3',
+        'sweepIntervalMs=1',
+        'idCharactersMax=401',
+      ],
+      // They contradict others, or each other.
+      ...['pageSizeMax=10', 'bodyBytes=16384', 'maskBytes=400', 'idCharactersMax=35'],
+    ],
+  },
+  {
     name: 'key-provider',
     key: 'keyProvider',
     values: ['file', 'env', 'file'],
@@ -278,6 +302,7 @@ describe('settings', () => {
       corsOrigins: [],
       idempotencyStrict: false,
       rateLimit: undefined,
+      limits: {},
       keyProvider: undefined,
       masterKeyFile: undefined,
       masterKey: undefined,
@@ -289,8 +314,14 @@ describe('settings', () => {
 
   test('C35.4 JSON values of their own type count as their text', () => {
     const config = read({
-      file: { port: 9_000, idempotencyStrict: true, corsOrigins: ['https://a.example', 'https://b.example'] },
+      file: {
+        port: 9_000,
+        idempotencyStrict: true,
+        corsOrigins: ['https://a.example', 'https://b.example'],
+        limits: { pageSizeMax: 10, pageSizeDefault: 5 },
+      },
     })
+    assert.deepEqual(config.limits, { pageSizeMax: 10, pageSizeDefault: 5 })
     assert.equal(config.port, 9_000)
     assert.equal(config.idempotencyStrict, true)
     assert.deepEqual(config.corsOrigins, ['https://a.example', 'https://b.example'])

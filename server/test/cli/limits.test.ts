@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { ceilings, limits, type SetLimits } from '../../src/domain/limits.ts'
+import { Site } from './program.ts'
+
+type Ask = {
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const post = (body: unknown, path = '/tokens'): Ask => ({ method: 'POST', path, body })
+const create = (fields: Record<string, unknown>): Ask => post({ type: 'token', data: 'x', ...fields })
+const keysOf = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']))
+const nested = (depth: number): unknown => (depth === 0 ? 'x' : [nested(depth - 1)])
+const application = (fields: Record<string, unknown>): Ask =>
+  post({ name: 'a', type: 'private', ...fields }, '/applications')
+const rules = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    priority: at + 1,
+    container: '/',
+    transform: 'mask',
+    permissions: ['token:read'],
+  }))
+
+/** Each limit that can be set: a value, a request that just meets it and one that does not. */
+const settings: {
+  readonly [Name in Exclude<keyof typeof ceilings, 'pageSizeDefault'>]: {
+    value: number
+    meets: Ask
+    breaks: Ask
+    status?: number
+  }
+} = {
+  bodyBytes: {
+    value: 1_500_000,
+    meets: create({ data: 'x'.repeat(1_400_000) }),
+    breaks: create({ data: 'x'.repeat(1_500_000) }),
+    status: 413,
+  },
+  jsonDepth: { value: 40, meets: create({ data: nested(39) }), breaks: create({ data: nested(40) }) },
+  tokensPerTokenize: {
+    value: 3,
+    meets: post(['a', 'b', 'c'], '/tokenize'),
+    breaks: post(['a', 'b', 'c', 'd'], '/tokenize'),
+  },
+  idCharactersMax: {
+    value: 40,
+    meets: create({ id: 'i'.repeat(40) }),
+    breaks: create({ id: 'i'.repeat(41) }),
+  },
+  metadataKeys: {
+    value: 60,
+    meets: create({ metadata: keysOf(60) }),
+    breaks: create({ metadata: keysOf(61) }),
+  },
+  metadataKeyCharactersMax: {
+    value: 70,
+    meets: create({ metadata: { ['k'.repeat(70)]: 'v' } }),
+    breaks: create({ metadata: { ['k'.repeat(71)]: 'v' } }),
+  },
+  metadataValueCharactersMax: {
+    value: 2_000,
+    meets: create({ metadata: { k: 'v'.repeat(2_000) } }),
+    breaks: create({ metadata: { k: 'v'.repeat(2_001) } }),
+  },
+  searchIndexes: {
+    value: 12,
+    meets: create({ search_indexes: Array(12).fill('{{ data }}') }),
+    breaks: create({ search_indexes: Array(13).fill('{{ data }}') }),
+  },
+  expressionCharactersMax: {
+    value: 500,
+    meets: create({ mask: 'm'.repeat(500) }),
+    breaks: create({ mask: 'm'.repeat(501) }),
+  },
+  maskBytes: {
+    value: 1_000,
+    meets: create({ mask: ['m'.repeat(490), 'm'.repeat(490)] }),
+    breaks: create({ mask: ['m'.repeat(498), 'm'.repeat(498)] }),
+  },
+  containersPerToken: {
+    value: 12,
+    meets: create({ containers: Array.from({ length: 12 }, (_, at) => `/c${at}/`) }),
+    breaks: create({ containers: Array.from({ length: 13 }, (_, at) => `/c${at}/`) }),
+  },
+  containerCharactersMax: {
+    value: 20,
+    meets: create({ containers: [`/${'c'.repeat(18)}/`] }),
+    breaks: create({ containers: [`/${'c'.repeat(19)}/`] }),
+  },
+  containerLevels: {
+    value: 3,
+    meets: create({ containers: ['/a/b/c/'] }),
+    breaks: create({ containers: ['/a/b/c/d/'] }),
+  },
+  idempotencyKeyCharactersMax: {
+    value: 10,
+    meets: { ...create({}), headers: { 'svc-idempotency-key': 'k'.repeat(10) } },
+    breaks: { ...create({}), headers: { 'svc-idempotency-key': 'k'.repeat(11) } },
+  },
+  pageSizeMax: {
+    value: 150,
+    meets: { method: 'GET', path: '/tokens?size=150' },
+    breaks: { method: 'GET', path: '/tokens?size=151' },
+  },
+  searchQueryCharactersMax: {
+    value: 30,
+    meets: post({ query: `data:${'x'.repeat(25)}` }, '/tokens/search'),
+    breaks: post({ query: `data:${'x'.repeat(26)}` }, '/tokens/search'),
+  },
+  nameCharactersMax: {
+    value: 210,
+    meets: application({ name: 'n'.repeat(210) }),
+    breaks: application({ name: 'n'.repeat(211) }),
+  },
+  rulesPerApplication: {
+    value: 2,
+    meets: application({ rules: rules(2) }),
+    breaks: application({ rules: rules(3) }),
+  },
+  liveKeysPerApplication: {
+    value: 2,
+    meets: post({}, '/applications/:application/keys'),
+    breaks: post({}, '/applications/:application/keys'),
+  },
+}
+const names = Object.keys(settings) as (keyof typeof settings)[]
+const wanted: SetLimits = {
+  ...Object.fromEntries(names.map(name => [name, settings[name].value])),
+  pageSizeDefault: 7,
+}
+
+describe('limits that an operator sets', () => {
+  const site = new Site()
+  let ask: (wish: Ask) => Promise<{ status: number; text: string }>
+  before(async () => {
+    const text = Object.entries(wanted).map(pair => pair.join('='))
+    const program = site.start(['dev', '--port', '0', '--limits', text.join(',')])
+    await program.line('stdout', line => line.includes('They are kept in'))
+    const keys = JSON.parse(readFileSync(join(site.path, '.strongroom/dev-keys.json'), 'utf8'))
+    const send = (key: string, { method, path, body, headers }: Ask): Promise<Response> =>
+      fetch(keys.base_url + path, {
+        method,
+        headers: { 'svc-api-key': key, 'content-type': 'application/json', ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+    const { id } = (await (await send(keys.management_api_key, application({}))).json()) as { id: string }
+    ask = async wish => {
+      const path = wish.path.replace(':application', id)
+      const key = path.startsWith('/applications')
+        ? keys.management_api_key
+        : wish.method === 'GET' || path.endsWith('/search')
+          ? keys.private_api_key
+          : keys.api_key
+      const reply = await send(key, { ...wish, path })
+      return { status: reply.status, text: await reply.text() }
+    }
+  })
+  after(() => site.remove())
+
+  test('C8.1 all of them are tried here', () => {
+    assert.deepEqual(Object.keys(wanted).sort(), Object.keys(ceilings).sort())
+    for (const [name, value] of Object.entries(wanted))
+      assert.notEqual(value, limits[name as keyof typeof limits], name)
+  })
+
+  for (const name of names)
+    test(`C8.1 ${name} is what it was set to`, async () => {
+      const { meets, breaks, status = 400 } = settings[name]
+      const met = await ask(meets)
+      assert.ok(met.status < 300, met.text)
+      assert.equal((await ask(breaks)).status, status)
+    })
+
+  test('C8.1 pageSizeDefault is what it was set to', async () => {
+    const { text } = await ask({ method: 'GET', path: '/tokens' })
+    assert.equal(JSON.parse(text).pagination.page_size, 7)
+  })
+
+  test('C8.1 C36.3 messages and the OpenAPI document tell them', async () => {
+    assert.match((await ask(create({ id: 'a#b' }))).text, /must have 3 to 40 characters/)
+    const document = JSON.parse((await ask({ method: 'GET', path: '/openapi.json' })).text)
+    assert.deepEqual(document['x-limits'], { ...limits, ...wanted })
+    assert.equal(document.components.schemas.CreateToken.properties.search_indexes.maxItems, 12)
+  })
+})
