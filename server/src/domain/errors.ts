@@ -35,7 +35,11 @@ export const catalogue = {
   },
   tooManyRequests: { status: 429, title: 'Too Many Requests', detail: 'The key is over its rate limit.' },
   bodyTooLarge: { status: 413, title: 'Content Too Large', detail: 'The body is over the limit.' },
-  unsupportedMediaType: { status: 415, title: 'Unsupported Media Type' },
+  unsupportedMediaType: {
+    status: 415,
+    title: 'Unsupported Media Type',
+    detail: 'The Content-Type cannot be read.',
+  },
   headersTooLarge: {
     status: 431,
     title: 'Request Header Fields Too Large',
