@@ -26,11 +26,11 @@ const makeAjv = (allErrors: boolean): Ajv => {
   return ajv
 }
 
-/** One of each for all schemas, made when first asked: each Ajv compiles the schema of schemas, 10 ms, for itself. */
 const once = <T>(make: () => T): (() => T) => {
   let made: T | undefined
   return () => (made ??= make())
 }
+/** For all schemas, and made when first asked: each Ajv compiles the schema of schemas, 10 ms, for itself. */
 const quickAjv = once(() => makeAjv(false))
 const thoroughAjv = once(() => makeAjv(true))
 

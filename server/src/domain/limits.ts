@@ -2,7 +2,7 @@
  * Every limit of the interface, in one place (C8). Units come last in the names; characters are code points. An
  * operator may set those of `ceilings` (`--limits`).
  */
-const defaults = {
+const inForce = {
   bodyBytes: 1_048_576,
   jsonDepth: 32,
   tokensPerTokenize: 1_000,
@@ -92,9 +92,7 @@ const defaults = {
   errorsPerAnswer: 50,
 }
 
-export type Limits = Readonly<typeof defaults>
-
-const inForce = { ...defaults }
+export type Limits = Readonly<typeof inForce>
 export const limits: Limits = inForce
 
 /**
