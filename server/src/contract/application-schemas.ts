@@ -4,14 +4,14 @@ import { permissionsByType } from '../domain/permissions.ts'
 import { anyJson, body, choice, flag, nullableText, text, textList } from './schema.ts'
 
 const name = text({ min: 1, max: limits.nameCharactersMax })
-const permissions = textList({ items: text(), max: 50 })
+const permissions = textList({ items: text(), max: limits.permissionsMax })
 export const applicationType = choice(Object.keys(permissionsByType) as (keyof typeof permissionsByType)[])
 const transform = choice(['reveal', 'mask', 'redact'])
 
 /** C28; which permissions and containers are allowed is decided by the domain. */
 const RuleFields = body({
   description: Type.Optional(nullableText({ max: limits.nameCharactersMax })),
-  priority: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  priority: Type.Integer({ minimum: 0, maximum: limits.rulePriorityMax }),
   container: text({ max: limits.containerCharactersMax }),
   transform,
   permissions,

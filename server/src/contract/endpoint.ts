@@ -5,6 +5,8 @@ import { type Check, compileCheck } from './check.ts'
 /** A parameter of the query string, as the interface description shows it. */
 export type QueryParameter = {
   readonly name: string
+  /** Names that are this parameter, where it has more than one. */
+  readonly pattern?: RegExp
   readonly schema: TSchema
   readonly description: string
   readonly repeatable?: boolean

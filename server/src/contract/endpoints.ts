@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
-import { limits } from '../domain/limits.ts'
+import { applicationParameters, permissionParameters } from './application-query.ts'
 import {
   ApiKey,
   Application,
   ApplicationPage,
-  applicationType,
   CreateApiKey,
   CreateApplication,
   ExplainAccess,
@@ -12,43 +11,13 @@ import {
   PermissionEntry,
   UpdateApplication,
 } from './application-schemas.ts'
-import { endpoint, type QueryParameter } from './endpoint.ts'
+import { cursorParameters } from './cursor-query.ts'
+import { endpoint } from './endpoint.ts'
+import { listParameters } from './list-query.ts'
 import { anyJson } from './schema.ts'
 import { FoundTokens, SearchTokens, SearchTokensByCursor } from './search-schemas.ts'
 import { IndexReport, Tenant, UpdateTenant, UsageReport } from './tenant-schemas.ts'
 import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
-
-const sizeParameter: QueryParameter = {
-  name: 'size',
-  schema: Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }),
-  description: 'Entries per page.',
-}
-
-const pageParameters: readonly QueryParameter[] = [
-  { name: 'page', schema: Type.Integer({ minimum: 1, default: 1 }), description: 'Which page, from 1.' },
-  sizeParameter,
-]
-
-const filterParameters: readonly QueryParameter[] = [
-  { name: 'id', schema: Type.String(), description: 'Ids to return.', repeatable: true },
-  { name: 'type', schema: Type.String(), description: 'Types to return.', repeatable: true },
-  {
-    name: 'container',
-    schema: Type.String(),
-    description: 'A container path; those below it count too.',
-  },
-  { name: 'fingerprint', schema: Type.String(), description: 'The fingerprint to look for.' },
-  {
-    name: 'metadata.{key}',
-    schema: Type.String(),
-    description: 'The value of one metadata key; also written metadata[{key}].',
-  },
-  {
-    name: 'metadata',
-    schema: Type.String(),
-    description: 'Metadata keys and values as one JSON object.',
-  },
-]
 
 /** Everything that the vault answers to. */
 export const endpoints = {
@@ -85,7 +54,7 @@ export const endpoints = {
     method: 'GET',
     path: '/tokens',
     permission: 'token:read',
-    query: [...filterParameters, ...pageParameters],
+    query: listParameters,
     reply: TokenPage,
     status: 200,
   }),
@@ -96,15 +65,7 @@ export const endpoints = {
     method: 'GET',
     path: '/v2/tokens',
     permission: 'token:read',
-    query: [
-      ...filterParameters,
-      {
-        name: 'start',
-        schema: Type.String(),
-        description: 'The `next` of the page before; the filters must be the same.',
-      },
-      sizeParameter,
-    ],
+    query: cursorParameters,
     reply: TokenCursorPage,
     status: 200,
   }),
@@ -226,11 +187,7 @@ export const endpoints = {
     method: 'GET',
     path: '/applications',
     permission: 'application:read',
-    query: [
-      { name: 'id', schema: Type.String(), description: 'Ids to return.', repeatable: true },
-      { name: 'type', schema: applicationType, description: 'Types to return.', repeatable: true },
-      ...pageParameters,
-    ],
+    query: applicationParameters,
     reply: ApplicationPage,
     status: 200,
   }),
@@ -355,13 +312,7 @@ export const endpoints = {
     method: 'GET',
     path: '/permissions',
     permission: 'any key',
-    query: [
-      {
-        name: 'application_type',
-        schema: applicationType,
-        description: 'Only what an application of this type may hold.',
-      },
-    ],
+    query: permissionParameters,
     reply: Type.Array(PermissionEntry),
     status: 200,
   }),

@@ -1,52 +1,77 @@
+import { Type } from 'typebox'
 import { didYouMean } from '../domain/did-you-mean.ts'
 import type { Issue } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenName } from '../domain/place.ts'
+import type { QueryParameter } from './endpoint.ts'
 
 export type QueryPair = { readonly name: string; readonly value: string }
 export type Page = { readonly page: number; readonly size: number }
 
-export const pageParameters = ['page', 'size']
-export const pageMax = 1_000_000_000
+const numbers = { minimum: 1, maximum: limits.pageNumberMax, default: 1 }
+const sizes = { minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }
+export const pageNumber = Type.Integer(numbers)
+export const pageSize = Type.Integer(sizes)
+
+export const sizeParameter: QueryParameter = {
+  name: 'size',
+  schema: pageSize,
+  description: 'Entries per page.',
+}
+export const pageParameters: readonly QueryParameter[] = [
+  { name: 'page', schema: pageNumber, description: 'Which page, from 1.' },
+  sizeParameter,
+]
 
 /** `page` from 1 and `size` (C24); out of range is an issue. */
 export const readPage = (pairs: readonly QueryPair[], issues: Issue[]): Page => ({
-  page: readInteger(singleValue(pairs, 'page', issues), 'page', 1, pageMax, issues),
+  page: readInteger(pairs, 'page', numbers, issues),
   size: readSize(pairs, issues),
 })
 
 export const readSize = (pairs: readonly QueryPair[], issues: Issue[]): number =>
-  readInteger(singleValue(pairs, 'size', issues), 'size', limits.pageSizeDefault, limits.pageSizeMax, issues)
+  readInteger(pairs, 'size', sizes, issues)
+
+export const allValues = (pairs: readonly QueryPair[], name: string): string[] =>
+  pairs.filter(pair => pair.name === name).map(({ value }) => value)
 
 export const singleValue = (
   pairs: readonly QueryPair[],
   name: string,
   issues: Issue[],
 ): string | undefined => {
-  const values = pairs.filter(pair => pair.name === name)
+  const values = allValues(pairs, name)
   if (values.length > 1) issues.push({ path: name, message: 'must not be repeated' })
-  return values[0]?.value
+  return values[0]
 }
 
 /** C6: a misspelt filter must not return everything. */
-export const unknownParameter = (name: string, index: number, known: readonly string[]): Issue => {
-  const suggestion = didYouMean(name, known)
-  return {
-    path: chosenName(name, index + 1),
-    message: `is not a known query parameter${suggestion === undefined ? '' : `; did you mean "${suggestion}"?`}`,
-  }
+export const refuseUnknown = (
+  pairs: readonly QueryPair[],
+  parameters: readonly QueryParameter[],
+  issues: Issue[],
+): void => {
+  const known = parameters.map(({ name }) => name)
+  pairs.forEach(({ name }, index) => {
+    if (parameters.some(parameter => parameter.name === name || parameter.pattern?.test(name))) return
+    const suggestion = didYouMean(name, known)
+    issues.push({
+      path: chosenName(name, index + 1),
+      message: `is not a known query parameter${suggestion === undefined ? '' : `; did you mean "${suggestion}"?`}`,
+    })
+  })
 }
 
 const readInteger = (
-  text: string | undefined,
+  pairs: readonly QueryPair[],
   name: string,
-  fallback: number,
-  max: number,
+  range: typeof numbers,
   issues: Issue[],
 ): number => {
-  if (text === undefined) return fallback
+  const text = singleValue(pairs, name, issues)
+  if (text === undefined) return range.default
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= 1 && value <= max) return value
-  issues.push({ path: name, message: `must be a whole number from 1 to ${max}` })
-  return fallback
+  if (value >= range.minimum && value <= range.maximum) return value
+  issues.push({ path: name, message: `must be a whole number from ${range.minimum} to ${range.maximum}` })
+  return range.default
 }
