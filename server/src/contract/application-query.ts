@@ -11,7 +11,7 @@ import {
   readPage,
   refuseUnknown,
   singleValue,
-} from './page-query.ts'
+} from './paging.ts'
 
 /** What a list of applications is narrowed to: values of one parameter are ORed, both parameters ANDed. */
 export type ApplicationListQuery = Page & {

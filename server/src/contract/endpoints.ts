@@ -27,11 +27,12 @@ export const endpoints = {
     method: 'POST',
     path: '/tokenize',
     permission: 'token:create',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: anyJson({ description: 'Strings, numbers, booleans and token definitions become tokens.' }),
     reply: anyJson({ description: 'The same structure with ids and token objects in place of the values.' }),
     status: 200,
+    problems: ['idTaken'],
   }),
 
   createToken: endpoint({
@@ -40,12 +41,13 @@ export const endpoints = {
     method: 'POST',
     path: '/tokens',
     permission: 'token:create',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: CreateToken,
     nullIsAbsentExcept: ['data'],
     reply: Token,
     status: 201,
+    problems: ['idTaken'],
   }),
 
   listTokens: endpoint({
@@ -112,7 +114,7 @@ export const endpoints = {
     method: 'PATCH',
     path: '/tokens/:id',
     permission: 'token:update',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/merge-patch+json',
     body: UpdateToken,
     reply: Token,
@@ -126,6 +128,7 @@ export const endpoints = {
     path: '/tokens/:id',
     permission: 'token:delete',
     status: 204,
+    problems: ['writeContention'],
   }),
 
   getTenant: endpoint({
@@ -144,7 +147,7 @@ export const endpoints = {
     method: 'PUT',
     path: '/tenants/self',
     permission: 'tenant:update',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: UpdateTenant,
     nullIsAbsentExcept: [],
@@ -159,6 +162,7 @@ export const endpoints = {
     path: '/tenants/self',
     permission: 'tenant:delete',
     status: 204,
+    problems: ['writeContention'],
   }),
 
   getUsage: endpoint({
@@ -198,7 +202,7 @@ export const endpoints = {
     method: 'POST',
     path: '/applications',
     permission: 'application:create',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: CreateApplication,
     nullIsAbsentExcept: [],
@@ -232,12 +236,13 @@ export const endpoints = {
     method: 'PUT',
     path: '/applications/:id',
     permission: 'application:update',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: UpdateApplication,
     nullIsAbsentExcept: [],
     reply: Application,
     status: 200,
+    problems: ['lastManagementKey'],
   }),
 
   deleteApplication: endpoint({
@@ -247,6 +252,7 @@ export const endpoints = {
     path: '/applications/:id',
     permission: 'application:delete',
     status: 204,
+    problems: ['lastManagementKey', 'writeContention'],
   }),
 
   listApiKeys: endpoint({
@@ -265,7 +271,7 @@ export const endpoints = {
     method: 'POST',
     path: '/applications/:id/keys',
     permission: 'application:update',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     bodyIsOptional: true,
     body: CreateApiKey,
@@ -291,6 +297,7 @@ export const endpoints = {
     path: '/applications/:id/keys/:keyId',
     permission: 'application:update',
     status: 204,
+    problems: ['lastManagementKey', 'writeContention'],
   }),
 
   explainAccess: endpoint({
@@ -323,6 +330,7 @@ export const endpoints = {
     method: 'GET',
     path: '/health',
     permission: 'open',
+    isProbe: true,
     reply: Type.Object({ status: Type.Literal('up') }),
     status: 200,
   }),
@@ -333,8 +341,10 @@ export const endpoints = {
     method: 'GET',
     path: '/ready',
     permission: 'open',
+    isProbe: true,
     reply: Type.Object({ status: Type.Literal('ready') }),
     status: 200,
+    problems: ['unavailable'],
   }),
 
   openapi: endpoint({
@@ -353,6 +363,8 @@ export const endpoints = {
     method: 'GET',
     path: '/docs',
     permission: 'open',
+    reply: Type.String(),
+    replyType: 'text/html',
     status: 200,
   }),
 }

@@ -14,7 +14,7 @@ import {
   readPage,
   refuseUnknown,
   singleValue,
-} from './page-query.ts'
+} from './paging.ts'
 
 export type ListQuery = Page & { readonly filter: TokenFilter }
 

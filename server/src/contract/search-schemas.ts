@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
-import { pageNumber, pageSize } from './page-query.ts'
+import { pageNumber, pageSize } from './paging.ts'
 import { body, flag, text } from './schema.ts'
 import { TokenPage } from './token-schemas.ts'
 

@@ -85,7 +85,7 @@ export const admit = (
       return
     }
     try {
-      if (!isProbe(endpoint)) {
+      if (endpoint?.isProbe !== true) {
         shedding.requireTurn(turns.ahead(Number(headers['content-length'] ?? 0)))
         shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
       }
@@ -125,10 +125,6 @@ export const admit = (
     else settle(caller)
   }
 }
-
-/** Who watches the vault is answered also when others are not. */
-const isProbe = (endpoint: Endpoint | undefined): boolean =>
-  endpoint?.id === 'health' || endpoint?.id === 'ready'
 
 const isPermitted = ({ application }: Caller, { permission }: Endpoint): boolean =>
   permission === 'open' || permission === 'any key' || holds(application, permission)
@@ -217,7 +213,7 @@ export const answer = (
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { caller } = request
     const bodyBytes = (request.body as Uint8Array | undefined)?.length ?? 0
-    const key = endpoint.idempotent === undefined ? undefined : request.headers[idempotency.header]
+    const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.
     shedding.requireTurn(turns.ahead(bodyBytes))
     shedding.enter()

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { assertAnswerRules, makeReply } from '../rig/answer-rules.ts'
 import { cast } from '../rig/cast.ts'
+import { assertInterfaceRules } from '../rig/interface-rules.ts'
 import { TestVault } from '../rig/test-vault.ts'
 import { type FuzzRequest, requests } from './from-openapi.ts'
 import { rawConnections } from './raw-requests.ts'
@@ -71,6 +72,7 @@ const exchange = async (vault: TestVault, request: FuzzRequest, key: string): Pr
   })
   const answer = makeReply(reply.status, reply.headers, await reply.text())
   assertAnswerRules(answer, method)
+  assertInterfaceRules(answer, method, path)
   assert.ok(answer.status < 500, answer.text)
   return answer.status
 }

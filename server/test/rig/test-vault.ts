@@ -11,6 +11,7 @@ import type { Store } from '../../src/store/port.ts'
 import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
 import { type Engine, engines } from './engines.ts'
 import { exchange } from './exchange.ts'
+import { assertInterfaceRules } from './interface-rules.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /** An application as a test asks for it: flat permissions, or rules. */
@@ -173,6 +174,7 @@ export class TestVault {
     })
     const answer = makeReply(reply.status, reply.headers, reply.text)
     assertAnswerRules(answer, method)
+    assertInterfaceRules(answer, method, path)
     return answer
   }
 

@@ -13,6 +13,14 @@ const sizes = { minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSiz
 export const pageNumber = Type.Integer(numbers)
 export const pageSize = Type.Integer(sizes)
 
+/** §2.6, C24: where a page stands among the others. */
+export const Pagination = Type.Object({
+  total_items: Type.Integer(),
+  page_number: Type.Integer(),
+  page_size: Type.Integer(),
+  total_pages: Type.Integer(),
+})
+
 export const sizeParameter: QueryParameter = {
   name: 'size',
   schema: pageSize,
