@@ -4,10 +4,10 @@ import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
 import { errorCode } from '../domain/log.ts'
 import type { Run } from './command.ts'
-import { print } from './print.ts'
+import { printText } from './print.ts'
 
 export const masterKey: Run = async ({ config }) => {
-  if (config.masterKeyFile === undefined) print(false, undefined, newMasterKeyText())
+  if (config.masterKeyFile === undefined) printText(newMasterKeyText())
   else {
     try {
       mkdirSync(dirname(config.masterKeyFile), { recursive: true, mode: 0o700 })
@@ -16,7 +16,7 @@ export const masterKey: Run = async ({ config }) => {
       if (errorCode(error) !== 'EEXIST') throw error
       throw new Error(`${config.masterKeyFile} exists and is not overwritten`)
     }
-    print(false, undefined, `a new master key is in ${config.masterKeyFile}; keep a copy apart from the data`)
+    printText(`a new master key is in ${config.masterKeyFile}; keep a copy apart from the data`)
   }
   return 0
 }

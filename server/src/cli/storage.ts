@@ -9,7 +9,8 @@ import type { SchemaState } from '../store/sql/migration.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import { schemaState } from '../store/sqlite/migrate.ts'
 import { openSqlite } from '../store/sqlite/sqlite-store.ts'
-import { checkDataFolder, databasePath, keyProviderFor, makeDataFolder, requireDataFolder } from './edge.ts'
+import { checkDataFolder, databasePath, makeDataFolder, requireDataFolder } from './data-folder.ts'
+import { configuredOrDevKeyProvider } from './key-provider.ts'
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {
@@ -113,7 +114,7 @@ const withoutPassword = ({ address: { hosts, user, database, sslmode } }: Databa
 export const withVault = async <T>(config: Config, work: (vault: Vault) => Promise<T>): Promise<T> => {
   const storage = configuredStorage(config)
   await storage.requireVault()
-  const keyProvider = keyProviderFor(config)
+  const keyProvider = configuredOrDevKeyProvider(config)
   const store = await storage.open()
   try {
     return await work(await openVault({ store, keyProvider, clock: Date.now }))
