@@ -6,6 +6,7 @@ import { StoreUnavailableError } from '../store/port.ts'
 /** An error as the wire shows it (C2): RFC 9457. */
 export type Problem = {
   readonly status: number
+  readonly title: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -16,6 +17,7 @@ export const problem = (error: VaultError, trace: string): Problem => {
   const { status, title } = catalogue[error.code]
   return {
     status,
+    title,
     headers: error.headers,
     body: JSON.stringify({
       type: 'about:blank',
