@@ -16,7 +16,8 @@ export const runWorkers = (config: Config, count: number): Promise<number> => {
   // dies at that moment would be held open and never answered.
   cluster.schedulingPolicy = cluster.SCHED_NONE
   // Not JSON: write sets hold bytes.
-  cluster.setupPrimary({ serialization: 'advanced' })
+  // The flag: a worker has no moment in which a signal opens a debugger (bin/strongroom.js).
+  cluster.setupPrimary({ serialization: 'advanced', execArgv: [...process.execArgv, '--disable-sigusr1'] })
   return new Primary(config, count).run()
 }
 
