@@ -1,24 +1,13 @@
 import type { TlsOptions } from 'node:tls'
-import { pino } from 'pino'
 import type { Config } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import type { Log } from '../domain/log.ts'
 import type { Service, Together } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
+import { leaveLog } from './log.ts'
 import { stopSignal } from './stop-signal.ts'
 import { readTlsFiles } from './tls.ts'
-
-/** `about` is what every line carries. */
-export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): Log => {
-  const logger = pino({ level: logLevel, base: about }, pino.destination({ dest: 2, sync: true }))
-  return {
-    isDebug: logger.isLevelEnabled('debug'),
-    error: (fields, message) => logger.error(fields, message),
-    info: (fields, message) => logger.info(fields, message),
-    debug: (fields, message) => logger.debug(fields, message),
-  }
-}
 
 type Hooks = {
   readonly stopOn: readonly NodeJS.Signals[]
@@ -65,6 +54,7 @@ export const runService = async (
     log.info({}, 'draining')
   } finally {
     await service.close(config.drainTimeoutMs)
+    leaveLog()
   }
 }
 

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Config } from '../config.ts'
 import { baseUrl } from './base-url.ts'
+import { leaveLog, makeLog } from './log.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
-import { makeLog } from './run-service.ts'
 import { stopSignal } from './stop-signal.ts'
 import { numberVariable } from './worker.ts'
 
@@ -145,9 +145,13 @@ class Primary {
 
   #finishOnceAlone(): void {
     if (this.#workers.size > 0) return
+    const end = (exitCode: number): void => {
+      leaveLog()
+      this.#resolve(exitCode)
+    }
     this.#services.close().then(
-      () => this.#resolve(this.#exitCode),
-      () => this.#resolve(1),
+      () => end(this.#exitCode),
+      () => end(1),
     )
   }
 
