@@ -1,7 +1,7 @@
 import type { TlsOptions } from 'node:tls'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
-import type { Log } from '../domain/log.ts'
+import { errorCode, type Log } from '../domain/log.ts'
 import type { Service, Together } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
@@ -65,7 +65,8 @@ const renewTls = (config: Config, service: Service, log: Log): void => {
     if (tls === undefined) return
     service.renewTls(tls)
     log.info({}, 'TLS certificates renewed')
-  } catch {
-    log.error({}, 'the new TLS certificates cannot be used; the old ones stay')
+  } catch (error) {
+    const reason = error instanceof ConfigError ? error.message : errorCode(error)
+    log.error({ reason }, 'the new TLS certificates cannot be used; the old ones stay')
   }
 }

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext, type TlsOptions } from 'node:tls'
 import { type Config, ConfigError } from '../config.ts'
@@ -5,24 +6,42 @@ import { type Config, ConfigError } from '../config.ts'
 /** The certificates, once they are known to work: a server must not find out with its first client. */
 export const readTlsFiles = ({ tls: files }: Config): TlsOptions | undefined => {
   if (files === undefined) return undefined
-  const options: TlsOptions = {
-    cert: read(files.cert),
-    key: read(files.key),
-    minVersion: 'TLSv1.2',
-    ...(files.clientCa !== undefined && {
-      ca: read(files.clientCa),
-      requestCert: true,
-      rejectUnauthorized: true,
-    }),
-  }
-  try {
-    createSecureContext(options)
-  } catch {
+  const cert = read(files.cert)
+  const key = read(files.key)
+  const clientCa = files.clientCa === undefined ? undefined : read(files.clientCa)
+  if (!belongTogether(cert, key))
     throw new ConfigError(
-      `the TLS files ${Object.values(files).filter(Boolean).join(', ')} do not hold a certificate and its key (PEM)`,
+      `the TLS files ${files.cert}, ${files.key} do not hold a certificate and its key (PEM)`,
     )
+  if (clientCa !== undefined && !holdsCertificates(clientCa))
+    throw new ConfigError(`the TLS file ${files.clientCa} does not hold certificates (PEM)`)
+  return {
+    cert,
+    key,
+    minVersion: 'TLSv1.2',
+    ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
   }
-  return options
+}
+
+/** The engine itself compares only keys of one kind: it takes the certificate of an RSA key beside an EC key. */
+const belongTogether = (cert: Buffer, key: Buffer): boolean => {
+  try {
+    createSecureContext({ cert, key })
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))
+  } catch {
+    return false
+  }
+}
+
+/** The engine takes as many as it can read, be it none. */
+const holdsCertificates = (pem: Buffer): boolean => {
+  const found =
+    pem.toString('latin1').match(/-----BEGIN [^-]*CERTIFICATE-----[^-]*-----END [^-]*-----/g) ?? []
+  try {
+    return found.map(text => new X509Certificate(text)).length > 0
+  } catch {
+    return false
+  }
 }
 
 const read = (path: string): Buffer => {
