@@ -1,11 +1,10 @@
 import cluster, { type Worker } from 'node:cluster'
-import type { Config } from '../config.ts'
+import { type Config, workerNumberVariable } from '../config.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, makeLog } from './log.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { stopSignal } from './stop-signal.ts'
-import { numberVariable } from './worker.ts'
 
 /**
  * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
@@ -62,7 +61,7 @@ class Primary {
   }
 
   #start(number: number): void {
-    const worker = cluster.fork({ [numberVariable]: number })
+    const worker = cluster.fork({ [workerNumberVariable]: number })
     this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
     this.#workers.set(worker, {
       number,

@@ -236,7 +236,11 @@ describe('serve, on storage that cannot be used', () => {
     const { port } = taken.address() as { port: number }
     const result = await serveOn(join(site.path, 'port'), '--port', String(port))
     taken.close()
-    assertRefused(result, 1, /the port is taken: stop what uses it, or set --port/)
+    assertRefused(
+      result,
+      1,
+      new RegExp(`port ${port} of 127\\.0\\.0\\.1 is taken: stop what uses it, or set --port`),
+    )
   })
 })
 
