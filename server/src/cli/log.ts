@@ -11,8 +11,11 @@ const lastLinesMs = 1_000
 
 const warnLevel = 40
 
+/** The log of a process, which has more to say than a request has. */
+export type ProcessLog = Log & { warn(fields: Record<string, unknown>, message: string): void }
+
 /** `about` is what every line carries. */
-export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): Log => {
+export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): ProcessLog => {
   const lines = new LogLines(
     lost =>
       `${JSON.stringify({ level: warnLevel, time: Date.now(), ...about, lines: lost, msg: 'lines of the log were lost' })}\n`,
@@ -21,6 +24,7 @@ export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number 
   return {
     isDebug: logger.isLevelEnabled('debug'),
     error: (fields, message) => logger.error(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
     info: (fields, message) => logger.info(fields, message),
     debug: (fields, message) => logger.debug(fields, message),
   }

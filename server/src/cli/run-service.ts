@@ -5,9 +5,9 @@ import { errorCode, type Log } from '../domain/log.ts'
 import type { Service, Together } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
-import { leaveLog } from './log.ts'
+import { leaveLog, type ProcessLog } from './log.ts'
 import { stopSignal } from './stop-signal.ts'
-import { readTlsFiles } from './tls.ts'
+import { readTlsFiles, warnOfPlaintext } from './tls.ts'
 
 type Hooks = {
   readonly stopOn: readonly NodeJS.Signals[]
@@ -22,7 +22,7 @@ export const runService = async (
   parts: {
     store: Store
     keyProvider: KeyProvider
-    log: Log
+    log: ProcessLog
     tls: TlsOptions | undefined
     together?: Together
   },
@@ -50,6 +50,8 @@ export const runService = async (
     const { port } = await service.listen(config)
     service.startClockwork()
     ready(baseUrl(config, port))
+    // Of several processes the primary says it.
+    if (together === undefined) warnOfPlaintext(config, log)
     await stopped
     log.info({}, 'draining')
   } finally {

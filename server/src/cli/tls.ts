@@ -1,7 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { BlockList, isIP } from 'node:net'
 import { createSecureContext, type TlsOptions } from 'node:tls'
 import { type Config, ConfigError } from '../config.ts'
+import type { ProcessLog } from './log.ts'
 
 /** The certificates, once they are known to work: a server must not find out with its first client. */
 export const readTlsFiles = ({ tls: files }: Config): TlsOptions | undefined => {
@@ -51,3 +53,19 @@ const read = (path: string): Buffer => {
     throw new ConfigError(`the TLS file ${path} cannot be read`)
   }
 }
+
+/** Said once, when the server listens: who terminates TLS in front of it knows. */
+export const warnOfPlaintext = ({ host, tls }: Config, log: ProcessLog): void => {
+  if (tls !== undefined || isLoopback(host)) return
+  log.warn(
+    { host },
+    'keys and data cross the network in plain text: set --tls-cert and --tls-key, unless a proxy in front of it does TLS',
+  )
+}
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8)
+loopback.addAddress('::1', 'ipv6')
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || (isIP(host) !== 0 && loopback.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4'))

@@ -5,6 +5,7 @@ import { leaveLog, makeLog } from './log.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { stopSignal } from './stop-signal.ts'
+import { warnOfPlaintext } from './tls.ts'
 
 /**
  * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
@@ -94,6 +95,7 @@ class Primary {
     if (this.#phase !== 'other workers' || this.#readyCount() < this.#count) return
     this.#phase = 'running'
     this.#log.info({ url: baseUrl(this.#config, port), workers: this.#count }, 'listening')
+    warnOfPlaintext(this.#config, this.#log)
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {

@@ -48,6 +48,33 @@ const servedName = async (url: string): Promise<string> => {
   return name
 }
 
+describe('serve without TLS', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+  const { cert, key } = certificate('localhost')
+  const tls = ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
+
+  const places: { name: string; args: string[]; warnings: number }[] = [
+    { name: 'on all addresses', args: ['--host', '0.0.0.0'], warnings: 1 },
+    { name: 'on all addresses, with workers', args: ['--host', '0.0.0.0', '--workers', '2'], warnings: 1 },
+    { name: 'on all addresses, but with TLS', args: ['--host', '0.0.0.0', ...tls], warnings: 0 },
+    { name: 'on an address of this machine alone', args: ['--host', '127.0.0.1'], warnings: 0 },
+    { name: 'on localhost', args: ['--host', 'localhost'], warnings: 0 },
+  ]
+  for (const { name, args, warnings } of places)
+    test(`C35.1 ${name} the log warns ${warnings === 0 ? 'of nothing' : 'once that data is in plain text'}`, async () => {
+      const server = await site.serve(args)
+      server.child.kill('SIGTERM')
+      const { code, stderr } = await server.exited
+      assert.equal(code, 0)
+      const lines = stderr.split('\n').filter(line => line.includes('plain text'))
+      assert.deepEqual(
+        lines.map(line => JSON.parse(line).level),
+        Array(warnings).fill(40),
+      )
+    })
+})
+
 describe('serve with TLS', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
