@@ -3,7 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { connect as tcpConnect } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
+import { assertAbsent } from '../rig/test-vault.ts'
 import { call, mainFile, Site } from './program.ts'
 
 /** `GET /health` so many times on one connection; resolves with how many were answered 200. */
@@ -25,6 +28,41 @@ const askManyTimes = (url: string, times: number): Promise<number> =>
     })
     socket.write(request.repeat(times))
   })
+
+describe('the log of storage that cannot be written', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  test('C2.23 a locked file is named as the reason, with one worker and with two, and without a stack', async () => {
+    const servers = [await site.serve(['--workers', '1']), await site.serve(['--workers', '2'])]
+    const { api_key } = await site.json('tenant', 'create', '--name', 'T')
+    const database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
+    database.exec('BEGIN IMMEDIATE')
+    const statuses = await Promise.all(
+      servers.map(async ({ url }) => {
+        const { status } = await call(url, 'POST', '/tokens', api_key, { type: 'token', data: 'unstored' })
+        return status
+      }),
+    )
+    database.close()
+    assert.deepEqual(statuses, [503, 503])
+    for (const server of servers) {
+      const line = await server.logged('request failed')
+      const { error, code, reason, status, route } = JSON.parse(line)
+      assert.deepEqual(
+        { error, code, reason, status, route },
+        {
+          error: 'StoreUnavailableError',
+          code: undefined,
+          reason: 'database is locked (SQLite 5)',
+          status: 503,
+          route: '/tokens',
+        },
+      )
+      assertAbsent({ line }, ['stack', 'unstored'])
+    }
+  })
+})
 
 describe('a log that cannot be written', { timeout: 120_000 }, () => {
   const site = new Site()

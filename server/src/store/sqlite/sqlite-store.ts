@@ -9,6 +9,7 @@ import * as statements from '../sql/statements.ts'
 import { countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'
 import { type AskWriter, askedWriting } from './asked-writing.ts'
 import { isAmong, sqliteDialect } from './dialect.ts'
+import { engineReason } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
@@ -314,6 +315,6 @@ export const openSqlite = ({
 }
 
 const unreadable = (cause: unknown): StoreUnavailableError =>
-  new StoreUnavailableError('storage cannot be read', { cause })
+  new StoreUnavailableError('storage cannot be read', { cause, outage: engineReason(cause) })
 
 const apiKeysOfTenant = `SELECT ${statements.apiKeyColumns}, k.last_used_at FROM api_keys k WHERE k.tenant = ?`
