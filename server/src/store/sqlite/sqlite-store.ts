@@ -11,14 +11,14 @@ import { type AskWriter, askedWriting } from './asked-writing.ts'
 import { isAmong, sqliteDialect } from './dialect.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
-import { openDatabase } from './open-database.ts'
+import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
 import { knowsRowNumbers, readTokens, tokenReader } from './rows-by-id.ts'
 import { sharedSnapshot } from './shared-snapshot.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
-import { inlineWriting, lockWaitDefaultMs, type UpkeepName } from './writing-side.ts'
+import { inlineWriting, type UpkeepName } from './writing-side.ts'
 
 /**
  * The embedded engine: one file, durable at every commit. Reads happen here, at once; writes go to the one
