@@ -1,6 +1,6 @@
+import type { Columns, Value } from './columns.ts'
 import type { TokenRow } from './rows.ts'
-import type { Columns, Value } from './sql/columns.ts'
-import type { Table } from './sql/tables.ts'
+import type { Table } from './tables.ts'
 
 /** A row as engines hand it to each other: its values in the order of the table's columns. */
 export type PlainRow = readonly Value[]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type ColumnKind, notCopied, type Table, tables } from '../../src/store/sql/tables.ts'
+import { type ColumnKind, notCopied, type Table, tables } from '../../src/store/tables.ts'
 import { type Engine, engines } from '../rig/engines.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
+import * as columns from '../columns.ts'
 import { CommitQueue } from '../commit-queue.ts'
 import type { Store } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
-import * as columns from '../sql/columns.ts'
 import type { Sql } from '../sql/dialect.ts'
 import type { SchemaState } from '../sql/migration.ts'
 import { scanMatches, scanTerms } from '../sql/scans.ts'
@@ -255,7 +255,7 @@ const withClient = async <T>(
 
 /** One statement, and so one moment. A transient field comes in the columns of a token that has no type. */
 const tokensWithTransients = `
-  SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)
+  SELECT ${statements.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)
   UNION ALL
   SELECT t.tenant, t.token_id, NULL, NULL, NULL, t.field, NULL, NULL, t.expires_at, NULL, NULL, t.sealed
   FROM transients t WHERE t.tenant = ? AND t.token_id = ANY (?)`

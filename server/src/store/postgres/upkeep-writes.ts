@@ -1,5 +1,5 @@
+import * as columns from '../columns.ts'
 import type { KeyRow, LeaseRow, NewTenant } from '../rows.ts'
-import * as columns from '../sql/columns.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import type { Answer, Connection, Statement } from './connection.ts'
 import { isWorthRepeating, unavailable } from './failures.ts'

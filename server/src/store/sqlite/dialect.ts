@@ -1,5 +1,5 @@
-import { tokenColumns } from '../sql/columns.ts'
 import type { Dialect, Sql } from '../sql/dialect.ts'
+import { tokenColumns } from '../sql/statements.ts'
 import { rowNumber } from './rows-by-id.ts'
 
 export const sqliteDialect: Dialect = {

@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { tokenRow } from '../columns.ts'
 import type { TokenRow } from '../rows.ts'
-import { tokenColumns, tokenRow } from '../sql/columns.ts'
 import type { Sql } from '../sql/dialect.ts'
-import { tokenById } from '../sql/statements.ts'
+import { tokenById, tokenColumns } from '../sql/statements.ts'
 import { rowNumberOf } from './row-number.ts'
 
 /** A statement may ask for the number that an id tells. */

@@ -1,8 +1,8 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import * as columns from '../columns.ts'
 import { CommitQueue } from '../commit-queue.ts'
 import { type Store, StoreUnavailableError } from '../port.ts'
 import type { Counter } from '../rows.ts'
-import * as columns from '../sql/columns.ts'
 import { limited } from '../sql/dialect.ts'
 import { scanMatches, scanTerms } from '../sql/scans.ts'
 import * as statements from '../sql/statements.ts'
@@ -152,7 +152,7 @@ export const openSqlite = ({
         const named = isAmong('k', tenant, ids)
         return {
           rows: readTokens(
-            prepared(`SELECT ${columns.tokenColumns} FROM tokens k WHERE ${named.sql}`),
+            prepared(`SELECT ${statements.tokenColumns} FROM tokens k WHERE ${named.sql}`),
             named.values,
           ),
           transients: prepared(

@@ -53,7 +53,7 @@ export const tables: readonly Table[] = [
     key: 'tenant, hash',
   },
   {
-    // In the order of tokenColumns.
+    // Rows of tokens are read by the place of a column, not by its name: `tokenRow` and `tokenValues` keep this order.
     name: 'tokens',
     columns: {
       tenant: 'integer',
