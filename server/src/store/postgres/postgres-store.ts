@@ -9,7 +9,7 @@ import type { SchemaState } from '../sql/migration.ts'
 import { scanMatches, scanTerms } from '../sql/scans.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, hasOneOf, pageQuery } from '../sql/token-query.ts'
-import type { GuardedChange } from '../write-set.ts'
+import { changesGrants } from '../write-set.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { Connection, type ConnectionSettings } from './connection.ts'
 import { type List, numbered, postgresDialect } from './dialect.ts'
@@ -91,7 +91,7 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
     commit: async set => {
       const outcome = await queue.add(set)
       // At once on this node: no request that is authenticated from now on meets the grants of before.
-      if (outcome.committed && set.guarded.some(({ kind }) => changesGrants.has(kind))) watch.changed()
+      if (outcome.committed && changesGrants(set)) watch.changed()
       return outcome
     },
 
@@ -213,8 +213,6 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
     close,
   }
 }
-
-const changesGrants: ReadonlySet<GuardedChange['kind']> = new Set(['reviseTenant', 'insertTenantKey'])
 
 /** Brings the schema up to date, and says whether rows are spread over the shards of Citus. */
 const prepare = async (settings: ConnectionSettings): Promise<boolean> => {

@@ -8,11 +8,11 @@ import { scanMatches, scanTerms } from '../sql/scans.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'
 import { type AskWriter, askedWriting } from './asked-writing.ts'
-import { isAmong, sqliteDialect } from './dialect.ts'
+import { sqliteDialect } from './dialect.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
-import { knowsRowNumbers, readTokens, tokenReader } from './rows-by-id.ts'
+import { hasOneOfIds, knowsRowNumbers, readTokens, tokenReader } from './rows-by-id.ts'
 import { sharedSnapshot } from './shared-snapshot.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
@@ -149,7 +149,7 @@ export const openSqlite = ({
     getTokens: (tenant, ids) =>
       readAtOneMoment(() => {
         const marks = ids.map(() => '?').join(',')
-        const named = isAmong('k', tenant, ids)
+        const named = hasOneOfIds('k', tenant, ids)
         return {
           rows: readTokens(
             prepared(`SELECT ${statements.tokenColumns} FROM tokens k WHERE ${named.sql}`),
