@@ -87,10 +87,6 @@ export const listPosition = (row: Columns): ListPosition => ({
   id: text(row.token_id),
 })
 
-/** Newest first, ties by id as SQLite compares text: byte by byte. */
-export const inListOrder = (a: ListPosition, b: ListPosition): number =>
-  b.createdAt - a.createdAt || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))
-
 export const transientRow = (row: Columns): TransientRow => ({
   tenant: integer(row.tenant),
   tokenId: text(row.token_id),

@@ -1,7 +1,8 @@
-import { type Columns, indexEntry, matchRow, type Value } from '../columns.ts'
+import { indexEntry, matchRow, type Value } from '../columns.ts'
 import type { IndexEntry, MatchRow } from '../rows.ts'
+import type { Reading } from './reading.ts'
 
-type ReadRows = <Row>(sql: string, values: readonly Value[], toRow: (row: Columns) => Row) => Promise<Row[]>
+type ReadRows = Reading['rows']
 
 /** The rest of the term that the page before ended in, then what follows: one condition for both would be no seek. */
 export const scanTerms = async (

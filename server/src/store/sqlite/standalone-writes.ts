@@ -1,27 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as columns from '../columns.ts'
-import type { KeyRow, LeaseRow, NewTenant } from '../rows.ts'
+import type { StandaloneWrites } from '../port.ts'
+import type { KeyRow } from '../rows.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'
 import { statementCache } from './statement-cache.ts'
 
-/** Writes beside the request path; each is one transaction of its own. */
-export type UpkeepWrites = {
-  purgeTransients(now: number, limit: number): number
-  purgeResults(now: number, limit: number): number
-  purgeDeadTenants(limit: number): number
-  shred(): void
-  createTenant(tenant: NewTenant): number
-  noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): void
-  ensureVaultKeys(keys: readonly KeyRow[]): KeyRow[]
-  acquireLease(lease: LeaseRow, now: number): boolean
-  releaseLease(lease: Omit<LeaseRow, 'until'>): void
+export type StandaloneName = keyof StandaloneWrites
+export type StandaloneArgs<Name extends StandaloneName> = Parameters<StandaloneWrites[Name]>
+export type StandaloneResult<Name extends StandaloneName> = Awaited<ReturnType<StandaloneWrites[Name]>>
+
+/** The standalone writes of the port as the writing connection makes them: at once. */
+export type SyncStandaloneWrites = {
+  readonly [Name in StandaloneName]: (...args: StandaloneArgs<Name>) => StandaloneResult<Name>
 }
 
 const shredWaitMs = 100
 
-export const upkeepWrites = (database: DatabaseSync, lockWaitMs: number): UpkeepWrites => {
+export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
   const prepared = statementCache(database)
   const slotWith = slotFiller(database)
   const transaction = <T>(work: () => T): T => {
