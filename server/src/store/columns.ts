@@ -21,7 +21,10 @@ import type {
 export type Value = null | number | bigint | string | Uint8Array
 export type Columns = Readonly<Record<string, Value | undefined>>
 
-/** What no row was ever sealed with. Not NaN: as JSON that is null, and would pass for a column that is empty. */
+/**
+ * Stands for an integer that cannot be read: no row was ever sealed with it, so none opens. NaN would not do, because
+ * in JSON it becomes null, like a column that is empty.
+ */
 const unreadable = -1
 
 const integer = (value: Value | undefined): number => {

@@ -59,8 +59,8 @@ export type Store = StandaloneWrites & {
   scanTerms(tenant: number, after: IndexEntry | undefined, limit: number): Promise<IndexEntry[]>
   scanMatches(tenant: number, after: MatchRow | undefined, limit: number): Promise<MatchRow[]>
   /**
-   * Those of the entries that are not stored, or are stored with another expiry, tag or signature. A stored entry
-   * that has no signature, because it is older than signatures are, counts as the same.
+   * Those of the entries that are not stored, or are stored with another expiry, tag or signature. An entry that was
+   * stored before there were signatures has none, and counts as stored.
    */
   absentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
 
@@ -88,7 +88,7 @@ export type Store = StandaloneWrites & {
   close(): Promise<void>
 }
 
-/** Writes beside `commit`: they are no write sets, and each is a transaction of its own. */
+/** Writes beside `commit`: they are no write sets, and share no transaction with any. */
 export type StandaloneWrites = {
   /** Deletes up to `limit` transient fields that are due and says how many; no trace stays once `shred` ran. */
   purgeTransients(now: number, limit: number): Promise<number>

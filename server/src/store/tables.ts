@@ -1,4 +1,4 @@
-/** A value of a column: `?` where it may be empty. */
+/** What a column holds; with `?` it may be empty. */
 export type ColumnKind = 'integer' | 'integer?' | 'text' | 'text?' | 'bytes' | 'bytes?'
 
 /** A table of the vault, as every engine has it. */
@@ -149,7 +149,7 @@ export const tableNamed = (name: string): Table => {
   return table
 }
 
-/** What is an engine's own, and why none of it is the vault's. */
+/** Tables that are an engine's own and no part of the vault, each with the reason. */
 export const notCopied: Readonly<Record<string, string>> = {
   slots: 'where SQLite keeps bytes of rows that are copied',
   sqlite_sequence: 'the highest number of a tenant is carried over by itself',

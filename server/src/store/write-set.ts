@@ -32,9 +32,9 @@ export type GuardedChange =
       readonly insteadOf: string | null
     }
   | { readonly kind: 'insertTenantKey'; readonly row: KeyRow }
-  /** Stands before every change of grants: it fails when another such change came between. */
+  /** Comes before every change of grants, and fails when another one came in between. */
   | { readonly kind: 'reviseTenant'; readonly ifRevision: number }
-  /** Keeps the answer for an idempotency key that has none, or whose old one is over at `now`. */
+  /** Keeps the answer for an idempotency key that has none, or whose old one has run out at `now`. */
   | { readonly kind: 'keepResult'; readonly row: ResultRow; readonly now: number }
 
 /** What follows when every condition held. */

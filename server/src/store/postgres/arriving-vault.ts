@@ -11,7 +11,7 @@ import { unavailable } from './failures.ts'
 import { migrate, schemaState } from './migrate.ts'
 import { ownKeyColumns } from './own-key-columns.ts'
 
-/** Any number that no tenant has: tenants lock theirs. */
+/** Any number but a tenant's: writes of a tenant take a lock of its number. */
 const copyLock = -3
 
 const emptyIt = 'give an empty database'

@@ -18,13 +18,13 @@ const attemptsMax = 8
 /**
  * Commits batches of write sets through one connection, each batch in one round trip. All sets of a tenant are
  * first applied as if they were one. Where a condition fails the transaction ends, and the sets are applied one
- * by one, each with a place to fall back to.
+ * by one, each with a savepoint.
  */
 export class BatchWriter {
   readonly #connection: Connection
   /** Which part of each counter this writer moves. */
   readonly #counterShard: number
-  /** On Citus a set is sent to its shard whole, which cannot be done within a transaction of several. */
+  /** On Citus a set is applied on its shard in one call, which cannot be part of a transaction with others. */
   readonly #isSharded: boolean
 
   constructor(

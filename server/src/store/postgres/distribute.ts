@@ -19,10 +19,10 @@ const placements: readonly { readonly spread: string; readonly tables: readonly 
   { spread: "create_distributed_table($1, 'name', colocate_with => 'none')", tables: ['leases'] },
 ]
 
-/** Called at the coordinator, made where the rows of the tenant are, which they take as their first argument. */
+/** Called at the coordinator and run where the rows of the tenant are, which is their first argument. */
 const delegatedFunctions = ['apply_or_abort_2', 'apply_or_undo_2']
 
-/** What those call there. */
+/** What they call there. */
 const calledFunctions = ['apply_changes_3', 'apply_changes_2', 'move_counters_2']
 
 /** Whether rows are spread over the shards of Citus. */
@@ -109,7 +109,7 @@ const requireNobodyElse = async (client: pg.Client): Promise<void> => {
   if (rows.length > 0) throw new Error('the vault is in use: stop its servers first')
 }
 
-/** What a connection of ours asks of the planner does not reach the workers; what the database says, does. */
+/** What our connections ask of the planner does not reach the workers; settings of the database do. */
 const settlePlanner = async (client: pg.Client): Promise<void> => {
   const { rows } = await client.query('SELECT quote_ident(current_database()) AS database')
   for (const [name, value] of Object.entries(plannerSettings))

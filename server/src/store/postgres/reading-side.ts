@@ -35,7 +35,7 @@ export const readingSide = (pool: ReadPool): ReadingSide => {
 const isTexts = (value: Asked): value is readonly string[] =>
   Array.isArray(value) && value.some(item => typeof item === 'string')
 
-/** No text of PostgreSQL holds a zero, so nothing is found under one. */
+/** PostgreSQL takes no text that holds a zero, so nothing is stored under one. */
 const isStorable = (text: string): boolean => !text.includes('\0')
 
 const namesMax = 500

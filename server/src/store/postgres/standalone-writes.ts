@@ -9,7 +9,7 @@ import { bytes, integer, text } from './json-values.ts'
 
 const attemptsMax = 8
 
-/** Each is one statement; `drain` waits for the write sets that were asked for before. */
+/** Each statement is a transaction of its own; `drain` waits for the write sets that were asked for before. */
 export const standaloneWrites = (
   connection: Connection,
   { isSharded, drain }: { isSharded: boolean; drain: () => Promise<void> },

@@ -14,6 +14,6 @@ export type Reading<List = never> = {
     values: readonly (Value | List)[],
     toRow: (row: Columns) => Row,
   ) => Promise<Row | undefined>
-  /** Of SQL that yields the columns of tokens. */
+  /** For SQL that selects `tokenColumns`. */
   readonly tokens: (sql: string, values: readonly (Value | List)[]) => Promise<TokenRow[]>
 }

@@ -4,7 +4,7 @@ import type { Reading } from './reading.ts'
 
 type ReadRows = Reading['rows']
 
-/** The rest of the term that the page before ended in, then what follows: one condition for both would be no seek. */
+/** First the rest of the term that the page before ended in, then the terms behind it; no index takes both at once. */
 export const scanTerms = async (
   read: ReadRows,
   tenant: number,

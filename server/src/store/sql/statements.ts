@@ -2,7 +2,7 @@ import { tableNamed } from '../tables.ts'
 import type { Match } from '../write-set.ts'
 import type { Dialect, Sql } from './dialect.ts'
 
-/** Of a token whose row is called `k`, as `tokenRow` reads them. */
+/** The columns of a token's row `k`, in the order in which `tokenRow` reads them. */
 export const tokenColumns = Object.keys(tableNamed('tokens').columns)
   .map(column => `k.${column}`)
   .join(', ')

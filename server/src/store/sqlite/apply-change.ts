@@ -95,7 +95,7 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       const values = tokenValues(row)
       const number = rowNumberFor(row)
       const inserted = insertToken.run(number, ...values)
-      // The number may be taken instead of the id; without one SQLite takes the next that is free.
+      // It may be the number that is taken, and not the id. Without a number SQLite gives the next free one.
       return inserted.changes === 0 && number !== null
         ? when(insertToken.run(null, ...values), 'tokenExists')
         : when(inserted, 'tokenExists')
@@ -130,7 +130,7 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
         'matchTaken',
       ),
     insertTenantKey: (tenant, { row }) => {
-      // Looked up first: a slot that was filled for a row that exists would stay filled.
+      // Looked up before a slot is filled: one that was filled in vain would stay filled.
       if (findTenantKey.get(tenant, row.purpose, row.version) !== undefined) return 'keyExists'
       insertTenantKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
       advanceEpoch.run()

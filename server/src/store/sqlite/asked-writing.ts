@@ -21,7 +21,7 @@ export type AskWriter = (request: WriterRequest) => Promise<WriterAnswer>
 export const askedWriting = (writer: AskWriter): WritingSide => {
   let isClosed = false
   const ask: AskWriter = async request => {
-    // The writer itself may live on for others.
+    // The writer itself may go on, for other processes.
     if (isClosed) throw new StoreUnavailableError('storage is closed')
     return writer(request)
   }

@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite'
 import { contentTables, keyColumns, type Table } from '../tables.ts'
 
-/** When a key was used is a column of the key here, and went with it. */
+/** Here the last use of a key is a column of the key, and went with it. */
 const tables = contentTables.filter(({ name }) => name !== 'key_uses')
 
 /** Tables that SQLite keeps by row number; the others are clustered on their key and have no such number. */

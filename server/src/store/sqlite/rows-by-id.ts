@@ -5,16 +5,16 @@ import type { Sql } from '../sql/dialect.ts'
 import { tokenById, tokenColumns } from '../sql/statements.ts'
 import { rowNumberOf } from './row-number.ts'
 
-/** A statement may ask for the number that an id tells. */
+/** Lets statements ask for the number that an id tells: `row_number_of(id)`. */
 export const knowsRowNumbers = (database: DatabaseSync): DatabaseSync => {
   database.function('row_number_of', { deterministic: true }, id => rowNumberOf(String(id)))
   return database
 }
 
-/** That the row `table` of a token has one of the ids: each is looked up by its number, and failing that by the index. */
+/** That the row `table` of a token has one of the ids: each is looked up by its number, or else by the index of ids. */
 export const hasOneOfIds = (table: 'k' | 't', tenant: number, ids: readonly string[]): Sql => {
   if (ids.length === 0) return { sql: `${table}.rowid IN ()`, values: [] }
-  // `column1` is SQLite's name for what VALUES lists. The sign keeps it from taking the index at once.
+  // `column1` is SQLite's name for what VALUES lists. The `+` keeps it from taking the index of ids at once.
   return {
     sql: `${table}.rowid IN (SELECT coalesce(
       (SELECT r.rowid FROM tokens r WHERE r.rowid = row_number_of(column1) AND +r.tenant = ? AND r.token_id = column1),
@@ -77,8 +77,8 @@ const yieldsArrays = (statement: StatementSync): StatementSync => {
 }
 
 /**
- * Reads fail where storage does, or where an integer that no double holds was written past us: bigints, 1 µs dearer,
- * can tell it.
+ * A read fails where storage does, or where a row holds an integer that no double holds, which the vault never wrote.
+ * Such a row can be read with bigints, which take 1 µs longer.
  */
 const withAnyInteger = <T>(statement: StatementSync, read: () => T): T => {
   try {

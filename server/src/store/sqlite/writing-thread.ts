@@ -7,7 +7,7 @@ import { unpackSets } from './packed-sets.ts'
 import { syncStandaloneWrites } from './standalone-writes.ts'
 import type { WritingOptions } from './writing-side.ts'
 
-/** The thread that owns the writing connection: commits, fsyncs and checkpoints happen here, not where requests are answered. */
+/** The thread that owns the writing connection: its commits, fsyncs and checkpoints hold up no other request. */
 const { path, lockWaitMs } = workerData as WritingOptions
 const database = openDatabase(path, lockWaitMs, { isWriter: true })
 const writer = new BatchWriter(database)
