@@ -2,9 +2,9 @@ import type { Config } from '../config.ts'
 import { Claims } from '../domain/claims.ts'
 import { rateBuckets } from '../domain/rate-buckets.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
+import { lockWaitDefaultMs } from '../store/sqlite/open-database.ts'
 import { sharedWriting } from '../store/sqlite/shared-writing.ts'
 import { threadedWriting } from '../store/sqlite/threaded-writing.ts'
-import { lockWaitDefaultMs } from '../store/sqlite/writing-side.ts'
 import { databasePath, requireDataFolder } from './data-folder.ts'
 
 /** What the primary does for its workers because it can be done in one place only. */

@@ -1,9 +1,9 @@
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { type TenantKeys, unwrapTenantKeys, unwrapVaultKeys, type VaultKeys } from '../crypto/keys.ts'
+import { type Columns, keyRow, tenantRow } from '../store/columns.ts'
 import { type ArrivingVault, namedColumns } from '../store/copying.ts'
 import type { KeyRow } from '../store/rows.ts'
-import { type Columns, keyRow, tenantRow } from '../store/sql/columns.ts'
-import { tableNamed } from '../store/sql/tables.ts'
+import { tableNamed } from '../store/tables.ts'
 import type { CopyFault } from './copy-fault.ts'
 
 /** The keys of a copy, unwrapped from its own rows. */

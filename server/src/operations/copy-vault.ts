@@ -1,8 +1,8 @@
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { unwrapVaultKeys } from '../crypto/keys.ts'
+import { keyRow } from '../store/columns.ts'
 import { type ArrivingVault, type CopyPosition, namedColumns, type RestingVault } from '../store/copying.ts'
-import { keyRow } from '../store/sql/columns.ts'
-import { type Table, tableNamed, tables } from '../store/sql/tables.ts'
+import { type Table, tableNamed, tables } from '../store/tables.ts'
 import type { CopyFault } from './copy-fault.ts'
 import { verifyCopy } from './verify-copy.ts'
 

@@ -1,4 +1,5 @@
 import type { KeyProvider } from '../crypto/key-provider.ts'
+import type { Value } from '../store/columns.ts'
 import {
   type ArrivingVault,
   type PlainRow,
@@ -6,8 +7,7 @@ import {
   rowName,
   type TableReader,
 } from '../store/copying.ts'
-import type { Value } from '../store/sql/columns.ts'
-import { type Table, tables } from '../store/sql/tables.ts'
+import { type Table, tables } from '../store/tables.ts'
 import { loadCopiedKeys } from './copied-keys.ts'
 import type { CopyFault } from './copy-fault.ts'
 import { type SealCheck, sealChecks } from './seal-checks.ts'

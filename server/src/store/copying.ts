@@ -1,6 +1,6 @@
+import type { Columns, Value } from './columns.ts'
 import type { TokenRow } from './rows.ts'
-import type { Columns, Value } from './sql/columns.ts'
-import type { Table } from './sql/tables.ts'
+import { keyColumns, type Table } from './tables.ts'
 
 /** A row as engines hand it to each other: its values in the order of the table's columns. */
 export type PlainRow = readonly Value[]
@@ -53,11 +53,9 @@ export const namedColumns = ({ columns }: Table, row: PlainRow): Columns =>
 
 /** A row for people: its table and its key. Ids that were written past the vault may hold what a terminal obeys. */
 export const rowName = (table: Table, row: PlainRow): string => {
-  const { name, key } = table
   const named = namedColumns(table, row)
-  const values = key
-    .split(', ')
-    .map(column => named[column.replace(' DESC', '')])
+  const values = keyColumns(table)
+    .map(column => named[column])
     .map(value => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)))
-  return `${name} ${values.join(' ')}`.replace(/\p{Cc}/gu, '\u{fffd}')
+  return `${table.name} ${values.join(' ')}`.replace(/\p{Cc}/gu, '\u{fffd}')
 }

@@ -11,6 +11,10 @@ export type WriteSet = {
   readonly counters: readonly CounterMove[]
 }
 
+/** Whether the set changes grants or the keys of a tenant: whatever is cached of them is then out of date. */
+export const changesGrants = ({ guarded }: WriteSet): boolean =>
+  guarded.some(({ kind }) => kind === 'reviseTenant' || kind === 'insertTenantKey')
+
 /** What equal tokens share (C15): the term of their fingerprint, and a tag for expression and containers. */
 export type Match = { readonly term: Uint8Array; readonly tag: Uint8Array }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { accessTables, contentTables } from '../../src/store/tables.ts'
 import { assertRefused, Site } from '../cli/program.ts'
 import { citusServers } from '../rig/citus-cluster.ts'
 import { type Engine, engines } from '../rig/engines.ts'
@@ -11,16 +12,8 @@ import { owner, TestVault } from '../rig/test-vault.ts'
 const [citus] = engines
 assert.equal(citus?.name, 'citus')
 
-const onEveryNode = [
-  'vault_keys',
-  'tenants',
-  'tenant_keys',
-  'applications',
-  'api_keys',
-  'grants_epoch',
-  'dead_tenants',
-]
-const byTenant = ['tokens', 'terms', 'matches', 'transients', 'results', 'reports', 'counters', 'key_uses']
+const onEveryNode = [...accessTables.map(({ name }) => name), 'grants_epoch']
+const byTenant = contentTables.map(({ name }) => name)
 
 const cast = {
   owner,

@@ -10,7 +10,7 @@ import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-
 import { openVault } from '../../src/operations/open-vault.ts'
 import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
-import { tables } from '../../src/store/sql/tables.ts'
+import { tables } from '../../src/store/tables.ts'
 import { postgres, sqlite } from '../rig/engines.ts'
 import { livedInVault } from '../rig/lived-in-vault.ts'
 import { storedRows } from '../rig/look-inside.ts'

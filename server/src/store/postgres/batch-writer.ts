@@ -1,11 +1,16 @@
 import { errorCode } from '../../domain/log.ts'
 import type { BatchResult } from '../commit-queue.ts'
-import type { Conflict, WriteSet } from '../write-set.ts'
+import { type Conflict, changesGrants, type WriteSet } from '../write-set.ts'
 import type { Connection, Statement } from './connection.ts'
 import { conditionFailed, isOwnFault, isWorthRepeating, transactionAborted } from './failures.ts'
 import { mergeChanges, type PackedChanges, packSet, toParameters } from './packed-changes.ts'
 
-type Packed = { readonly tenant: number; readonly changes: PackedChanges }
+type Packed = {
+  readonly tenant: number
+  readonly changes: PackedChanges
+  /** Such a set is applied by itself: the sets behind it must find what it left. */
+  readonly changesGrants: boolean
+}
 
 /** How often a batch is tried again that PostgreSQL gave up for the sake of another. */
 const attemptsMax = 8
@@ -37,7 +42,12 @@ export class BatchWriter {
     const packed: (Packed & { readonly position: number })[] = []
     sets.forEach((set, position) => {
       try {
-        packed.push({ tenant: set.tenant, changes: packSet(set), position })
+        packed.push({
+          tenant: set.tenant,
+          changes: packSet(set),
+          changesGrants: changesGrants(set),
+          position,
+        })
       } catch {
         // It cannot be stored, whatever the others hold.
       }
@@ -52,7 +62,7 @@ export class BatchWriter {
   async #commitPacked(sets: readonly Packed[]): Promise<BatchResult[]> {
     if (sets.length === 0) return []
     try {
-      if (sets.length > 1 && !sets.some(changesGrants)) {
+      if (sets.length > 1 && !sets.some(set => set.changesGrants)) {
         const isCommitted = await this.#commitAsOne(sets)
         if (isCommitted) return sets.map(() => ({ committed: true }))
       }
@@ -94,7 +104,7 @@ export class BatchWriter {
   async #commitOneByOne(sets: readonly Packed[]): Promise<BatchResult[]> {
     const answers = await this.#transaction(
       sets.map(set =>
-        this.#apply(changesGrants(set) ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
+        this.#apply(set.changesGrants ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
       ),
     )
     return answers.map(conflict =>
@@ -133,7 +143,3 @@ export class BatchWriter {
     }
   }
 }
-
-/** Such a set stands alone: what comes behind it must find what it left. */
-const changesGrants = ({ changes }: Packed): boolean =>
-  'reviseTenant' in changes || 'insertTenantKey' in changes

@@ -1,5 +1,5 @@
-import { tokenColumns } from '../sql/columns.ts'
 import type { Dialect } from '../sql/dialect.ts'
+import { tokenColumns } from '../sql/statements.ts'
 
 /** Many values as one parameter. */
 export type List = readonly string[] | readonly Uint8Array[]

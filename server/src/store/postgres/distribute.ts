@@ -1,28 +1,20 @@
 import type pg from 'pg'
+import { accessTables, contentTables, type Table } from '../tables.ts'
 import { applicationName, plannerSettings } from './connection.ts'
 
+const namesOf = (tables: readonly Table[]): string[] => tables.map(({ name }) => name)
+
 /**
- * How the tables lie on the nodes of a Citus cluster. Everything about tokens lies with its tenant. What grants
- * access is on every node, the coordinator among them: there it is read and there a change of it is told, so nobody
- * who was told reads what was before (C27). None of it changes often. `migrations` stays on the coordinator.
+ * How the tables lie on the nodes of a Citus cluster. Content lies with its tenant. What grants access is on every
+ * node, the coordinator among them: it is read there and a change of it is told there, so nobody who was told of a
+ * change reads what was before (C27). `migrations` stays on the coordinator.
  */
 const placements: readonly { readonly spread: string; readonly tables: readonly string[] }[] = [
-  {
-    spread: 'create_reference_table($1)',
-    tables: [
-      'vault_keys',
-      'tenants',
-      'tenant_keys',
-      'applications',
-      'api_keys',
-      'grants_epoch',
-      'dead_tenants',
-    ],
-  },
+  { spread: 'create_reference_table($1)', tables: [...namesOf(accessTables), 'grants_epoch'] },
   { spread: "create_distributed_table($1, 'tenant', colocate_with => 'none')", tables: ['tokens'] },
   {
     spread: "create_distributed_table($1, 'tenant', colocate_with => 'tokens')",
-    tables: ['terms', 'matches', 'transients', 'results', 'reports', 'counters', 'key_uses'],
+    tables: namesOf(contentTables).filter(name => name !== 'tokens'),
   },
   { spread: "create_distributed_table($1, 'name', colocate_with => 'none')", tables: ['leases'] },
 ]

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
+import * as columns from '../columns.ts'
 import { CommitQueue } from '../commit-queue.ts'
 import type { Store } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
-import * as columns from '../sql/columns.ts'
 import type { Sql } from '../sql/dialect.ts'
 import type { SchemaState } from '../sql/migration.ts'
 import { scanMatches, scanTerms } from '../sql/scans.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, hasOneOf, pageQuery } from '../sql/token-query.ts'
-import type { GuardedChange } from '../write-set.ts'
+import { changesGrants } from '../write-set.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { Connection, type ConnectionSettings } from './connection.ts'
 import { type List, numbered, postgresDialect } from './dialect.ts'
@@ -91,7 +91,7 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
     commit: async set => {
       const outcome = await queue.add(set)
       // At once on this node: no request that is authenticated from now on meets the grants of before.
-      if (outcome.committed && set.guarded.some(({ kind }) => changesGrants.has(kind))) watch.changed()
+      if (outcome.committed && changesGrants(set)) watch.changed()
       return outcome
     },
 
@@ -214,8 +214,6 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
   }
 }
 
-const changesGrants: ReadonlySet<GuardedChange['kind']> = new Set(['reviseTenant', 'insertTenantKey'])
-
 /** Brings the schema up to date, and says whether rows are spread over the shards of Citus. */
 const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
   try {
@@ -255,7 +253,7 @@ const withClient = async <T>(
 
 /** One statement, and so one moment. A transient field comes in the columns of a token that has no type. */
 const tokensWithTransients = `
-  SELECT ${columns.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)
+  SELECT ${statements.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)
   UNION ALL
   SELECT t.tenant, t.token_id, NULL, NULL, NULL, t.field, NULL, NULL, t.expires_at, NULL, NULL, t.sealed
   FROM transients t WHERE t.tenant = ? AND t.token_id = ANY (?)`

@@ -1,23 +1,13 @@
+import * as columns from '../columns.ts'
 import type { KeyRow, LeaseRow, NewTenant } from '../rows.ts'
-import * as columns from '../sql/columns.ts'
 import { vaultKeys } from '../sql/statements.ts'
+import { contentTables, tableNamed } from '../tables.ts'
 import type { Answer, Connection, Statement } from './connection.ts'
+import { deleteSome, skipLocked } from './delete-some.ts'
 import { isWorthRepeating, unavailable } from './failures.ts'
 import { bytes, integer, text } from './json-values.ts'
 
 const attemptsMax = 8
-
-/** What deleted tenants leave behind; each table is emptied before the next is begun. */
-const tenantTables: readonly { name: string; key: string }[] = [
-  { name: 'transients', key: 'tenant, token_id, field' },
-  { name: 'tokens', key: 'tenant, token_id' },
-  { name: 'results', key: 'tenant, hash' },
-  { name: 'terms', key: 'tenant, term, created_at, token_id' },
-  { name: 'matches', key: 'tenant, term, tag' },
-  { name: 'counters', key: 'tenant, name, shard' },
-  { name: 'reports', key: 'tenant, name' },
-  { name: 'key_uses', key: 'tenant, hash' },
-]
 
 /** Writes beside the request path; each is one statement, and so one transaction of its own. */
 export class UpkeepWrites {
@@ -30,20 +20,20 @@ export class UpkeepWrites {
   }
 
   purgeTransients(now: number, limit: number): Promise<number> {
-    return this.#purgeDue('transients', 'tenant, token_id, field', now, limit)
+    return this.#purgeDue('transients', now, limit)
   }
 
   purgeResults(now: number, limit: number): Promise<number> {
-    return this.#purgeDue('results', 'tenant, hash', now, limit)
+    return this.#purgeDue('results', now, limit)
   }
 
   async purgeDeadTenants(limit: number): Promise<number> {
     const { rows } = await this.#run({ text: 'SELECT tenant FROM dead_tenants ORDER BY tenant LIMIT 1' })
     const tenant = rows[0]?.tenant
     if (tenant === undefined) return 0
-    for (const { name, key } of tenantTables) {
+    for (const table of contentTables) {
       const { rowCount } = await this.#run({
-        text: deleteSome(name, key, `tenant = $1 LIMIT $2 ${skipLocked}`),
+        text: deleteSome(table, `tenant = $1 LIMIT $2 ${skipLocked}`),
         values: [tenant, limit],
       })
       if (Number(rowCount) > 0) return Number(rowCount)
@@ -128,11 +118,11 @@ export class UpkeepWrites {
     await this.#run({ text: 'DELETE FROM leases WHERE name = $1 AND holder = $2', values: [name, holder] })
   }
 
-  async #purgeDue(table: 'transients' | 'results', key: string, now: number, limit: number): Promise<number> {
+  async #purgeDue(table: 'transients' | 'results', now: number, limit: number): Promise<number> {
     // Rows of many shards cannot be locked before they are deleted.
     const rows = `expires_at <= $1 ORDER BY expires_at LIMIT $2 ${this.#isSharded ? '' : skipLocked}`
     const { rowCount } = await this.#run({
-      text: deleteSome(table, key, rows),
+      text: deleteSome(tableNamed(table), rows),
       values: [now, limit],
     })
     return Number(rowCount)
@@ -147,20 +137,4 @@ export class UpkeepWrites {
           throw unavailable('storage cannot be written', error)
       }
   }
-}
-
-/** Rows that another node deletes at the same moment are left to it. */
-const skipLocked = 'FOR UPDATE SKIP LOCKED'
-
-/**
- * Rows are chosen in a part of its own, which is computed once; as a subquery it would be computed for each row, and
- * the limit would be none.
- */
-const deleteSome = (table: string, key: string, which: string): string => {
-  const sameRow = key
-    .split(', ')
-    .map(column => `d.${column} = some_rows.${column}`)
-    .join(' AND ')
-  return `WITH some_rows AS MATERIALIZED (SELECT ${key} FROM ${table} WHERE ${which})
-    DELETE FROM ${table} d USING some_rows WHERE ${sameRow}`
 }

@@ -1,4 +1,4 @@
-import type { Value } from './columns.ts'
+import type { Value } from '../columns.ts'
 
 /** SQL with a `?` for each value, in order. `List` is what an engine takes as one value for many, if it does. */
 export type Sql<List = never> = { readonly sql: string; readonly values: readonly (Value | List)[] }

@@ -1,5 +1,5 @@
+import { type Columns, indexEntry, matchRow, type Value } from '../columns.ts'
 import type { IndexEntry, MatchRow } from '../rows.ts'
-import { type Columns, indexEntry, matchRow, type Value } from './columns.ts'
 
 type ReadRows = <Row>(sql: string, values: readonly Value[], toRow: (row: Columns) => Row) => Promise<Row[]>
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { tokenValues } from '../sql/columns.ts'
+import { tokenValues } from '../columns.ts'
+import { tableNamed } from '../tables.ts'
 import type { Conflict, Effect, GuardedChange } from '../write-set.ts'
 import { counterMover } from './counter-mover.ts'
 import { type EffectAppliers, grantEffects } from './grant-effects.ts'
@@ -24,9 +25,10 @@ export type ApplyChanges = {
 
 /** One prepared statement per kind of change. */
 export const changeApplier = (database: DatabaseSync): ApplyChanges => {
+  const columns = Object.keys(tableNamed('tokens').columns)
   const insertToken = database.prepare(
-    `INSERT INTO tokens (rowid, tenant, token_id, type, version, created_at, created_by, modified_at, modified_by,
-       expires_at, transient_until, active_month, sealed) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO tokens (rowid, ${columns.join(', ')}) VALUES (?${',?'.repeat(columns.length)})
+     ON CONFLICT DO NOTHING`,
   )
   const updateToken = database.prepare(
     `UPDATE tokens SET version = ?, modified_at = ?, modified_by = ?, expires_at = ?, transient_until = ?, sealed = ?

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import type { Value } from '../columns.ts'
 import { CopyRefusedError, type PlainRow, type RestingVault, rowName } from '../copying.ts'
-import type { Value } from '../sql/columns.ts'
 import { vaultKeys } from '../sql/statements.ts'
-import type { ColumnKind, Table } from '../sql/tables.ts'
+import type { ColumnKind, Table } from '../tables.ts'
 import { isBusy } from './open-database.ts'
 import { prepareRead } from './statement-cache.ts'
 

@@ -1,24 +1,24 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import * as columns from '../columns.ts'
 import { CommitQueue } from '../commit-queue.ts'
 import { type Store, StoreUnavailableError } from '../port.ts'
 import type { Counter } from '../rows.ts'
-import * as columns from '../sql/columns.ts'
 import { limited } from '../sql/dialect.ts'
 import { scanMatches, scanTerms } from '../sql/scans.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, hasOneOf, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'
 import { type AskWriter, askedWriting } from './asked-writing.ts'
-import { isAmong, sqliteDialect } from './dialect.ts'
+import { sqliteDialect } from './dialect.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
-import { openDatabase } from './open-database.ts'
-import { knowsRowNumbers, readTokens, tokenReader } from './rows-by-id.ts'
+import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
+import { hasOneOfIds, knowsRowNumbers, readTokens, tokenReader } from './rows-by-id.ts'
 import { sharedSnapshot } from './shared-snapshot.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 import { prepareRead, statementCache } from './statement-cache.ts'
 import { threadedWriting } from './threaded-writing.ts'
 import type { UpkeepWrites } from './upkeep-writes.ts'
-import { inlineWriting, lockWaitDefaultMs, type UpkeepName } from './writing-side.ts'
+import { inlineWriting, type UpkeepName } from './writing-side.ts'
 
 /**
  * The embedded engine: one file, durable at every commit. Reads happen here, at once; writes go to the one
@@ -149,10 +149,10 @@ export const openSqlite = ({
     getTokens: (tenant, ids) =>
       readAtOneMoment(() => {
         const marks = ids.map(() => '?').join(',')
-        const named = isAmong('k', tenant, ids)
+        const named = hasOneOfIds('k', tenant, ids)
         return {
           rows: readTokens(
-            prepared(`SELECT ${columns.tokenColumns} FROM tokens k WHERE ${named.sql}`),
+            prepared(`SELECT ${statements.tokenColumns} FROM tokens k WHERE ${named.sql}`),
             named.values,
           ),
           transients: prepared(

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import * as columns from '../columns.ts'
 import type { KeyRow, LeaseRow, NewTenant } from '../rows.ts'
-import * as columns from '../sql/columns.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'

@@ -9,8 +9,6 @@ export type UpkeepName = keyof UpkeepWrites
 /** `lockWaitMs` is how long a write waits for another process, such as the command line, to finish its own. */
 export type WritingOptions = { readonly path: string; readonly lockWaitMs: number }
 
-export const lockWaitDefaultMs = 5_000
-
 /** The one connection that writes: here, on a thread of its own or in another process. */
 export type WritingSide = {
   commit(sets: readonly WriteSet[]): Promise<readonly BatchResult[]>

@@ -1,4 +1,4 @@
-import type { ListPosition } from '../port.ts'
+import type { ListPosition } from './port.ts'
 import type {
   ApiKeyRow,
   ApplicationRow,
@@ -11,7 +11,7 @@ import type {
   TokenRow,
   TransientRow,
   UsedApiKeyRow,
-} from '../rows.ts'
+} from './rows.ts'
 
 /**
  * From columns to rows. The database is untrusted: a column of another type than the schema's is read as
@@ -36,11 +36,7 @@ const optionalText = (value: Value | undefined): string | null =>
 const bytes = (value: Value | undefined): Uint8Array =>
   value instanceof Uint8Array ? value : new Uint8Array(0)
 
-/** In the order in which `tokenRow` reads them. */
-export const tokenColumns =
-  'k.tenant, k.token_id, k.type, k.version, k.created_at, k.created_by, k.modified_at, k.modified_by, k.expires_at, k.transient_until, k.active_month, k.sealed'
-
-/** A token's columns in that order. */
+/** In the order in which `tokenRow` reads them, which is that of the table (tables.ts). */
 export const tokenValues = (row: TokenRow) =>
   [
     row.tenant,

@@ -7,6 +7,13 @@ export type Table = {
   readonly columns: Readonly<Record<string, ColumnKind>>
   /** The order in which every engine can go through it on an index: text and bytes sort by their bytes. */
   readonly key: string
+  /**
+   * Decides where rows are on the nodes of a cluster, and how they go when their tenant is deleted.
+   * `access`: keys, grants, and which tenants there are. Few rows that seldom change, so every node has all of
+   * them; those of a tenant go with it, at once.
+   * `content`: what grows as a tenant uses the vault. It is on the tenant's shard, and goes later, batch by batch.
+   */
+  readonly holds: 'access' | 'content'
 }
 
 /**
@@ -18,22 +25,31 @@ export const tables: readonly Table[] = [
     name: 'vault_keys',
     columns: { purpose: 'text', version: 'integer', wrapped: 'bytes' },
     key: 'purpose, version',
+    holds: 'access',
   },
   {
     name: 'tenants',
     columns: { tenant: 'integer', tenant_id: 'text', revision: 'integer', sealed: 'bytes' },
     key: 'tenant',
+    holds: 'access',
   },
-  { name: 'dead_tenants', columns: { tenant: 'integer' }, key: 'tenant' },
+  {
+    name: 'dead_tenants',
+    columns: { tenant: 'integer' },
+    key: 'tenant',
+    holds: 'access',
+  },
   {
     name: 'tenant_keys',
     columns: { tenant: 'integer', purpose: 'text', version: 'integer', wrapped: 'bytes' },
     key: 'tenant, purpose, version',
+    holds: 'access',
   },
   {
     name: 'applications',
     columns: { tenant: 'integer', application_id: 'text', sealed: 'bytes' },
     key: 'tenant, application_id',
+    holds: 'access',
   },
   {
     name: 'api_keys',
@@ -46,14 +62,16 @@ export const tables: readonly Table[] = [
       sealed: 'bytes',
     },
     key: 'hash',
+    holds: 'access',
   },
   {
     name: 'key_uses',
     columns: { tenant: 'integer', hash: 'bytes', last_used_at: 'integer' },
     key: 'tenant, hash',
+    holds: 'content',
   },
   {
-    // In the order of tokenColumns.
+    // Rows of tokens are read by the place of a column, not by its name: `tokenRow` and `tokenValues` keep this order.
     name: 'tokens',
     columns: {
       tenant: 'integer',
@@ -70,21 +88,25 @@ export const tables: readonly Table[] = [
       sealed: 'bytes',
     },
     key: 'tenant, token_id',
+    holds: 'content',
   },
   {
     name: 'transients',
     columns: { tenant: 'integer', token_id: 'text', field: 'text', expires_at: 'integer', sealed: 'bytes' },
     key: 'tenant, token_id, field',
+    holds: 'content',
   },
   {
     name: 'results',
     columns: { tenant: 'integer', hash: 'bytes', expires_at: 'integer', sealed: 'bytes' },
     key: 'tenant, hash',
+    holds: 'content',
   },
   {
     name: 'reports',
     columns: { tenant: 'integer', name: 'text', sealed: 'bytes' },
     key: 'tenant, name',
+    holds: 'content',
   },
   {
     name: 'terms',
@@ -98,18 +120,28 @@ export const tables: readonly Table[] = [
       signature: 'integer?',
     },
     key: 'tenant, term, created_at, token_id DESC',
+    holds: 'content',
   },
   {
     name: 'matches',
     columns: { tenant: 'integer', term: 'bytes', tag: 'bytes', token_id: 'text' },
     key: 'tenant, term, tag',
+    holds: 'content',
   },
   {
     name: 'counters',
     columns: { tenant: 'integer', name: 'text', value: 'integer', at: 'integer?' },
     key: 'tenant, name',
+    holds: 'content',
   },
 ]
+
+export const accessTables = tables.filter(({ holds }) => holds === 'access')
+export const contentTables = tables.filter(({ holds }) => holds === 'content')
+
+/** The columns that tell a row from all others. */
+export const keyColumns = ({ key }: Table): string[] =>
+  key.split(', ').map(column => column.replace(' DESC', ''))
 
 export const tableNamed = (name: string): Table => {
   const table = tables.find(known => known.name === name)
