@@ -1,5 +1,6 @@
 import { ancestors } from './containers.ts'
-import { compileExpression, ExpressionError } from './expressions/expression.ts'
+import { compileExpression } from './expressions/expression.ts'
+import { ExpressionError } from './expressions/expression-error.ts'
 import { type Json, stringify } from './json.ts'
 import { normaliseMetadataValue } from './metadata.ts'
 import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token } from './token.ts'

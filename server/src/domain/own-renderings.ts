@@ -1,5 +1,6 @@
 import type { Issue } from './errors.ts'
-import { compileExpression, type Use } from './expressions/expression.ts'
+import { compileExpression } from './expressions/expression.ts'
+import type { Use } from './expressions/run.ts'
 import { maskTexts } from './mask.ts'
 import { Secret } from './secret.ts'
 import type { Token, Writable } from './token.ts'

@@ -1,4 +1,5 @@
-import { compileExpression, type Expression, type Use } from './expressions/expression.ts'
+import { compileExpression, type Expression } from './expressions/expression.ts'
+import type { Use } from './expressions/run.ts'
 import { isJsonObject, type Json } from './json.ts'
 import { maskTexts } from './mask.ts'
 import type { Token } from './token.ts'

@@ -3,13 +3,10 @@ import { parseContainers } from './containers.ts'
 import type { Issue } from './errors.ts'
 import { type Expiry, parseExpiry } from './expiry.ts'
 import { checkExpression } from './expression-check.ts'
-import {
-  Allowance,
-  budgetFor,
-  compileExpression,
-  type Expression,
-  ExpressionError,
-} from './expressions/expression.ts'
+import { Allowance } from './expressions/budget.ts'
+import { compileExpression, type Expression } from './expressions/expression.ts'
+import { ExpressionError } from './expressions/expression-error.ts'
+import { budgetFor } from './expressions/run.ts'
 import { renderFingerprint } from './fingerprint.ts'
 import type { Instant } from './instant.ts'
 import type { Json } from './json.ts'

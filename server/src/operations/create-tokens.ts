@@ -1,7 +1,7 @@
 import { firstVersion, randomBelow } from '../crypto/random.ts'
 import { newTokenId } from '../crypto/token-id.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
-import { ExpressionError } from '../domain/expressions/expression.ts'
+import { ExpressionError } from '../domain/expressions/expression-error.ts'
 import type { Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import { monthOf } from '../domain/month.ts'

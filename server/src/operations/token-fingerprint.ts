@@ -1,5 +1,5 @@
 import { fingerprintOf } from '../crypto/fingerprint.ts'
-import { ExpressionError } from '../domain/expressions/expression.ts'
+import { ExpressionError } from '../domain/expressions/expression-error.ts'
 import { renderFingerprint } from '../domain/fingerprint.ts'
 import type { Token } from '../domain/token.ts'
 import type { Caller } from './vault.ts'
