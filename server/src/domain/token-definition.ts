@@ -1,7 +1,7 @@
 import { disclosesCard } from './card-disclosure.ts'
 import { parseContainers } from './containers.ts'
 import type { Issue } from './errors.ts'
-import { type Expiry, parseExpiry } from './expiry.ts'
+import { readExpiry } from './expiry.ts'
 import { checkExpression } from './expression-check.ts'
 import { Allowance } from './expressions/budget.ts'
 import { compileExpression, type Expression } from './expressions/expression.ts'
@@ -15,7 +15,7 @@ import { checkMetadata } from './metadata.ts'
 import { element, field } from './place.ts'
 import { Secret } from './secret.ts'
 import { searchIndexesInForce, type Token, type Writable } from './token.ts'
-import { checkTokenId } from './token-id.ts'
+import { tokenIdFault } from './token-id.ts'
 import { tokenType } from './token-types/registry.ts'
 import type { TokenType } from './token-types/token-type.ts'
 import { splitTransients } from './transients.ts'
@@ -130,21 +130,6 @@ export const checkTexts = (
     )
 }
 
-/** C17: a date that can be read and lies ahead. */
-export const readExpiry = (
-  text: string,
-  place: string,
-  now: Instant,
-  issues: Issue[],
-): Expiry | undefined => {
-  const expiry = parseExpiry(text)
-  if (expiry === undefined)
-    issues.push({ path: place, message: 'is not a date in one of the accepted formats' })
-  else if (expiry.at <= now) issues.push({ path: place, message: 'must lie in the future' })
-  else return expiry
-  return undefined
-}
-
 /** The parts of a token that hold expressions. */
 export type RenderedPart = 'mask' | 'search_indexes' | 'fingerprint_expression'
 const allParts: readonly RenderedPart[] = ['mask', 'search_indexes', 'fingerprint_expression']
@@ -201,7 +186,7 @@ export const tooMuchOfACard = 'must not render more of a card number than its fi
 const readId = (text: string, type: TokenType, place: string, issues: Issue[]): Expression | undefined => {
   const expression = checkExpression(text, 'id', type, place, issues)
   if (expression?.isLiteral === true) {
-    const message = checkTokenId(text)
+    const message = tokenIdFault(text)
     if (message !== undefined) {
       issues.push({ path: place, message })
       return undefined

@@ -1,6 +1,7 @@
 import { newTenantKeys } from '../crypto/keys.ts'
 import { newUuid } from '../crypto/random.ts'
-import type { Application, Tenant } from '../domain/application.ts'
+import type { Application } from '../domain/application.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import { sealApplication, sealTenant } from './grants.ts'
 import { makeApiKey } from './new-api-key.ts'
 import type { Vault } from './vault.ts'

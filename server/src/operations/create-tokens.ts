@@ -8,7 +8,7 @@ import { monthOf } from '../domain/month.ts'
 import { field } from '../domain/place.ts'
 import type { Token, Writable } from '../domain/token.ts'
 import type { TokenDefinition } from '../domain/token-definition.ts'
-import { checkTokenId } from '../domain/token-id.ts'
+import { tokenIdFault } from '../domain/token-id.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
@@ -108,7 +108,7 @@ const chooseId = ({ id, place, content: { type, data } }: TokenDefinition, now: 
     if (error instanceof ExpressionError) throw invalid({ path, message: error.message })
     throw error
   }
-  const message = checkTokenId(chosen)
+  const message = tokenIdFault(chosen)
   if (message !== undefined) throw invalid({ path, message })
   if (type.numbers(exposed).some(number => chosen.includes(number)))
     throw invalid({ path, message: 'must not contain the number itself' })

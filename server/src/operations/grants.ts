@@ -1,7 +1,8 @@
 import { openGrant, sealGrant } from '../crypto/grant-seal.ts'
 import type { VaultKeys } from '../crypto/keys.ts'
-import type { ApiKeyGrant, Application, Tenant } from '../domain/application.ts'
+import type { ApiKeyGrant, Application } from '../domain/application.ts'
 import type { Json } from '../domain/json.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import type { ApiKeyRow, ApplicationRow, TenantRow } from '../store/rows.ts'
 
 /** How tenants, applications and API keys become sealed rows and come back: each binds what it is found by. */

@@ -1,4 +1,4 @@
-import type { Tenant } from '../domain/application.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import { openTenant } from './grants.ts'
 import type { Vault } from './vault.ts'
 

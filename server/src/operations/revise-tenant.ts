@@ -1,6 +1,7 @@
-import type { ApiKeyGrant, Application, Tenant } from '../domain/application.ts'
+import type { ApiKeyGrant, Application } from '../domain/application.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import type { UsedApiKeyRow } from '../store/rows.ts'
 import type { Effect } from '../store/write-set.ts'
 import { openApiKey, openApplication, openTenant } from './grants.ts'

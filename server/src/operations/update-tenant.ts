@@ -1,6 +1,6 @@
 import type { UpdateTenant } from '../contract/tenant-schemas.ts'
-import type { Tenant } from '../domain/application.ts'
 import type { JsonObject } from '../domain/json.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import { viewTenant } from '../domain/tenant-view.ts'
 import { sealTenant } from './grants.ts'
 import { reviseTenant } from './revise-tenant.ts'
