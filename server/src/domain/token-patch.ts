@@ -1,13 +1,14 @@
 import { parseContainers } from './containers.ts'
 import type { Issue } from './errors.ts'
 import { readExpiry } from './expiry.ts'
+import { checkExpressionsAndMetadata } from './expressions-and-metadata.ts'
 import type { Instant } from './instant.ts'
 import { isJsonObject, type Json, type JsonObject, stringify } from './json.ts'
 import { limits } from './limits.ts'
 import { mergePatch } from './merge-patch.ts'
+import type { RenderedPart } from './renderings.ts'
 import { Secret } from './secret.ts'
 import { type Metadata, maskInForce, type Token, wholeData } from './token.ts'
-import { checkTexts, type RenderedPart } from './token-definition.ts'
 import { givesAway } from './token-id.ts'
 import { token as untyped } from './token-types/token.ts'
 import { splitTransients } from './transients.ts'
@@ -28,7 +29,7 @@ export type TokenPatch = {
 export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): void => {
   if (patch.data === null) issues.push({ path: 'data', message: 'must not be null' })
   const { metadata: _merged, ...texts } = patch
-  checkTexts(texts, untyped, '', issues)
+  checkExpressionsAndMetadata(texts, untyped, '', issues)
   if (patch.containers) parseContainers(patch.containers, 'containers', issues)
   if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
 }
@@ -55,7 +56,7 @@ export const patchToken = (token: Token, patch: TokenPatch, now: Instant, issues
   const { type } = token
   const mask = patchedMask(token, patch)
   const metadata = patchedMetadata(token, patch)
-  checkTexts(
+  checkExpressionsAndMetadata(
     {
       ...(patch.mask !== undefined && mask.from === 'caller' && { mask: mask.template }),
       ...(patch.metadata && metadata && { metadata }),

@@ -4,9 +4,9 @@ import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { checkOwnRenderings } from '../domain/own-renderings.ts'
+import { checkRenderings, tooMuchOfACard } from '../domain/renderings.ts'
 import { steeredParts } from '../domain/steering.ts'
 import type { Blindness, Token } from '../domain/token.ts'
-import { checkRenderings, tooMuchOfACard } from '../domain/token-definition.ts'
 import { checkPatch, patchToken, type TokenPatch, touchedParts } from '../domain/token-patch.ts'
 import {
   readTransform,
