@@ -5,10 +5,10 @@ import { TamperedError } from '../domain/errors.ts'
 import type { Token } from '../domain/token.ts'
 import type { IndexEntry, MatchRow, TokenRow } from '../store/rows.ts'
 import { sealsCounter } from './counters.ts'
-import { placeOf } from './token-places.ts'
+import { entriesOf, matchOf, sameMatch } from './index-entries.ts'
+import { categoryOf } from './token-category.ts'
 import { toToken } from './token-rows.ts'
-import { indexed, matchOf, sameMatch, tokenTerms } from './token-writes.ts'
-import type { Vault } from './vault.ts'
+import type { UnlockedTenant, Vault } from './vault.ts'
 
 /** What storage holds otherwise than the opened tokens say. */
 export type Audit = {
@@ -25,8 +25,6 @@ export type Audit = {
   readonly wasWritten: boolean
 }
 
-export type AuditedTenant = { readonly tenantNumber: number; readonly keys: TenantKeys }
-
 const tokensPerPage = 500
 const entriesPerPage = 2_000
 
@@ -34,7 +32,7 @@ const entriesPerPage = 2_000
  * Goes through everything of a tenant, in pages between which others write. A difference counts only if the
  * token is still the same once it was found: no two writes seal the same bytes, so nothing moved in between.
  */
-export const auditTenant = async (vault: Vault, tenant: AuditedTenant): Promise<Audit> => {
+export const auditTenant = async (vault: Vault, tenant: UnlockedTenant): Promise<Audit> => {
   const before = await vault.store.listCounters(tenant.tenantNumber)
   const tokens = await auditTokens(vault, tenant, pagesOfAll(vault, tenant))
   const isWhole = (await countEntries(vault, tenant)) === tokens.entries && tokens.missing.length === 0
@@ -51,7 +49,7 @@ export const auditTenant = async (vault: Vault, tenant: AuditedTenant): Promise<
 /** Looks at about so many tokens of any time; what needs all of them to be judged is left out. */
 export const auditSample = async (
   vault: Vault,
-  tenant: AuditedTenant & { createdAt: number },
+  tenant: UnlockedTenant & { createdAt: number },
   size: number,
   random: () => number,
 ): Promise<Audit> => {
@@ -59,7 +57,7 @@ export const auditSample = async (
   return { unreadable, missing, extra: [], matches: [], counters: [], wasWritten: false }
 }
 
-async function* pagesOfAll(vault: Vault, { tenantNumber }: AuditedTenant): AsyncGenerator<TokenRow[]> {
+async function* pagesOfAll(vault: Vault, { tenantNumber }: UnlockedTenant): AsyncGenerator<TokenRow[]> {
   for (let after: string | undefined; ; ) {
     const rows = await vault.store.scanTokens(tenantNumber, after, tokensPerPage)
     if (rows.length === 0) return
@@ -72,7 +70,7 @@ async function* pagesOfAll(vault: Vault, { tenantNumber }: AuditedTenant): Async
 /** A few tokens at each of many places; ids that the vault made begin with their time. */
 async function* pagesOfSome(
   vault: Vault,
-  { tenantNumber, createdAt }: AuditedTenant & { createdAt: number },
+  { tenantNumber, createdAt }: UnlockedTenant & { createdAt: number },
   size: number,
   random: () => number,
 ): AsyncGenerator<TokenRow[]> {
@@ -104,7 +102,7 @@ type TokenAudit = {
 
 const auditTokens = async (
   vault: Vault,
-  tenant: AuditedTenant,
+  tenant: UnlockedTenant,
   pages: AsyncIterable<TokenRow[]>,
 ): Promise<TokenAudit> => {
   const unreadable: string[] = []
@@ -126,8 +124,8 @@ const auditTokens = async (
       }
       sealed.set(token.id, row.sealed)
       expected.push(...entriesOf(tenant, token))
-      const place = placeOf(tenant.keys, token)
-      for (const name of [place.typeCounter, ...place.counters]) count(counted, name)
+      const { typeCounter, containerCounters } = categoryOf(tenant.keys, token)
+      for (const name of [typeCounter, ...containerCounters]) count(counted, name)
       count(seals, sealsCounter(sealedKeyVersion(row.sealed) ?? 0))
     }
     entries += expected.length
@@ -151,15 +149,9 @@ const opened = (row: TokenRow, keys: TenantKeys): Token | undefined => {
   }
 }
 
-const entriesOf = (tenant: AuditedTenant, token: Token): IndexEntry[] => {
-  const terms = tokenTerms(tenant, token)
-  const carried = indexed(token, terms)
-  return terms.map(term => ({ ...carried, ...term }))
-}
-
 const sealedNow = async (
   vault: Vault,
-  { tenantNumber }: AuditedTenant,
+  { tenantNumber }: UnlockedTenant,
   entries: readonly { tokenId: string }[],
 ): Promise<Map<string, Uint8Array>> => {
   const ids = [...new Set(entries.map(({ tokenId }) => tokenId))]
@@ -172,7 +164,7 @@ const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =
 
 async function* pagesOfEntries(
   vault: Vault,
-  { tenantNumber }: AuditedTenant,
+  { tenantNumber }: UnlockedTenant,
   limit: number,
 ): AsyncGenerator<IndexEntry[]> {
   for (let after: IndexEntry | undefined; ; ) {
@@ -184,7 +176,7 @@ async function* pagesOfEntries(
   }
 }
 
-const countEntries = async (vault: Vault, tenant: AuditedTenant): Promise<number> => {
+const countEntries = async (vault: Vault, tenant: UnlockedTenant): Promise<number> => {
   let count = 0
   for await (const page of pagesOfEntries(vault, tenant, entriesPerPage)) count += page.length
   return count
@@ -193,7 +185,7 @@ const countEntries = async (vault: Vault, tenant: AuditedTenant): Promise<number
 /** Opens the token of every entry, so it is done only where there are more entries than there should be. */
 const findExtra = async (
   vault: Vault,
-  tenant: AuditedTenant,
+  tenant: UnlockedTenant,
   unreadable: ReadonlySet<string>,
 ): Promise<Audit['extra']> => {
   const extra: Audit['extra'] = []
@@ -226,7 +218,7 @@ const entryName = ({ term, createdAt }: IndexEntry): string =>
 
 const findStaleMatches = async (
   vault: Vault,
-  tenant: AuditedTenant,
+  tenant: UnlockedTenant,
   unreadable: ReadonlySet<string>,
 ): Promise<MatchRow[]> => {
   const stale: MatchRow[] = []

@@ -8,6 +8,7 @@ import { visibleTerms } from '../domain/token-filter.ts'
 import type { TokenQuery } from '../store/port.ts'
 import type { TokenRow } from '../store/rows.ts'
 import { sealsCounter } from './counters.ts'
+import { hashTerm } from './index-entries.ts'
 import {
   type IndexReportState,
   indexReportName,
@@ -15,10 +16,7 @@ import {
   sealIndexReport,
 } from './index-report-state.ts'
 import { toToken } from './token-rows.ts'
-import { hashTerm } from './token-writes.ts'
-import type { Vault } from './vault.ts'
-
-type Tenant = { readonly number: number; readonly keys: TenantKeys }
+import type { UnlockedTenant, Vault } from './vault.ts'
 
 /**
  * Which field an index entry belongs to is known to nobody who holds storage alone, so the figures come from
@@ -37,7 +35,7 @@ export const computeIndexReports = async (
   for (const { tenantNumber, tenantId } of inTurn(vault)) {
     if (examined >= perRun) break
     const keys = await vault.tenantKeys.of(tenantNumber, tenantId)
-    examined += await advance(vault, { number: tenantNumber, keys }, perTenant)
+    examined += await advance(vault, { tenantNumber, keys }, perTenant)
   }
   return examined
 }
@@ -50,7 +48,7 @@ const inTurn = (vault: Vault): ReturnType<Vault['tenantKeys']['loaded']> => {
 }
 
 /** One slice of one tenant; answers how many tokens it looked at. */
-const advance = async (vault: Vault, tenant: Tenant, rowsMax: number): Promise<number> => {
+const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): Promise<number> => {
   const now = vault.clock()
   const { report, pass } = await load(vault, tenant)
   if (pass === undefined && report !== undefined && now - report.computedAt < limits.reportIntervalMs)
@@ -58,7 +56,7 @@ const advance = async (vault: Vault, tenant: Tenant, rowsMax: number): Promise<n
 
   const survey = new IndexSurvey(term => shortHash(tenant, term), pass)
   let query: TokenQuery = {
-    tenant: tenant.number,
+    tenant: tenant.tenantNumber,
     now,
     groups: [visibleTerms(['/']).map(term => hashTerm(tenant, term))],
     ...(pass?.after && { after: pass.after }),
@@ -84,9 +82,9 @@ const advance = async (vault: Vault, tenant: Tenant, rowsMax: number): Promise<n
 }
 
 /** A report that does not open is made anew. */
-const load = async (vault: Vault, { number, keys }: Tenant): Promise<IndexReportState> => {
+const load = async (vault: Vault, { tenantNumber, keys }: UnlockedTenant): Promise<IndexReportState> => {
   try {
-    return await loadIndexReport(vault.store, number, keys)
+    return await loadIndexReport(vault.store, tenantNumber, keys)
   } catch (error) {
     if (error instanceof TamperedError) return {}
     throw error
@@ -94,9 +92,13 @@ const load = async (vault: Vault, { number, keys }: Tenant): Promise<IndexReport
 }
 
 /** What is written at one place holds both the figures and how far they go, so two nodes cannot mix theirs. */
-const save = async (vault: Vault, { number, keys }: Tenant, state: IndexReportState): Promise<void> => {
+const save = async (
+  vault: Vault,
+  { tenantNumber, keys }: UnlockedTenant,
+  state: IndexReportState,
+): Promise<void> => {
   await vault.store.commit({
-    tenant: number,
+    tenant: tenantNumber,
     guarded: [],
     effects: [{ kind: 'putReport', name: indexReportName, sealed: sealIndexReport(keys, state) }],
     counters: [{ name: sealsCounter(keys.currentDataVersion), by: 1 }],
@@ -112,4 +114,4 @@ const addToken = (survey: IndexSurvey, row: TokenRow, keys: TenantKeys): void =>
   }
 }
 
-const shortHash = (tenant: Tenant, term: Term): number => hashTerm(tenant, term).readUIntBE(0, 6)
+const shortHash = (tenant: UnlockedTenant, term: Term): number => hashTerm(tenant, term).readUIntBE(0, 6)

@@ -1,7 +1,7 @@
 import type { Term } from '../domain/index-terms.ts'
 import type { TokenQuery } from '../store/port.ts'
 import { containerCounter, severalContainersCounter, typeCounter } from './counters.ts'
-import { hashTerm } from './token-writes.ts'
+import { hashTerm } from './index-entries.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /**

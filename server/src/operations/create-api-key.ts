@@ -5,8 +5,10 @@ import { type Issue, invalid } from '../domain/errors.ts'
 import { readExpiry } from '../domain/expiry.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
+import { requireOwnPermissions } from './grant-checks.ts'
+import { applicationOf, isLive } from './load-grants.ts'
 import { makeApiKey } from './new-api-key.ts'
-import { applicationOf, isLive, requireOwnPermissions, reviseTenant } from './revise-tenant.ts'
+import { reviseTenant } from './revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: a further key beside those that live, so that keys can be exchanged with no gap. */

@@ -11,9 +11,10 @@ import type { TokenDefinition } from '../domain/token-definition.ts'
 import { tokenIdFault } from '../domain/token-id.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
+import { matchOf } from './index-entries.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
 import { toToken } from './token-rows.ts'
-import { matchOf, TokenWrites } from './token-writes.ts'
+import { TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }

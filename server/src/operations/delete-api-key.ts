@@ -1,5 +1,7 @@
 import { VaultError } from '../domain/errors.ts'
-import { applicationOf, requireManagementKey, reviseTenant } from './revise-tenant.ts'
+import { requireManagementKey } from './grant-checks.ts'
+import { applicationOf } from './load-grants.ts'
+import { reviseTenant } from './revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: the key answers 401 from now on. */

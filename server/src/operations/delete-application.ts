@@ -1,4 +1,6 @@
-import { applicationOf, requireManagementKey, reviseTenant } from './revise-tenant.ts'
+import { requireManagementKey } from './grant-checks.ts'
+import { applicationOf } from './load-grants.ts'
+import { reviseTenant } from './revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: the application and its keys are gone at once. */

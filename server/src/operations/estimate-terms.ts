@@ -1,6 +1,6 @@
 import type { Term } from '../domain/index-terms.ts'
 import { limits } from '../domain/limits.ts'
-import { hashTerm } from './token-writes.ts'
+import { hashTerm } from './index-entries.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** Reads a little of the index for each term, so that the rare ones are known from the common ones. */

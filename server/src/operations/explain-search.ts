@@ -2,8 +2,8 @@ import type { Term } from '../domain/index-terms.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { PlannedBranch } from '../domain/search/plan.ts'
 import type { TokenBranch } from '../store/port.ts'
+import { hashTerm } from './index-entries.ts'
 import { accessField, type PlannedQuery, type Probe, type SearchBranch } from './search-query.ts'
-import { hashTerm } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /**

@@ -3,7 +3,7 @@ import type { JsonObject } from '../domain/json.ts'
 import { monthOf } from '../domain/month.ts'
 import { tokenTypes } from '../domain/token-types/registry.ts'
 import { activeCounter, typeCounter } from './counters.ts'
-import { loadGrants } from './revise-tenant.ts'
+import { loadGrants } from './load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.10, C32: kept counters only, so a million tokens do not make it slower. */

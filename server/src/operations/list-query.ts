@@ -3,7 +3,7 @@ import type { Term } from '../domain/index-terms.ts'
 import { filterTerms, type TokenFilter, visibleTerms } from '../domain/token-filter.ts'
 import type { TokenQuery } from '../store/port.ts'
 import { estimateTerms } from './estimate-terms.ts'
-import { hashTerm } from './token-writes.ts'
+import { hashTerm } from './index-entries.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** A list as storage is asked for it. */
@@ -14,7 +14,7 @@ export type ListPlan = {
 }
 
 /** What the filters ask for and what the caller may see, the rarest first; who sees everything needs no group for that. */
-export const listQuery = async (
+export const planList = async (
   vault: Vault,
   caller: Caller,
   filter: TokenFilter,

@@ -6,8 +6,8 @@ import { parseQuery } from '../domain/search/parser.ts'
 import { type PlannedBranch, planSearch, type SearchPlan } from '../domain/search/plan.ts'
 import type { TokenBranch, TokenQuery } from '../store/port.ts'
 import { estimateTerms } from './estimate-terms.ts'
+import { hashTerm } from './index-entries.ts'
 import type { Matches } from './show-tokens.ts'
-import { hashTerm } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** One look at the index: a token must have one of the terms. */

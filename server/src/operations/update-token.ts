@@ -17,9 +17,10 @@ import {
   requirePublicFields,
 } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
+import { matchOf, sameMatch } from './index-entries.ts'
 import { loadToken } from './load-token.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { matchOf, sameMatch, TokenWrites } from './token-writes.ts'
+import { TokenWrites } from './token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 import { viewMatch, viewUpdated } from './view-write.ts'
 

@@ -24,13 +24,17 @@ export type Vault = {
   readonly clock: () => Instant
 }
 
-/** Who calls, and what the call acts with. */
-export type Caller = {
+/** A tenant whose keys are at hand: what it takes to read and write what is its own. */
+export type UnlockedTenant = {
   /** The tenant's number inside storage. */
   readonly tenantNumber: number
+  readonly keys: TenantKeys
+}
+
+/** Who calls, and what the call acts with. */
+export type Caller = UnlockedTenant & {
   readonly tenant: Tenant
   readonly application: Application
-  readonly keys: TenantKeys
   readonly apiKey: { readonly hash: Uint8Array; readonly expiresAt: Instant | null }
   /**
    * Makes the writes durable together with the answer that they lead to; for a request with an idempotency
