@@ -3,8 +3,8 @@ import { unwrapVaultKeys } from '../crypto/keys.ts'
 import { type ArrivingVault, type CopyPosition, namedColumns, type RestingVault } from '../store/copying.ts'
 import { keyRow } from '../store/sql/columns.ts'
 import { type Table, tableNamed, tables } from '../store/sql/tables.ts'
-import type { CopyFault } from './copy-fault.ts'
-import { verifyCopy } from './verify-copy.ts'
+import type { CopyFault } from './copy/copy-fault.ts'
+import { verifyCopy } from './copy/verify-copy.ts'
 
 export type CopyProgress = {
   readonly phase: 'copy' | 'verify'

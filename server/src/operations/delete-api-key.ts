@@ -1,7 +1,7 @@
 import { VaultError } from '../domain/errors.ts'
-import { requireManagementKey } from './grant-checks.ts'
-import { applicationOf } from './load-grants.ts'
-import { reviseTenant } from './revise-tenant.ts'
+import { requireManagementKey } from './grants/grant-checks.ts'
+import { applicationOf } from './grants/load-grants.ts'
+import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: the key answers 401 from now on. */

@@ -1,7 +1,7 @@
 import { VaultError } from '../domain/errors.ts'
-import { requireCovered } from './access-checks.ts'
-import { loadToken } from './load-token.ts'
-import { TokenWrites } from './token-writes.ts'
+import { requireCovered } from './tokens/access-checks.ts'
+import { loadToken } from './tokens/load-token.ts'
+import { TokenWrites } from './tokens/token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
 
 const attemptsMax = 64

@@ -1,8 +1,8 @@
 import type { ApplicationListQuery } from '../contract/application-query.ts'
 import { viewApplication } from '../domain/application-view.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { loadGrants } from './load-grants.ts'
-import { numberedPage } from './numbered-page.ts'
+import { numberedPage } from './finding/numbered-page.ts'
+import { loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: newest first. A tenant has few applications; all of them are read. */

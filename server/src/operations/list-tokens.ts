@@ -1,12 +1,12 @@
 import type { ListQuery } from '../contract/list-query.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { matchesFilter } from '../domain/token-filter.ts'
-import { countTokens } from './count-tokens.ts'
-import { findByIndex } from './find-by-index.ts'
-import { findByOpening } from './find-by-opening.ts'
-import { mayMeetHiddenFingerprints, planList } from './list-query.ts'
-import { numberedPage } from './numbered-page.ts'
-import { type Matches, showTokens } from './show-tokens.ts'
+import { countTokens } from './finding/count-tokens.ts'
+import { findByIndex } from './finding/find-by-index.ts'
+import { findByOpening } from './finding/find-by-opening.ts'
+import { numberedPage } from './finding/numbered-page.ts'
+import { mayMeetHiddenFingerprints, planList } from './finding/plan-list.ts'
+import { type Matches, showTokens } from './finding/show-tokens.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.3, C24: newest first, only what the caller may read, with an exact count of it. */

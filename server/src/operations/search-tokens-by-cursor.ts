@@ -1,8 +1,8 @@
 import type { SearchTokensByCursor } from '../contract/search-schemas.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
-import { cursorPage } from './cursor-page.ts'
-import { planQuery } from './search-query.ts'
+import { cursorPage } from './finding/cursor-page.ts'
+import { planQuery } from './finding/plan-query.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** The search of C26 without a count, in the pages of C25. */

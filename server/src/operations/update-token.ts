@@ -15,14 +15,14 @@ import {
   requireGuardedFields,
   requireNoBetterLook,
   requirePublicFields,
-} from './access-checks.ts'
-import { findMatch } from './find-match.ts'
-import { matchOf, sameMatch } from './index-entries.ts'
-import { loadToken } from './load-token.ts'
-import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { TokenWrites } from './token-writes.ts'
+} from './tokens/access-checks.ts'
+import { findMatch } from './tokens/find-match.ts'
+import { matchOf, sameMatch } from './tokens/index-entries.ts'
+import { loadToken } from './tokens/load-token.ts'
+import { fingerprintFor, isDeduplicated } from './tokens/token-fingerprint.ts'
+import { TokenWrites } from './tokens/token-writes.ts'
+import { viewMatch, viewUpdated } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault.ts'
-import { viewMatch, viewUpdated } from './view-write.ts'
 
 /** With a hundred writers on one token the last one needs about as many rounds. */
 const attemptsMax = 256

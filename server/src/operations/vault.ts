@@ -6,10 +6,10 @@ import type { Json } from '../domain/json.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import type { Store } from '../store/port.ts'
 import type { Outcome, WriteSet } from '../store/write-set.ts'
-import type { ActivityQueue } from './activity-queue.ts'
-import type { CallerCache } from './caller-cache.ts'
-import type { KeyUses } from './key-uses.ts'
-import type { TenantKeyring } from './tenant-keyring.ts'
+import type { CallerCache } from './grants/caller-cache.ts'
+import type { KeyUses } from './grants/key-uses.ts'
+import type { TenantKeyring } from './grants/tenant-keyring.ts'
+import type { ActivityQueue } from './tokens/activity-queue.ts'
 
 /** What every operation works with; built once, at the edge. */
 export type Vault = {
