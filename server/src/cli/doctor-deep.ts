@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
-import { type Audit, auditSample, auditTenant } from '../operations/audit-tenant.ts'
+import type { Audit } from '../operations/audit/audit.ts'
+import { auditSample, auditTenant } from '../operations/audit-tenant.ts'
 import { openTenant } from '../operations/grants/grant-rows.ts'
 import { repairTenant } from '../operations/repair-tenant.ts'
 import { type Finding, restoreStorage, vaultFlags } from './doctor-checks.ts'

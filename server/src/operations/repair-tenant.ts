@@ -1,6 +1,5 @@
-import type { IndexEntry } from '../store/rows.ts'
 import type { Effect } from '../store/write-set.ts'
-import type { Audit } from './audit-tenant.ts'
+import type { Audit, ExtraEntry, MissingEntry } from './audit/audit.ts'
 import type { UnlockedTenant, Vault } from './vault.ts'
 
 /**
@@ -12,7 +11,7 @@ export const repairTenant = async (
   { tenantNumber }: UnlockedTenant,
   audit: Audit,
 ): Promise<void> => {
-  const mend = (entry: IndexEntry & { sealed: Uint8Array | null }, kind: 'addTerms' | 'removeTerms') =>
+  const mend = (entry: MissingEntry | ExtraEntry, kind: 'addTerms' | 'removeTerms') =>
     store.commit({
       tenant: tenantNumber,
       guarded: [{ kind: 'expectToken', id: entry.tokenId, sealed: entry.sealed }],
