@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { limits } from '../../domain/limits.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
@@ -35,6 +35,6 @@ export const findByOpening = async (
     const isFull = stopWhenFull === true && rows.length === limit
     if (last === undefined || batch.length < limits.searchBatchRows || isFull) return { rows, total, opened }
     query = { ...proposed, after: { createdAt: last.createdAt, id: last.id } }
-    await setImmediate()
+    await nextTurn()
   }
 }

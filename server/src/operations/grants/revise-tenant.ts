@@ -1,7 +1,7 @@
-import { VaultError } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Effect } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault.ts'
+import { retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { type Grants, loadGrants } from './load-grants.ts'
 
 export type Revision<A extends Json> = {
@@ -11,19 +11,16 @@ export type Revision<A extends Json> = {
   readonly kept?: Json
 }
 
-/** With a hundred writers on one tenant the last one needs about as many rounds. */
-const attemptsMax = 256
-
 /**
  * Changes who may do what: read all of it, decide, write if nothing of it has changed meanwhile. Every
  * change goes through here, so a decision that looks at several rows (the last management key) holds.
  */
-export const reviseTenant = async <A extends Json>(
+export const reviseTenant = <A extends Json>(
   vault: Vault,
   caller: Caller,
   decide: (grants: Grants) => Revision<A>,
-): Promise<A> => {
-  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+): Promise<A> =>
+  retryOnConflict(async () => {
     const { grants, revision } = await loadGrants(vault, caller.tenantNumber)
     const { effects, answer, kept } = decide(grants)
     const outcome = await caller.commit(
@@ -35,7 +32,5 @@ export const reviseTenant = async <A extends Json>(
       },
       kept ?? answer,
     )
-    if (outcome.committed) return answer
-  }
-  throw new VaultError('writeContention')
-}
+    return { outcome, answer }
+  })

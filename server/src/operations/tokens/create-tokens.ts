@@ -10,6 +10,7 @@ import type { Token, Writable } from '../../domain/token.ts'
 import type { TokenDefinition } from '../../domain/token-definition.ts'
 import { tokenIdFault } from '../../domain/token-id.ts'
 import type { Caller, Vault } from '../vault.ts'
+import { retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
 import { matchOf } from './index-entries.ts'
@@ -18,9 +19,6 @@ import { toToken } from './token-rows.ts'
 import { TokenWrites } from './token-writes.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
-
-/** Bounds the rounds in which equal creates chase each other; each round lost means that another one won. */
-const attemptsMax = 64
 
 /** Creates tokens, all of them or none: the heart of createToken and tokenize, which say what the answer is. */
 export const createTokens = async <A extends Json>(
@@ -35,20 +33,20 @@ export const createTokens = async <A extends Json>(
     requireDestinations(caller, 'token:create', definition.content.containers)
   let aliasesLeft = limits.aliasAttempts
   let mayBeMatch = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
-  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+  return retryOnConflict(async () => {
     const writes = new TokenWrites(caller)
     const answer = answerFor(await draft(vault, caller, definitions, ids, writes))
     const outcome = await caller.commit(writes.set, answer)
-    if (outcome.committed) return answer
-    if (outcome.conflict !== 'tokenExists') continue
-    // Whoever took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
-    if (mayBeMatch) mayBeMatch = false
-    else {
-      aliasesLeft--
-      await replaceTakenIds(vault, caller, definitions, ids, aliasesLeft > 0)
+    if (!outcome.committed && outcome.conflict === 'tokenExists') {
+      // Whoever took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
+      if (mayBeMatch) mayBeMatch = false
+      else {
+        aliasesLeft--
+        await replaceTakenIds(vault, caller, definitions, ids, aliasesLeft > 0)
+      }
     }
-  }
-  throw new VaultError('writeContention')
+    return { outcome, answer }
+  })
 }
 
 /** Decides for each definition whether it is a new token or one that exists, and collects what is to be written. */
