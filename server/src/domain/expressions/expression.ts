@@ -10,7 +10,6 @@ import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
  * write, a budget for every rendering. Both its texts and the data that they meet may be hostile.
  */
 export type Expression = {
-  readonly text: string
   /**
    * Every path that the text names, such as [['data', 'number']]; array indexes as strings. Complete: the
    * language has no computed property names.
@@ -47,7 +46,6 @@ export const compileExpression = (text: string, use: Use): Expression =>
 const makeExpression = (text: string, use: Use): Expression => {
   const { outputs, hasAlias, isLiteral, evaluate } = compile(text, use)
   return {
-    text,
     paths: outputs.flatMap(({ paths }) => paths),
     outputs,
     hasAlias,

@@ -270,5 +270,4 @@ test('C20 a text is compiled once for each use', () => {
   const text = '{{ data | last4 }}'
   assert.equal(compileExpression(text, 'mask'), compileExpression(text, 'mask'))
   assert.notEqual(compileExpression(text, 'mask'), compileExpression(text, 'index'))
-  assert.equal(compileExpression(text, 'mask').text, text)
 })
