@@ -13,10 +13,10 @@ export const searchTokensByCursor = async (
 ): Promise<JsonObject> => {
   const { plan, query, matches } = await planQuery(vault, caller, text)
   // Said in other words it is another search. A list is bound to an array, so neither takes a cursor of the other.
-  const position = {
+  const wanted = {
     start: start === '' ? undefined : start,
     size,
     boundTo: JSON.stringify({ search: text }),
   }
-  return cursorPage(vault, caller, { query, matches, byOpening: !plan.isExact }, position)
+  return cursorPage(vault, caller, { query, matches, byOpening: !plan.isExact }, wanted)
 }

@@ -90,9 +90,9 @@ const firstDifference = (
   originals: readonly PlainRow[],
   copies: readonly PlainRow[],
 ): PlainRow | undefined => {
-  for (let place = 0; place < Math.max(originals.length, copies.length); place++) {
-    const original = originals[place]
-    const copy = copies[place]
+  for (let at = 0; at < Math.max(originals.length, copies.length); at++) {
+    const original = originals[at]
+    const copy = copies[at]
     if (original === undefined || copy === undefined) return original ?? copy
     if (!original.every((value, column) => isSame(value, copy[column]))) return original
   }

@@ -10,7 +10,7 @@ import { type Matches, showTokens } from './show-tokens.ts'
 export type Finding = { readonly query: TokenQuery; readonly matches: Matches; readonly byOpening: boolean }
 
 /** Which page. A cursor is good for the very list or search that it was made for, which `boundTo` names. */
-export type CursorPosition = {
+export type WantedPage = {
   readonly start: string | undefined
   readonly size: number
   readonly boundTo: string
@@ -24,7 +24,7 @@ export const cursorPage = async (
   vault: Vault,
   caller: Caller,
   { query, matches, byOpening }: Finding,
-  { start, size, boundTo }: CursorPosition,
+  { start, size, boundTo }: WantedPage,
 ): Promise<JsonObject> => {
   const after = start === undefined ? undefined : openCursor(caller.keys, start, boundTo)
   if (start !== undefined && after === undefined)
