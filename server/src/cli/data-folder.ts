@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
 
 export const databasePath = (dataFolder: string): string => join(dataFolder, 'vault.db')
 export const masterKeyPath = (dataFolder: string): string => join(dataFolder, 'master.key')
@@ -39,7 +39,7 @@ export const checkDataFolder = (dataFolder: string): void => {
 }
 
 const unusable = (dataFolder: string, error: unknown): ConfigError => {
-  const code = errorCode(error)
+  const code = foreignCode(error)
   const reason =
     code === 'EEXIST' || code === 'ENOTDIR' ? 'it is not a folder' : `this user may not write there (${code})`
   return new ConfigError(`the data folder ${dataFolder} cannot be used: ${reason}`)

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { type Config, ConfigError, type DatabaseConfig } from '../config.ts'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
 import { openVault } from '../operations/open-vault.ts'
 import type { Vault } from '../operations/vault.ts'
 import type { Store } from '../store/port.ts'
@@ -75,7 +75,7 @@ export const openDataFolder = (dataFolder: string, writing: 'thread' | AskWriter
   try {
     return openSqlite({ path, writing })
   } catch (error) {
-    if (errorCode(error) !== 'ERR_SQLITE_ERROR') throw error
+    if (foreignCode(error) !== 'ERR_SQLITE_ERROR') throw error
     throw new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : ''}`)
   }
 }
@@ -93,7 +93,7 @@ const readSettingFile = (path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError(`${path} cannot be read (${errorCode(error)})`)
+    throw new ConfigError(`${path} cannot be read (${foreignCode(error)})`)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Allowance } from './expressions/expression.ts'
+import type { Allowance } from './expressions/budget.ts'
 import type { Json } from './json.ts'
 import { renderMaskOrNothing } from './mask.ts'
 import type { TokenType } from './token-types/token-type.ts'

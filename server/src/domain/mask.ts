@@ -1,13 +1,9 @@
 import type { Issue } from './errors.ts'
 import { checkExpression } from './expression-check.ts'
-import type { Budget } from './expressions/budget.ts'
-import {
-  type Allowance,
-  budgetFor,
-  compileExpression,
-  ExpressionError,
-  type Scope,
-} from './expressions/expression.ts'
+import type { Allowance, Budget } from './expressions/budget.ts'
+import { compileExpression } from './expressions/expression.ts'
+import { ExpressionError } from './expressions/expression-error.ts'
+import { budgetFor, type Scope } from './expressions/run.ts'
 import { isExactNumber, isJsonObject, type Json, type JsonObject, setOwn, stringify } from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey, element } from './place.ts'

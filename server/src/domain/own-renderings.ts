@@ -1,9 +1,10 @@
 import type { Issue } from './errors.ts'
-import { compileExpression, type Use } from './expressions/expression.ts'
+import { compileExpression } from './expressions/expression.ts'
+import type { Use } from './expressions/run.ts'
 import { maskTexts } from './mask.ts'
+import { checkRenderings, type RenderedPart } from './renderings.ts'
 import { Secret } from './secret.ts'
 import type { Token, Writable } from './token.ts'
-import { checkRenderings, type RenderedPart } from './token-definition.ts'
 import { replacesData, type TokenPatch } from './token-patch.ts'
 import { token as untyped } from './token-types/token.ts'
 

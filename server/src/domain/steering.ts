@@ -1,8 +1,9 @@
-import { compileExpression, type Expression, type Use } from './expressions/expression.ts'
+import { compileExpression, type Expression } from './expressions/expression.ts'
+import type { Use } from './expressions/run.ts'
 import { isJsonObject, type Json } from './json.ts'
 import { maskTexts } from './mask.ts'
+import type { RenderedPart } from './renderings.ts'
 import type { Token } from './token.ts'
-import type { RenderedPart } from './token-definition.ts'
 import type { TokenPatch } from './token-patch.ts'
 
 type Path = readonly string[]

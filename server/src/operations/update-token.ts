@@ -4,9 +4,9 @@ import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { checkOwnRenderings } from '../domain/own-renderings.ts'
+import { checkRenderings, tooMuchOfACard } from '../domain/renderings.ts'
 import { steeredParts } from '../domain/steering.ts'
 import type { Blindness, Token } from '../domain/token.ts'
-import { checkRenderings, tooMuchOfACard } from '../domain/token-definition.ts'
 import { checkPatch, patchToken, type TokenPatch, touchedParts } from '../domain/token-patch.ts'
 import {
   readTransform,
@@ -15,16 +15,15 @@ import {
   requireGuardedFields,
   requireNoBetterLook,
   requirePublicFields,
-} from './access-checks.ts'
-import { findMatch } from './find-match.ts'
-import { loadToken } from './load-token.ts'
-import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { matchOf, sameMatch, TokenWrites } from './token-writes.ts'
+} from './tokens/access-checks.ts'
+import { findMatch } from './tokens/find-match.ts'
+import { matchOf, sameMatch } from './tokens/index-entries.ts'
+import { loadToken } from './tokens/load-token.ts'
+import { fingerprintFor, isDeduplicated } from './tokens/token-fingerprint.ts'
+import { TokenWrites } from './tokens/token-writes.ts'
+import { viewMatch, viewUpdated } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault.ts'
-import { viewMatch, viewUpdated } from './view-write.ts'
-
-/** With a hundred writers on one token the last one needs about as many rounds. */
-const attemptsMax = 256
+import { retryOnConflict } from './writing/retry-on-conflict.ts'
 
 /** §4.5: read, compute, write if nobody else did; so no two patches lose each other's fields (C18). */
 export const updateToken = async (
@@ -40,7 +39,7 @@ export const updateToken = async (
   if (patch.containers)
     requireDestinations(caller, 'token:update', parseContainers(patch.containers, 'containers', issues))
 
-  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+  return retryOnConflict(async () => {
     const before = await loadToken(vault, caller, id)
     if (before === undefined) throw new VaultError('notFound')
     requireCovered(caller, 'token:update', before)
@@ -58,10 +57,8 @@ export const updateToken = async (
       match === undefined
         ? viewUpdated(vault, caller, after, patch)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
-    const outcome = await caller.commit(writes.set, answer)
-    if (outcome.committed) return answer
-  }
-  throw new VaultError('writeContention')
+    return { outcome: await caller.commit(writes.set, answer), answer }
+  })
 }
 
 /** The token after the patch, with its fingerprint and its blindness; throws where the whole would not be valid. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
-import { computeIndexReports } from '../../src/operations/compute-index-reports.ts'
+import { computeIndexReports } from '../../src/operations/upkeep/compute-index-reports.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { tamper } from '../rig/intruder.ts'
 import { spoilTokens } from '../rig/look-inside.ts'

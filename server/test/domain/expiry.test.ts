@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { formatExpiry, parseExpiry } from '../../src/domain/expiry.ts'
+import { parseDateTime } from '../../src/domain/date-time.ts'
+import { formatExpiry } from '../../src/domain/expiry.ts'
 
 const accepted: { rule: string; text: string; answer: string }[] = [
   {
@@ -75,7 +76,7 @@ const accepted: { rule: string; text: string; answer: string }[] = [
 
 for (const { rule, text, answer } of accepted)
   test(`${rule}: ${text}`, () => {
-    const expiry = parseExpiry(text)
+    const expiry = parseDateTime(text)
     assert.ok(expiry !== undefined)
     assert.equal(formatExpiry(expiry), answer)
     assert.ok(!Object.is(expiry.offsetMinutes, -0))
@@ -171,13 +172,13 @@ const refused: { rule: string; texts: string[] }[] = [
 
 for (const { rule, texts } of refused)
   test(`C17 refused: ${rule}`, () => {
-    for (const text of texts) assert.equal(parseExpiry(text), undefined, text)
+    for (const text of texts) assert.equal(parseDateTime(text), undefined, text)
   })
 
 test('C17 a long text is refused soon', () => {
   const start = performance.now()
   for (const piece of ['1', '1/', ' ', '2030-01-01T00:00:00.', '+'])
-    assert.equal(parseExpiry(piece.repeat(300_000)), undefined)
+    assert.equal(parseDateTime(piece.repeat(300_000)), undefined)
   assert.ok(performance.now() - start < 500)
 })
 
@@ -192,7 +193,7 @@ test('C17 what an answer shows is accepted and means the same', () => {
   fc.assert(
     fc.property(instants, offsets, (date, offsetMinutes) => {
       const expiry = { at: date.getTime(), offsetMinutes: offsetMinutes + 0 }
-      assert.deepEqual(parseExpiry(formatExpiry(expiry)), expiry)
+      assert.deepEqual(parseDateTime(formatExpiry(expiry)), expiry)
     }),
   )
 })
@@ -208,8 +209,8 @@ test('§2.3 the twelve-hour form means what the ISO form means', () => {
         /^(\d{4})-(\d\d)-(\d\d)T(\d\d)(:\d\d:\d\d)\.000(.*)$/.exec(iso)!
       const half = Number(hour) < 12 ? 'AM' : 'PM'
       const twelve = `${Number(month)}/${Number(day)}/${year} ${Number(hour) % 12 || 12}${rest} ${half} ${offset}`
-      assert.deepEqual(parseExpiry(twelve), parseExpiry(iso))
-      assert.ok(parseExpiry(twelve) !== undefined)
+      assert.deepEqual(parseDateTime(twelve), parseDateTime(iso))
+      assert.ok(parseDateTime(twelve) !== undefined)
     }),
   )
 })

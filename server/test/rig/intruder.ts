@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import { errorCode } from '../../src/domain/log.ts'
+import { foreignCode } from '../../src/domain/errors.ts'
 import { hearsOf } from './hears-of.ts'
 import type { TestVault } from './test-vault.ts'
 
@@ -13,4 +13,4 @@ export const tamper = async (vault: TestVault, sql: string, ...values: SQLInputV
 
 /** The engine's columns have types, and it does not take a value of another one: nobody can put it there. */
 export const isRefused = (error: unknown): boolean =>
-  ['22P02', '22003', '22021', '42804'].includes(errorCode(error))
+  ['22P02', '22003', '22021', '42804'].includes(foreignCode(error))

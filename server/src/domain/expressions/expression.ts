@@ -1,20 +1,15 @@
 import type { Json, JsonType } from '../json.ts'
-import { Allowance, type Budget } from './budget.ts'
+import type { Budget } from './budget.ts'
 import { Memo } from './cache.ts'
 import { compile, type OutputShape } from './compile.ts'
-import { ExpressionError } from './expression-error.ts'
 import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
 
 /**
- * The expression language (§2.1, C20–C22): `{{ path | filter: argument }}` in literal text. This file is its
- * public face. The language is pure and bounded: no I/O, no clock, no loops, no regular expressions on what
- * callers write, a budget for every rendering; its texts and the data they meet may both be hostile.
+ * An expression of the language of §2.1 and C20–C22, `{{ path | filter: argument }}` in literal text, ready to be
+ * rendered. The language is pure and bounded: no I/O, no clock, no loops, no regular expressions on what callers
+ * write, a budget for every rendering. Both its texts and the data that they meet may be hostile.
  */
-export type { Budget, RandomBelow, Scope, Use }
-export { Allowance, budgetFor, ExpressionError }
-
 export type Expression = {
-  readonly text: string
   /**
    * Every path that the text names, such as [['data', 'number']]; array indexes as strings. Complete: the
    * language has no computed property names.
@@ -51,7 +46,6 @@ export const compileExpression = (text: string, use: Use): Expression =>
 const makeExpression = (text: string, use: Use): Expression => {
   const { outputs, hasAlias, isLiteral, evaluate } = compile(text, use)
   return {
-    text,
     paths: outputs.flatMap(({ paths }) => paths),
     outputs,
     hasAlias,

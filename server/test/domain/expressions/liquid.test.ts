@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Liquid } from 'liquidjs'
-import { ExpressionError } from '../../../src/domain/expressions/expression.ts'
+import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import type { Json } from '../../../src/domain/json.ts'
 import { render } from './table.ts'
 
