@@ -26,3 +26,10 @@ test('C9.10 shared code never asks which type of token it has', () => {
     for (const name of names) assert.ok(!code.includes(`'${name}'`), `${file} names the type ${name}`)
   }
 })
+
+test('docs/testing.md: properties draw from one seed, because all of them come from rig/properties.ts', () => {
+  const importing = globSync('**/*.ts', { cwd: import.meta.dirname }).filter(file =>
+    /^import .*'fast-check'$/m.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
+  )
+  assert.deepEqual(importing, [join('rig', 'properties.ts')])
+})

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../rig/properties.ts'
 import type { AttackRequest } from './twins.ts'
 import { places, victimIds } from './victims.ts'
 

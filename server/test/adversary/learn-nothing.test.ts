@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import fc from 'fast-check'
 import { sqlite } from '../rig/engines.ts'
+import { fc } from '../rig/properties.ts'
 import type { TestApplication } from '../rig/test-vault.ts'
 import { arbitraryRequest } from './arbitrary-request.ts'
 import { type Attack, Twins } from './twins.ts'

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import {
   changeStatus,
   mayCreate,
@@ -12,6 +11,7 @@ import {
 } from '../rig/access-oracle.ts'
 import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
 import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
+import { fc } from '../rig/properties.ts'
 import type { TestVault } from '../rig/test-vault.ts'
 
 /** Where tokens lie. Between them and the rules below: the same, above, below, beside, with a common beginning. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { storedRows } from '../rig/look-inside.ts'
+import { fc } from '../rig/properties.ts'
 
 const rules = [
   {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import fc from 'fast-check'
 import type { TestReply } from '../rig/answer-rules.ts'
 import { engines } from '../rig/engines.ts'
+import { fc } from '../rig/properties.ts'
 import { TestVault } from '../rig/test-vault.ts'
 import {
   isAnswerable,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { open, seal, sealedKeyVersion, sealOverheadBytes } from '../../src/crypto/aead.ts'
 import { anyCharacter } from '../rig/any-character.ts'
+import { fc } from '../rig/properties.ts'
 import { damages } from './damages.ts'
 import { newKey } from './test-keys.ts'
 

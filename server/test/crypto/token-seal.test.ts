@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import {
   openToken,
   openTransient,
@@ -10,6 +9,7 @@ import {
   type TransientColumns,
 } from '../../src/crypto/token-seal.ts'
 import { TamperedError } from '../../src/domain/errors.ts'
+import { fc } from '../rig/properties.ts'
 import { damages } from './damages.ts'
 import { newKey, newTenantKeys } from './test-keys.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { formatExpiry, parseExpiry } from '../../src/domain/expiry.ts'
+import { fc } from '../rig/properties.ts'
 
 const accepted: { rule: string; text: string; answer: string }[] = [
   {

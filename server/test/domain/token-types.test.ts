@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import type { Issue } from '../../src/domain/errors.ts'
 import { exactNumber, type Json, stringify } from '../../src/domain/json.ts'
 import { limits } from '../../src/domain/limits.ts'
@@ -8,6 +7,7 @@ import { passesAba } from '../../src/domain/token-types/aba.ts'
 import { passesLuhn } from '../../src/domain/token-types/luhn.ts'
 import { tokenType, tokenTypes } from '../../src/domain/token-types/registry.ts'
 import type { TokenType } from '../../src/domain/token-types/token-type.ts'
+import { fc } from '../rig/properties.ts'
 
 const known = (name: string): TokenType => {
   const type = tokenType(name)

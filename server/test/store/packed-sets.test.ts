@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { packSets, unpackSets } from '../../src/store/sqlite/packed-sets.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
+import { fc } from '../rig/properties.ts'
 
 const text = fc.oneof(fc.constantFrom('card', 'seals 1'), fc.string({ unit: 'grapheme' }))
 const integer = fc.maxSafeInteger()

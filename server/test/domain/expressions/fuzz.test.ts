@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { stepsPerInputCharacter } from '../../../src/domain/expressions/budget.ts'
 import {
   budgetFor,
@@ -12,6 +11,7 @@ import { filters } from '../../../src/domain/expressions/filters/registry.ts'
 import { exactNumber, type Json, stringify } from '../../../src/domain/json.ts'
 import { limits } from '../../../src/domain/limits.ts'
 import { anyCharacter } from '../../rig/any-character.ts'
+import { fc } from '../../rig/properties.ts'
 
 const uses = fc.constantFrom<Use>('mask', 'fingerprint', 'index', 'id')
 const names = [...filters.keys()]
