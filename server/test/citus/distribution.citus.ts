@@ -110,7 +110,7 @@ describe('a vault that is distributed over Citus', () => {
     assert.equal(nodes.length, citusServers.length - 1, 'every worker has some')
   })
 
-  test('C29.7 C32.5 requests on tokens change nothing that every node holds', async () => {
+  test('C29.7 requests on tokens change nothing that every node holds', async () => {
     const { keys } = await vault.tenant({ owner })
     const held = async () => {
       const rows: Record<string, unknown> = {}
