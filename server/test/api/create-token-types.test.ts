@@ -35,7 +35,7 @@ const accepted: readonly Accepted[] = [
     data: { a: null, b: [null, { c: null }] },
   },
   {
-    name: '§2.2.3 §2.1.17 §2.1.18 §2.1.19 C9.2 C10.1 a card',
+    name: '§2.2.3 §2.1.17 §2.1.18 §2.1.19 C9.2 a card',
     type: 'card',
     data: { number, expiration_month: 1, expiration_year: 2030, cvc: '007' },
     masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2030 },

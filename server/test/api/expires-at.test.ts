@@ -188,7 +188,7 @@ onEveryEngine('expires_at', vault => {
 
   const lists = ['/tokens', '/tokens?type=token', '/tokens?metadata.k=v', '/tokens?container=/general/']
 
-  test('C17.4 C17.5 C17.6 §2.3.2 §3.4 §8.5 it leaves every list and count at the instant, before and after the purge', async () => {
+  test('C17.4 C17.5 C17.6 §8.5 it leaves every list and count at the instant, before and after the purge', async () => {
     const { keys, tenantId } = await vault().tenant({
       owner,
       some: {

@@ -136,7 +136,7 @@ onEveryEngine('index report', vault => {
     )
   })
 
-  test('C26 §1.1 it lies sealed; one that was tampered with, or a token that does not open, does not stop it', async () => {
+  test('C26 it lies sealed; one that was tampered with, or a token that does not open, does not stop it', async () => {
     const { keys, tenantId } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     await vault().create(keys.owner, { id: 'spoilt', type: 'token', data: 'x', metadata: { canaryKey: 'y' } })

@@ -43,7 +43,7 @@ onEveryEngine('get the usage report', vault => {
   const create = async (keys: Keys, body: object): Promise<string> =>
     granted(await vault().post('/tokens', keys.writer, body)).id
 
-  test('§4.10.2 §2.5.1 §2.5.2 §2.5.5 §8.7 C32.1 C32.4 a tenant without tokens', async () => {
+  test('§4.10.2 §2.5.1 §2.5.5 §8.7 C32.4 a tenant without tokens', async () => {
     const reply = await vault().get('/tenants/self/reports/usage', (await start()).reporter)
     assert.equal(reply.status, 200)
     assert.deepEqual(reply.body, {

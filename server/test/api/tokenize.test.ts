@@ -166,7 +166,7 @@ onEveryEngine('tokenize', vault => {
       await exchange(vault(), caller, { method: 'POST', path: '/tokenize', body: send }, expect)
     })
 
-  test('§4.1.5 §4.1.8 §4.1.10 §4.1.11 §4.1.12 §2.1.19 a definition becomes the token object', async () => {
+  test('§4.1.5 §4.1.8 §4.1.10 §4.1.11 §4.1.12 a definition becomes the token object', async () => {
     const { keys, tenantId } = await vault().tenant(devApplications)
     const send = {
       ...card,
