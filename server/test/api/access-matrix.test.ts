@@ -9,7 +9,8 @@ import {
   type Shown,
   writeShows,
 } from '../rig/access-oracle.ts'
-import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
 import { fc } from '../rig/properties.ts'
 import type { TestVault } from '../rig/test-vault.ts'
@@ -143,7 +144,7 @@ const anyRules = (...permissions: string[]): fc.Arbitrary<OracleRule[]> =>
 const stage = (vault: () => TestVault) => {
   /** A tenant with one token in each place. */
   const populate = async (): Promise<Population> => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const stored = places.map(at => newToken(at))
     const made = granted(
       await vault().post(
@@ -294,7 +295,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
   const { populate, appear, callerOfChangingRules } = stage(vault)
 
   test('C28.7 C28.8 C28.10 C12.2 C12.3 writing in every place under any rules, as a second telling of the rules has it', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { key, setRules } = await callerOfChangingRules(keys.manager)
     await fc.assert(
       fc.asyncProperty(
@@ -342,7 +343,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
 
   for (const container of ruleContainers)
     test(`C28.10 C2.12 C12.2 C12.3 §4.1.2 creating in every place under a rule on ${container}`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const stored = async (): Promise<number> =>
         granted(await vault().get('/tokens', keys.owner)).pagination.total_items
       for (const transform of transforms) {
@@ -407,7 +408,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
 
   for (const container of ruleContainers)
     test(`C28.9 C28.10 C2.13 C1.4 deleting in every place under a rule on ${container}`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       for (const transform of transforms) {
         const application = { rules: [only('token:delete', container, transform)] }
         const { key } = await appear(keys.manager, application.rules)
@@ -448,7 +449,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
       const who = `who writes under ${write} and reads ${read === undefined ? 'nothing' : `under ${read}`}`
 
       test(`C12.2 C12.3 C12.7 C13.2 ${who} sees no more of a write than the lesser of both`, async () => {
-        const { keys } = await vault().tenant(cast)
+        const { keys } = await vault().tenant(ownerAndManager)
         const { key } = await appear(keys.manager, application.rules)
         const shown = (permission: string) => writeShows(application, permission, ['/a/b/'])
         for (const kind of kinds) {
@@ -473,7 +474,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
       })
 
       test(`C15.5 C15.7 C15.8 C12.7 §4.5.14 ${who} meets an equal token`, async () => {
-        const { keys } = await vault().tenant(cast)
+        const { keys } = await vault().tenant(ownerAndManager)
         const { key } = await appear(keys.manager, application.rules)
         const shown = writeShows(application, 'token:create', ['/a/b/'])
         for (const kind of kinds) {
@@ -524,7 +525,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
         containers: ['/a/c/'],
       }))
         test(`C13.1 C13.2 C13.4 ${who} changes ${field} ${read === 'mask' || read === 'redact' ? 'never' : 'and learns nothing by it'}`, async () => {
-          const { keys } = await vault().tenant(cast)
+          const { keys } = await vault().tenant(ownerAndManager)
           const { key } = await appear(keys.manager, application.rules)
           const token = newToken(['/a/b/'], kinds[1])
           const { id } = granted(await vault().post('/tokens', keys.owner, token.body))
@@ -555,7 +556,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
   for (const from of readings)
     for (const to of readings)
       test(`C13.4 C13.5 C19.5 a move from where the caller reads ${from ?? 'nothing'} to where it reads ${to ?? 'nothing'}`, async () => {
-        const { keys } = await vault().tenant(cast)
+        const { keys } = await vault().tenant(ownerAndManager)
         const application: OracleApplication = {
           rules: [
             only('token:update', '/', 'mask'),
@@ -575,7 +576,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
       })
 
   test('C13.1 C13.2 C13.3 a mask that was set blindly shows nothing until someone with reveal sets it', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const [one, two] = [
       await appear(keys.manager, [only('token:update', '/', 'mask')]),
       await appear(keys.manager, [
@@ -599,7 +600,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
   })
 
   test('§2.1.22 C13.1 who cannot read a token and writes data with a mask sees its own data under it, once', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const token = newToken(['/a/'], kinds[1])
     const { id } = granted(await vault().post('/tokens', keys.owner, token.body))
@@ -615,7 +616,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
   })
 
   test('§2.1.22 C13.1 a mask and a fingerprint expression that are set to what they were are not blind', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const fields = {
       mask: { a: '{{ data.a | reveal_last: 4 }}', b: '{{ data.b }}' },
@@ -633,7 +634,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
   })
 
   test('C28.3 a public application changes data, metadata and expiry, whatever its rules', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await newApplication(vault(), keys.manager, {
       type: 'public',
       rules: [
@@ -657,7 +658,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
       [403, { data: 'x', mask: null }],
     ]
     for (const [status, patch] of patches) {
-      const reply: Reply = await vault().patch(`/tokens/${made.id}`, key, patch)
+      const reply: TestReply = await vault().patch(`/tokens/${made.id}`, key, patch)
       assert.equal(reply.status, status, JSON.stringify(patch))
     }
     assert.equal(granted(await vault().get(`/tokens/${made.id}`, keys.owner)).data, token.body.data)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onSqliteAlone } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
 
 /** Where a body can be sent to; `a-token` exists. */
@@ -68,7 +68,7 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
       const key = await withToken(vault())
       for (const door of doors)
         for (const raw of bodies) {
-          const reply = await exchange(
+          const reply = await sendAndExpect(
             vault(),
             { key, counter: key },
             { ...door, raw },
@@ -87,7 +87,7 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
         Buffer.from('"}'),
       ])
       for (const door of doors)
-        await exchange(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
+        await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
     })
 
   test('C8.3 C2.10 32 levels are kept, 33 and any more are refused', async () => {
@@ -116,14 +116,14 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
       `{"data":${nested(32)}}`,
     ])
       for (const door of doors)
-        await exchange(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
+        await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
   })
 
   test('C2.10 C7.1 a body that is no object', async () => {
     const key = await withToken(vault())
     for (const raw of ['null', 'true', '1', '1e400', '12345678901234567890', '""', '"text"', '[]', '[{}]'])
       for (const door of [doors[0], doors[2]])
-        await exchange(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
+        await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
   })
 })
 
@@ -179,7 +179,7 @@ onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked'
           .map(([name, text]) => `"${name}":${text}`)
           .join()}}`
         const isRight = right.includes(value)
-        const reply = await exchange(
+        const reply = await sendAndExpect(
           vault(),
           { key: keys.owner, counter: keys.owner },
           { method: 'POST', path: '/tokens', raw },
@@ -202,7 +202,7 @@ onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked'
         })
         const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
         const isRight = right.includes(value)
-        const reply = await exchange(
+        const reply = await sendAndExpect(
           vault(),
           { key: keys.owner, counter: keys.owner },
           { method: 'PATCH', path: `/tokens/${id}`, raw: `{"${field}":${value}}` },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
 /** A value that the type takes, and what the answers make of it. */
@@ -266,7 +266,7 @@ onEveryEngine('token types', vault => {
     test(`C9.8 ${name}: ${type} is kept, masked as its type says, in the container of its type`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const { container, fingerprint, indexes } = defaults[type] ?? assert.fail()
-      const created = await exchange(
+      const created = await sendAndExpect(
         vault(),
         { key: keys.general, counter: keys.private },
         { method: 'POST', path: '/tokens', body: { type, data } },
@@ -292,7 +292,7 @@ onEveryEngine('token types', vault => {
     test(`C2.3 ${name}: refused at its place, and nothing is kept or repeated`, async () => {
       const { keys } = await vault().tenant(devApplications)
       for (const data of values)
-        await exchange(
+        await sendAndExpect(
           vault(),
           { key: keys.general, counter: keys.private },
           { method: 'POST', path: '/tokens', body: { type, data } },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange, type Scenario } from '../rig/scenario.ts'
+import { type Scenario, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -250,7 +250,7 @@ onEveryEngine('create a token', vault => {
     test(name, async () => {
       const { keys } = await vault().tenant(devApplications)
       const caller = { key: keys.general, counter: keys.private }
-      await exchange(vault(), caller, { method: 'POST', path: '/tokens', body: send }, expect)
+      await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokens', body: send }, expect)
     })
 
   test('C6.2 a near miss is told what was probably meant', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { countTokens, exchange } from '../rig/scenario.ts'
+import { countTokens, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
 
 const token = { type: 'token', data: 'Sensitive Value', metadata: { k: 'v' } }
@@ -144,8 +144,8 @@ onEveryEngine('expires_at', vault => {
       for (const expires_at of values) {
         const expect = { status: 400, errors: ['expires_at'] }
         const create = { method: 'POST', path: '/tokens', body: { ...token, expires_at } }
-        await exchange(vault(), caller, create, expect)
-        await exchange(
+        await sendAndExpect(vault(), caller, create, expect)
+        await sendAndExpect(
           vault(),
           caller,
           { method: 'PATCH', path: `/tokens/${id}`, body: { expires_at } },

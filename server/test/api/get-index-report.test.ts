@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
 import { computeIndexReports } from '../../src/operations/compute-index-reports.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { tamper } from '../rig/intruder.ts'
-import { spoilTokens } from '../rig/look-inside.ts'
+import { spoilTokens } from '../rig/stored-rows.ts'
+import { tamper } from '../rig/tamper.ts'
 import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
 
 const applications = {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, granted } from '../rig/cast.ts'
+import { granted } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 onEveryEngine('get the tenant', vault => {
   test('§1.9 a tenant is read, changed, reported on and deleted', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const self = (method: string, path = '', body?: unknown) =>
       vault().send(method, `/tenants/self${path}`, { key: keys.manager, ...(body !== undefined && { body }) })
     assert.equal((await self('GET')).status, 200)
@@ -17,7 +18,7 @@ onEveryEngine('get the tenant', vault => {
   })
 
   const newTenant = async () => {
-    const { tenantId, keys } = await vault().tenant(cast)
+    const { tenantId, keys } = await vault().tenant(ownerAndManager)
     return { tenantId, tenant: granted(await vault().get('/tenants/self', keys.manager)) }
   }
 
@@ -44,7 +45,7 @@ onEveryEngine('get the tenant', vault => {
   })
 
   test('§2.4.7 §2.4.8 C5.5 who changed it last, and when', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const before = granted(await vault().get('/tenants/self', keys.manager))
     const manager = granted(await vault().get('/applications/key', keys.manager)).id
     vault().now += 1_234
@@ -59,11 +60,11 @@ onEveryEngine('get the tenant', vault => {
 
   test('§4.7.1 §5.1 §5.3 §5.8 the key says which tenant, and must hold tenant:read', async () => {
     const one = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       reader: { type: 'management', permissions: ['tenant:read'] },
       other: { type: 'management', permissions: ['tenant:update', 'tenant:delete', 'report:read'] },
     })
-    const two = await vault().tenant(cast)
+    const two = await vault().tenant(ownerAndManager)
     assert.equal((await vault().get('/tenants/self', one.keys.reader)).body.id, one.tenantId)
     assert.equal((await vault().get('/tenants/self', two.keys.manager)).body.id, two.tenantId)
     assert.equal((await vault().get('/tenants/self', one.keys.other)).status, 403)
@@ -72,7 +73,7 @@ onEveryEngine('get the tenant', vault => {
   })
 
   test('C2.13 there is no way to name a tenant', async () => {
-    const { tenantId, keys } = await vault().tenant(cast)
+    const { tenantId, keys } = await vault().tenant(ownerAndManager)
     assert.equal((await vault().get(`/tenants/${tenantId}`, keys.manager)).status, 404)
     assert.equal((await vault().get('/tenants', keys.manager)).status, 404)
     assert.equal((await vault().get(`/tenants/self?id=${tenantId}`, keys.manager)).status, 400)

@@ -4,7 +4,7 @@ import { newApiKey } from '../../src/crypto/api-key.ts'
 import { limits } from '../../src/domain/limits.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { assertAbsent, owner } from '../rig/test-vault.ts'
 
 const token = { type: 'token', data: 'Sensitive Value' }
@@ -228,6 +228,11 @@ onEveryEngine('the order of refusals', vault => {
   ]
   for (const { name, by = 'owner', method, path, status, ...send } of orders)
     test(`C3.1 ${name}`, async () => {
-      await exchange(vault(), { key: keys[by], counter: keys.owner }, { method, path, ...send }, { status })
+      await sendAndExpect(
+        vault(),
+        { key: keys[by], counter: keys.owner },
+        { method, path, ...send },
+        { status },
+      )
     })
 })

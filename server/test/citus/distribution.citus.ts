@@ -22,7 +22,7 @@ const onEveryNode = [
 ]
 const byTenant = ['tokens', 'terms', 'matches', 'transients', 'results', 'reports', 'counters', 'key_uses']
 
-const cast = {
+const applications = {
   owner,
   manager: { type: 'management', permissions: ['tenant:delete', 'report:read'] },
 } as const
@@ -54,7 +54,7 @@ describe('a vault that is distributed over Citus', () => {
     site.run(['migrate', ...flags], { STRONGROOM_DATABASE_URL: database.url })
 
   test('C35 rows move to their shards once, while nobody uses the vault, and it answers as before', async () => {
-    const { keys } = await vault.tenant(cast)
+    const { keys } = await vault.tenant(applications)
     const card = { number: '4242424242424242', cvc: '123' }
     await vault.create(keys.owner, { id: 'card', type: 'card', data: card, metadata: { k: 'v' } })
     await vault.create(keys.owner, { id: 'twin', type: 'token', data: 'twin', deduplicate_token: true })
@@ -129,7 +129,7 @@ describe('a vault that is distributed over Citus', () => {
   })
 
   test('C27.3 a tenant is deleted after the writes that are under way on its shard', async () => {
-    const { tenantId, keys } = await vault.tenant(cast)
+    const { tenantId, keys } = await vault.tenant(applications)
     const tenant = await vault.tenantNumber(tenantId)
     const [place] = await query(
       `SELECT n.nodeport AS port FROM pg_dist_placement p JOIN pg_dist_node n USING (groupid)
@@ -182,7 +182,7 @@ describe('a vault that is distributed over Citus', () => {
       delegated.map(({ name }) => name),
       ['apply_or_abort_2', 'apply_or_undo_2'],
     )
-    const { keys } = await vault.tenant(cast)
+    const { keys } = await vault.tenant(applications)
     await vault.create(keys.owner, { type: 'token', data: 'x' })
   })
 })

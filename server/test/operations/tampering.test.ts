@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { SQLInputValue } from 'node:sqlite'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
-import type { TestReply } from '../rig/answer-rules.ts'
+import type { TestReply } from '../rig/answers.ts'
 import { engines, type StoredRow } from '../rig/engines.ts'
-import { isRefused } from '../rig/intruder.ts'
+import { isRefusedByType } from '../rig/tamper.ts'
 import { assertAbsent, devApplications, TestVault } from '../rig/test-vault.ts'
 
 const number = '4242424242424242'
@@ -149,7 +149,7 @@ for (const engine of engines) {
           try {
             await change(id, bystander)
           } catch (error) {
-            if (isRefused(error)) return t.skip('the engine does not take such a value')
+            if (isRefusedByType(error)) return t.skip('the engine does not take such a value')
             throw error
           }
           vault.log.length = 0

@@ -14,10 +14,9 @@ import { listTokens } from '../../src/operations/list-tokens.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import type { Caller, Vault } from '../../src/operations/vault.ts'
 import type { Store } from '../../src/store/port.ts'
-import { cast } from '../rig/cast.ts'
 import { engines } from '../rig/engines.ts'
 import { Seeded } from '../rig/seeded.ts'
-import { type TestApplication, TestVault } from '../rig/test-vault.ts'
+import { owner, type TestApplication, TestVault } from '../rig/test-vault.ts'
 import { type Place, type SpoiltStorage, spoil } from './spoilt-storage.ts'
 
 const masked: TestApplication = {
@@ -67,10 +66,7 @@ for (const engine of engines)
 
     before(async () => {
       source = await TestVault.start({ engine, now })
-      const tenants: Record<string, TestApplication>[] = [
-        { owner: cast.owner, masked },
-        { owner: cast.owner },
-      ]
+      const tenants: Record<string, TestApplication>[] = [{ owner, masked }, { owner }]
       for (const applications of tenants) {
         const made = await source.tenant(applications)
         keys.push(...Object.values<string>(made.keys))
