@@ -33,3 +33,14 @@ test('docs/testing.md: properties draw from one seed, because all of them come f
   )
   assert.deepEqual(importing, [join('rig', 'properties.ts')])
 })
+
+test('docs/testing.md: each file of the rig has its place in the table', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/testing.md'), 'utf8')
+  const named = page.split('## The rig')[1]?.matchAll(/^\| (`[^|]*`) \|/gm) ?? []
+  assert.deepEqual(
+    [...named].flatMap(([, files = '']) => files.split(', ')).sort(),
+    globSync('*.ts', { cwd: join(import.meta.dirname, 'rig') })
+      .map(file => `\`${file}\``)
+      .sort(),
+  )
+})
