@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
 const number = '4242424242424242'
@@ -234,7 +234,7 @@ onEveryEngine('masks', vault => {
         ...devApplications,
         masked: { permissions: ['token:read'] },
       })
-      const created = await exchange(
+      const created = await sendAndExpect(
         vault(),
         { key: keys.general, counter: keys.private },
         { method: 'POST', path: '/tokens', body: { type, data, mask } },
@@ -253,7 +253,7 @@ onEveryEngine('masks', vault => {
   for (const { name, type = 'token', data = 'Sensitive Value', mask, place, says } of refused)
     test(`${name} is refused in a mask`, async () => {
       const { keys } = await vault().tenant(devApplications)
-      const reply = await exchange(
+      const reply = await sendAndExpect(
         vault(),
         { key: keys.general, counter: keys.private },
         { method: 'POST', path: '/tokens', body: { type, data, mask } },

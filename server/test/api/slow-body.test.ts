@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, newApplication } from '../rig/cast.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { holdRequest } from '../rig/held-request.ts'
 
@@ -10,7 +10,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
   const text = { type: 'token', data: 'something' }
 
   test('C27.2 C2.11 a key that was revoked meanwhile makes no other key', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'second',
       type: 'management',
@@ -29,7 +29,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
 
   test('C31.8 C27.2 nothing is found in a tenant that was deleted meanwhile', async () => {
     const { keys } = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       searcher: { permissions: [...searcher.permissions] },
       remover: { type: 'management', permissions: ['tenant:delete'] },
     })
@@ -43,7 +43,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
   })
 
   test('C27.2 C28.1 permissions and rules are those of now', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'narrowed',
       type: 'private',
@@ -68,7 +68,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
   })
 
   test('C2.11 a key that expired meanwhile is refused', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'short-lived',
       type: 'private',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -244,7 +244,7 @@ onEveryEngine('updates that are refused', vault => {
       const { id } = await vault().create(keys.owner, given)
       const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
       vault().now += 1_000
-      await exchange(
+      await sendAndExpect(
         vault(),
         { key: keys[by], counter: keys.owner },
         { method: 'PATCH', path: `/tokens/${id}`, body: patch },

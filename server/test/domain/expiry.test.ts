@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { parseDateTime } from '../../src/domain/date-time.ts'
 import { formatExpiry } from '../../src/domain/expiry.ts'
+import { fc } from '../rig/properties.ts'
 
 const accepted: { rule: string; text: string; answer: string }[] = [
   {

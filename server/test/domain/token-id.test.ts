@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { tokenIdFault } from '../../src/domain/token-id.ts'
 import { anyCharacter } from '../rig/any-character.ts'
+import { fc } from '../rig/properties.ts'
 
 const rule =
   'must have 3 to 400 characters, and none of # / \\ + ? [ ] | & = % < > { } ^ or control characters'

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import { isApiKey } from '../../src/crypto/api-key.ts'
 import { ancestors, covers, parseContainers } from '../../src/domain/containers.ts'
 import { parseDateTime } from '../../src/domain/date-time.ts'
@@ -12,6 +11,7 @@ import { mergePatch } from '../../src/domain/merge-patch.ts'
 import { parseJson } from '../../src/domain/parse-json.ts'
 import { parseQuery } from '../../src/domain/search/parser.ts'
 import { planSearch } from '../../src/domain/search/plan.ts'
+import { fc } from '../rig/properties.ts'
 import type { FuzzOptions } from './fuzz-http.ts'
 import { jsonTexts, junk, texts } from './values.ts'
 

@@ -14,7 +14,7 @@ const settings = { fsync: 'on', full_page_writes: 'on' }
  * A PostgreSQL server of its own, which can be killed, and a place for a second one, which can follow it; each node has a
  * user of its own there.
  */
-export class DoomedDatabase {
+export class KillableDatabase {
   /** In the order in which nodes are told of them. */
   readonly #ports: readonly number[]
   #primary: Cluster
@@ -26,9 +26,9 @@ export class DoomedDatabase {
     this.#ports = ports
   }
 
-  static async start(nodes: number): Promise<DoomedDatabase> {
+  static async start(nodes: number): Promise<KillableDatabase> {
     const primary = await startCluster(settings)
-    const database = new DoomedDatabase(primary, [primary.port, await freePort()])
+    const database = new KillableDatabase(primary, [primary.port, await freePort()])
     for (let number = 0; number <= nodes; number++)
       await database.ask(`CREATE ROLE ${userOf(number)} LOGIN SUPERUSER PASSWORD '${password}'`)
     return database
@@ -65,7 +65,7 @@ export class DoomedDatabase {
   }
 
   /** With all its processes. */
-  async die({ inCheckpoint }: { inCheckpoint: boolean }): Promise<void> {
+  async kill({ inCheckpoint }: { inCheckpoint: boolean }): Promise<void> {
     await this.#primary.kill(async () => {
       if (!inCheckpoint) return
       const begun = this.#primary.logged('checkpoint starting')
@@ -75,12 +75,12 @@ export class DoomedDatabase {
   }
 
   /** On the same folder and port. */
-  rise(): Promise<void> {
+  startAgain(): Promise<void> {
     return this.#primary.start()
   }
 
   /** From now on what is answered is on two servers. */
-  async growStandby(): Promise<void> {
+  async addStandby(): Promise<void> {
     const port = this.#ports.find(one => one !== this.#primary.port)
     this.#other = await startStandby(this.#primary, settings, port ?? 0)
   }
@@ -104,13 +104,13 @@ export class DoomedDatabase {
     await this.#primary.start()
   }
 
-  async leaveAlone(): Promise<void> {
+  async removeOther(): Promise<void> {
     await this.#other?.stop()
     this.#other = undefined
   }
 
   async remove(): Promise<void> {
-    await this.leaveAlone()
+    await this.removeOther()
     await this.#primary.stop()
   }
 }

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 
-export type Exchange = {
+export type HttpRequest = {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
@@ -9,9 +9,9 @@ export type Exchange = {
 const agent = new Agent({ keepAlive: true })
 
 /** One request and its answer. Not `fetch`: that costs five times as much, and the suites send tens of thousands. */
-export const exchange = (
+export const httpRequest = (
   url: string,
-  { method, headers, body }: Exchange,
+  { method, headers, body }: HttpRequest,
 ): Promise<{ status: number; headers: Headers; text: string }> =>
   new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }

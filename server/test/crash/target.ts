@@ -25,7 +25,7 @@ export type Target = {
 const patienceMs = 60_000
 
 /** An answer, or undefined where the process that should give it died before. */
-export const exchange = async (
+export const askOnce = async (
   url: string,
   method: string,
   path: string,
@@ -62,7 +62,7 @@ export const exchange = async (
 export const read = async (target: Target, path: string, by: KeyName): Promise<Body> => {
   const url = await target.reach(() => 0)
   assert.ok(url !== undefined, 'no node lives')
-  const answer = await exchange(url, 'GET', path, { key: target.keys[by] })
+  const answer = await askOnce(url, 'GET', path, { key: target.keys[by] })
   assert.equal(answer?.status, 200, `${path} ${JSON.stringify(answer?.body)}`)
   return answer?.body
 }

@@ -6,16 +6,16 @@ import { startCluster } from '../rig/postgres-cluster.ts'
 import { filesOf } from '../rig/traces.ts'
 
 /** An engine whose files belong to one test, so that all of them can be searched. */
-export type Home = {
+export type OwnStorage = {
   readonly engine: Engine
-  /** Every file that was written since the home was opened. */
+  /** Every file that was written since the storage was opened. */
   readonly files: (folder: string) => Promise<Map<string, Buffer>>
   /** Kinds of files that must be among them. */
   readonly kinds: readonly RegExp[]
   readonly close: () => Promise<void>
 }
 
-export const homes: Record<string, () => Promise<Home>> = {
+export const ownStorages: Record<string, () => Promise<OwnStorage>> = {
   sqlite: async () => ({
     engine: sqlite,
     files: async folder => filesOf(folder),

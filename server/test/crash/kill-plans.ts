@@ -4,7 +4,7 @@ import type { Point } from './kill-order.ts'
 import type { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
 
-/** What a death happens to. */
+/** What a plan is carried out on. */
 export type Scene = {
   readonly fleet: Fleet
   readonly ledger: Ledger
@@ -13,8 +13,8 @@ export type Scene = {
   readonly round: number
 }
 
-/** One way to die. Afterwards nothing is sent any more, and nodes may be down. */
-export type Death = {
+/** One way to kill nodes or their database. Afterwards nothing is sent any more, and nodes may be down. */
+export type KillPlan = {
   readonly name: string
   readonly engines: readonly EngineName[]
   /** Not where the process that writes is another one than those that answer. */
@@ -38,7 +38,7 @@ const clockStepMs = 61 * 60_000
 
 /** The others go on; the dead one comes back while they do. */
 const comeBack = async ({ fleet }: Scene, load: Load, victim: number): Promise<void> => {
-  await load.while(fleet.death(victim))
+  await load.while(fleet.killed(victim))
   if (fleet.size > 1) {
     await load.answers(answersMeanwhile)
     await fleet.start(victim)
@@ -47,7 +47,7 @@ const comeBack = async ({ fleet }: Scene, load: Load, victim: number): Promise<v
   await load.end()
 }
 
-const atAnyMoment: Death = {
+const atAnyMoment: KillPlan = {
   name: 'any-moment',
   engines: both,
   happen: async scene => {
@@ -66,8 +66,8 @@ const atAnyMoment: Death = {
 /** The node kills itself under load, at the n-th pass of the point. */
 const underLoad = (
   point: Point,
-  { passes = passesMax, ...limits }: Partial<Death> & { passes?: number } = {},
-): Death => ({
+  { passes = passesMax, ...limits }: Partial<KillPlan> & { passes?: number } = {},
+): KillPlan => ({
   name: point,
   engines: both,
   ...limits,
@@ -83,7 +83,7 @@ const underLoad = (
 })
 
 /** The whole vault dies, time passes, and a node that has much to tidy up dies while it does. */
-const atUpkeep = (point: Point, engines: readonly EngineName[], passes: number): Death => ({
+const atUpkeep = (point: Point, engines: readonly EngineName[], passes: number): KillPlan => ({
   name: point,
   engines,
   happen: async scene => {
@@ -114,7 +114,7 @@ const atUpkeep = (point: Point, engines: readonly EngineName[], passes: number):
  * Storage as an older release left it, or none at all, is brought up to date. The node dies at each pass of the point in
  * turn, until one start gets through.
  */
-const atMigration: Death = {
+const atMigration: KillPlan = {
   name: 'in-migration',
   engines: both,
   onlyAlone: true,
@@ -145,7 +145,7 @@ const inTime = async (maxMs: number, work: Promise<unknown>): Promise<number> =>
   return Math.round(performance.now() - since)
 }
 
-const databaseDies = (name: string, options: { inCheckpoint: boolean }): Death => ({
+const databaseDies = (name: string, options: { inCheckpoint: boolean }): KillPlan => ({
   name,
   engines: ['postgres'],
   happen: async scene => {
@@ -163,7 +163,7 @@ const databaseDies = (name: string, options: { inCheckpoint: boolean }): Death =
 })
 
 /** The database dies while one of several nodes is dead as well. */
-const nodeThenDatabase: Death = {
+const nodeThenDatabase: KillPlan = {
   name: 'node-then-database',
   engines: ['postgres'],
   nodesMin: 2,
@@ -174,7 +174,7 @@ const nodeThenDatabase: Death = {
     const pass = random.between(1, passesMax)
     await fleet.startAll({ [victim]: { ...(point && { point }), pass } })
     const load = new Load(fleet, ledger, scene)
-    await load.while(fleet.death(victim))
+    await load.while(fleet.killed(victim))
     await load.answers(answersMeanwhile)
     load.goOn()
     await load.while(fleet.killDatabase({ inCheckpoint: false }))
@@ -193,13 +193,13 @@ const nodeThenDatabase: Death = {
 const databaseFailsOver = (
   name: string,
   { isSilent, maxMs }: { isSilent: boolean; maxMs: number },
-): Death => ({
+): KillPlan => ({
   name,
   engines: ['postgres'],
   happen: async scene => {
     const { fleet, ledger, random } = scene
     await fleet.startAll()
-    await fleet.growStandby()
+    await fleet.addStandby()
     const load = new Load(fleet, ledger, scene)
     const after = random.between(1, answersMax)
     await load.answers(after)
@@ -219,7 +219,7 @@ const databaseFailsOver = (
   },
 })
 
-const allDeaths: readonly Death[] = [
+const allKillPlans: readonly KillPlan[] = [
   atMigration,
   atAnyMoment,
   underLoad('in-batch', { engines: ['sqlite'], passes: statementsMax }),
@@ -237,15 +237,15 @@ const allDeaths: readonly Death[] = [
   databaseFailsOver('silent-failover', { isSilent: true, maxMs: 12_000 }),
 ]
 
-export const deathNames = [...new Set(allDeaths.map(({ name }) => name))]
+export const killPlanNames = [...new Set(allKillPlans.map(({ name }) => name))]
 
-export const deathsOf = (
+export const killPlansOf = (
   { engine, nodes, workers }: FleetOptions,
-  names: readonly string[] = deathNames,
-): readonly Death[] => {
-  const isPossible = (death: Death): boolean =>
-    death.engines.includes(engine) &&
-    nodes >= (death.nodesMin ?? 1) &&
-    (workers === 1 || death.onlyAlone !== true)
-  return names.flatMap(name => allDeaths.filter(death => death.name === name && isPossible(death)))
+  names: readonly string[] = killPlanNames,
+): readonly KillPlan[] => {
+  const isPossible = (plan: KillPlan): boolean =>
+    plan.engines.includes(engine) &&
+    nodes >= (plan.nodesMin ?? 1) &&
+    (workers === 1 || plan.onlyAlone !== true)
+  return names.flatMap(name => allKillPlans.filter(plan => plan.name === name && isPossible(plan)))
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Body } from './exchange.ts'
+import type { Body } from './target.ts'
 
 /** What a write puts into each part of a thing, and how a thing that was read tells that all parts are of one write. */
 

@@ -8,15 +8,15 @@ import { type TestApplication, TestVault } from '../rig/test-vault.ts'
  * (ids, fingerprints) are replaced by the order in which they were first seen, so that what remains of them is
  * which ones are equal; that is also how an attacker could use them.
  */
-export class Twins {
+export class TwoVaults {
   readonly #vaults: readonly [TestVault, TestVault]
 
   private constructor(vaults: readonly [TestVault, TestVault]) {
     this.#vaults = vaults
   }
 
-  static async start(engine: Engine): Promise<Twins> {
-    return new Twins([await TestVault.start({ engine }), await TestVault.start({ engine })])
+  static async start(engine: Engine): Promise<TwoVaults> {
+    return new TwoVaults([await TestVault.start({ engine }), await TestVault.start({ engine })])
   }
 
   async stop(): Promise<void> {

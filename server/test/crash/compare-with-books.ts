@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { type Body, exchange, read, type Target } from './exchange.ts'
 import type { Ledger } from './ledger.ts'
-import { applicationState, keyNumber, tenantState, tokenState } from './things.ts'
+import { applicationState, keyNumber, tenantState, tokenState } from './parts-of-a-write.ts'
+import { askOnce, type Body, read, type Target } from './target.ts'
 
 /** Everything that the vault says about what it holds must agree with the books. */
-export const look = async (target: Target, ledger: Ledger): Promise<void> => {
+export const compareWithBooks = async (target: Target, ledger: Ledger): Promise<void> => {
   const { books } = ledger
   const seen = new Map<string, number>()
   const note = (name: string, n: number): void => {
@@ -97,7 +97,7 @@ const checkKeys = async (target: Target, { books, secrets }: Ledger): Promise<vo
     for (let status = 0; status !== expected; ) {
       const url = (await target.reach(() => 0)) ?? ''
       const isLast = Date.now() > until || expected === 200
-      status = (await exchange(url, 'GET', '/applications/key', { key }))?.status ?? 0
+      status = (await askOnce(url, 'GET', '/applications/key', { key }))?.status ?? 0
       if (isLast) assert.equal(status, expected, `the key ${name}`)
     }
     if (expected === 401) secrets.delete(name)

@@ -17,6 +17,22 @@ export const makeReply = (status: number, headers: Headers, text: string): TestR
   body: text === '' || !headers.get('content-type')?.includes('json') ? undefined : JSON.parse(text),
 })
 
+/** The body of an answer that the test takes for granted. */
+export const granted = (reply: TestReply): TestReply['body'] => {
+  assert.ok(reply.status < 300, `${reply.status} ${reply.text}`)
+  return reply.body
+}
+
+/** An answer without what differs from request to request: two that are equal tell their reader the same. */
+export const appearance = ({ status, headers, body }: TestReply) => {
+  const { trace_id: _trace, ...rest } = body ?? {}
+  return {
+    status,
+    headers: [...headers].filter(([name]) => !['date', 'svc-trace-id'].includes(name)).sort(),
+    body: rest,
+  }
+}
+
 /** What holds for every answer of the vault (C2, C4); each exchange of each test is held against it. */
 export const assertAnswerRules = (reply: TestReply, method: string): void => {
   const { status, headers, text, body } = reply

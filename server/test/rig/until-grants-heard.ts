@@ -8,7 +8,7 @@ const withinMs = 1_000
  * C27: a node drops what it remembers of grants at once where storage is on its machine, and within a second
  * where it is not. Does what changes them elsewhere, and returns once the node has heard of it.
  */
-export const hearsOf = async <T>(
+export const untilGrantsHeard = async <T>(
   node: { engine: Engine; store: Store },
   act: () => Promise<T>,
 ): Promise<T> => {
