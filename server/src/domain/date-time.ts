@@ -34,7 +34,7 @@ const dateTime =
   /^(?<month>\d{1,2})\/(?<day>\d{1,2})\/(?<year>\d{4}) (?<hour>\d{1,2}):(?<minute>\d{2}):(?<second>\d{2}) (?<half>[AaPp])[Mm](?: (?<offset>[+-]\d{2}:\d{2}))?$/
 const isoDate = /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})$/
 const isoDateTime =
-  /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:\.(?<fraction>\d{1,9}))?)?(?<offset>Z|[+-]\d{2}:\d{2})?$/
+  /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:\.(?<fraction>\d{1,9}))?)?(?<offset>Z|[+-]\d{2}(?::?\d{2})?)?$/
 const forms = [shortDate, dateTime, isoDate, isoDateTime]
 
 const midnightUtc = (year: number, month: number, day: number): Instant | undefined => {
@@ -64,10 +64,10 @@ const timeOfDayMs = (time: {
     : undefined
 }
 
-/** `+hh:mm`, `-hh:mm`, `Z` or nothing; both of the latter mean UTC (§2.3). */
+/** `+hh:mm`, in ISO 8601 also `+hhmm` or `+hh`; `Z` or nothing mean UTC (§2.3). */
 const parseOffset = (text: string | undefined): number | undefined => {
   if (text === undefined || text === 'Z') return 0
-  const minutes = Number(text.slice(4, 6))
+  const minutes = Number(text.slice(3).replace(':', ''))
   const size = Number(text.slice(1, 3)) * 60 + minutes
   if (minutes > 59 || size > offsetMaxMinutes) return undefined
   return size === 0 || text.startsWith('+') ? size : -size

@@ -5,7 +5,8 @@ import { compileExpression } from './expressions/expression.ts'
 import { ExpressionError } from './expressions/expression-error.ts'
 import { budgetFor } from './expressions/run.ts'
 import { renderFingerprint } from './fingerprint.ts'
-import { renderMask } from './mask.ts'
+import type { Json } from './json.ts'
+import { maskLeaves, renderMask } from './mask.ts'
 import { element, field } from './place.ts'
 import { searchIndexesInForce, type Token } from './token.ts'
 
@@ -35,11 +36,23 @@ export const checkRenderings = (
       return undefined
     }
   }
+  const renders = (template: Json): boolean => {
+    try {
+      renderMask(template, data, allowance)
+      return true
+    } catch (error) {
+      if (error instanceof ExpressionError) return false
+      throw error
+    }
+  }
   if (parts.includes('mask') && token.mask.from === 'caller') {
     const { template } = token.mask
     const path = field(place, 'mask')
     const faults = issues.length
-    attempt(path, () => renderMask(template, data, allowance))
+    if (!renders(template)) {
+      const leaf = maskLeaves(template, path).find(({ text }) => !renders(text))
+      attempt(leaf?.path ?? path, () => renderMask(leaf?.text ?? template, data, allowance))
+    }
     if (disclosesCard(template, token.type, data, allowance)) issues.push({ path, message: tooMuchOfACard })
     else if (allowance.isSpent && issues.length === faults) issues.push({ path, message: 'too much work' })
   }

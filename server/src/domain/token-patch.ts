@@ -28,8 +28,9 @@ export type TokenPatch = {
 /** What can be said about a patch before its token is read. */
 export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): void => {
   if (patch.data === null) issues.push({ path: 'data', message: 'must not be null' })
-  const { metadata: _merged, ...texts } = patch
-  checkExpressionsAndMetadata(texts, untyped, '', issues)
+  // How many keys there are in all is known once it is merged.
+  const added = Object.entries(patch.metadata ?? {}).filter(([, value]) => value !== null)
+  checkExpressionsAndMetadata({ ...patch, metadata: Object.fromEntries(added) }, untyped, '', issues)
   if (patch.containers) parseContainers(patch.containers, 'containers', issues)
   if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
 }
@@ -112,9 +113,15 @@ const replaced = <T>(change: T | null | undefined, current: T | undefined): T | 
 
 const patchedMask = (token: Token, patch: TokenPatch): Token['mask'] => {
   if (patch.mask === undefined) return token.mask
-  if (patch.mask === null) return { from: 'nobody' }
-  return { from: 'caller', template: mergePatch(maskInForce(token), patch.mask) }
+  const before = maskInForce(token)
+  const template = patch.mask === null ? undefined : mergePatch(before, patch.mask)
+  // Set to what it was it is not changed: the type's mask stays the type's.
+  if (sameJson(before, template)) return token.mask
+  return template === undefined ? { from: 'nobody' } : { from: 'caller', template }
 }
+
+const sameJson = (one: Json | undefined, other: Json | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : stringify(one) === stringify(other)
 
 const patchedMetadata = (token: Token, patch: TokenPatch): Metadata | undefined => {
   if (patch.metadata === undefined) return token.metadata

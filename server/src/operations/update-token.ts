@@ -4,9 +4,9 @@ import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { checkOwnRenderings } from '../domain/own-renderings.ts'
-import { checkRenderings, tooMuchOfACard } from '../domain/renderings.ts'
+import { checkRenderings, type RenderedPart, tooMuchOfACard } from '../domain/renderings.ts'
 import { steeredParts } from '../domain/steering.ts'
-import type { Blindness, Token } from '../domain/token.ts'
+import { type Blindness, fingerprintExpressionInForce, maskInForce, type Token } from '../domain/token.ts'
 import { checkPatch, patchToken, type TokenPatch, touchedParts } from '../domain/token-patch.ts'
 import {
   readTransform,
@@ -55,7 +55,7 @@ export const updateToken = async (
     if (match === undefined) writes.update(before, after)
     const answer =
       match === undefined
-        ? viewUpdated(vault, caller, after, patch)
+        ? viewUpdated(vault, caller, before, after, patch)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
     return { outcome: await caller.commit(writes.set, answer), answer }
   })
@@ -71,12 +71,14 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
     if (knowsData) checkRenderings(merged, '', issues, touchedParts(patch, before))
     else if (patch.mask && merged.mask.from === 'caller' && disclosesProbe(merged.mask.template, before.type))
       issues.push({ path: 'mask', message: tooMuchOfACard })
-    else checkOwnRenderings(merged, patch, issues)
+    else checkOwnRenderings(before, merged, patch, issues)
   }
   if (issues.length > 0) throw invalid(...issues)
 
   const { fingerprint: _before, ...rest } = merged
-  const fingerprint = fingerprintFor(caller, merged)
+  // C14: one that was there for a reason that the patch takes back is not there any longer.
+  const keepsReasons = patch.fingerprint_expression === undefined && patch.deduplicate_token === undefined
+  const fingerprint = fingerprintFor(caller, keepsReasons ? merged : rest)
   return {
     ...rest,
     ...(fingerprint !== undefined && { fingerprint }),
@@ -94,19 +96,18 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
  */
 const blindness = (before: Token, merged: Token, patch: TokenPatch, knowsData: boolean): Blindness => {
   const steered = knowsData ? [] : steeredParts(before, patch)
-  const isBlindNow = (
-    part: 'mask' | 'fingerprint_expression',
-    field: 'mask' | 'fingerprintExpression',
-    wasBlind: boolean,
-  ): boolean =>
-    knowsData
-      ? wasBlind && patch[part] === undefined
-      : wasBlind || steered.includes(part) || !isDeepStrictEqual(before[field], merged[field])
-  const maskIsBlind = isBlindNow('mask', 'mask', before.blind.mask === true)
+  const isBlindNow = (part: RenderedPart, wasBlind: boolean, isChanged: boolean): boolean =>
+    knowsData ? wasBlind && patch[part] === undefined : wasBlind || steered.includes(part) || isChanged
+  const maskIsBlind = isBlindNow(
+    'mask',
+    before.blind.mask === true,
+    !isDeepStrictEqual(maskInForce(before), maskInForce(merged)),
+  )
   const fingerprintIsBlind = isBlindNow(
     'fingerprint_expression',
-    'fingerprintExpression',
     before.blind.fingerprint === true,
+    fingerprintExpressionInForce(before) !== fingerprintExpressionInForce(merged) ||
+      (typeof patch.fingerprint_expression === 'string' && before.fingerprint === undefined),
   )
   const withheld =
     merged.mask.from === 'caller' &&

@@ -360,6 +360,16 @@ const carelessVictims = ({ ssn }: { ssn: string }) => [
     metadata: { customer: 'c-1' },
     fingerprint_expression: '{{ metadata.customer | default: data.ssn | slice: 0, 1 }}',
   },
+  {
+    id: 'listed',
+    type: 'token',
+    data: { ssn, names: ['public'] },
+    mask: {
+      name: '{{ data.names[0] | default: data.ssn }}',
+      last: '{{ data.names[-1] | default: data.ssn }}',
+    },
+    fingerprint_expression: '{{ data.names.0 | default: data.ssn | slice: 0, 1 }}',
+  },
 ]
 
 const carelessPatches: readonly (readonly [id: string, patch: unknown])[] = [
@@ -372,6 +382,8 @@ const carelessPatches: readonly (readonly [id: string, patch: unknown])[] = [
   ['marked', { data: { label: null } }],
   ['numbered', { metadata: { customer: null } }],
   ['numbered', { metadata: null }],
+  ['listed', { data: { names: {} } }],
+  ['listed', { data: { names: { zz: 1 } } }],
 ]
 
 describe('attackers learn nothing (sqlite alone: what an answer tells is decided above storage)', () => {

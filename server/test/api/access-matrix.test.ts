@@ -633,6 +633,76 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(again.data, undefined, 'saying it twice makes no difference')
   })
 
+  test('C13.1 C12.6 C18.3 what is set to what is in force by itself is not changed either', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
+    const card = { type: 'card', data: { number: '4242424242424242' }, containers: ['/a/'] }
+    const text = { type: 'token', data: 'Sensitive Value', containers: ['/a/'] }
+    for (const [body, patch] of [
+      [text, { fingerprint_expression: '{{ data | stringify }}' }],
+      [text, { mask: null }],
+      [card, { mask: {} }],
+      [card, { mask: { none: null } }],
+      [card, { mask: { number: '{{ data.number | reveal_last: 4 }}' } }],
+      [card, { fingerprint_expression: '{{ data.number }}' }],
+    ] as const) {
+      const made = granted(await vault().post('/tokens', keys.owner, body))
+      const reply = granted(await vault().patch(`/tokens/${made.id}`, key, patch))
+      assert.deepEqual(
+        [reply.data, reply.mask, reply.fingerprint],
+        [made.data, made.mask, made.fingerprint],
+        JSON.stringify(patch),
+      )
+    }
+  })
+
+  test('C13.1 C14.5 a fingerprint that such a caller starts is blind', async () => {
+    const { keys } = await vault().tenant(ownerAndManager, { fingerprintTokens: false })
+    const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
+    const made = granted(await vault().post('/tokens', keys.owner, { type: 'token', data: 'x' }))
+    const patch = { fingerprint_expression: made.fingerprint_expression }
+    assert.equal(granted(await vault().patch(`/tokens/${made.id}`, key, patch)).fingerprint, undefined)
+  })
+
+  test('C12.3 C13.5 what was moved is shown as little as where it was', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const { key } = await appear(keys.manager, [
+      only('token:update', '/a/', 'redact'),
+      only('token:update', '/b/', 'mask'),
+    ])
+    const body = {
+      type: 'token',
+      data: 'Sensitive Value',
+      mask: '{{ data | reveal_last: 4 }}',
+      containers: ['/a/'],
+    }
+    const { id } = granted(await vault().post('/tokens', keys.owner, body))
+    const moved = granted(await vault().patch(`/tokens/${id}`, key, { containers: ['/b/'] }))
+    assert.deepEqual([moved.data, moved.fingerprint], [undefined, undefined])
+    assert.equal(granted(await vault().patch(`/tokens/${id}`, key, {})).data, 'XXXXXXXXXXXalue')
+  })
+
+  test('C13.1 C13.4 the expiry of a card changes under a mask that shows it', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const writer = await appear(keys.manager, [only('token:update', '/', 'mask')])
+    const masked = await appear(keys.manager, [
+      only('token:update', '/', 'mask'),
+      only('token:read', '/', 'mask'),
+    ])
+    const body = {
+      type: 'card',
+      data: { number: '4242424242424242', expiration_month: 3, expiration_year: 2030 },
+      mask: { number: '{{ data.number | reveal_last: 4 }}', exp: "{{ data | card_exp: 'MM/YY' }}" },
+      containers: ['/a/'],
+    }
+    for (const { key } of [writer, masked]) {
+      const { id, fingerprint } = granted(await vault().post('/tokens', keys.owner, body))
+      const patch = { data: { expiration_year: 2031 } }
+      const reply = granted(await vault().patch(`/tokens/${id}`, key, patch))
+      assert.deepEqual([reply.data.exp, reply.fingerprint], ['03/31', fingerprint])
+    }
+  })
+
   test('C28.3 a public application changes data, metadata and expiry, whatever its rules', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await newApplication(vault(), keys.manager, {

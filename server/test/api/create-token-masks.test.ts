@@ -96,6 +96,13 @@ const masks: readonly { name: string; type?: string; data: unknown; mask: unknow
     shown: { number: '42424242XXXX4242' },
   },
   {
+    name: 'C13.6 the ends of a number of twelve digits',
+    type: 'card',
+    data: { number: '501234567896' },
+    mask: { first: '{{ data.number | slice: 0, 4 }}', last: '{{ data.number | last4 }}' },
+    shown: { first: '5012', last: '7896' },
+  },
+  {
     name: 'C13.6 the same with other fillings',
     type: 'card_number',
     data: number,
@@ -204,13 +211,33 @@ const refused: readonly {
     place: 'mask',
     says: /first 8 and last 4/,
   })),
-  {
-    name: 'C13.6 a number of twelve digits as a whole',
+  ...[
+    '{{ data.number | slice: 0, 6 }}-{{ data.number | slice: 6, 6 }}',
+    '{{ data.number | slice: 0, 6 }}x{{ data.number | slice: 6, 6 }}',
+    "{{ data.number | split: '' }}",
+    { first: '{{ data.number | slice: 0, 8 }}', last: '{{ data.number | last4 }}' },
+  ].map(mask => ({
+    name: `C13.6 a number of twelve digits as a whole by ${JSON.stringify(mask)}`,
     type: 'card',
-    data: { number: '500000000009' },
-    mask: '{{ data.number | slice: 0, 6 }}-{{ data.number | slice: 6, 6 }}',
+    data: { number: '501234567896' },
+    mask,
     place: 'mask',
     says: /first 8 and last 4/,
+  })),
+  {
+    name: 'C13.6 the number as a key',
+    type: 'card',
+    data: { number },
+    mask: { [number]: 'x' },
+    place: 'mask',
+    says: /first 8 and last 4/,
+  },
+  {
+    name: 'C20.4 a leaf that cannot be rendered',
+    data: 'abc',
+    mask: { a: '{{ data }}', b: ['{{ data }}', '{{ data | plus: 1 }}'] },
+    place: 'mask.b[1]',
+    says: /at character 11/,
   },
   {
     name: 'C8.9 an expression of 401 characters',

@@ -28,6 +28,16 @@ const accepted: { rule: string; text: string; answer: string }[] = [
   { rule: '§2.3 leap day', text: '2/29/2028', answer: '2028-02-29T00:00:00.000+00:00' },
   { rule: 'C17 ISO date', text: '2030-08-26', answer: '2030-08-26T00:00:00.000+00:00' },
   { rule: 'C17 ISO with Z', text: '2030-08-26T19:23:57Z', answer: '2030-08-26T19:23:57.000+00:00' },
+  {
+    rule: 'C17 ISO, offset of hours',
+    text: '2030-08-26T19:23:57+02',
+    answer: '2030-08-26T19:23:57.000+02:00',
+  },
+  {
+    rule: 'C17 ISO, short offset',
+    text: '2030-08-26T19:23:57-0730',
+    answer: '2030-08-26T19:23:57.000-07:30',
+  },
   { rule: 'C17 ISO with offset', text: '2030-08-26T19:23:57-07:00', answer: '2030-08-26T19:23:57.000-07:00' },
   {
     rule: 'C17 ISO without offset: UTC',
@@ -115,6 +125,8 @@ const refused: { rule: string; texts: string[] }[] = [
       '1/1/2030 1:00:00 AM -15:00',
       '2030-01-01T00:00:00+23:59',
       '2030-01-01T00:00:00+00:60',
+      '2030-01-01T00:00:00+0060',
+      '2030-01-01T00:00:00+15',
     ],
   },
   {

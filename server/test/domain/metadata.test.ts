@@ -73,6 +73,7 @@ test('§4.3, C24 values match whatever their letter case and composition', () =>
     ['Caf\u00e9', 'cafe\u0301'],
     ['\u00c5', '\u212b'],
     ['ABC', 'abc'],
+    ['\u01f0', 'J\u030c'],
   ]
   for (const [a, b] of same) assert.equal(foldText(a), foldText(b))
   assert.notEqual(foldText('a'), foldText('a '))

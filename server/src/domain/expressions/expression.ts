@@ -2,6 +2,7 @@ import type { Json, JsonType } from '../json.ts'
 import type { Budget } from './budget.ts'
 import { Memo } from './cache.ts'
 import { compile, type OutputShape } from './compile.ts'
+import { inCharacters } from './expression-error.ts'
 import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
 
 /**
@@ -44,7 +45,8 @@ export const compileExpression = (text: string, use: Use): Expression =>
   caches[use].getOrMake(text, () => makeExpression(text, use))
 
 const makeExpression = (text: string, use: Use): Expression => {
-  const { outputs, hasAlias, isLiteral, evaluate } = compile(text, use)
+  const { outputs, hasAlias, isLiteral, evaluate: evaluated } = telling(text, () => compile(text, use))()
+  const evaluate = telling(text, evaluated)
   return {
     paths: outputs.flatMap(({ paths }) => paths),
     outputs,
@@ -52,5 +54,17 @@ const makeExpression = (text: string, use: Use): Expression => {
     isLiteral,
     render: (scope, random, budget = budgetFor(scope)) => evaluate({ scope, use, random, budget }).value,
     renderTyped: (scope, budget = budgetFor(scope)) => evaluate({ scope, use, random: undefined, budget }),
+  }
+}
+
+/** The same work, whose errors name a character of the text. In most texts each is one UTF-16 unit. */
+const telling = <A extends unknown[], T>(text: string, work: (...given: A) => T): ((...given: A) => T) => {
+  if (!/[\ud800-\udbff]/.test(text)) return work
+  return (...given) => {
+    try {
+      return work(...given)
+    } catch (error) {
+      throw inCharacters(error, text)
+    }
   }
 }

@@ -97,6 +97,7 @@ table('C20 arguments are text, numbers, constants and paths', 'mask', [
 const broken: readonly (readonly [text: string, message: string, use?: Use])[] = [
   ['{{ }}', 'empty output at character 1'],
   ['ab{{-}}', 'empty output at character 3'],
+  ['\u{1f600}{{-}}', 'empty output at character 2'],
   ['{{ data', 'output is not closed at character 1'],
   ['x {{ data | upcase', 'output is not closed at character 3'],
   ['{{', 'output is not closed at character 1'],
