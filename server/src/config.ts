@@ -51,21 +51,31 @@ export type LogLevel = (typeof logLevels)[number]
 export class ConfigError extends Error {}
 
 /** One setting, as flag, variable and key of the config file: `log-level`, STRONGROOM_LOG_LEVEL, `logLevel`. */
-export type Setting = { readonly name: string; readonly help: string; readonly flag?: false }
+export type Setting = {
+  readonly name: string
+  readonly help: string
+  /** What it is where nobody says otherwise, as text. */
+  readonly fallback?: string
+  readonly flag?: false
+}
 
-export const settings: readonly Setting[] = [
+const declared = [
   { name: 'data', help: 'folder of the embedded store' },
   { name: 'database-url', help: 'postgres://user@host/name, in place of the embedded store' },
   { name: 'database-password-file', help: 'file that holds the password of the database, mode 0600' },
   { name: 'database-ca', help: 'the database must show a certificate of this CA (PEM)' },
-  { name: 'database-pool', help: 'connections to the database (10)' },
-  { name: 'database-statement-timeout', help: 'seconds that a statement may take (10)' },
-  { name: 'host', help: 'address to listen on (127.0.0.1)' },
-  { name: 'port', help: 'port to listen on (8080)' },
-  { name: 'log-level', help: `${logLevels.join(', ')} (info)` },
-  { name: 'header-prefix', help: 'first word of the headers (SVC)' },
+  { name: 'database-pool', help: 'connections to the database', fallback: '10' },
+  { name: 'database-statement-timeout', help: 'seconds that a statement may take', fallback: '10' },
+  { name: 'host', help: 'address to listen on', fallback: '127.0.0.1' },
+  { name: 'port', help: 'port to listen on', fallback: '8080' },
+  { name: 'log-level', help: logLevels.join(', '), fallback: 'info' },
+  { name: 'header-prefix', help: 'first word of the headers', fallback: 'SVC' },
   { name: 'cors-origins', help: 'origins for browsers with public keys, separated by commas (none)' },
-  { name: 'idempotency-strict', help: 'true: a reused key with another body is answered 422 (false)' },
+  {
+    name: 'idempotency-strict',
+    help: 'true: a reused key with another body is answered 422',
+    fallback: 'false',
+  },
   { name: 'rate-limit', help: 'requests per second and API key (off)' },
   { name: 'rate-limit-burst', help: 'requests that may come at once (the rate)' },
   { name: 'limits', help: 'limits of the interface, such as bodyBytes=4194304,jsonDepth=64' },
@@ -76,11 +86,22 @@ export const settings: readonly Setting[] = [
   { name: 'tls-key', help: 'private key (PEM); read again on SIGHUP' },
   { name: 'tls-client-ca', help: 'clients must show a certificate of this CA (PEM)' },
   { name: 'workers', help: 'processes that share the port; serve only (the number of cores)' },
-  { name: 'drain-timeout', help: 'seconds that requests in flight have on SIGTERM (10)' },
-]
+  { name: 'drain-timeout', help: 'seconds that requests in flight have on SIGTERM', fallback: '10' },
+] as const satisfies readonly Setting[]
+
+export const settings: readonly Setting[] = declared
+type SettingName = (typeof declared)[number]['name']
+/** Those that always have a value. */
+type SettledName = Extract<(typeof declared)[number], { fallback: string }>['name']
 
 /** A setting that was given, and where: its place is what a complaint names. */
 type Given = { readonly text: string; readonly place: string }
+
+const fallbacks = Object.fromEntries(
+  settings.flatMap(({ name, fallback }) =>
+    fallback === undefined ? [] : [[name, { text: fallback, place: name }]],
+  ),
+) as Readonly<Record<SettledName, Given>>
 
 export const readConfig = (sources: {
   flags: Readonly<Record<string, string | undefined>>
@@ -103,33 +124,35 @@ export const readConfig = (sources: {
     return text === undefined || text === '' ? undefined : { text, place }
   }
   const file = readConfigFile((fromFlag('config') ?? fromVariable('config'))?.text)
-  const get = (name: string): Given | undefined => fromFlag(name) ?? fromVariable(name) ?? file.get(name)
-  const path = (name: string): string | undefined => {
-    const given = get(name)
-    return given && resolve(given.text)
+  const given = (name: SettingName): Given | undefined =>
+    fromFlag(name) ?? fromVariable(name) ?? file.get(name)
+  const settled = (name: SettledName): Given => given(name) ?? fallbacks[name]
+  const path = (name: SettingName): string | undefined => {
+    const text = given(name)?.text
+    return text === undefined ? undefined : resolve(text)
   }
   return {
     dataFolder: path('data'),
-    database: readDatabase(get('database-url'), {
+    database: readDatabase(given('database-url'), {
       passwordFile: path('database-password-file'),
       caFile: path('database-ca'),
-      poolSize: readWhole(get('database-pool'), 4, 1_000) ?? 10,
-      statementTimeoutMs: (readNumber(get('database-statement-timeout'), 1, 3_600) ?? 10) * 1_000,
+      poolSize: readWhole(settled('database-pool'), 4, 1_000),
+      statementTimeoutMs: readNumber(settled('database-statement-timeout'), 1, 3_600) * 1_000,
     }),
-    host: get('host')?.text ?? '127.0.0.1',
-    port: readWhole(get('port'), 0, 65_535) ?? 8_080,
-    logLevel: readChoice(get('log-level'), logLevels) ?? 'info',
-    headerPrefix: readHeaderPrefix(get('header-prefix')) ?? 'svc',
-    corsOrigins: readOrigins(get('cors-origins')),
-    idempotencyStrict: readChoice(get('idempotency-strict'), ['true', 'false']) === 'true',
-    rateLimit: readRateLimit(get('rate-limit'), get('rate-limit-burst')),
-    limits: readLimits(get('limits')),
-    keyProvider: readChoice(get('key-provider'), ['file', 'env']),
+    host: settled('host').text,
+    port: readWhole(settled('port'), 0, 65_535),
+    logLevel: readChoice(settled('log-level'), logLevels),
+    headerPrefix: readHeaderPrefix(settled('header-prefix')),
+    corsOrigins: readOrigins(given('cors-origins')),
+    idempotencyStrict: readChoice(settled('idempotency-strict'), ['true', 'false']) === 'true',
+    rateLimit: readRateLimit(given('rate-limit'), given('rate-limit-burst')),
+    limits: readLimits(given('limits')),
+    keyProvider: where(given('key-provider'), text => readChoice(text, ['file', 'env'])),
     masterKeyFile: path('master-key-file'),
-    masterKey: get('master-key')?.text,
+    masterKey: given('master-key')?.text,
     tls: readTls(path('tls-cert'), path('tls-key'), path('tls-client-ca')),
-    workers: readWhole(get('workers'), 1, 256),
-    drainTimeoutMs: (readNumber(get('drain-timeout'), 0, 3_600) ?? 10) * 1_000,
+    workers: where(given('workers'), text => readWhole(text, 1, 256)),
+    drainTimeoutMs: readNumber(settled('drain-timeout'), 0, 3_600) * 1_000,
   }
 }
 
@@ -182,35 +205,31 @@ const asText = (name: string, value: unknown): unknown => {
     .join(',')
 }
 
-const readNumber = (given: Given | undefined, min: number, max: number): number | undefined => {
-  if (given === undefined) return undefined
-  const value = /^\d+(\.\d+)?$/.test(given.text) ? Number(given.text) : Number.NaN
+const where = <T>(given: Given | undefined, read: (given: Given) => T): T | undefined =>
+  given === undefined ? undefined : read(given)
+
+const readNumber = ({ text, place }: Given, min: number, max: number): number => {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= min && value <= max))
-    throw new ConfigError(`${given.place} must be a number from ${min} to ${max}`)
+    throw new ConfigError(`${place} must be a number from ${min} to ${max}`)
   return value
 }
 
-const readWhole = (given: Given | undefined, min: number, max: number): number | undefined => {
+const readWhole = (given: Given, min: number, max: number): number => {
   const value = readNumber(given, min, max)
-  if (value !== undefined && !Number.isInteger(value))
-    throw new ConfigError(`${given?.place} must be a whole number`)
+  if (!Number.isInteger(value)) throw new ConfigError(`${given.place} must be a whole number`)
   return value
 }
 
-const readChoice = <const V extends readonly string[]>(
-  given: Given | undefined,
-  choices: V,
-): V[number] | undefined => {
-  if (given === undefined || choices.includes(given.text)) return given?.text
-  throw new ConfigError(`${given.place} must be one of ${choices.join(', ')}`)
+const readChoice = <const V extends readonly string[]>({ text, place }: Given, choices: V): V[number] => {
+  if (choices.includes(text)) return text
+  throw new ConfigError(`${place} must be one of ${choices.join(', ')}`)
 }
 
-const readHeaderPrefix = (given: Given | undefined): string | undefined => {
-  if (given !== undefined && !/^[A-Za-z][A-Za-z0-9-]{0,31}$/.test(given.text))
-    throw new ConfigError(
-      `${given.place} must be letters, digits and dashes, at most 32, and start with a letter`,
-    )
-  return given?.text.toLowerCase()
+const readHeaderPrefix = ({ text, place }: Given): string => {
+  if (!/^[A-Za-z][A-Za-z0-9-]{0,31}$/.test(text))
+    throw new ConfigError(`${place} must be letters, digits and dashes, at most 32, and start with a letter`)
+  return text.toLowerCase()
 }
 
 const readOrigins = (given: Given | undefined): string[] => {
@@ -225,8 +244,8 @@ const readOrigins = (given: Given | undefined): string[] => {
 }
 
 const readRateLimit = (rate: Given | undefined, burst: Given | undefined): Config['rateLimit'] => {
-  const perSecond = readNumber(rate, 0.001, 1_000_000)
-  const atOnce = readNumber(burst, 1, 1_000_000)
+  const perSecond = where(rate, given => readNumber(given, 0.001, 1_000_000))
+  const atOnce = where(burst, given => readNumber(given, 1, 1_000_000))
   if (perSecond !== undefined) return { perSecond, burst: atOnce ?? Math.max(1, perSecond) }
   if (burst !== undefined) throw new ConfigError(`${burst.place} needs a rate limit beside it`)
   return undefined

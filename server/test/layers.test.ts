@@ -10,7 +10,7 @@ const readSources = (): Sources => {
   return new Map(files.sort().map(file => [file, readFileSync(join(root, file), 'utf8')]))
 }
 
-test('DESIGN layers: imports of server/src point down, without cycles, and names say what is inside', () => {
+test('ARCHITECTURE.md layers: imports of server/src point down, without cycles, and names say what is inside', () => {
   const sources = readSources()
   assert.ok(sources.has('domain/token.ts') && sources.has('cli/main.ts'))
   assert.deepEqual(layeringComplaints(sources), [])
@@ -34,7 +34,7 @@ const sound = {
     "import { s } from '../service.ts'\nimport { open } from '../store/sqlite/store.ts'\nconst config = await import('../config.ts')\nrun(process.env)",
 }
 
-test('DESIGN layers: a sound tree has no complaints', () => {
+test('ARCHITECTURE.md layers: a sound tree has no complaints', () => {
   assert.deepEqual(layeringComplaints(new Map(Object.entries(sound))), [])
 })
 
@@ -155,6 +155,6 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
   },
 ]
 for (const { name, file, text, complaints } of wrong)
-  test(`DESIGN layers: ${name} is noticed`, () => {
+  test(`ARCHITECTURE.md layers: ${name} is noticed`, () => {
     assert.deepEqual(layeringComplaints(new Map(Object.entries({ ...sound, [file]: text }))), complaints)
   })

@@ -97,9 +97,9 @@ export const usage = (command: Command): string => {
   ]
   const own = rows.map(([name = '', help]) => `  ${name.padEnd(30)}${help}\n`).join('')
   const shared = [...settings, configFile]
-    .map(({ name, help, flag }) => {
+    .map(({ name, help, fallback, flag }) => {
       const option = flag === false ? '' : `--${name}`
-      return `  ${option.padEnd(30)}${variableName(name).padEnd(40)}${help}\n`
+      return `  ${option.padEnd(30)}${variableName(name).padEnd(40)}${help}${fallback === undefined ? '' : ` (${fallback})`}\n`
     })
     .join('')
   return `strongroom ${[command.name, ...(command.words ?? [])].join(' ')}\n\n${command.summary}.\n${

@@ -3,18 +3,18 @@ import { resolve } from 'node:path'
 import { createMasterKeyFile, fileKeyProvider } from '../crypto/file-key-provider.ts'
 import { createTenant } from '../operations/create-tenant.ts'
 import type { Run } from './command.ts'
-import { databasePath, devKeysPath, makeDataFolder, masterKeyPath } from './edge.ts'
+import { databasePath, devKeysPath, makeDataFolder, masterKeyPath } from './data-folder.ts'
 import { makeLog, runService } from './run-service.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
 import { configuredStorage } from './storage.ts'
-import { readTls } from './tls.ts'
+import { readTlsFiles } from './tls.ts'
 
 /** C34: a vault on this machine with nothing to set up. */
 export const dev: Run = async ({ config }) => {
   const dataFolder = config.dataFolder ?? resolve('.strongroom')
   const keyPath = masterKeyPath(dataFolder)
   const keysPath = devKeysPath(dataFolder)
-  const tls = readTls(config)
+  const tls = readTlsFiles(config)
   makeDataFolder(dataFolder)
   // Storage without its master key must say so, not get a new one that opens nothing.
   if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)

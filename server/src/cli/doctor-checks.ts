@@ -4,9 +4,10 @@ import type { Config } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
-import { loadGrants } from '../operations/revise-tenant.ts'
+import { loadGrants } from '../operations/grants/load-grants.ts'
 import type { SchemaState } from '../store/sql/migration.ts'
-import { checkDataFolder, databasePath, keyProviderFor, masterKeyPath, requireDataFolder } from './edge.ts'
+import { checkDataFolder, databasePath, masterKeyPath, requireDataFolder } from './data-folder.ts'
+import { configuredOrDevKeyProvider } from './key-provider.ts'
 import type { Machine } from './machine.ts'
 import { shellWord } from './shell-word.ts'
 import { configuredStorage, withVault } from './storage.ts'
@@ -138,7 +139,7 @@ const schema: Check = async ({ config }) => {
 
 const keyProvider: Check = async ({ config }) => {
   try {
-    await keyProviderFor(config).health()
+    await configuredOrDevKeyProvider(config).health()
     await withVault(config, async () => undefined)
     return []
   } catch (error) {

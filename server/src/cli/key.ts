@@ -4,7 +4,7 @@ import { deleteApiKey } from '../operations/delete-api-key.ts'
 import { listApiKeys } from '../operations/list-api-keys.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { type Run, required } from './command.ts'
-import { print, table } from './print.ts'
+import { print, printText, table } from './print.ts'
 import { withVault } from './storage.ts'
 
 export const keyCreate: Run = invocation =>
@@ -50,6 +50,6 @@ export const keyRevoke: Run = invocation =>
     const [id = ''] = invocation.words
     const caller = await operatorOf(vault, required(invocation, 'tenant'))
     await deleteApiKey(vault, caller, required(invocation, 'app'), id)
-    print(false, undefined, `key ${id} is revoked`)
+    printText(`key ${id} is revoked`)
     return 0
   })

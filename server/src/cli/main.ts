@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-import { readFileSync } from 'node:fs'
+import about from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { catalogue, VaultError } from '../domain/errors.ts'
@@ -16,13 +15,10 @@ const overview = (listed: readonly Command[]): string =>
       '',
     )}\nstrongroom <command> --help tells more. Exit codes: 0 done, 1 failed, 2 wrongly called or set up.\n`
 
-const version = (): string =>
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
-
 const main = async (args: readonly string[]): Promise<number> => {
   const [first] = args
   if (first === '--version' || first === '-v') {
-    process.stdout.write(`${version()}\n`)
+    process.stdout.write(`${about.version}\n`)
     return 0
   }
   const words = first === 'help' ? args.slice(1) : args

@@ -3,8 +3,9 @@ import { type CopyResult, copyVault } from '../operations/copy-vault.ts'
 import { type ArrivingVault, CopyRefusedError } from '../store/copying.ts'
 import { openRestingVault } from '../store/sqlite/resting-vault.ts'
 import type { Run } from './command.ts'
+import { databasePath, masterKeyPath, requireDataFolder } from './data-folder.ts'
 import { vaultFlags } from './doctor-checks.ts'
-import { databasePath, keyProviderFor, masterKeyPath, requireDataFolder } from './edge.ts'
+import { configuredOrDevKeyProvider } from './key-provider.ts'
 import { print } from './print.ts'
 import { progressOn } from './progress.ts'
 import { shellWord } from './shell-word.ts'
@@ -29,7 +30,7 @@ const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
   const folder = requireDataFolder(config)
   const database = requireDatabase(config)
   await requireCurrentSchema(folder)
-  const keyProvider = keyProviderFor(config)
+  const keyProvider = configuredOrDevKeyProvider(config)
   const source = openRestingVault(databasePath(folder))
   const progress = progressOn(process.stderr, { json, now: () => performance.now() })
   let destination: ArrivingVault | undefined

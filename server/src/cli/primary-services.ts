@@ -5,7 +5,7 @@ import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import { lockWaitDefaultMs } from '../store/sqlite/open-database.ts'
 import { sharedWriting } from '../store/sqlite/shared-writing.ts'
 import { threadedWriting } from '../store/sqlite/threaded-writing.ts'
-import { databasePath, requireDataFolder } from './edge.ts'
+import { databasePath, requireDataFolder } from './data-folder.ts'
 
 /** What the primary does for its workers because it can be done in one place only. */
 export type Services = {

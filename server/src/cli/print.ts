@@ -1,6 +1,10 @@
 /** What a script reads, or what a person reads. */
 export const print = (json: boolean | undefined, value: unknown, text: string): void => {
-  process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${text}\n`)
+  printText(json === true ? JSON.stringify(value, null, 2) : text)
+}
+
+export const printText = (text: string): void => {
+  process.stdout.write(`${text}\n`)
 }
 
 /** A reader that has had enough (`| head`) is no reason to crash, nor is a full disk behind `>`. */

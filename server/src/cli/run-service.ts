@@ -5,8 +5,9 @@ import type { KeyProvider } from '../crypto/key-provider.ts'
 import type { Log } from '../domain/log.ts'
 import type { Service, Together } from '../service.ts'
 import type { Store } from '../store/port.ts'
-import { baseUrl } from './edge.ts'
-import { readTls } from './tls.ts'
+import { baseUrl } from './base-url.ts'
+import { stopSignal } from './stop-signal.ts'
+import { readTlsFiles } from './tls.ts'
 
 /** `about` is what every line carries. */
 export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): Log => {
@@ -70,7 +71,7 @@ export const runService = async (
 /** A broken new certificate must not take a running server down: the old one stays. */
 const renewTls = (config: Config, service: Service, log: Log): void => {
   try {
-    const tls = readTls(config)
+    const tls = readTlsFiles(config)
     if (tls === undefined) return
     service.renewTls(tls)
     log.info({}, 'TLS certificates renewed')
@@ -78,8 +79,3 @@ const renewTls = (config: Config, service: Service, log: Log): void => {
     log.error({}, 'the new TLS certificates cannot be used; the old ones stay')
   }
 }
-
-const stopSignal = (signals: readonly NodeJS.Signals[]): Promise<void> =>
-  new Promise(resolve => {
-    for (const signal of signals) process.once(signal, () => resolve())
-  })

@@ -2,10 +2,10 @@ import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import type { Config } from '../config.ts'
 import type { Run } from './command.ts'
-import { configuredKeyProvider } from './edge.ts'
+import { configuredKeyProvider } from './key-provider.ts'
 import { makeLog, runService } from './run-service.ts'
 import { configuredStorage } from './storage.ts'
-import { readTls } from './tls.ts'
+import { readTlsFiles } from './tls.ts'
 import { asWorker, type Worker } from './worker.ts'
 import { runWorkers } from './workers.ts'
 
@@ -21,7 +21,7 @@ export const serve: Run = async ({ config }) => {
 const runHere = async (config: Config, worker?: Worker): Promise<void> => {
   const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
-  const tls = readTls(config)
+  const tls = readTlsFiles(config)
   const store = await storage.open(worker?.askWriter)
   const log = makeLog(config, worker && { worker: worker.number })
   await runService(

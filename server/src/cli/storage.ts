@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { type Config, ConfigError, type DatabaseConfig } from '../config.ts'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
 import { openVault } from '../operations/open-vault.ts'
 import type { Vault } from '../operations/vault.ts'
 import type { Store } from '../store/port.ts'
@@ -9,7 +9,8 @@ import type { SchemaState } from '../store/sql/migration.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import { schemaState } from '../store/sqlite/migrate.ts'
 import { openSqlite } from '../store/sqlite/sqlite-store.ts'
-import { checkDataFolder, databasePath, keyProviderFor, makeDataFolder, requireDataFolder } from './edge.ts'
+import { checkDataFolder, databasePath, makeDataFolder, requireDataFolder } from './data-folder.ts'
+import { configuredOrDevKeyProvider } from './key-provider.ts'
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {
@@ -74,7 +75,7 @@ export const openDataFolder = (dataFolder: string, writing: 'thread' | AskWriter
   try {
     return openSqlite({ path, writing })
   } catch (error) {
-    if (errorCode(error) !== 'ERR_SQLITE_ERROR') throw error
+    if (foreignCode(error) !== 'ERR_SQLITE_ERROR') throw error
     throw new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : ''}`)
   }
 }
@@ -92,7 +93,7 @@ const readSettingFile = (path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError(`${path} cannot be read (${errorCode(error)})`)
+    throw new ConfigError(`${path} cannot be read (${foreignCode(error)})`)
   }
 }
 
@@ -113,7 +114,7 @@ const withoutPassword = ({ address: { hosts, user, database, sslmode } }: Databa
 export const withVault = async <T>(config: Config, work: (vault: Vault) => Promise<T>): Promise<T> => {
   const storage = configuredStorage(config)
   await storage.requireVault()
-  const keyProvider = keyProviderFor(config)
+  const keyProvider = configuredOrDevKeyProvider(config)
   const store = await storage.open()
   try {
     return await work(await openVault({ store, keyProvider, clock: Date.now }))

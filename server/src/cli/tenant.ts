@@ -7,10 +7,10 @@ import { createTenant } from '../operations/create-tenant.ts'
 import { deleteTenant } from '../operations/delete-tenant.ts'
 import { listTenants } from '../operations/list-tenants.ts'
 import { operatorOf } from '../operations/operator.ts'
-import { purgeDeadTenants } from '../operations/purge-dead-tenants.ts'
+import { purgeDeadTenants } from '../operations/upkeep/purge-dead-tenants.ts'
+import { baseUrl } from './base-url.ts'
 import { type Run, required } from './command.ts'
-import { baseUrl } from './edge.ts'
-import { print, table } from './print.ts'
+import { print, printText, table } from './print.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
 import { withVault } from './storage.ts'
 
@@ -53,7 +53,7 @@ export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => 
   return withVault(config, async vault => {
     await deleteTenant(vault, await operatorOf(vault, id))
     await purgeDeadTenants(vault)
-    print(false, undefined, `tenant ${id} is deleted`)
+    printText(`tenant ${id} is deleted`)
     return 0
   })
 }

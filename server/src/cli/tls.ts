@@ -3,7 +3,7 @@ import { createSecureContext, type TlsOptions } from 'node:tls'
 import { type Config, ConfigError } from '../config.ts'
 
 /** The certificates, once they are known to work: a server must not find out with its first client. */
-export const readTls = ({ tls: files }: Config): TlsOptions | undefined => {
+export const readTlsFiles = ({ tls: files }: Config): TlsOptions | undefined => {
   if (files === undefined) return undefined
   const options: TlsOptions = {
     cert: read(files.cert),

@@ -1,9 +1,10 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Config } from '../config.ts'
-import { baseUrl } from './edge.ts'
+import { baseUrl } from './base-url.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { makeLog } from './run-service.ts'
+import { stopSignal } from './stop-signal.ts'
 import { numberVariable } from './worker.ts'
 
 /**
@@ -19,7 +20,12 @@ export const runWorkers = (config: Config, count: number): Promise<number> => {
   return new Primary(config, count).run()
 }
 
-type Place = { readonly number: number; readonly startedAt: number; isReady: boolean; missedRenewal: boolean }
+type WorkerState = {
+  readonly number: number
+  readonly startedAt: number
+  isReady: boolean
+  missedRenewal: boolean
+}
 
 class Primary {
   readonly #config: Config
@@ -27,7 +33,7 @@ class Primary {
   readonly #log: ReturnType<typeof makeLog>
   readonly #services: ReturnType<typeof primaryServices>
   readonly #restarts = restarts()
-  readonly #places = new Map<Worker, Place>()
+  readonly #workers = new Map<Worker, WorkerState>()
   readonly #vacancies = new Set<NodeJS.Timeout>()
   #phase: 'first worker' | 'other workers' | 'running' | 'stopping' = 'first worker'
   #exitCode = 0
@@ -43,11 +49,10 @@ class Primary {
   run(): Promise<number> {
     cluster.on('listening', (worker, { port }) => this.#listening(worker, port))
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
-    for (const signal of ['SIGINT', 'SIGTERM'] as const)
-      process.once(signal, () => {
-        this.#log.info({}, 'draining')
-        this.#stop(0)
-      })
+    stopSignal(['SIGINT', 'SIGTERM']).then(() => {
+      this.#log.info({}, 'draining')
+      this.#stop(0)
+    })
     process.on('SIGHUP', () => this.#renewTls())
     this.#start(1)
     return new Promise(resolve => {
@@ -58,7 +63,7 @@ class Primary {
   #start(number: number): void {
     const worker = cluster.fork({ [numberVariable]: number })
     this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
-    this.#places.set(worker, {
+    this.#workers.set(worker, {
       number,
       startedAt: performance.now(),
       isReady: false,
@@ -66,7 +71,7 @@ class Primary {
     })
     worker.on('message', async (question: Question) => {
       // What it asked for before it died would be held for nobody.
-      if (!this.#places.has(worker)) return
+      if (!this.#workers.has(worker)) return
       const answer = await this.#services.answer(question, worker)
       // One that died meanwhile needs no answer.
       if (worker.isConnected()) worker.send(answer, undefined, undefined, () => {})
@@ -77,10 +82,10 @@ class Primary {
   }
 
   #listening(worker: Worker, port: number): void {
-    const place = this.#places.get(worker)
-    if (place === undefined) return
-    place.isReady = true
-    if (place.missedRenewal) worker.process.kill('SIGHUP')
+    const state = this.#workers.get(worker)
+    if (state === undefined) return
+    state.isReady = true
+    if (state.missedRenewal) worker.process.kill('SIGHUP')
     // The first one prepares storage and proves that the settings work; the others follow together.
     if (this.#phase === 'first worker') {
       this.#phase = 'other workers'
@@ -92,17 +97,17 @@ class Primary {
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {
-    const place = this.#places.get(worker)
-    this.#places.delete(worker)
+    const state = this.#workers.get(worker)
+    this.#workers.delete(worker)
     this.#services.left(worker)
-    if (place === undefined) return
+    if (state === undefined) return
     if (this.#phase === 'stopping') {
       // One that had not learned to drain yet ends by the signal itself.
       if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') this.#exitCode ||= 1
       this.#finishOnceAlone()
       return
     }
-    const { number, startedAt, isReady: wasReady } = place
+    const { number, startedAt, isReady: wasReady } = state
     if (this.#phase !== 'running' && !wasReady && signal === null) {
       // It has said itself what is wrong, in the words of a server that runs alone.
       this.#stop(code || 1)
@@ -124,21 +129,21 @@ class Primary {
   }
 
   #renewTls(): void {
-    for (const [worker, place] of this.#places)
-      if (place.isReady) worker.process.kill('SIGHUP')
-      else place.missedRenewal = true
+    for (const [worker, state] of this.#workers)
+      if (state.isReady) worker.process.kill('SIGHUP')
+      else state.missedRenewal = true
   }
 
   #stop(exitCode: number): void {
     this.#phase = 'stopping'
     this.#exitCode = exitCode
     for (const vacancy of this.#vacancies) clearTimeout(vacancy)
-    for (const worker of this.#places.keys()) worker.process.kill('SIGTERM')
+    for (const worker of this.#workers.keys()) worker.process.kill('SIGTERM')
     this.#finishOnceAlone()
   }
 
   #finishOnceAlone(): void {
-    if (this.#places.size > 0) return
+    if (this.#workers.size > 0) return
     this.#services.close().then(
       () => this.#resolve(this.#exitCode),
       () => this.#resolve(1),
@@ -146,6 +151,6 @@ class Primary {
   }
 
   #readyCount(): number {
-    return [...this.#places.values()].filter(({ isReady }) => isReady).length
+    return [...this.#workers.values()].filter(({ isReady }) => isReady).length
   }
 }

@@ -1,17 +1,18 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
 import { permissionsByType } from '../domain/permissions.ts'
-import { anyJson, body, choice, flag, nullableText, text, textList } from './schema.ts'
+import { Pagination } from './paging.ts'
+import { body, choice, flag, nullableText, text, textList } from './schema.ts'
 
 const name = text({ min: 1, max: limits.nameCharactersMax })
-const permissions = textList({ items: text(), max: 50 })
+const permissions = textList({ items: text(), max: limits.permissionsMax })
 export const applicationType = choice(Object.keys(permissionsByType) as (keyof typeof permissionsByType)[])
 const transform = choice(['reveal', 'mask', 'redact'])
 
 /** C28; which permissions and containers are allowed is decided by the domain. */
 const RuleFields = body({
   description: Type.Optional(nullableText({ max: limits.nameCharactersMax })),
-  priority: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  priority: Type.Integer({ minimum: 0, maximum: limits.rulePriorityMax }),
   container: text({ max: limits.containerCharactersMax }),
   transform,
   permissions,
@@ -53,6 +54,10 @@ const authorship = {
   modified_at: Type.Optional(Type.String({ format: 'date-time' })),
 }
 
+const keyOfReplay = Type.Optional(
+  Type.Object({ key: Type.String({ description: 'In a replay: where the key was shown.' }) }),
+)
+
 export const Application = Type.Object({
   id: Type.String({ format: 'uuid' }),
   tenant_id: Type.String({ format: 'uuid' }),
@@ -62,9 +67,10 @@ export const Application = Type.Object({
   permissions: Type.Optional(Type.Array(Type.String())),
   rules: Type.Optional(Type.Array(RuleFields)),
   ...authorship,
+  _extras: keyOfReplay,
 })
 
-export const ApplicationPage = Type.Object({ pagination: anyJson(), data: Type.Array(Application) })
+export const ApplicationPage = Type.Object({ pagination: Pagination, data: Type.Array(Application) })
 
 export const ApiKey = Type.Object({
   id: Type.String({ format: 'uuid' }),
@@ -73,6 +79,7 @@ export const ApiKey = Type.Object({
   last_used_at: Type.Optional(Type.String({ format: 'date-time' })),
   created_by: Type.String({ format: 'uuid' }),
   created_at: Type.String({ format: 'date-time' }),
+  _extras: keyOfReplay,
 })
 
 export const PermissionEntry = Type.Object({
@@ -82,6 +89,8 @@ export const PermissionEntry = Type.Object({
 })
 
 export const Explanation = Type.Object({
+  application_id: Type.String({ format: 'uuid' }),
+  permission: Type.String(),
   outcome: Type.String(),
   reason: Type.String(),
   containers: Type.Array(

@@ -1,14 +1,27 @@
+import { Type } from 'typebox'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { TokenFilter } from '../domain/token-filter.ts'
-import { readFilter } from './list-query.ts'
-import { type QueryPair, readSize, singleValue } from './page-query.ts'
+import type { QueryParameter } from './endpoint.ts'
+import { filterParameters, readFilter } from './list-query.ts'
+import { type QueryPair, readSize, refuseUnknown, singleValue, sizeParameter } from './paging.ts'
 
 export type CursorQuery = { readonly filter: TokenFilter; readonly start?: string; readonly size: number }
+
+export const cursorParameters: readonly QueryParameter[] = [
+  ...filterParameters,
+  {
+    name: 'start',
+    schema: Type.String(),
+    description: 'The `next` of the page before; the filters must be the same.',
+  },
+  sizeParameter,
+]
 
 /** The query of `GET /v2/tokens` (C25): the filters of C24; `start` is where the page before ended. */
 export const readCursorQuery = (pairs: readonly QueryPair[]): CursorQuery => {
   const issues: Issue[] = []
-  const filter = readFilter(pairs, ['start', 'size'], issues)
+  refuseUnknown(pairs, cursorParameters, issues)
+  const filter = readFilter(pairs, issues)
   const start = singleValue(pairs, 'start', issues)
   const size = readSize(pairs, issues)
   if (issues.length > 0) throw invalid(...issues)

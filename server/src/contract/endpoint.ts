@@ -1,10 +1,13 @@
 import type { Static, TSchema } from 'typebox'
+import type { ErrorCode } from '../domain/errors.ts'
 import type { Permission } from '../domain/permissions.ts'
 import { type Check, compileCheck } from './check.ts'
 
 /** A parameter of the query string, as the interface description shows it. */
 export type QueryParameter = {
   readonly name: string
+  /** Names that are this parameter, where it has more than one. */
+  readonly pattern?: RegExp
   readonly schema: TSchema
   readonly description: string
   readonly repeatable?: boolean
@@ -18,8 +21,10 @@ type Declaration = {
   readonly path: string
   /** `open`: needs no key (C36). `any key`: needs a key, whatever it may do. */
   readonly permission: Permission | 'open' | 'any key'
+  /** C36: whoever watches the vault is answered also when others are turned away. */
+  readonly isProbe?: true
   /** C33: changes something, so a retry with the same key must not change it twice. */
-  readonly idempotent?: true
+  readonly takesIdempotencyKey?: true
   readonly query?: readonly QueryParameter[]
   readonly bodyType?: 'application/json' | 'application/merge-patch+json'
   readonly body?: TSchema
@@ -28,7 +33,11 @@ type Declaration = {
   /** C5: in this body a null field is the same as none, but for the fields named here. */
   readonly nullIsAbsentExcept?: readonly string[]
   readonly reply?: TSchema
+  /** `application/json` unless said otherwise. */
+  readonly replyType?: 'text/html'
   readonly status: 200 | 201 | 204
+  /** What can go wrong here besides what follows from all of the above. */
+  readonly problems?: readonly ErrorCode[]
 }
 
 export type Endpoint<B = unknown> = Declaration & { readonly checkBody?: Check<B> }

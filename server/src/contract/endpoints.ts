@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
-import { limits } from '../domain/limits.ts'
+import { applicationParameters, permissionParameters } from './application-query.ts'
 import {
   ApiKey,
   Application,
   ApplicationPage,
-  applicationType,
   CreateApiKey,
   CreateApplication,
   ExplainAccess,
@@ -12,43 +11,13 @@ import {
   PermissionEntry,
   UpdateApplication,
 } from './application-schemas.ts'
-import { endpoint, type QueryParameter } from './endpoint.ts'
+import { cursorParameters } from './cursor-query.ts'
+import { endpoint } from './endpoint.ts'
+import { listParameters } from './list-query.ts'
 import { anyJson } from './schema.ts'
 import { FoundTokens, SearchTokens, SearchTokensByCursor } from './search-schemas.ts'
 import { IndexReport, Tenant, UpdateTenant, UsageReport } from './tenant-schemas.ts'
 import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
-
-const sizeParameter: QueryParameter = {
-  name: 'size',
-  schema: Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }),
-  description: 'Entries per page.',
-}
-
-const pageParameters: readonly QueryParameter[] = [
-  { name: 'page', schema: Type.Integer({ minimum: 1, default: 1 }), description: 'Which page, from 1.' },
-  sizeParameter,
-]
-
-const filterParameters: readonly QueryParameter[] = [
-  { name: 'id', schema: Type.String(), description: 'Ids to return.', repeatable: true },
-  { name: 'type', schema: Type.String(), description: 'Types to return.', repeatable: true },
-  {
-    name: 'container',
-    schema: Type.String(),
-    description: 'A container path; those below it count too.',
-  },
-  { name: 'fingerprint', schema: Type.String(), description: 'The fingerprint to look for.' },
-  {
-    name: 'metadata.{key}',
-    schema: Type.String(),
-    description: 'The value of one metadata key; also written metadata[{key}].',
-  },
-  {
-    name: 'metadata',
-    schema: Type.String(),
-    description: 'Metadata keys and values as one JSON object.',
-  },
-]
 
 /** Everything that the vault answers to. */
 export const endpoints = {
@@ -58,11 +27,12 @@ export const endpoints = {
     method: 'POST',
     path: '/tokenize',
     permission: 'token:create',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: anyJson({ description: 'Strings, numbers, booleans and token definitions become tokens.' }),
     reply: anyJson({ description: 'The same structure with ids and token objects in place of the values.' }),
     status: 200,
+    problems: ['idTaken'],
   }),
 
   createToken: endpoint({
@@ -71,12 +41,13 @@ export const endpoints = {
     method: 'POST',
     path: '/tokens',
     permission: 'token:create',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: CreateToken,
     nullIsAbsentExcept: ['data'],
     reply: Token,
     status: 201,
+    problems: ['idTaken'],
   }),
 
   listTokens: endpoint({
@@ -85,7 +56,7 @@ export const endpoints = {
     method: 'GET',
     path: '/tokens',
     permission: 'token:read',
-    query: [...filterParameters, ...pageParameters],
+    query: listParameters,
     reply: TokenPage,
     status: 200,
   }),
@@ -96,15 +67,7 @@ export const endpoints = {
     method: 'GET',
     path: '/v2/tokens',
     permission: 'token:read',
-    query: [
-      ...filterParameters,
-      {
-        name: 'start',
-        schema: Type.String(),
-        description: 'The `next` of the page before; the filters must be the same.',
-      },
-      sizeParameter,
-    ],
+    query: cursorParameters,
     reply: TokenCursorPage,
     status: 200,
   }),
@@ -151,7 +114,7 @@ export const endpoints = {
     method: 'PATCH',
     path: '/tokens/:id',
     permission: 'token:update',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/merge-patch+json',
     body: UpdateToken,
     reply: Token,
@@ -165,6 +128,7 @@ export const endpoints = {
     path: '/tokens/:id',
     permission: 'token:delete',
     status: 204,
+    problems: ['writeContention'],
   }),
 
   getTenant: endpoint({
@@ -183,7 +147,7 @@ export const endpoints = {
     method: 'PUT',
     path: '/tenants/self',
     permission: 'tenant:update',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: UpdateTenant,
     nullIsAbsentExcept: [],
@@ -198,6 +162,7 @@ export const endpoints = {
     path: '/tenants/self',
     permission: 'tenant:delete',
     status: 204,
+    problems: ['writeContention'],
   }),
 
   getUsage: endpoint({
@@ -226,11 +191,7 @@ export const endpoints = {
     method: 'GET',
     path: '/applications',
     permission: 'application:read',
-    query: [
-      { name: 'id', schema: Type.String(), description: 'Ids to return.', repeatable: true },
-      { name: 'type', schema: applicationType, description: 'Types to return.', repeatable: true },
-      ...pageParameters,
-    ],
+    query: applicationParameters,
     reply: ApplicationPage,
     status: 200,
   }),
@@ -241,7 +202,7 @@ export const endpoints = {
     method: 'POST',
     path: '/applications',
     permission: 'application:create',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: CreateApplication,
     nullIsAbsentExcept: [],
@@ -275,12 +236,13 @@ export const endpoints = {
     method: 'PUT',
     path: '/applications/:id',
     permission: 'application:update',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: UpdateApplication,
     nullIsAbsentExcept: [],
     reply: Application,
     status: 200,
+    problems: ['lastManagementKey'],
   }),
 
   deleteApplication: endpoint({
@@ -290,6 +252,7 @@ export const endpoints = {
     path: '/applications/:id',
     permission: 'application:delete',
     status: 204,
+    problems: ['lastManagementKey', 'writeContention'],
   }),
 
   listApiKeys: endpoint({
@@ -308,7 +271,7 @@ export const endpoints = {
     method: 'POST',
     path: '/applications/:id/keys',
     permission: 'application:update',
-    idempotent: true,
+    takesIdempotencyKey: true,
     bodyType: 'application/json',
     bodyIsOptional: true,
     body: CreateApiKey,
@@ -334,6 +297,7 @@ export const endpoints = {
     path: '/applications/:id/keys/:keyId',
     permission: 'application:update',
     status: 204,
+    problems: ['lastManagementKey', 'writeContention'],
   }),
 
   explainAccess: endpoint({
@@ -355,13 +319,7 @@ export const endpoints = {
     method: 'GET',
     path: '/permissions',
     permission: 'any key',
-    query: [
-      {
-        name: 'application_type',
-        schema: applicationType,
-        description: 'Only what an application of this type may hold.',
-      },
-    ],
+    query: permissionParameters,
     reply: Type.Array(PermissionEntry),
     status: 200,
   }),
@@ -372,6 +330,7 @@ export const endpoints = {
     method: 'GET',
     path: '/health',
     permission: 'open',
+    isProbe: true,
     reply: Type.Object({ status: Type.Literal('up') }),
     status: 200,
   }),
@@ -382,8 +341,10 @@ export const endpoints = {
     method: 'GET',
     path: '/ready',
     permission: 'open',
+    isProbe: true,
     reply: Type.Object({ status: Type.Literal('ready') }),
     status: 200,
+    problems: ['unavailable'],
   }),
 
   openapi: endpoint({
@@ -402,6 +363,8 @@ export const endpoints = {
     method: 'GET',
     path: '/docs',
     permission: 'open',
+    reply: Type.String(),
+    replyType: 'text/html',
     status: 200,
   }),
 }

@@ -1,53 +1,65 @@
+import { Type } from 'typebox'
 import { parseRuleContainer } from '../domain/containers.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import type { MetadataPair, TokenFilter } from '../domain/token-filter.ts'
 import { tokenType } from '../domain/token-types/registry.ts'
+import type { QueryParameter } from './endpoint.ts'
 import {
+  allValues,
   type Page,
   pageParameters,
   type QueryPair,
   readPage,
+  refuseUnknown,
   singleValue,
-  unknownParameter,
-} from './page-query.ts'
+} from './paging.ts'
 
 export type ListQuery = Page & { readonly filter: TokenFilter }
 
-const filterParameters = ['id', 'type', 'container', 'fingerprint', 'metadata']
-
 /**
- * The metadata key that a parameter names, as `metadata.<key>` (§4.3.8) or as `metadata[<key>]`, which is how
- * client libraries that are generated from OpenAPI documents write a map.
+ * One metadata key, as `metadata.<key>` (§4.3.8) or as `metadata[<key>]`, which is how client libraries that are
+ * generated from OpenAPI documents write a map.
  */
-const metadataKey = (name: string): string | undefined => {
-  const [, dotted, bracketed] = /^metadata(?:\.(.+)|\[(.+)\])$/s.exec(name) ?? []
-  return dotted ?? bracketed
-}
+const metadataName = /^metadata(?:\.(.+)|\[(.+)\])$/s
+
+export const filterParameters: readonly QueryParameter[] = [
+  { name: 'id', schema: Type.String(), description: 'Ids to return.', repeatable: true },
+  { name: 'type', schema: Type.String(), description: 'Types to return.', repeatable: true },
+  { name: 'container', schema: Type.String(), description: 'A container path; those below it count too.' },
+  { name: 'fingerprint', schema: Type.String(), description: 'The fingerprint to look for.' },
+  {
+    name: 'metadata.{key}',
+    pattern: metadataName,
+    schema: Type.String(),
+    description: 'The value of one metadata key; also written metadata[{key}].',
+  },
+  {
+    name: 'metadata',
+    schema: Type.String(),
+    description: 'Metadata keys and values as one JSON object.',
+  },
+]
+
+export const listParameters = [...filterParameters, ...pageParameters]
 
 /** The query of `GET /tokens` (§4.3, C24). An unknown or repeated parameter is refused (C6). */
 export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
   const issues: Issue[] = []
-  const filter = readFilter(pairs, pageParameters, issues)
+  refuseUnknown(pairs, listParameters, issues)
+  const filter = readFilter(pairs, issues)
   const page = readPage(pairs, issues)
   if (issues.length > 0) throw invalid(...issues)
   return { ...page, filter }
 }
 
-/** What a list is narrowed to; `others` are the parameters that it knows besides. */
-export const readFilter = (
-  pairs: readonly QueryPair[],
-  others: readonly string[],
-  issues: Issue[],
-): TokenFilter => {
-  const valuesOf = (name: string): string[] =>
-    pairs.filter(pair => pair.name === name).map(pair => pair.value)
+/** What a list is narrowed to. */
+export const readFilter = (pairs: readonly QueryPair[], issues: Issue[]): TokenFilter => {
   const single = (name: string): string | undefined => singleValue(pairs, name, issues)
 
-  checkNames(pairs, [...filterParameters, ...others], issues)
-  const ids = valuesOf('id')
-  const types = valuesOf('type')
+  const ids = allValues(pairs, 'id')
+  const types = allValues(pairs, 'type')
   for (const [name, values] of [
     ['id', ids],
     ['type', types],
@@ -70,13 +82,6 @@ export const readFilter = (
   }
 }
 
-const checkNames = (pairs: readonly QueryPair[], known: readonly string[], issues: Issue[]): void => {
-  pairs.forEach(({ name }, index) => {
-    if (known.includes(name) || metadataKey(name) !== undefined) return
-    issues.push(unknownParameter(name, index, known))
-  })
-}
-
 /**
  * Both spellings of `metadata.<key>`, of which the first counts where a key is repeated (§4.3.1), and the one parameter
  * that names several: another parameter, so a token has to meet both (C24).
@@ -88,7 +93,8 @@ const readMetadata = (
 ): MetadataPair[] => {
   const named = new Map<string, string>()
   for (const { name, value } of pairs) {
-    const key = metadataKey(name)
+    const [, dotted, bracketed] = metadataName.exec(name) ?? []
+    const key = dotted ?? bracketed
     if (key !== undefined && !named.has(key)) named.set(key, value)
   }
   const metadata: MetadataPair[] = [...named]

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
-import { catalogue } from '../domain/errors.ts'
+import about from '../../package.json' with { type: 'json' }
+import { catalogue, type ErrorCode } from '../domain/errors.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -22,6 +23,7 @@ const named = new Map<TSchema, string>([
 
 /** The interface as OpenAPI 3.1, made from the declarations alone. */
 export const openApi = (headerPrefix: string): JsonObject => {
+  const prefix = headerPrefix.toUpperCase()
   const paths: Record<string, JsonObject> = {}
   for (const declared of Object.values<Endpoint>(endpoints)) {
     const path = declared.path.replace(/:(\w+)/g, '{$1}')
@@ -31,15 +33,34 @@ export const openApi = (headerPrefix: string): JsonObject => {
     openapi: '3.1.0',
     info: {
       title: 'Strongroom',
-      version: '0.1.0',
+      version: about.version,
       summary: 'A token vault: sensitive values in; tokens, masks and fingerprints out.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     paths,
     components: {
       schemas: Object.fromEntries([...named].map(([schema, name]) => [name, plain(schema, schema)])),
+      parameters: {
+        IdempotencyKey: {
+          name: `${prefix}-IDEMPOTENCY-KEY`,
+          in: 'header',
+          description: 'A retry with the same key gets the answer of the first request and changes nothing.',
+          schema: {
+            type: 'string',
+            minLength: 1,
+            maxLength: limits.idempotencyKeyCharactersMax,
+            pattern: '^[!-~]+$',
+          },
+        },
+        TraceId: {
+          name: `${prefix}-TRACE-ID`,
+          in: 'header',
+          description: 'Comes back in the answer and in the log; the vault makes one up where none is sent.',
+          schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{8,64}$' },
+        },
+      },
       securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: `${headerPrefix.toUpperCase()}-API-KEY` },
+        apiKey: { type: 'apiKey', in: 'header', name: `${prefix}-API-KEY` },
       },
     },
     'x-limits': { ...limits },
@@ -51,17 +72,27 @@ const operation = (declared: Endpoint): JsonObject => ({
   summary: declared.summary,
   security: declared.permission === 'open' ? [] : [{ apiKey: [] }],
   ...(declared.permission !== 'open' && { 'x-permission': declared.permission }),
-  parameters: [...pathParameters(declared), ...queryParameters(declared)],
+  parameters: [
+    ...pathParameters(declared),
+    ...queryParameters(declared),
+    ...(declared.takesIdempotencyKey === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    { $ref: '#/components/parameters/TraceId' },
+  ],
   ...(declared.body &&
     declared.bodyType && {
-      requestBody: { required: true, content: { [declared.bodyType]: { schema: plain(declared.body) } } },
+      requestBody: {
+        required: declared.bodyIsOptional !== true,
+        content: { [declared.bodyType]: { schema: plain(declared.body) } },
+      },
     }),
   responses: {
     [declared.status]: {
       description: declared.status === 204 ? 'Done; the answer has no body.' : 'Done.',
-      ...(declared.reply && { content: { 'application/json': { schema: plain(declared.reply) } } }),
+      ...(declared.reply && {
+        content: { [declared.replyType ?? 'application/json']: { schema: plain(declared.reply) } },
+      }),
     },
-    ...(declared.permission === 'open' ? {} : problems(declared)),
+    ...problemResponses(declared),
   },
 })
 
@@ -82,27 +113,38 @@ const queryParameters = ({ query = [] }: Endpoint): JsonObject[] =>
     ...(repeatable === true && { style: 'form', explode: true }),
   }))
 
-/** Every status that the catalogue gives this endpoint's callers. */
-const problems = ({ body, path }: Endpoint): Record<string, Json> => {
-  const statuses = new Set([400, 401, 403, 429, 500, 503])
-  if (path.includes(':')) statuses.add(404)
-  if (body !== undefined) for (const status of [409, 413, 415]) statuses.add(status)
-  const titles = new Map(
-    Object.values(catalogue).map(({ status, title }) => [status as number, title as string]),
-  )
-  const entries: [string, Json][] = []
-  for (const status of [...statuses].sort((a, b) => a - b)) {
-    const title = titles.get(status)
-    if (title === undefined) continue
-    entries.push([
-      String(status),
+/** Every problem that this endpoint's callers can meet, but for those of broken HTTP, which are met anywhere. */
+const problemsOf = (declared: Endpoint): ErrorCode[] => {
+  const { permission, path, bodyType, isProbe, takesIdempotencyKey, problems = [] } = declared
+  const codes: ErrorCode[] = ['internal', ...problems]
+  if (isProbe !== true) codes.push('overloaded')
+  if (permission !== 'open') codes.push('validation', 'unauthorized', 'tooManyRequests', 'unavailable')
+  if (permission !== 'open' && permission !== 'any key') codes.push('forbidden')
+  if (path.includes(':')) codes.push('notFound')
+  if (bodyType !== undefined) codes.push('unsupportedMediaType', 'bodyTooLarge')
+  if (takesIdempotencyKey === true) codes.push('writeContention', 'requestInFlight', 'idempotencyMismatch')
+  return codes
+}
+
+const problemResponses = (declared: Endpoint): Record<string, Json> => {
+  const details = new Map<number, string[]>()
+  for (const code of problemsOf(declared)) {
+    const {
+      status,
+      title,
+      detail = title,
+    }: { status: number; title: string; detail?: string } = catalogue[code]
+    details.set(status, [...(details.get(status) ?? []), detail])
+  }
+  return Object.fromEntries(
+    [...details].map(([status, texts]) => [
+      status,
       {
-        description: title,
+        description: texts.join(' '),
         content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
       },
-    ])
-  }
-  return Object.fromEntries(entries)
+    ]),
+  )
 }
 
 /** JSON Schema without our own keyword, named schemas as references; `self` is the one being defined. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
-import { pageMax } from './page-query.ts'
+import { pageNumber, pageSize } from './paging.ts'
 import { body, flag, text } from './schema.ts'
 import { TokenPage } from './token-schemas.ts'
 
@@ -16,13 +16,12 @@ const query = text({
     'Each alternative needs a term on id, type, data, fingerprint, container or metadata that is not negated.',
   ].join(' '),
 })
-const size = Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault })
 
 /** C26. */
 export const SearchTokens = body({
   query,
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, default: 1 })),
-  size: Type.Optional(size),
+  page: Type.Optional(pageNumber),
+  size: Type.Optional(pageSize),
   explain: Type.Optional(flag()),
 })
 export type SearchTokens = Static<typeof SearchTokens>
@@ -33,7 +32,7 @@ export const SearchTokensByCursor = body({
   start: Type.Optional(
     Type.String({ description: 'The `next` of the page before; the query must be the same.' }),
   ),
-  size: Type.Optional(size),
+  size: Type.Optional(pageSize),
 })
 export type SearchTokensByCursor = Static<typeof SearchTokensByCursor>
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
 import { tokenTypes } from '../domain/token-types/registry.ts'
+import { Pagination } from './paging.ts'
 import {
   anyJson,
   body,
@@ -73,12 +74,7 @@ export const Token = Type.Object({
 
 /** §2.6, C24. */
 export const TokenPage = Type.Object({
-  pagination: Type.Object({
-    total_items: Type.Integer(),
-    page_number: Type.Integer(),
-    page_size: Type.Integer(),
-    total_pages: Type.Integer(),
-  }),
+  pagination: Pagination,
   data: Type.Array(Token),
 })
 

@@ -5,7 +5,7 @@ import { localKeyProvider, newMasterKeyText, readMasterKeyText } from './master-
 
 /** Development: the master key is a file that only its owner may read. */
 export const fileKeyProvider = (path: string): KeyProvider =>
-  localKeyProvider('file', path, () => readMasterKey(path))
+  localKeyProvider(path, () => readMasterKey(path))
 
 /** Never overwrites: a lost master key is a lost vault. */
 export const createMasterKeyFile = (path: string): void => {

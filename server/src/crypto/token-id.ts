@@ -7,8 +7,8 @@ const setBackMs = 1_000
 
 const bytes = Buffer.alloc(16)
 const text = Buffer.from('00000000-0000-0000-0000-000000000000')
-/** Where the two digits of each byte stand in the text. */
-const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
+/** Where in the text the two digits of each byte start. */
+const offsets = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 const digits = Buffer.from('0123456789abcdef')
 
 let time = 0
@@ -36,10 +36,10 @@ export const newTokenId = (now: number): string => {
 /** Half the time of slices of a hexadecimal text, and not in pieces that would be joined wherever the id is written. */
 const toText = (): string => {
   let index = 0
-  for (const place of places) {
+  for (const offset of offsets) {
     const byte = bytes[index++] ?? 0
-    text[place] = digits[byte >> 4] ?? 0
-    text[place + 1] = digits[byte & 0xf] ?? 0
+    text[offset] = digits[byte >> 4] ?? 0
+    text[offset + 1] = digits[byte & 0xf] ?? 0
   }
   return text.toString('latin1')
 }

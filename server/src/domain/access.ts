@@ -29,7 +29,8 @@ export const decidingRule = (
 
 const revelation: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 }
 
-const lessRevealing = (a: Transform, b: Transform): Transform => (revelation[a] <= revelation[b] ? a : b)
+export const lessRevealing = (a: Transform, b: Transform): Transform =>
+  revelation[a] <= revelation[b] ? a : b
 
 export const isMoreRevealing = (a: Transform | undefined, b: Transform | undefined): boolean =>
   a !== undefined && (b === undefined || revelation[a] > revelation[b])

@@ -117,3 +117,9 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** An id that a caller chose came from a body, so it stays out of the log (C2); the vault's own ids may be named. */
 export const rowLogName = ({ kind, id, tenantId }: RowName): string =>
   `${kind} ${uuid.test(id) ? id : '(id chosen by a caller)'}${tenantId === undefined ? '' : ` of tenant ${tenantId}`}`
+
+/** The code that an error of the runtime, a driver or the framework carries (`ENOENT`, `40001`); '' where it has none. */
+export const foreignCode = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : ''

@@ -1,7 +1,8 @@
 import { ancestors } from './containers.ts'
-import { compileExpression, ExpressionError } from './expressions/expression.ts'
+import { compileExpression } from './expressions/expression.ts'
+import { ExpressionError } from './expressions/expression-error.ts'
+import { foldText } from './fold-text.ts'
 import { type Json, stringify } from './json.ts'
-import { normaliseMetadataValue } from './metadata.ts'
 import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token } from './token.ts'
 
 /** What a token can be found by. The field takes part in the hash, so equal values of two fields differ. */
@@ -15,9 +16,9 @@ export const typeTerm = (type: string): Term => ({ field: 'type', value: type })
 export const fingerprintTerm = (fingerprint: string): Term => ({ field: 'fingerprint', value: fingerprint })
 export const metadataTerm = (key: string, value: string): Term => ({
   field: `metadata.${key}`,
-  value: normaliseMetadataValue(value),
+  value: foldText(value),
 })
-export const dataTerm = (value: string): Term => ({ field: 'data', value: normaliseMetadataValue(value) })
+export const dataTerm = (value: string): Term => ({ field: 'data', value: foldText(value) })
 
 /**
  * C15: what tokens of one fingerprint must share beside it to be one and the same; undefined for a token that

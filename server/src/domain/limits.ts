@@ -19,7 +19,9 @@ const inForce = {
   containerCharactersMax: 400,
   containerLevels: 16,
   nameCharactersMax: 200,
+  permissionsMax: 50,
   rulesPerApplication: 50,
+  rulePriorityMax: 1_000_000,
   liveKeysPerApplication: 10,
 
   expressionCharactersMax: 400,
@@ -31,6 +33,7 @@ const inForce = {
 
   pageSizeDefault: 20,
   pageSizeMax: 100,
+  pageNumberMax: 1_000_000_000,
   /** `id=` and `type=` filters of one list request. */
   filterValuesMax: 100,
 

@@ -21,9 +21,6 @@ export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue
   }
 }
 
-/** What metadata filters compare (§4.3, C24): values match whatever their letter case and composition. */
-export const normaliseMetadataValue = (value: string): string => value.normalize('NFC').toLowerCase()
-
 /** The value of a key that is the metadata's own; `__proto__` is a key like any other. */
 export const getOwnText = (
   metadata: Readonly<Record<string, string>> | undefined,

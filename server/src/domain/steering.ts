@@ -1,8 +1,9 @@
-import { compileExpression, type Expression, type Use } from './expressions/expression.ts'
+import { compileExpression, type Expression } from './expressions/expression.ts'
+import type { Use } from './expressions/run.ts'
 import { isJsonObject, type Json } from './json.ts'
-import { maskTexts } from './mask.ts'
+import { maskLeaves } from './mask.ts'
+import type { RenderedPart } from './renderings.ts'
 import type { Token } from './token.ts'
-import type { RenderedPart } from './token-definition.ts'
 import type { TokenPatch } from './token-patch.ts'
 
 type Path = readonly string[]
@@ -18,7 +19,10 @@ export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] =>
   if (changed.length === 0) return []
   const isSteered = (text: string, use: Use): boolean => steers(changed, compileExpression(text, use))
   const steered: RenderedPart[] = []
-  if (token.mask.from === 'caller' && maskTexts(token.mask.template).some(text => isSteered(text, 'mask')))
+  if (
+    token.mask.from === 'caller' &&
+    maskLeaves(token.mask.template, '').some(({ text }) => isSteered(text, 'mask'))
+  )
     steered.push('mask')
   if (token.searchIndexes?.some(text => isSteered(text, 'index'))) steered.push('search_indexes')
   if (token.fingerprintExpression !== undefined && isSteered(token.fingerprintExpression, 'fingerprint'))
@@ -34,7 +38,12 @@ const steers = (changed: readonly Path[], { outputs }: Expression): boolean =>
   )
 
 const isTouched = (path: Path, changed: readonly Path[]): boolean =>
-  changed.some(change => startsWith(path, change) || startsWith(change, path))
+  changed.some(change => {
+    const parting = path.findIndex((name, index) => change[index] !== name)
+    if (parting === -1 || parting === change.length) return true
+    // Where an element of a list is read, the patch, an object here, replaces the list whole (RFC 7386).
+    return /^-?\d+$/.test(path[parting] ?? '')
+  })
 
 /** Metadata is no secret, so only data that stays counts. */
 const stays = (path: Path, changed: readonly Path[]): boolean =>

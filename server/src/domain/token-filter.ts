@@ -1,7 +1,8 @@
 import type { Transform } from './application.ts'
 import { covers } from './containers.ts'
+import { foldText } from './fold-text.ts'
 import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
-import { getOwnText, normaliseMetadataValue } from './metadata.ts'
+import { getOwnText } from './metadata.ts'
 import type { Token } from './token.ts'
 import { tokenTypes } from './token-types/registry.ts'
 
@@ -38,7 +39,7 @@ export const matchesFilter = (token: Token, filter: TokenFilter, transform: Tran
   if (fingerprint !== undefined && (transform === 'redact' || token.fingerprint !== fingerprint)) return false
   for (const [key, value] of metadata) {
     const own = getOwnText(token.metadata, key)
-    if (own === undefined || normaliseMetadataValue(own) !== normaliseMetadataValue(value)) return false
+    if (own === undefined || foldText(own) !== foldText(value)) return false
   }
   return true
 }
@@ -50,5 +51,5 @@ export const filterText = ({ ids, types, container, fingerprint, metadata }: Tok
     types && [...types].sort(),
     container,
     fingerprint,
-    metadata.map(([key, value]) => JSON.stringify([key, normaliseMetadataValue(value)])).sort(),
+    metadata.map(([key, value]) => JSON.stringify([key, foldText(value)])).sort(),
   ])

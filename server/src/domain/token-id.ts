@@ -16,7 +16,7 @@ export const givesAway = (id: string, numbers: readonly string[]): boolean =>
   !made.test(id) && numbers.some(number => id.includes(number))
 
 /** What is wrong with a token's id (C8), or undefined. Three characters at least, so `.` and `..` never pass. */
-export const checkTokenId = (id: string): string | undefined => {
+export const tokenIdFault = (id: string): string | undefined => {
   const characters = countCharacters(id)
   const fits = characters >= limits.idCharactersMin && characters <= limits.idCharactersMax
   return fits && !forbidden.test(id) ? undefined : rule

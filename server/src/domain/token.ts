@@ -80,7 +80,7 @@ export const maskInForce = (token: Pick<Token, 'mask' | 'type'>): Json | undefin
   }
 }
 
-export const liveTransients = (token: Pick<Token, 'transients'>, now: Instant): readonly Transient[] =>
+const liveTransients = (token: Pick<Token, 'transients'>, now: Instant): readonly Transient[] =>
   token.transients.filter(transient => transient.expiresAt > now)
 
 /** `data` with the transient fields that are still visible. */

@@ -1,22 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { dropNulls } from '../contract/null-fields.ts'
+import { type QueryPair, refuseUnknown } from '../contract/paging.ts'
 import { holds } from '../domain/access.ts'
-import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
-import { limits } from '../domain/limits.ts'
-import { describeError, type Log } from '../domain/log.ts'
-import { parseJson } from '../domain/parse-json.ts'
-import { chosenName } from '../domain/place.ts'
-import { authenticate } from '../operations/authenticate.ts'
-import { changesWaiting } from '../operations/commit.ts'
+import { type Issue, invalid, VaultError } from '../domain/errors.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { Log } from '../domain/log.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
+import { changesWaiting } from '../operations/writing/commit.ts'
+import { readBody, requireBodyForm } from './body.ts'
+import { callerOf } from './caller-of.ts'
 import type { Cors } from './cors.ts'
-import { type Answer, ReadyText } from './handlers.ts'
+import type { Answer } from './handlers.ts'
 import { type Idempotency, readIdempotencyKey } from './idempotency.ts'
 import type { LoadShedding } from './load-shedding.ts'
+import { pathOf } from './path-of.ts'
 import { readQuery } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
+import { sender } from './send.ts'
 import { traceId } from './trace-id.ts'
 import type { Turns } from './turns.ts'
 
@@ -25,8 +25,9 @@ import type { Turns } from './turns.ts'
  *
  *   admit:   trace id → 503 overload → 401 → 429 → 404/405 of the route → 403 permission as such → 415, 413
  *   (the body is read)
+ *   answer:  401, 403 once more, for what changed meanwhile
  *   (the others of this turn are read, too)
- *   answer:  idempotent replay or claim → JSON → 400 → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409
+ *            idempotent replay or claim → JSON → 400 → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409
  *            → commit → answer
  */
 declare module 'fastify' {
@@ -54,12 +55,13 @@ type Done = (error?: Error) => void
  * with the path, to those who have a key.
  */
 export const admit = (
-  { vault, log, headerPrefix, rateLimit, cors, shedding, turns }: PipelineOptions,
+  options: PipelineOptions,
   endpoint: Endpoint | undefined,
   refusal: (path: string) => VaultError = () => new VaultError('notFound'),
 ) => {
+  const { vault, headerPrefix, rateLimit, cors, shedding, turns } = options
   const traceHeader = `${headerPrefix}-trace-id`
-  const keyHeader = `${headerPrefix}-api-key`
+  const findCaller = callerOf(options)
 
   const authorize = (request: FastifyRequest, caller: Caller | undefined): undefined | Promise<undefined> => {
     if (caller === undefined) throw new VaultError('unauthorized')
@@ -73,7 +75,7 @@ export const admit = (
 
   const requireRoute = (request: FastifyRequest, caller: Caller): undefined => {
     if (endpoint === undefined) throw refusal(pathOf(request))
-    if (!isPermitted(caller, endpoint)) throw new VaultError('forbidden')
+    requirePermission(caller, endpoint)
     requireBodyForm(request, endpoint)
   }
 
@@ -85,7 +87,7 @@ export const admit = (
       return
     }
     try {
-      if (!isProbe(endpoint)) {
+      if (endpoint?.isProbe !== true) {
         shedding.requireTurn(turns.ahead(Number(headers['content-length'] ?? 0)))
         shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
       }
@@ -99,7 +101,7 @@ export const admit = (
     }
     if (cors.preflight(request, reply)) return
     const settle = (caller: Caller | undefined): void => {
-      let refusal: Error | undefined
+      let refused: Error | undefined
       try {
         const waiting = authorize(request, caller)
         if (waiting !== undefined) {
@@ -107,98 +109,44 @@ export const admit = (
           return
         }
       } catch (error) {
-        refusal = error as Error
+        refused = error as Error
       }
-      done(refusal)
+      done(refused)
     }
-    /** A row that grants and does not open grants nothing: its key is unknown, and the log names the row. */
-    const refuse = (error: Error): void => {
-      if (error instanceof TamperedError) {
-        log.error({ trace_id: request.traceId, ...describeError(error) }, 'a key was refused')
-        settle(undefined)
-      } else done(error)
-    }
-    const keyText = headers[keyHeader]
-    // A known key is found without waiting; only its first use goes to storage.
-    const caller = typeof keyText === 'string' ? authenticate(vault, keyText) : undefined
-    if (caller instanceof Promise) caller.then(settle, refuse)
+    const caller = findCaller(request)
+    if (caller instanceof Promise) caller.then(settle, done)
     else settle(caller)
   }
 }
 
-/** Who watches the vault is answered also when others are not. */
-const isProbe = (endpoint: Endpoint | undefined): boolean =>
-  endpoint?.id === 'health' || endpoint?.id === 'ready'
-
-const isPermitted = ({ application }: Caller, { permission }: Endpoint): boolean =>
-  permission === 'open' || permission === 'any key' || holds(application, permission)
-
-/** One spelling for all that name the same thing: with a host or a slash at the end, or letters written as `%74`. */
-const pathOf = ({ url }: FastifyRequest): string => {
-  const path = (url.split('?', 1)[0] ?? '').replace(/^https?:\/\/[^/]*/i, '').replace(/\/$/, '')
-  if (!path.includes('%')) return path
-  try {
-    const parts = path.split('/').map(part => decodeURIComponent(part).replaceAll('/', '%2F'))
-    return parts.join('/')
-  } catch {
-    return path
-  }
-}
-
-const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: Endpoint): void => {
-  if (bodyType === undefined) return
-  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
-  const isEmpty = length === undefined ? request.headers['transfer-encoding'] === undefined : length === '0'
-  if (bodyIsOptional === true && isEmpty) return
-  if (type?.split(';', 1)[0]?.trim().toLowerCase() !== bodyType)
-    throw new VaultError('unsupportedMediaType', { detail: `The Content-Type must be ${bodyType}.` })
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    throw new VaultError('unsupportedMediaType', {
-      detail: 'The body must be sent without a Content-Encoding.',
-    })
-  if (Number(length) > limits.bodyBytes) throw new VaultError('bodyTooLarge')
+const requirePermission = ({ application }: Caller, { permission }: Endpoint): void => {
+  const isPermitted = permission === 'open' || permission === 'any key' || holds(application, permission)
+  if (!isPermitted) throw new VaultError('forbidden')
 }
 
 /** From the bytes of the body to the answer; errors go to the one mapper. */
 export const answer = (
-  { vault, idempotency, headerPrefix, shedding, turns }: PipelineOptions,
+  options: PipelineOptions,
   endpoint: Endpoint,
   handle: (call: never) => Promise<Answer>,
-  headersOf: (body: JsonObject) => Record<string, string> = () => ({}),
+  headersOf?: (body: JsonObject) => Record<string, string>,
 ) => {
-  const traceHeader = `${headerPrefix}-trace-id`
+  const { vault, idempotency, headerPrefix, shedding, turns } = options
+  const findCaller = callerOf(options)
+  const send = sender(endpoint, `${headerPrefix}-trace-id`, headersOf)
+
+  /** C27: a key may be revoked, or its rules may change, while the body is on its way. */
+  const recheckCaller = async (request: FastifyRequest): Promise<void> => {
+    request.caller = await findCaller(request)
+    if (request.caller === undefined) throw new VaultError('unauthorized')
+    requirePermission(request.caller, endpoint)
+  }
 
   const run = (request: FastifyRequest, caller: Caller | undefined): Promise<Answer> => {
     const query = readQuery(request.url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
     const body = readBody(endpoint, request.body)
     return handle({ vault, headerPrefix, caller, params: request.params, query, body } as never)
-  }
-
-  /**
-   * Written past Fastify's reply, which would look at each header and at the payload once more; that costs as
-   * much as finding the token.
-   */
-  const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, replayed: boolean): void => {
-    const headers: Record<string, string | number> = { 'cache-control': 'no-store' }
-    headers[traceHeader] = request.traceId
-    let content: string | undefined
-    if (answer instanceof ReadyText) {
-      Object.assign(headers, answer.headers)
-      headers['content-type'] = answer.type
-      content = answer.content
-    } else if (answer !== undefined && endpoint.status !== 204) {
-      if (isJsonObject(answer)) Object.assign(headers, headersOf(answer))
-      headers['content-type'] = 'application/json; charset=utf-8'
-      content = JSON.stringify(answer)
-    }
-    if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
-    if (replayed) headers['idempotent-replayed'] = 'true'
-    if (isDraining(reply)) headers.connection = 'close'
-    if (request.corsHeaders !== undefined) Object.assign(headers, request.corsHeaders)
-    reply.hijack()
-    reply.raw.writeHead(endpoint.status, headers)
-    reply.raw.end(content)
   }
 
   /** The kept answer, or the one that is kept now. */
@@ -215,9 +163,10 @@ export const answer = (
     )
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (request.caller !== undefined && findCaller(request) !== request.caller) await recheckCaller(request)
     const { caller } = request
     const bodyBytes = (request.body as Uint8Array | undefined)?.length ?? 0
-    const key = endpoint.idempotent === undefined ? undefined : request.headers[idempotency.header]
+    const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.
     shedding.requireTurn(turns.ahead(bodyBytes))
     shedding.enter()
@@ -234,29 +183,8 @@ export const answer = (
   }
 }
 
-/** A connection whose request was in flight when the service stopped would be kept alive after its answer. */
-export const isDraining = (reply: FastifyReply): boolean => !reply.server.server.listening
-
-const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
-  if (endpoint.checkBody === undefined) return undefined
-  const hasBytes = bytes instanceof Uint8Array && bytes.length > 0
-  if (!hasBytes && endpoint.bodyIsOptional === true) return {}
-  let body: Json = parseJson(hasBytes ? bytes : new Uint8Array(0))
-  if (endpoint.body !== undefined && endpoint.nullIsAbsentExcept !== undefined)
-    body = dropNulls(body, endpoint.body, endpoint.nullIsAbsentExcept)
+const refuseQuery = (query: readonly QueryPair[]): void => {
   const issues: Issue[] = []
-  const checked = endpoint.checkBody(body, '', issues)
+  refuseUnknown(query, [], issues)
   if (issues.length > 0) throw invalid(...issues)
-  return checked
-}
-
-/** C6: a misspelt filter must not go unnoticed. */
-const refuseQuery = (query: readonly { name: string }[]): void => {
-  if (query.length === 0) return
-  throw invalid(
-    ...query.slice(0, limits.errorsPerAnswer).map(({ name }, index) => ({
-      path: chosenName(name, index + 1),
-      message: 'is not a known query parameter',
-    })),
-  )
 }

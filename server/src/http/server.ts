@@ -7,9 +7,10 @@ import { VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
-import { admit, answer, isDraining, type PipelineOptions } from './pipeline.ts'
+import { admit, answer, type PipelineOptions } from './pipeline.ts'
 import { plainLane } from './plain/lane.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
+import { isDraining } from './send.ts'
 import { traceId } from './trace-id.ts'
 
 /** The HTTP service, ready to listen. */
@@ -67,7 +68,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       fail(refusal ?? error, request, reply),
     )
 
-  // Whoever has said all may still wait for the answer; Node would do what was asked and not say so.
+  // A client may half-close after its request; Node would run the request and drop the answer.
   Object.assign(app.server, { httpAllowHalfOpen: true })
   app.decorateRequest('traceId')
   app.decorateRequest('caller')
@@ -125,10 +126,11 @@ const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({
 
 /** 404, or 405 where the path knows other methods. */
 const noSuchRoute = (path: string): VaultError => {
-  const methods: string[] = patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method)
-  if (methods.length === 0) return new VaultError('notFound')
-  if (methods.includes('GET')) methods.push('HEAD')
-  return new VaultError('methodNotAllowed', { headers: { allow: methods.join(', ') } })
+  const methods = new Set<string>()
+  for (const { method, matches } of patterns) if (matches.test(path)) methods.add(method)
+  if (methods.size === 0) return new VaultError('notFound')
+  if (methods.has('GET')) methods.add('HEAD')
+  return new VaultError('methodNotAllowed', { headers: { allow: [...methods].join(', ') } })
 }
 
 /** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */
@@ -139,11 +141,13 @@ const refuseRaw = (error: Error & { code?: string }, socket: Socket, headerPrefi
   }
   const known = asVaultError(error)
   const trace = traceId(undefined)
-  const { status, body } = problem(known.code === 'internal' ? badRequest() : known, trace)
-  const reason = JSON.parse(body).title as string
+  const { status, title, body } = problem(
+    known.code === 'internal' ? new VaultError('badRequest') : known,
+    trace,
+  )
   socket.end(
     [
-      `HTTP/1.1 ${status} ${reason}`,
+      `HTTP/1.1 ${status} ${title}`,
       `Content-Type: ${problemType}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       `${headerPrefix.toUpperCase()}-TRACE-ID: ${trace}`,
@@ -154,5 +158,3 @@ const refuseRaw = (error: Error & { code?: string }, socket: Socket, headerPrefi
     ].join('\r\n'),
   )
 }
-
-const badRequest = () => asVaultError({ code: 'FST_ERR_BAD_URL' })

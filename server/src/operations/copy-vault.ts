@@ -3,8 +3,8 @@ import { unwrapVaultKeys } from '../crypto/keys.ts'
 import { keyRow } from '../store/columns.ts'
 import { type ArrivingVault, type CopyPosition, namedColumns, type RestingVault } from '../store/copying.ts'
 import { type Table, tableNamed, tables } from '../store/tables.ts'
-import type { CopyFault } from './copy-fault.ts'
-import { verifyCopy } from './verify-copy.ts'
+import type { CopyFault } from './copy/copy-fault.ts'
+import { verifyCopy } from './copy/verify-copy.ts'
 
 export type CopyProgress = {
   readonly phase: 'copy' | 'verify'
@@ -61,7 +61,7 @@ export const copyVault = async ({
   let copied = 0
   const ends = { source, destination }
   const reportCopied = progress('copy')
-  for (const table of tables.slice(placeOf(position))) {
+  for (const table of tables.slice(tableIndex(position))) {
     const skip = position?.table === table.name ? position.rows : 0
     copied += await copyTable(ends, table, { skip, rowsPerBatch, report: reportCopied })
   }
@@ -85,12 +85,12 @@ const checkKeyProvider = async (source: RestingVault, keyProvider: KeyProvider):
   )
 }
 
-const placeOf = (position: CopyPosition | undefined): number =>
+const tableIndex = (position: CopyPosition | undefined): number =>
   position === undefined ? 0 : tables.findIndex(({ name }) => name === position.table)
 
 const rowsBefore = (position: CopyPosition | undefined, counts: ReadonlyMap<string, number>): number =>
   tables
-    .slice(0, placeOf(position))
+    .slice(0, tableIndex(position))
     .reduce((sum, { name }) => sum + (counts.get(name) ?? 0), position?.rows ?? 0)
 
 /** Reads the next batch while the destination writes the one before; resolves with how many rows it copied. */

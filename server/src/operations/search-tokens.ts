@@ -2,13 +2,13 @@ import type { SearchTokens } from '../contract/search-schemas.ts'
 import { mayRedact } from '../domain/access.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
-import { countTokens } from './count-tokens.ts'
-import { explainSearch } from './explain-search.ts'
-import { findByIndex } from './find-by-index.ts'
-import { findByOpening } from './find-by-opening.ts'
-import { tokenPage } from './list-tokens.ts'
-import { onlyTerms, planQuery } from './search-query.ts'
-import { showTokens } from './show-tokens.ts'
+import { countTokens } from './finding/count-tokens.ts'
+import { explainSearch } from './finding/explain-search.ts'
+import { findByIndex } from './finding/find-by-index.ts'
+import { findByOpening } from './finding/find-by-opening.ts'
+import { numberedPage } from './finding/numbered-page.ts'
+import { onlyTerms, planQuery } from './finding/plan-query.ts'
+import { showTokens } from './finding/show-tokens.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /**
@@ -25,14 +25,14 @@ export const searchTokens = async (
   const planned = await planQuery(vault, caller, text)
   const { plan, query, matches } = planned
   const position = { offset: (page - 1) * size, limit: size }
-  const found = await (plan.isExact
+  const { rows, total, opened } = await (plan.isExact
     ? findByIndex(vault, query, position, () =>
         countTokens(vault, caller, query, onlyTerms(caller, plan.branches)),
       )
     : findByOpening(vault, caller, query, matches, position))
-  const answer = tokenPage(page, size, found.total, await showTokens(vault, caller, found.rows, matches))
+  const answer = numberedPage({ page, size, total }, await showTokens(vault, caller, rows, matches))
   if (!explain) return answer
   const seesAll = !mayRedact(application, 'token:read') && !mayRedact(application, 'token:search')
-  const explained = await explainSearch(vault, caller, planned, { openedRows: found.opened, seesAll })
+  const explained = await explainSearch(vault, caller, planned, { openedRows: opened, seesAll })
   return { ...answer, plan: explained }
 }

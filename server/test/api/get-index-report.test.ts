@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
-import { computeIndexReports } from '../../src/operations/compute-index-reports.ts'
+import { computeIndexReports } from '../../src/operations/upkeep/compute-index-reports.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { tamper } from '../rig/intruder.ts'
-import { spoilTokens } from '../rig/look-inside.ts'
+import { spoilTokens } from '../rig/stored-rows.ts'
+import { tamper } from '../rig/tamper.ts'
 import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
 
 const applications = {
@@ -136,7 +136,7 @@ onEveryEngine('index report', vault => {
     )
   })
 
-  test('C26 §1.1 it lies sealed; one that was tampered with, or a token that does not open, does not stop it', async () => {
+  test('C26 it lies sealed; one that was tampered with, or a token that does not open, does not stop it', async () => {
     const { keys, tenantId } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     await vault().create(keys.owner, { id: 'spoilt', type: 'token', data: 'x', metadata: { canaryKey: 'y' } })

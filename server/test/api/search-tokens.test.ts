@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Rule, Transform } from '../../src/domain/application.ts'
 import { limits } from '../../src/domain/limits.ts'
 import type { Permission } from '../../src/domain/permissions.ts'
-import type { TestReply } from '../rig/answer-rules.ts'
+import type { TestReply } from '../rig/answers.ts'
 import { engines } from '../rig/engines.ts'
 import { assertAbsent, devApplications, type TestApplication, TestVault } from '../rig/test-vault.ts'
 

@@ -377,12 +377,18 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(program), { code: 0, signal: null })
   })
 
-  test('C35.1 told a second time, it ends at once', async () => {
-    const server = await site.serve(['--drain-timeout', '3600'])
-    await createInFlight(server.url)
-    server.child.kill('SIGINT')
-    await server.logged('draining')
-    server.child.kill('SIGINT')
-    assert.deepEqual(await outcome(server), { code: null, signal: 'SIGINT' })
-  })
+  for (const [first, second] of [
+    ['SIGINT', 'SIGINT'],
+    ['SIGTERM', 'SIGINT'],
+    ['SIGINT', 'SIGTERM'],
+  ] as const)
+    for (const workers of ['1', '2'])
+      test(`C35.1 told by ${first} and then by ${second}, it ends at once (--workers ${workers})`, async () => {
+        const server = await site.serve(['--drain-timeout', '3600', '--workers', workers])
+        await createInFlight(server.url)
+        server.child.kill(first)
+        await server.logged('draining')
+        server.child.kill(second)
+        assert.deepEqual(await outcome(server), { code: null, signal: second })
+      })
 })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { configuredKeyProvider } from '../../src/cli/edge.ts'
+import { configuredKeyProvider } from '../../src/cli/key-provider.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { configuredStorage } from '../../src/cli/storage.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import type { Site } from '../cli/program.ts'
-import type { Target } from './exchange.ts'
+import type { Target } from './target.ts'
 
 /** What a command beside the servers of the site would be told. */
 export const configOf = (site: Site, environment: Record<string, string> = {}): Config =>

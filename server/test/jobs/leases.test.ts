@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
-import { rotateDataKeys } from '../../src/operations/rotate-data-keys.ts'
+import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
 import type { Service } from '../../src/service.ts'
 import { engines } from '../rig/engines.ts'
-import { storedRows } from '../rig/look-inside.ts'
 import { secondNode } from '../rig/second-node.ts'
+import { storedRows } from '../rig/stored-rows.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
 
 const hour = 3_600_000

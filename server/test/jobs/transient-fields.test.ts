@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { storedRows } from '../rig/look-inside.ts'
+import { storedRows } from '../rig/stored-rows.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
 import { filesOf } from '../rig/traces.ts'
 

@@ -1,4 +1,4 @@
-import { errorCode } from '../../domain/log.ts'
+import { foreignCode } from '../../domain/errors.ts'
 import type { BatchResult } from '../commit-queue.ts'
 import { type Conflict, changesGrants, type WriteSet } from '../write-set.ts'
 import type { Connection, Statement } from './connection.ts'
@@ -96,7 +96,7 @@ export class BatchWriter {
       await this.#transaction(statements)
       return true
     } catch (error) {
-      if (errorCode(error) === conditionFailed) return false
+      if (foreignCode(error) === conditionFailed) return false
       throw error
     }
   }
@@ -133,7 +133,7 @@ export class BatchWriter {
       const failure = answers
         .filter(answer => answer.status === 'rejected')
         .map(({ reason }) => reason)
-        .find(reason => errorCode(reason) !== transactionAborted)
+        .find(reason => foreignCode(reason) !== transactionAborted)
       if (failure === undefined)
         return answers
           .map(answer => (answer.status === 'fulfilled' ? answer.value : undefined))

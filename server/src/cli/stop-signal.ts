@@ -1,0 +1,12 @@
+/**
+ * The first of these signals, whichever it is; from then on each of them ends the process at once, as it does where nobody
+ * listens.
+ */
+export const stopSignal = (signals: readonly NodeJS.Signals[]): Promise<void> =>
+  new Promise(resolve => {
+    const stop = (): void => {
+      for (const signal of signals) process.off(signal, stop)
+      resolve()
+    }
+    for (const signal of signals) process.on(signal, stop)
+  })

@@ -1,0 +1,36 @@
+import type { FastifyRequest } from 'fastify'
+import type { Endpoint } from '../contract/endpoint.ts'
+import { dropNulls } from '../contract/null-fields.ts'
+import { type Issue, invalid, VaultError } from '../domain/errors.ts'
+import type { Json } from '../domain/json.ts'
+import { limits } from '../domain/limits.ts'
+import { parseJson } from '../domain/parse-json.ts'
+
+/** What the headers say of the body, before it is read: 415, 413. */
+export const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: Endpoint): void => {
+  if (bodyType === undefined) return
+  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
+  const isEmpty = length === undefined ? request.headers['transfer-encoding'] === undefined : length === '0'
+  if (bodyIsOptional === true && isEmpty) return
+  if (type?.split(';', 1)[0]?.trim().toLowerCase() !== bodyType)
+    throw new VaultError('unsupportedMediaType', { detail: `The Content-Type must be ${bodyType}.` })
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new VaultError('unsupportedMediaType', {
+      detail: 'The body must be sent without a Content-Encoding.',
+    })
+  if (Number(length) > limits.bodyBytes) throw new VaultError('bodyTooLarge')
+}
+
+/** From bytes to a value of the endpoint's shape, or 400. */
+export const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
+  if (endpoint.checkBody === undefined) return undefined
+  const hasBytes = bytes instanceof Uint8Array && bytes.length > 0
+  if (!hasBytes && endpoint.bodyIsOptional === true) return {}
+  let body: Json = parseJson(hasBytes ? bytes : new Uint8Array(0))
+  if (endpoint.body !== undefined && endpoint.nullIsAbsentExcept !== undefined)
+    body = dropNulls(body, endpoint.body, endpoint.nullIsAbsentExcept)
+  const issues: Issue[] = []
+  const checked = endpoint.checkBody(body, '', issues)
+  if (issues.length > 0) throw invalid(...issues)
+  return checked
+}

@@ -1,0 +1,31 @@
+import type { FastifyRequest } from 'fastify'
+import { TamperedError } from '../domain/errors.ts'
+import { describeError, type Log } from '../domain/log.ts'
+import { authenticate } from '../operations/authenticate.ts'
+import type { Caller, Vault } from '../operations/vault.ts'
+
+export type CallerOf = (request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>
+
+/** Who holds the key that a request shows, as of now; undefined where nobody does. */
+export const callerOf = (options: {
+  readonly vault: Vault
+  readonly log: Log
+  readonly headerPrefix: string
+}): CallerOf => {
+  const { vault, log, headerPrefix } = options
+  const keyHeader = `${headerPrefix}-api-key`
+
+  /** A row that grants and does not open grants nothing: its key is unknown, and the log names the row. */
+  const refuse = (error: unknown, request: FastifyRequest): undefined => {
+    if (!(error instanceof TamperedError)) throw error
+    log.error({ trace_id: request.traceId, ...describeError(error) }, 'a key was refused')
+  }
+
+  return request => {
+    const keyText = request.headers[keyHeader]
+    if (typeof keyText !== 'string') return undefined
+    // A known key is found without waiting; only its first use goes to storage.
+    const caller = authenticate(vault, keyText)
+    return caller instanceof Promise ? caller.catch(error => refuse(error, request)) : caller
+  }
+}

@@ -1,0 +1,13 @@
+import type { FastifyRequest } from 'fastify'
+
+/** One spelling for all that name the same thing: with a host or a slash at the end, or letters written as `%74`. */
+export const pathOf = ({ url }: FastifyRequest): string => {
+  const path = (url.split('?', 1)[0] ?? '').replace(/^https?:\/\/[^/]*/i, '').replace(/\/$/, '')
+  if (!path.includes('%')) return path
+  try {
+    const parts = path.split('/').map(part => decodeURIComponent(part).replaceAll('/', '%2F'))
+    return parts.join('/')
+  } catch {
+    return path
+  }
+}

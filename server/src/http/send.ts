@@ -1,0 +1,39 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Endpoint } from '../contract/endpoint.ts'
+import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { type Answer, ReadyText } from './handlers.ts'
+
+/**
+ * Written past Fastify's reply, which would look at each header and at the payload once more; that costs as
+ * much as finding the token.
+ */
+export const sender =
+  (
+    { status }: Endpoint,
+    traceHeader: string,
+    headersOf: (body: JsonObject) => Record<string, string> = () => ({}),
+  ) =>
+  (request: FastifyRequest, reply: FastifyReply, answer: Answer, replayed: boolean): void => {
+    const headers: Record<string, string | number> = { 'cache-control': 'no-store' }
+    headers[traceHeader] = request.traceId
+    let content: string | undefined
+    if (answer instanceof ReadyText) {
+      Object.assign(headers, answer.headers)
+      headers['content-type'] = answer.type
+      content = answer.content
+    } else if (answer !== undefined && status !== 204) {
+      if (isJsonObject(answer)) Object.assign(headers, headersOf(answer))
+      headers['content-type'] = 'application/json; charset=utf-8'
+      content = JSON.stringify(answer)
+    }
+    if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
+    if (replayed) headers['idempotent-replayed'] = 'true'
+    if (isDraining(reply)) headers.connection = 'close'
+    if (request.corsHeaders !== undefined) Object.assign(headers, request.corsHeaders)
+    reply.hijack()
+    reply.raw.writeHead(status, headers)
+    reply.raw.end(content)
+  }
+
+/** A connection whose request was in flight when the service stopped would be kept alive after its answer. */
+export const isDraining = (reply: FastifyReply): boolean => !reply.server.server.listening

@@ -1,0 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { limits } from '../../domain/limits.ts'
+
+/** Repeats a purge until nothing is left for it, and says how much it purged; requests are answered between the batches. */
+export const purgeInBatches = async (purge: (rowsMax: number) => Promise<number>): Promise<number> => {
+  for (let purged = 0; ; ) {
+    const rows = await purge(limits.sweepBatchRows)
+    if (rows === 0) return purged
+    purged += rows
+    await nextTurn()
+  }
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { holdRequest } from '../rig/held-request.ts'
+
+/** What a caller may do is decided when the body is there, not when the head was. */
+onEveryEngine('grants that change while a body is on its way', vault => {
+  const searcher = { permissions: ['token:search', 'token:read', 'token:create'] as const }
+  const text = { type: 'token', data: 'something' }
+
+  test('C27.2 C2.11 a key that was revoked meanwhile makes no other key', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const made = await newApplication(vault(), keys.manager, {
+      name: 'second',
+      type: 'management',
+      permissions: ['application:update', 'application:read'],
+    })
+    const [{ id: keyId }] = (await vault().get(`/applications/${made.id}/keys`, keys.manager)).body
+    const held = await holdRequest(vault(), 'POST', `/applications/${made.id}/keys`, {
+      key: made.key,
+      body: {},
+    })
+    const revoked = await vault().delete(`/applications/${made.id}/keys/${keyId}`, keys.manager)
+    assert.equal(revoked.status, 204)
+    assert.equal((await held.finish()).status, 401)
+    assert.deepEqual((await vault().get(`/applications/${made.id}/keys`, keys.manager)).body, [])
+  })
+
+  test('C31.8 C27.2 nothing is found in a tenant that was deleted meanwhile', async () => {
+    const { keys } = await vault().tenant({
+      ...ownerAndManager,
+      searcher: { permissions: [...searcher.permissions] },
+      remover: { type: 'management', permissions: ['tenant:delete'] },
+    })
+    await vault().create(keys.owner, text)
+    const held = await holdRequest(vault(), 'POST', '/tokens/search', {
+      key: keys.searcher,
+      body: { query: 'type:token' },
+    })
+    assert.equal((await vault().delete('/tenants/self', keys.remover)).status, 204)
+    assert.equal((await held.finish()).status, 401)
+  })
+
+  test('C27.2 C28.1 permissions and rules are those of now', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const made = await newApplication(vault(), keys.manager, {
+      name: 'narrowed',
+      type: 'private',
+      permissions: ['token:create'],
+    })
+    const body = { ...text, containers: ['/a/'] }
+    const unpermitted = await holdRequest(vault(), 'POST', '/tokens', { key: made.key, body })
+    const narrow = (grants: object) =>
+      vault().send('PUT', `/applications/${made.id}`, {
+        key: keys.manager,
+        body: { name: 'narrowed', ...grants },
+      })
+    assert.equal((await narrow({ permissions: ['token:read'] })).status, 200)
+    assert.equal((await unpermitted.finish()).status, 403)
+
+    assert.equal((await narrow({ permissions: ['token:create'] })).status, 200)
+    const outside = await holdRequest(vault(), 'POST', '/tokens', { key: made.key, body })
+    const rule = { priority: 1, container: '/b/', transform: 'mask', permissions: ['token:create'] }
+    assert.equal((await narrow({ rules: [rule] })).status, 200)
+    assert.equal((await outside.finish()).status, 403)
+    assert.equal((await vault().get('/tokens', keys.owner)).body.pagination.total_items, 0)
+  })
+
+  test('C2.11 a key that expired meanwhile is refused', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const made = await newApplication(vault(), keys.manager, {
+      name: 'short-lived',
+      type: 'private',
+      permissions: ['token:create'],
+    })
+    const expiresAt = new Date(vault().now + 60_000).toISOString()
+    const { body: short } = await vault().post(`/applications/${made.id}/keys`, keys.manager, {
+      expires_at: expiresAt,
+    })
+    const held = await holdRequest(vault(), 'POST', '/tokens', { key: short.key, body: text })
+    vault().now += 60_001
+    assert.equal((await held.finish()).status, 401)
+  })
+})

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { openApi } from '../../src/contract/openapi.ts'
+import type { TestReply } from './answers.ts'
+
+type Content = Readonly<Record<string, { readonly schema: object }>>
+type Operation = { readonly responses: Readonly<Record<string, { readonly content?: Content }>> }
+type Document = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
+}
+
+/** What may be met at any path: broken HTTP, and methods or bodies that no endpoint asks for. */
+const metAnywhere = [400, 404, 405, 408, 413, 415, 431]
+
+const document = openApi('svc') as unknown as Document
+const routes = Object.entries(document.paths).map(([path, operations]) => ({
+  // `/applications/key` is a path of its own, so the one with fewer parameters counts.
+  parameters: path.split('{').length,
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}/?$`),
+  operations,
+}))
+routes.sort((one, other) => one.parameters - other.parameters)
+
+/** Objects say all that is in them: a member that the document does not name is one that nobody knows of. */
+const closed = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(closed)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]))
+  return 'properties' in schema ? { additionalProperties: false, ...inner } : inner
+}
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false })
+const compiled = new Map<object, ValidateFunction>()
+const validatorOf = (schema: object): ValidateFunction => {
+  let validator = compiled.get(schema)
+  if (validator === undefined) {
+    const components = closed(document.components)
+    validator = ajv.compile({ ...(closed(schema) as object), components })
+    compiled.set(schema, validator)
+  }
+  return validator
+}
+
+/** C36: the OpenAPI document tells the truth; each exchange of each test is held against it. */
+export const assertInterfaceRules = (
+  { status, headers, body }: TestReply,
+  method: string,
+  url: string,
+): void => {
+  const path = url.split('?', 1)[0] ?? ''
+  const operation = routes.find(({ pattern }) => pattern.test(path))?.operations[method.toLowerCase()]
+  if (operation === undefined) return
+  const declared = operation.responses[status]
+  if (declared === undefined) {
+    assert.ok(metAnywhere.includes(status), `${method} answers ${status}, which the document does not tell`)
+    return
+  }
+  const type = headers.get('content-type')?.split(';', 1)[0]
+  assert.equal(type === undefined, declared.content === undefined, `${method} ${status} has a body or none`)
+  const schema = type === undefined ? undefined : declared.content?.[type]?.schema
+  if (type === undefined || type === 'text/html') return
+  assert.ok(schema !== undefined, `${method} answers with ${type}, which the document does not tell`)
+  const validate = validatorOf(schema)
+  assert.ok(
+    validate(body),
+    `${method} ${status} is not as the document tells: ${ajv.errorsText(validate.errors)}`,
+  )
+}
