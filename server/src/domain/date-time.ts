@@ -64,7 +64,7 @@ const timeOfDayMs = (time: {
     : undefined
 }
 
-/** `+hh:mm`, `-hh:mm`, `Z` or nothing; both of the latter mean UTC (§2.3). */
+/** `+hh:mm`, `-hh:mm`, `Z` or nothing; the last two mean UTC (§2.3). */
 const parseOffset = (text: string | undefined): number | undefined => {
   if (text === undefined || text === 'Z') return 0
   const minutes = Number(text.slice(4, 6))

@@ -9,15 +9,17 @@ import { replacesData, type TokenPatch } from './token-patch.ts'
 import { token as untyped } from './token-types/token.ts'
 
 /**
- * What whoever cannot read a token may be told about the expressions of its patch (C13): what they render of data that
- * the patch itself brings, or where they read none. `{{ nil }}` is no fingerprint for any data. Metadata is no secret.
+ * Tries the expressions of a patch for a caller who cannot read the token, as far as the outcome tells nothing about
+ * its data (C13): all of them where the patch replaces the data, otherwise those that read no data. (`{{ nil }}` is no
+ * fingerprint, whatever the data.) Metadata is no secret.
  */
 export const checkOwnRenderings = (patched: Token, patch: TokenPatch, issues: Issue[]): void => {
   const bringsData = replacesData(patch)
   const isOwn = (text: string, use: Use): boolean =>
     bringsData || compileExpression(text, use).paths.every(([root]) => root !== 'data')
 
-  // Else nothing of the data comes near: a literal mask would be held against the number, and tell its digits.
+  // Otherwise the stored data is kept out: even a mask of plain digits would be compared with the card number, and a
+  // refusal would tell which digits are right.
   const own: Writable<Token> = { ...patched, ...(!bringsData && { type: untyped, data: new Secret(null) }) }
   const parts: RenderedPart[] = []
   if (patch.mask !== undefined) {
@@ -26,7 +28,7 @@ export const checkOwnRenderings = (patched: Token, patch: TokenPatch, issues: Is
   }
   if (patch.search_indexes) {
     parts.push('search_indexes')
-    // Each keeps its place.
+    // Those that are not tried become empty texts, so that the others keep their index in the issues.
     own.searchIndexes = patch.search_indexes.map(text => (isOwn(text, 'index') ? text : ''))
   }
   const expression = patch.fingerprint_expression

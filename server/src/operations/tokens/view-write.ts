@@ -11,7 +11,7 @@ import { readTransform, writeTransform } from './access-checks.ts'
 export const viewWritten = (vault: Vault, caller: Caller, permission: Permission, token: Token): JsonObject =>
   viewToken(token, writeTransform(caller, permission, token), vault.clock())
 
-/** Data that the caller has just sent whole is no secret to it, whatever mask it chose (§2.1.22). */
+/** Data that the caller has just sent whole is no secret to them, whatever mask they chose (§2.1.22). */
 export const viewUpdated = (vault: Vault, caller: Caller, token: Token, patch: TokenPatch): JsonObject =>
   replacesData(patch)
     ? viewToken(token, shownByWrite(caller.application, 'token:update', token.containers), vault.clock())
