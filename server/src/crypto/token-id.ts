@@ -2,7 +2,7 @@ import { fillRandom } from './random.ts'
 
 const countMax = 0xfff
 const firstCountMask = 0x3ff
-/** A clock that is set back by more starts anew. */
+/** Where the clock is set back by more, ids follow it; by less, they go on from where they were. */
 const setBackMs = 1_000
 
 const bytes = Buffer.alloc(16)
@@ -15,7 +15,7 @@ let time = 0
 let count = 0
 
 /**
- * C16: a UUIDv7 whose twelve bits behind the milliseconds count on (RFC 9562, 6.2, method 1): ids of one process come
+ * C16: a UUIDv7 whose twelve bits after the milliseconds are a counter (RFC 9562, 6.2, method 1): ids of one process come
  * in the order in which they were made, and storage can lay rows in the order of their ids. 62 random bits remain.
  */
 export const newTokenId = (now: number): string => {
@@ -33,7 +33,7 @@ export const newTokenId = (now: number): string => {
   return toText()
 }
 
-/** Half the time of slices of a hexadecimal text, and not in pieces that would be joined wherever the id is written. */
+/** Half the time of slices of a hexadecimal text, which V8 would also keep in pieces, to be joined at each use. */
 const toText = (): string => {
   let index = 0
   for (const offset of offsets) {

@@ -45,27 +45,29 @@ const inForce = {
   searchBranches: 64,
   /** How far the index is read to tell a rare term from a common one. */
   searchProbeEntries: 1_000,
-  /** Rows that are opened between two looks at other requests. */
+  /** Rows that a search opens before other requests have their turn. */
   searchBatchRows: 500,
 
-  /** The index report starts anew so long after the last one; a pass opens so many tokens in each minute. */
+  /** How long after an index report the next one is begun. */
   reportIntervalMs: 3_600_000,
+  /** Tokens of one tenant that its report opens in each minute. */
   reportRowsPerTenant: 20_000,
-  /** Tokens that are opened between two looks at requests: 4 ms. */
+  /** Tokens that a report opens before requests have their turn: 4 ms. */
   reportBatchRows: 100,
+  /** Tokens of all tenants that reports open in each minute. */
   reportRowsPerRun: 60_000,
   /** Search indexes and metadata keys of one report. */
   reportIndexes: 200,
 
   /** Requests that are worked on at one time; others are turned away. */
   requestsInFlight: 1_000,
-  /** As many are taken in however much each of them asks for. */
+  /** While fewer are worked on, none is turned away for what waits ahead of it (the next two limits). */
   requestsAlwaysTaken: 64,
-  /** Requests with a long body that wait for their turn, after which no more are taken in: some 15 ms each, half a second in all. */
+  /** Requests with a long body that may wait for their turn: some 15 ms each, half a second in all. */
   longRequestsWaiting: 32,
-  /** Changes that wait for storage, after which it takes in no more: half a second's worth, ten tokenizes of a thousand. */
+  /** Changes that may wait for storage: half a second's worth, ten tokenizes of a thousand. */
   changesWaiting: 10_000,
-  /** Work of one turn of the event loop, after which it takes in no more than these requests. */
+  /** A turn of the event loop that has worked for so long takes in no more requests, beyond these few. */
   turnWorkMs: 1_000,
   requestsPerTurnMin: 4,
   turnCheckIntervalMs: 50,
@@ -127,7 +129,7 @@ export const ceilings = {
 
 export type SetLimits = { readonly [Name in keyof typeof ceilings]?: number }
 
-/** Before what is made of limits, such as schemas and messages, is loaded. */
+/** To be called before anything is loaded that is made of limits, such as schemas and messages. */
 export const setLimits = (wanted: SetLimits): void => {
   const fault = contradiction(wanted)
   if (fault !== undefined) throw new Error(`limits contradict each other: ${fault}`)

@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey } from './place.ts'
 
-/** The limits of C8 on a token's metadata; keys are in the clear, so they show where the issue is. */
+/** The limits of C8 on a token's metadata; an issue names the key that it is about. */
 export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue[]): void => {
   const entries = Object.entries(metadata)
   if (entries.length > limits.metadataKeys) {

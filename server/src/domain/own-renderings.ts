@@ -10,9 +10,10 @@ import { replacesData, type TokenPatch, touchedParts } from './token-patch.ts'
 import { token as untyped } from './token-types/token.ts'
 
 /**
- * What whoever cannot read a token may be told about the expressions that its patch gives something new to render (C13):
- * what they render of data that the patch itself brings, or where they read none. `{{ nil }}` is no fingerprint for any
- * data, and `{{ metadata.a }}` is none once `a` is gone. Metadata is no secret.
+ * Tries the expressions that a patch gives something new to render, for a caller who cannot read the token, as far as the
+ * outcome tells nothing about its data (C13): all of them where the patch replaces the data, otherwise those that read no
+ * data. (`{{ nil }}` is no fingerprint, whatever the data; `{{ metadata.a }}` is none once `a` is gone.) Metadata is no
+ * secret.
  */
 export const checkOwnRenderings = (
   before: Token,
@@ -25,11 +26,13 @@ export const checkOwnRenderings = (
     bringsData || compileExpression(text, use).paths.every(([root]) => root !== 'data')
   const nothing = ''
 
-  // Otherwise the stored data stays out: comparing a literal mask with the stored number would reveal its digits.
+  // Otherwise the stored data is kept out: even a mask of plain digits would be compared with the card number, and a
+  // refusal would tell which digits are right.
   const own: Writable<Token> = {
     ...patched,
     ...(!bringsData && { type: untyped, data: new Secret<Json>(null) }),
   }
+  // Those that are not tried become empty texts, so that the others keep their places in the issues.
   if (patched.mask.from === 'caller') {
     const template = mapMask(patched.mask.template, text => (isOwn(text, 'mask') ? text : nothing))
     own.mask = { from: 'caller', template }

@@ -9,10 +9,10 @@ import type { TokenPatch } from './token-patch.ts'
 type Path = readonly string[]
 
 /**
- * C13: the expressions that a patch steers without naming them: it changes one thing that an expression reads
+ * C13: the parts whose expressions a patch steers without naming them: it changes one thing that an expression reads
  * while another stays. `{{ data.label | default: data.ssn }}` renders the number once the label is gone, and
- * `{{ data | stringify | slice: 0, 9 }}` looks at whatever the patch moves to the front. Expressions of the
- * types themselves read one thing each, or all of it.
+ * `{{ data | stringify | slice: 0, 9 }}` shows whatever the patch moves to the front. The expressions of the types
+ * themselves cannot be steered: each reads one thing, or all of it.
  */
 export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] => {
   const changed = changedPaths(patch)
@@ -51,7 +51,7 @@ const stays = (path: Path, changed: readonly Path[]): boolean =>
 
 const startsWith = (path: Path, start: Path): boolean => start.every((name, index) => path[index] === name)
 
-/** The places that the patch gives a new value; everything below such a place is new, too. */
+/** The paths that the patch gives a new value; everything below such a path is new, too. */
 const changedPaths = ({ data, metadata }: TokenPatch): Path[] => [
   ...(data === undefined ? [] : changesOf(data, ['data'])),
   ...(metadata === undefined ? [] : metadata === null ? [['metadata']] : changesOf(metadata, ['metadata'])),
@@ -60,7 +60,7 @@ const changedPaths = ({ data, metadata }: TokenPatch): Path[] => [
 const changesOf = (patch: Json, at: Path): Path[] => {
   if (!isJsonObject(patch)) return [at]
   const entries = Object.entries(patch)
-  // An empty object keeps an object as it is and replaces anything else: some of what is there may stay.
+  // An empty object replaces anything but an object, which it leaves as it is: so what is below this path may stay.
   if (entries.length === 0) return [[...at, '']]
   return entries.flatMap(([name, change]) => changesOf(change, [...at, name]))
 }

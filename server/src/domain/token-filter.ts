@@ -18,7 +18,7 @@ export type TokenFilter = {
   readonly metadata: readonly MetadataPair[]
 }
 
-/** The filter as groups of terms, the most telling first; ids are not terms. */
+/** The filter as groups of terms, of each of which a token has one; the most telling first. Ids are not terms. */
 export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.fingerprint === undefined ? [] : [[fingerprintTerm(filter.fingerprint)]]),
   ...filter.metadata.map(([key, value]) => [metadataTerm(key, value)]),
@@ -26,7 +26,7 @@ export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.types === undefined ? [] : [filter.types.map(typeTerm)]),
 ]
 
-/** Groups that every token under one of these containers meets: one term each, or for the root every type. */
+/** One group: exactly the tokens under these containers have one of its terms. For the root that is every type. */
 export const visibleTerms = (roots: readonly string[]): Term[] =>
   roots.includes('/') ? [...tokenTypes.keys()].map(typeTerm) : roots.map(containerTerm)
 

@@ -35,7 +35,7 @@ export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): vo
   if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
 }
 
-/** Whether nothing of the data before stays: a merge patch that is no object is the new value (RFC 7386). */
+/** Whether nothing stays of the data there was: a merge patch that is no object is the new value (RFC 7386). */
 export const replacesData = ({ data }: TokenPatch): boolean => data !== undefined && !isJsonObject(data)
 
 /** The parts that a patch gives something new to render. A blind part is left to whoever sets it next (C13). */
@@ -151,7 +151,7 @@ const patchedData = (
   }
   const parsed = token.type.parse(merged, 'data', issues)
   if (parsed === undefined) return token
-  // Of the numbers that come with the patch: what is said about them its sender knows (C13).
+  // Only numbers that the patch brings: a refusal about those tells its sender nothing new (C13).
   const known = token.type.numbers(before)
   const added = token.type.numbers(parsed).filter(number => !known.includes(number))
   if (givesAway(token.id, added))

@@ -8,7 +8,7 @@ import { verifyCopy } from './copy/verify-copy.ts'
 
 export type CopyProgress = {
   readonly phase: 'copy' | 'verify'
-  /** Of all rows, those that are done, also by a run before. */
+  /** Rows that are done, those of earlier runs among them. */
   readonly done: number
   readonly of: number
 }
@@ -75,7 +75,7 @@ export const copyVault = async ({
   return { rows, copied, wasDone: false, faults }
 }
 
-/** Before an hour of copying, not after it. */
+/** A key provider that is not the vault's is found before an hour of copying, not after it. */
 const checkKeyProvider = async (source: RestingVault, keyProvider: KeyProvider): Promise<void> => {
   const table = tableNamed('vault_keys')
   const rows = [...source.pages(table, 0, rowsPerBatchDefault)].flat()

@@ -12,7 +12,7 @@ export const searchTokensByCursor = async (
   { query: text, start, size = limits.pageSizeDefault }: SearchTokensByCursor,
 ): Promise<JsonObject> => {
   const { plan, query, matches } = await planQuery(vault, caller, text)
-  // Said in other words it is another search. A list is bound to an array, so neither takes a cursor of the other.
+  // In other words it is another search. Cursors of lists are bound to an array, so neither takes those of the other.
   const wanted = {
     start: start === '' ? undefined : start,
     size,

@@ -12,9 +12,9 @@ import { showTokens } from './finding/show-tokens.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /**
- * C26. The index answers and counts what it can tell exactly. Where it cannot (who wrote a token and when it
- * was changed, or what a caller under `redact` must not find) every proposed token is opened, which keeps the
- * count exact at the price of work for each.
+ * C26. Storage answers and counts by itself what it can tell exactly. It cannot tell whose data and fingerprint are
+ * hidden from the caller: where the query asks for one of them, and the caller may see tokens under `redact`, every
+ * proposed token is opened, which keeps the count exact at the price of work for each.
  */
 export const searchTokens = async (
   vault: Vault,

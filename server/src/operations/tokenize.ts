@@ -7,8 +7,8 @@ import type { Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import { readDefinition, type TokenDefinition } from '../domain/token-definition.ts'
 import { type Tokenizable, walkPayload } from '../domain/tokenize-walk.ts'
-import { viewCreated } from './create-token.ts'
 import { createTokens } from './tokens/create-tokens.ts'
+import { viewCreated } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault.ts'
 
 const checkDefinition = compileCheck(CreateToken)

@@ -51,7 +51,7 @@ export const updateToken = async (
     }
 
     const writes = new TokenWrites(caller)
-    const match = await matchToMake(vault, caller, before, after, patch, writes)
+    const match = await findMatchOrClaim(vault, caller, before, after, patch, writes)
     if (match === undefined) writes.update(before, after)
     const answer =
       match === undefined
@@ -91,8 +91,8 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
 
 /**
  * C13: a mask or fingerprint expression changed or steered by a caller who cannot read the token is blind until
- * someone with reveal sets it; what is set to what it was is not changed. Such a caller gets no error that
- * depends on the data, so a mask that would show too much of the card is kept but renders nothing.
+ * someone with reveal sets it. (Set to what it was, it is not changed.) Such a caller gets no error that depends on the
+ * data, so a mask that would show too much of the card is kept but renders nothing.
  */
 const blindness = (before: Token, merged: Token, patch: TokenPatch, knowsData: boolean): Blindness => {
   const steered = knowsData ? [] : steeredParts(before, patch)
@@ -120,8 +120,8 @@ const blindness = (before: Token, merged: Token, patch: TokenPatch, knowsData: b
   }
 }
 
-/** C15: the other token that the patch would make this one equal to; else claims the new match where deduplication asks. */
-const matchToMake = async (
+/** C15: another token that the patched one would duplicate; where there is none, the patched one claims the match. */
+const findMatchOrClaim = async (
   vault: Vault,
   caller: Caller,
   before: Token,
@@ -134,7 +134,7 @@ const matchToMake = async (
   if (match === undefined) return undefined
   const isNew = !sameMatch(matchOf(caller, before), match)
   if (!isNew && patch.deduplicate_token === undefined) return undefined
-  // The holder first: one that comes after this look makes the claim fail, one that came before is found.
+  // The holder is read first: a claim after this look makes ours fail, and who claimed before it is found below.
   const holder = await vault.store.matchHolder(caller.tenantNumber, match)
   const other = await findMatch(vault, caller, match, after)
   if (other !== undefined && other.id !== after.id) return other

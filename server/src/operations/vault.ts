@@ -24,7 +24,7 @@ export type Vault = {
   readonly clock: () => Instant
 }
 
-/** A tenant whose keys are at hand: what it takes to read and write what is its own. */
+/** A tenant with its keys unwrapped: all that it takes to read and write its rows. */
 export type UnlockedTenant = {
   /** The tenant's number inside storage. */
   readonly tenantNumber: number

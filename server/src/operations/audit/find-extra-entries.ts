@@ -35,6 +35,6 @@ export const findExtraEntries = async (
   return extra
 }
 
-/** The key of an entry. Its expiry, tag or signature may be wrong: then it is `missing` with the right ones, not extra. */
+/** The key of an entry. One with a wrong expiry, tag or signature is not extra: `missing` has it with the right ones. */
 const entryName = ({ term, createdAt }: IndexEntry): string =>
   `${createdAt} ${Buffer.from(term).toString('base64')}`

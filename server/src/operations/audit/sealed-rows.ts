@@ -15,7 +15,7 @@ export const openRow = (row: TokenRow, keys: TenantKeys): Token | undefined => {
   }
 }
 
-/** The sealed bytes, by now, of the tokens that these entries belong to. */
+/** The sealed bytes that the tokens of these entries have now. */
 export const sealedNow = async (
   vault: Vault,
   { tenantNumber }: UnlockedTenant,

@@ -48,7 +48,7 @@ export const loadCopiedKeys = async (
     try {
       tenants.set(tenant, await unwrapTenantKeys(keyProvider, id, wrapped.get(tenant) ?? []))
     } catch {
-      // A provider that is down says nothing about the row.
+      // Throws where the provider is down, which says nothing about the row.
       await keyProvider.health()
       faults.push({ row: `tenant_keys of tenant ${id}`, problem: 'does not open' })
     }

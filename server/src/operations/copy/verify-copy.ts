@@ -40,7 +40,7 @@ export const verifyCopy = async (
   return faults
 }
 
-/** Up to the first page with a difference: behind a row that is missing all others differ. */
+/** Up to the first page with a difference: after a row that is missing, all others would differ. */
 const verifyTable = async (
   { source, destination, rowsPerPage, report }: Parts,
   table: Table,
@@ -73,7 +73,7 @@ async function* pairedPages(pages: Iterable<PlainRow[]>, reader: TableReader): A
   let ahead: Promise<PagePair> | undefined
   for (const originals of pages) {
     const next = reader.next(originals.length).then(copies => ({ originals, copies }))
-    // Its failure is told when its turn comes.
+    // Its failure is thrown when its turn comes.
     next.catch(() => {})
     if (ahead !== undefined) yield await ahead
     ahead = next

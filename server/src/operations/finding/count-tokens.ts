@@ -6,7 +6,7 @@ import type { Caller, Vault } from '../vault.ts'
 
 /**
  * C24: kept counters where they can answer, the index otherwise; tokens are never counted row by row.
- * `onlyTerms` are the terms of which one is all that the query asks for.
+ * `onlyTerms`: where the query asks for one of these terms and for nothing else.
  */
 export const countTokens = async (
   vault: Vault,

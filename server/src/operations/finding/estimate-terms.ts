@@ -3,7 +3,7 @@ import { limits } from '../../domain/limits.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault.ts'
 
-/** Reads a little of the index for each term, so that the rare ones are known from the common ones. */
+/** Reads a little of the index for each term, enough to tell rare ones from common ones. */
 export const estimateTerms = async (
   vault: Vault,
   caller: Caller,

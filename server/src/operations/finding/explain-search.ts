@@ -8,8 +8,8 @@ import { accessField, type PlannedQuery, type Probe, type SearchBranch } from '.
 
 /**
  * How a search was answered: fields and numbers, never a value. The numbers count every token of the tenant, and the
- * order follows from them; to a caller who may not see them all both would tell of the others, so he gets the
- * steps in the order of his query and no numbers.
+ * order of the steps follows from them. Both would tell a caller who may not see every token about the others, so that
+ * caller gets the steps in the order of the query, without numbers.
  */
 export const explainSearch = async (
   vault: Vault,
@@ -39,7 +39,7 @@ export const explainSearch = async (
 /** What a step is called, and what it asks of a token besides what the steps before it asked. */
 type Step = { readonly shown: JsonObject; readonly ask: (asked: TokenBranch) => TokenBranch }
 
-/** The first touches what it finds, each other one what those before it leave. */
+/** The first step touches what it finds, every other one what the steps before it left. */
 const touchedRows = async (
   { store }: Vault,
   moment: { readonly tenant: number; readonly now: number },
@@ -73,7 +73,7 @@ const stepsOf = (caller: Caller, { planned, probes }: SearchBranch, seesAll: boo
   return [
     ...(ids ? [step('id', { estimated_rows: ids.length }, asked => ({ ...asked, ids }))] : []),
     ...(seesAll ? probes.map(look) : inOrderOfQuery(planned, probes)),
-    // What needs no start: conditions on what another step proposes.
+    // No search starts from these: they check what another step proposes.
     ...(Object.keys(createdAt).length > 0
       ? [step('created_at', {}, asked => ({ ...asked, createdAt }))]
       : []),

@@ -10,7 +10,7 @@ export type Found = {
   readonly opened: number
 }
 
-/** One page, and a count that no row is opened for; where the first page holds everything it is the count. */
+/** One page, and how many there are in all; they need not be counted where the first page holds all of them. */
 export const findByIndex = async (
   vault: Vault,
   query: TokenQuery,

@@ -9,11 +9,11 @@ import { estimateTerms } from './estimate-terms.ts'
 /** A list as storage is asked for it. */
 export type ListPlan = {
   readonly query: TokenQuery
-  /** The terms of which one is all that is asked of a token; absent where more is. */
+  /** A token needs one of these terms and nothing else; absent where it needs more. */
   readonly onlyTerms?: readonly Term[]
 }
 
-/** What the filters ask for and what the caller may see, the rarest first; who sees everything needs no group for that. */
+/** What the filters ask for and what the caller may see, the rarest first; who may see all needs no group for that. */
 export const planList = async (
   vault: Vault,
   caller: Caller,

@@ -77,13 +77,13 @@ const searchBranches = async (
       terms: terms.map(term => hashTerm(caller, term)),
       estimate: terms.reduce((sum, term) => sum + estimateOf(term), 0),
     }))
-    // Of equally rare ones, one term before several: it comes in order.
+    // Of equally rare ones, a single term before several: its entries come in the order of lists.
     probes.sort((a, b) => a.estimate - b.estimate || a.terms.length - b.terms.length)
     return { planned, probes, query: toBranch(caller, planned, probes) }
   })
 }
 
-/** Groups of container terms, none where the caller finds everything; an empty group where he finds nothing. */
+/** Groups of container terms: no group where the caller finds everything, an empty one where they find nothing. */
 const accessTerms = ({ application }: Caller): Term[][] => {
   const roots = permissions
     .map(permission => grantedRoots(application, permission))
@@ -108,7 +108,7 @@ const toBranch = (caller: Caller, planned: PlannedBranch, probes: readonly Probe
   }
 }
 
-/** The terms of which one is all that the search asks of a token; undefined where it asks for more. */
+/** A token needs one of these terms and nothing else; undefined where the search asks for more. */
 export const onlyTerms = (
   caller: Caller,
   [branch, ...others]: readonly PlannedBranch[],

@@ -24,7 +24,7 @@ const requireKeyOf = (
   if (hasKey(before) && !hasKey(after)) throw new VaultError('lastManagementKey')
 }
 
-/** C29: nobody grants a management permission that he lacks, neither by rules nor by a key of another application. */
+/** C29: nobody grants a management permission that they lack, be it by rules or by a key of another application. */
 export const requireOwnPermissions = (
   caller: Caller,
   application: Pick<Application, 'type' | 'permissions'>,

@@ -17,7 +17,7 @@ export const requireDestinations = (
     throw new VaultError('forbidden', { detail: 'The application may not write to every container named.' })
 }
 
-/** Covered by no rule: as if it did not exist. Covered in part: seen, but not the caller's to change. */
+/** A token that no rule covers does not exist for the caller; one that is covered in part is not theirs to change. */
 export const requireCovered = (caller: Caller, permission: Permission, token: Token): void => {
   if (transformFor(caller.application, permission, token.containers) === undefined)
     throw new VaultError('notFound')
@@ -27,13 +27,13 @@ export const requireCovered = (caller: Caller, permission: Permission, token: To
 export const readTransform = (caller: Caller, containers: readonly string[]): Transform | undefined =>
   transformFor(caller.application, 'token:read', containers)
 
-/** C13: someone else's blind mask or fingerprint tells a caller who cannot read the token nothing. */
+/** C13: a blind mask or fingerprint shows nothing to a caller who cannot read the token. */
 export const writeTransform = (caller: Caller, permission: Permission, token: Token): Transform =>
   isBlind(token) && readTransform(caller, token.containers) === undefined
     ? 'redact'
     : shownByWrite(caller.application, permission, token.containers)
 
-/** C28: what a key that left the server may change. */
+/** C28: what a public application may change, whose keys leave the server. */
 const publicFields: readonly (keyof TokenPatch)[] = ['data', 'metadata', 'expires_at']
 /** C13: what decides how much of a token is shown, to whom, and how it is found. */
 const guardedFields: readonly (keyof TokenPatch)[] = [
@@ -52,7 +52,7 @@ export const requirePublicFields = (caller: Caller, patch: TokenPatch): void => 
       })
 }
 
-/** C13: who reads a token under `mask` or `redact` cannot change what that means. */
+/** C13: a caller who reads a token under `mask` or `redact` cannot change what that shows. */
 export const requireGuardedFields = (caller: Caller, token: Token, patch: TokenPatch): void => {
   const read = readTransform(caller, token.containers)
   if (read === undefined || read === 'reveal') return
@@ -67,7 +67,7 @@ export const requireGuardedFields = (caller: Caller, token: Token, patch: TokenP
     })
 }
 
-/** C13: a move never gives the one who moves a better look. */
+/** C13: whoever moves a token sees no more of it afterwards than before. */
 export const requireNoBetterLook = (caller: Caller, before: Token, after: Token): void => {
   if (isMoreRevealing(readTransform(caller, after.containers), readTransform(caller, before.containers)))
     throw new VaultError('forbidden', {

@@ -48,7 +48,7 @@ export const activityQueue = (store: Store): ActivityQueue => {
       }
     },
     flush: () => {
-      // One after the other: who asks while another flush is under way waits for what that one took.
+      // One after the other: whoever asks while a flush is under way waits for what that one took, too.
       flushing = flushing.then(writeDown, writeDown)
       return flushing
     },

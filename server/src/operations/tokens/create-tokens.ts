@@ -77,7 +77,7 @@ const draft = async (
     if (match !== undefined) {
       const name = Buffer.concat([match.term, match.tag]).toString('base64')
       if (isDeduplicated(caller, content.deduplicate)) {
-        // The holder first: one that comes after this look makes the claim fail, one that came before is found.
+        // The holder is read first: a claim after this look makes ours fail, and who claimed before it is found below.
         const holder = await vault.store.matchHolder(caller.tenantNumber, match)
         const existing = (await findMatch(vault, caller, match, token)) ?? inThisRequest.get(name)
         if (existing !== undefined) {
@@ -86,7 +86,7 @@ const draft = async (
         }
         writes.claimMatch(match, token, holder)
       }
-      // One that does not ask for deduplication is still what a later one of the request meets.
+      // Also where this one asks for no deduplication: a later one of the request may ask, and match it.
       if (!inThisRequest.has(name)) inThisRequest.set(name, token)
     }
     writes.insert(token)
@@ -119,8 +119,8 @@ const idText = (value: Json): string =>
 
 /**
  * Makes room where it may: an expired token that the sweeper has not met yet gives its id back (C17), an alias
- * that met a taken id is drawn again, and at last replaced (C16). An id whose holder went meanwhile is free. Any
- * other taken id is the caller's conflict.
+ * that met a taken id is drawn again and, after too many draws, replaced by an id of the vault's own (C16). An id whose
+ * holder went meanwhile is free. Any other taken id is the caller's conflict.
  */
 const replaceTakenIds = async (
   vault: Vault,

@@ -4,8 +4,8 @@ import type { Caller, Vault } from '../vault.ts'
 import { openTokens } from './load-token.ts'
 
 /**
- * The oldest living token that stands for the same value (C15). The index proposes, the opened row decides.
- * A new token may meet one that has the very id it asked for, so an update asks for others than itself.
+ * The oldest living token that stands for the same value (C15). The index proposes, the opened row decides. It may have
+ * the id of the token asked about: for a create that is a match like any other, an update must leave itself out.
  */
 export const findMatch = async (
   vault: Vault,

@@ -27,7 +27,7 @@ export const fingerprintFor = (caller: Caller, token: Fingerprintable): string |
     const rendered = renderFingerprint(token)
     return rendered && fingerprintOf(caller.keys, token.type.name, rendered)
   } catch (error) {
-    // Who knows the data was told when the expression was checked; to others it must look like nothing (C13).
+    // Callers who know the data were told when the expression was checked; others must not learn of it (C13).
     if (error instanceof ExpressionError) return undefined
     throw error
   }

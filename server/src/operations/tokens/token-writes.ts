@@ -21,8 +21,8 @@ export class TokenWrites {
   }
 
   /**
-   * Entries of new tokens come last one first: of one moment the index has later ids before earlier ones, and what is put
-   * in front of the entry of before leaves pages half empty.
+   * Entries of new tokens are added in reverse. Within a millisecond the index sorts later ids first, so each entry goes
+   * behind the one added before it, and pages fill up; in the other order they would be split into halves.
    */
   get set(): WriteSet {
     return {

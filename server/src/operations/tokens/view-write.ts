@@ -6,6 +6,7 @@ import { replacesData, type TokenPatch } from '../../domain/token-patch.ts'
 import { viewToken, viewUnreadable } from '../../domain/token-view.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { readTransform, writeTransform } from './access-checks.ts'
+import type { CreatedToken } from './create-tokens.ts'
 
 /** The answer to a create or an update (C12, C15). */
 export const viewWritten = (vault: Vault, caller: Caller, permission: Permission, token: Token): JsonObject =>
@@ -34,3 +35,12 @@ export const viewMatch = (vault: Vault, caller: Caller, permission: Permission, 
   readTransform(caller, match.containers) === undefined
     ? viewUnreadable(match, writeTransform(caller, permission, match))
     : viewWritten(vault, caller, permission, match)
+
+export const viewCreated = (
+  vault: Vault,
+  caller: Caller,
+  { token, deduplicated }: CreatedToken,
+): JsonObject => ({
+  ...(deduplicated ? viewMatch : viewWritten)(vault, caller, 'token:create', token),
+  _extras: { deduplicated },
+})

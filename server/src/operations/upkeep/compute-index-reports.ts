@@ -21,8 +21,8 @@ import {
 /**
  * Which field an index entry belongs to is known to nobody who holds storage alone, so the figures come from
  * opened tokens: a slice of each tenant in each run, about 36 µs a token, with the sketches sealed in between.
- * A million tokens are through in 50 minutes, ten million in eight hours, at one percent of a core. Tenants whose keys are
- * not in memory have no one who asks; the first request brings them back.
+ * A million tokens are through in 50 minutes, ten million in eight hours, at one percent of a core. A tenant whose keys
+ * are not in memory is left out: nobody works with it, and its first request brings it back.
  */
 export const computeIndexReports = async (
   vault: Vault,
@@ -40,7 +40,7 @@ export const computeIndexReports = async (
   return examined
 }
 
-/** Each minute begins with another one, so that a few large tenants do not keep all others waiting. */
+/** Each minute begins with another tenant, so that a few large ones do not keep all others waiting. */
 const inTurn = (vault: Vault): ReturnType<Vault['tenantKeys']['loaded']> => {
   const tenants = vault.tenantKeys.loaded()
   const first = Math.floor(vault.clock() / limits.sweepIntervalMs) % Math.max(1, tenants.length)
@@ -91,7 +91,7 @@ const load = async (vault: Vault, { tenantNumber, keys }: UnlockedTenant): Promi
   }
 }
 
-/** What is written at one place holds both the figures and how far they go, so two nodes cannot mix theirs. */
+/** The figures, and how far they go, are one value: so two nodes cannot mix theirs. */
 const save = async (
   vault: Vault,
   { tenantNumber, keys }: UnlockedTenant,

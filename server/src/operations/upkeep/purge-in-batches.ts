@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { limits } from '../../domain/limits.ts'
 
-/** Repeats a purge until nothing is left for it, and says how much it purged; requests are answered between the batches. */
+/** Repeats a purge until nothing is left for it, with requests answered in between; says how much it purged. */
 export const purgeInBatches = async (purge: (rowsMax: number) => Promise<number>): Promise<number> => {
   for (let purged = 0; ; ) {
     const rows = await purge(limits.sweepBatchRows)

@@ -5,8 +5,8 @@ import type { Vault } from '../vault.ts'
 
 /**
  * Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs.
- * Each node looks after the keys that it uses: of several that make the next version one succeeds, and the others
- * learn of it as of any change of grants. Keys of tenants that are gone leave the memory here.
+ * Each node looks after the keys that it uses. Where several make the next version at once, one of them succeeds, and the
+ * others learn of it as of any change of grants. The keys of tenants that are gone are dropped from memory here, too.
  */
 export const rotateDataKeys = async (
   vault: Vault,

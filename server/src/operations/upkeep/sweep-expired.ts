@@ -15,7 +15,7 @@ export type SweepResult = {
 
 /**
  * C17: purges tokens whose time has come, in bounded batches; requests are answered between them. A row that
- * does not open is left for the operator and reported; what cannot be purged never keeps others from it.
+ * does not open is left for the operator and reported; what cannot be purged never keeps others from being so.
  */
 export const sweepExpired = async (vault: Vault): Promise<SweepResult> => {
   const now = vault.clock()

@@ -2,12 +2,12 @@ import { VaultError } from '../../domain/errors.ts'
 import type { Store } from '../../store/port.ts'
 import type { Outcome, WriteSet } from '../../store/write-set.ts'
 
-/** Changes that wait for a store, so that no more work is taken in than it can follow. */
+/** How many changes wait for a store: no more requests are taken in than it can keep up with. */
 const waiting = new WeakMap<Store, number>()
 
 export const changesWaiting = (store: Store): number => waiting.get(store) ?? 0
 
-/** Commits what there is to commit; C27: a tenant that was deleted meanwhile has no keys any more. */
+/** Commits the set, unless it is empty. C27: a tenant that was deleted meanwhile has no API keys any more. */
 export const commitSet = async (store: Store, set: WriteSet): Promise<Outcome> => {
   if (set.guarded.length + set.effects.length + set.counters.length === 0) return { committed: true }
   const changes = set.guarded.length + set.effects.length

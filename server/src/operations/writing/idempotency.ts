@@ -53,7 +53,7 @@ export const keepingResults = (
     const outcome = await commitSet(vault.store, {
       ...set,
       guarded: [
-        // First of all: to the loser of a race the winner's own id would look like somebody else's.
+        // The first condition: otherwise the loser of a race would be told that its id is taken, by the winner's token.
         { kind: 'keepResult', row: { tenant: caller.tenantNumber, hash, expiresAt, sealed }, now },
         ...set.guarded,
       ],

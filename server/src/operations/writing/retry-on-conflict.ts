@@ -5,8 +5,8 @@ import type { Outcome } from '../../store/write-set.ts'
 const roundsMax = 256
 
 /**
- * A round reads, computes and commits; it is repeated while others write in between. Each round lost is one that somebody
- * else won, so many rounds mean that there are many writers, not that nobody gets anywhere.
+ * A round reads, computes and commits; it is repeated while others write in between. Each round that is lost was won by
+ * somebody else, so many rounds mean many writers, not that nobody gets anywhere.
  */
 export const retryOnConflict = async <A>(
   round: () => Promise<{ readonly outcome: Outcome; readonly answer: A }>,
