@@ -25,7 +25,8 @@ export const updateApplication = (
     const isGranting = body.permissions !== undefined || body.rules !== undefined
     const granted = isGranting ? readGrants(application.type, body, issues) : application
     if (issues.length > 0) throw invalid(...issues)
-    requireOwnPermissions(caller, { type: application.type, permissions: granted.permissions })
+    if (isGranting)
+      requireOwnPermissions(caller, { type: application.type, permissions: granted.permissions })
     const updated: Application = {
       ...application,
       name: body.name,

@@ -569,8 +569,19 @@ onEveryEngine('applications', vault => {
       try: (key, strong) => vault().post(`/applications/${strong}/keys`, key, {}),
     },
   ]
+  test('C29.8 a new name grants nothing', async () => {
+    const { keys } = await vault().tenant({
+      ...ownerAndManager,
+      clerk: { type: 'management', permissions: ['application:update', 'application:read'] },
+    })
+    const { id, permissions } = granted(await vault().get('/applications/key', keys.manager))
+    const renamed = granted(await put(keys.clerk, id, { name: 'renamed' }))
+    assert.deepEqual([renamed.name, renamed.permissions], ['renamed', permissions])
+    assert.equal((await put(keys.clerk, id, { name: 'renamed', permissions })).status, 403)
+  })
+
   for (const climb of climbs)
-    test(`C29.8 nobody gets a management permission that he lacks by ${climb.name}`, async () => {
+    test(`C29.8 nobody gets a management permission that they lack by ${climb.name}`, async () => {
       const { keys } = await vault().tenant({
         ...ownerAndManager,
         climber: {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { computeIndexReports } from '../../src/operations/upkeep/compute-index-reports.ts'
+import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
@@ -34,6 +36,35 @@ onEveryEngine('two nodes on one storage', vault => {
     granted(await there('DELETE', `/tokens/${id}`, keys.owner))
     assert.equal((await here('GET', `/tokens/${id}`, keys.owner)).status, 404)
     assert.equal(granted(await here('GET', '/tokens', keys.owner)).pagination.total_items, 0)
+  })
+
+  test('C27.1 C2.2 what was sealed with a key that a node has not heard of yet is read there', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    granted(await there('GET', '/tokens', keys.owner))
+    const { grantsEpoch } = node.store
+    const epoch = grantsEpoch()
+    granted(await here('POST', '/tokens', keys.owner, body))
+    node.store.grantsEpoch = () => epoch
+    try {
+      assert.ok((await rotateDataKeys(vault().service.vault, 1)) > 0)
+      const { id } = granted(await here('POST', '/tokens', keys.owner, { ...body, data: 'New' }))
+      granted(await there('GET', '/tokens', keys.owner))
+      assert.equal(granted(await there('GET', `/tokens/${id}`, keys.owner)).data, 'New')
+      const search = granted(await there('POST', '/tokens/search', keys.owner, { query: 'type:token' }))
+      assert.equal(search.data.length, 2)
+      granted(await there('PATCH', `/tokens/${id}`, keys.owner, { metadata: { a: 'b' } }))
+    } finally {
+      node.store.grantsEpoch = grantsEpoch
+    }
+  })
+
+  test('C27.2 C26 the report of a tenant that another node has deleted is not missed', async () => {
+    const [gone, living] = [await vault().tenant(ownerAndManager), await vault().tenant(ownerAndManager)]
+    for (const { keys } of [gone, living]) granted(await there('POST', '/tokens', keys.owner, body))
+    granted(await here('DELETE', '/tenants/self', gone.keys.manager))
+    assert.ok((await computeIndexReports(node.service.vault)) > 0)
+    const { tokens } = granted(await there('GET', '/tenants/self/reports/indexes', living.keys.manager))
+    assert.equal(tokens, 1)
   })
 
   /** What one node does to an application or its tenant, and what its key can do on the other right after. */

@@ -1,3 +1,4 @@
+import { countCharacters } from '../characters.ts'
 import type { Json, JsonType } from '../json.ts'
 import type { Budget } from './budget.ts'
 import { Memo } from './cache.ts'
@@ -59,7 +60,7 @@ const makeExpression = (text: string, use: Use): Expression => {
 
 /** The same work, whose errors name a character of the text. In most texts each is one UTF-16 unit. */
 const telling = <A extends unknown[], T>(text: string, work: (...given: A) => T): ((...given: A) => T) => {
-  if (!/[\ud800-\udbff]/.test(text)) return work
+  if (countCharacters(text) === text.length) return work
   return (...given) => {
     try {
       return work(...given)

@@ -24,6 +24,21 @@ const requireKeyOf = (
   if (hasKey(before) && !hasKey(after)) throw new VaultError('lastManagementKey')
 }
 
+/** C27: who changes grants must still hold all that they held when their request was let in. */
+export const requireStillGranted = (
+  { apiKey, application }: Caller,
+  { applications, apiKeys }: Grants,
+  now: number,
+): void => {
+  // The operator has no key.
+  if (apiKey.hash.length === 0) return
+  const key = apiKeys.find(({ row }) => Buffer.compare(row.hash, apiKey.hash) === 0)
+  const current = applications.find(({ id }) => id === application.id)
+  if (key === undefined || !isLive(key, now) || current === undefined) throw new VaultError('unauthorized')
+  if (!application.permissions.every(permission => current.permissions.includes(permission)))
+    throw new VaultError('forbidden')
+}
+
 /** C29: nobody grants a management permission that they lack, be it by rules or by a key of another application. */
 export const requireOwnPermissions = (
   caller: Caller,

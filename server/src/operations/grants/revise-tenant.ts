@@ -2,6 +2,7 @@ import type { Json } from '../../domain/json.ts'
 import type { Effect } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'
+import { requireStillGranted } from './grant-checks.ts'
 import { type Grants, loadGrants } from './load-grants.ts'
 
 export type Revision<A extends Json> = {
@@ -22,6 +23,7 @@ export const reviseTenant = <A extends Json>(
 ): Promise<A> =>
   retryOnConflict(async () => {
     const { grants, revision } = await loadGrants(vault, caller.tenantNumber)
+    requireStillGranted(caller, grants, vault.clock())
     const { effects, answer, kept } = decide(grants)
     const outcome = await caller.commit(
       {

@@ -4,6 +4,8 @@ import type { Store } from '../../store/port.ts'
 
 export type TenantKeyring = {
   of(tenantNumber: number, tenantId: string): Promise<TenantKeys>
+  /** The same, but storage is looked at whatever is remembered. */
+  lookAgain(tenantNumber: number, tenantId: string): Promise<TenantKeys>
   forget(tenantNumber: number): void
   /** The tenants whose keys are in memory: those that this process has worked for. */
   loaded(): { tenantNumber: number; tenantId: string }[]
@@ -30,23 +32,27 @@ export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKey
     return { tenantId, versions, keys: await unwrapTenantKeys(keyProvider, tenantId, rows) }
   }
 
+  const look = async (tenantNumber: number, tenantId: string, asOf: number): Promise<TenantKeys> => {
+    const current = { asOf, unwrapped: unwrap(tenantNumber, tenantId) }
+    looks.set(tenantNumber, current)
+    const isLast = (): boolean => looks.get(tenantNumber) === current
+    try {
+      const unwrapped = await current.unwrapped
+      if (isLast()) unlocked.set(tenantNumber, unwrapped)
+      return unwrapped.keys
+    } catch (error) {
+      if (isLast()) looks.delete(tenantNumber)
+      throw error
+    }
+  }
+
   return {
     of: async (tenantNumber, tenantId) => {
       const asOf = store.grantsEpoch()
       const last = looks.get(tenantNumber)
-      if (last?.asOf === asOf) return (await last.unwrapped).keys
-      const look = { asOf, unwrapped: unwrap(tenantNumber, tenantId) }
-      looks.set(tenantNumber, look)
-      const isLast = (): boolean => looks.get(tenantNumber) === look
-      try {
-        const unwrapped = await look.unwrapped
-        if (isLast()) unlocked.set(tenantNumber, unwrapped)
-        return unwrapped.keys
-      } catch (error) {
-        if (isLast()) looks.delete(tenantNumber)
-        throw error
-      }
+      return last?.asOf === asOf ? (await last.unwrapped).keys : look(tenantNumber, tenantId, asOf)
     },
+    lookAgain: (tenantNumber, tenantId) => look(tenantNumber, tenantId, store.grantsEpoch()),
     forget: tenantNumber => {
       looks.delete(tenantNumber)
       unlocked.delete(tenantNumber)

@@ -7,6 +7,8 @@ import { activeCounter } from './counters.ts'
 /** C32: tokens that were returned for the first time this month and wait to be counted; a crash may lose a second of them. */
 export type ActivityQueue = {
   note(tenantNumber: number, tokens: readonly Token[], now: Instant): void
+  /** Whether this token waits; once it is deleted there is nothing left to mark. */
+  has(tenantNumber: number, id: string): boolean
   flush(): Promise<number>
 }
 
@@ -47,6 +49,8 @@ export const activityQueue = (store: Store): ActivityQueue => {
         waiting.set(name, entry)
       }
     },
+    has: (tenantNumber, id) =>
+      waiting.values().some(entry => entry.tenantNumber === tenantNumber && entry.ids.has(id)),
     flush: () => {
       // One after the other: whoever asks while a flush is under way waits for what that one took, too.
       flushing = flushing.then(writeDown, writeDown)

@@ -34,6 +34,8 @@ export const computeIndexReports = async (
   let examined = 0
   for (const { tenantNumber, tenantId } of inTurn(vault)) {
     if (examined >= perRun) break
+    // One that was deleted elsewhere has no keys any more, and is forgotten when keys are rotated.
+    if ((await vault.store.getTenant(tenantNumber)) === undefined) continue
     const keys = await vault.tenantKeys.of(tenantNumber, tenantId)
     examined += await advance(vault, { tenantNumber, keys }, perTenant)
   }
