@@ -22,7 +22,7 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
   const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
   const tls = readTlsFiles(config)
-  const store = await storage.open(worker?.askWriter)
+  const store = await storage.open(worker)
   const log = makeLog(config, worker && { worker: worker.number })
   await runService(
     config,

@@ -11,16 +11,17 @@ import { schemaState } from '../store/sqlite/migrate.ts'
 import { openSqlite } from '../store/sqlite/sqlite-store.ts'
 import { checkDataFolder, databasePath, makeDataFolder, requireDataFolder } from './data-folder.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
+import type { Worker } from './worker.ts'
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {
   /** As flags, without any secret. */
   readonly flags: Readonly<Record<string, string>>
   /**
-   * Makes the vault where there is none, and brings its schema up to date. `writer`: the one that writes for all
-   * workers, where storage takes one writer only.
+   * Makes the vault where there is none, and brings its schema up to date. A worker shares what can be had once only:
+   * the writer, where storage takes one.
    */
-  open(writer?: AskWriter): Promise<Store>
+  open(worker?: Pick<Worker, 'askWriter' | 'neighbours'>): Promise<Store>
   /** How far the schema is, without changing it. */
   schema(): Promise<SchemaState>
   /** Brings the schema up to date and spreads it over the nodes of a cluster. */
@@ -35,7 +36,7 @@ export const configuredStorage = (config: Config): Storage =>
 
 export const folderStorage = (dataFolder: string): Storage => ({
   flags: { data: dataFolder },
-  open: async writer => openDataFolder(dataFolder, writer),
+  open: async worker => openDataFolder(dataFolder, worker?.askWriter),
   schema: async () => schemaState(databasePath(dataFolder)),
   distribute: async () => {
     throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
@@ -57,7 +58,7 @@ const serverStorage = (database: DatabaseConfig): Storage => {
       ...(database.passwordFile !== undefined && { 'database-password-file': database.passwordFile }),
       ...(database.caFile !== undefined && { 'database-ca': database.caFile }),
     },
-    open: async () => (await engine()).openPostgres(postgresSettings(database)),
+    open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
     schema,
     distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),
     requireVault: async () => {

@@ -158,6 +158,13 @@ export type TimeSpan = { readonly from?: number; readonly until?: number }
 /** The place of a token in a list. */
 export type ListPosition = { readonly createdAt: number; readonly id: string }
 
+/** Other processes of this machine that answer from the same storage, and remember grants as this one does (C27). */
+export type Neighbours = {
+  /** Resolves once all of them have forgotten what they remember. */
+  tellGrantsChanged(): Promise<void>
+  onGrantsChanged(listener: () => void): void
+}
+
 /** Storage does not answer or cannot write; nothing half-done was left behind. */
 export class StoreUnavailableError extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { CommitQueue } from '../commit-queue.ts'
-import type { Store } from '../port.ts'
+import type { Neighbours, Store } from '../port.ts'
 import type { SchemaState } from '../sql/migration.ts'
 import { sharedReads } from '../sql/shared-reads.ts'
 import { changesGrants } from '../write-set.ts'
@@ -27,7 +27,10 @@ export type PostgresSettings = ConnectionSettings & {
 const counterShards = 32
 
 /** The engine for many nodes: a PostgreSQL server, or several of which one takes writes. */
-export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Promise<Store> => {
+export const openPostgres = async (
+  { poolSize, ...given }: PostgresSettings,
+  neighbours?: Neighbours,
+): Promise<Store> => {
   const succession = new Succession()
   const isSharded = await prepare({ ...given, succession })
   const settings = { ...given, succession, plansPerValue: isSharded }
@@ -52,13 +55,17 @@ export const openPostgres = async ({ poolSize, ...given }: PostgresSettings): Pr
     { lanes: writers.length, oneTenant: isSharded },
   )
   await watch.start()
+  neighbours?.onGrantsChanged(() => watch.changed())
 
   const reader = readingSide(pool)
   return {
     commit: async set => {
       const outcome = await queue.add(set)
-      // At once on this node: no request that is authenticated from now on meets the grants of before.
-      if (outcome.committed && changesGrants(set)) watch.changed()
+      if (outcome.committed && changesGrants(set)) {
+        // At once on this machine: no request that is authenticated from now on meets the grants of before.
+        watch.changed()
+        await neighbours?.tellGrantsChanged()
+      }
       return outcome
     },
     ...tokenReads(reader),
