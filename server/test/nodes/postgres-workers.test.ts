@@ -35,7 +35,7 @@ describe('two workers on one database (postgres: what is remembered of grants is
       type: 'private',
       permissions: ['token:read'],
     })
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < 60; round++) {
       const mayRead = round % 2 === 1
       const permissions = mayRead ? ['token:read'] : ['token:create']
       const body = { name: 'x', permissions }
