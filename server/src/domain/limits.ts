@@ -43,55 +43,15 @@ const inForce = {
   searchDepth: 16,
   /** Ways in which a query can be met, once its ORs are multiplied out. */
   searchBranches: 64,
-  /** How far the index is read to tell a rare term from a common one. */
-  searchProbeEntries: 1_000,
-  /** Rows that a search opens before other requests have their turn. */
-  searchBatchRows: 500,
-
-  /** How long after an index report the next one is begun. */
-  reportIntervalMs: 3_600_000,
-  /** Tokens of one tenant that its report opens in each minute. */
-  reportRowsPerTenant: 20_000,
-  /** Tokens that a report opens before requests have their turn: 4 ms. */
-  reportBatchRows: 100,
-  /** Tokens of all tenants that reports open in each minute. */
-  reportRowsPerRun: 60_000,
   /** Search indexes and metadata keys of one report. */
   reportIndexes: 200,
-
-  /** Requests that are worked on at one time; others are turned away. */
-  requestsInFlight: 1_000,
-  /** While fewer are worked on, none is turned away for what waits ahead of it (the next two limits). */
-  requestsAlwaysTaken: 64,
-  /** Requests with a long body that may wait for their turn: some 15 ms each, half a second in all. */
-  longRequestsWaiting: 32,
-  /** Changes that may wait for storage: half a second's worth, ten tokenizes of a thousand. */
-  changesWaiting: 10_000,
-  /** A turn of the event loop that has worked for so long takes in no more requests, beyond these few. */
-  turnWorkMs: 1_000,
-  requestsPerTurnMin: 4,
-  turnCheckIntervalMs: 50,
 
   idempotencyKeyCharactersMax: 255,
   idempotencyLifetimeMs: 24 * 3_600_000,
   cvcLifetimeMs: 3_600_000,
-  /** C11, C17: what is due is purged within five minutes; a sweep each minute leaves room for a slow one. */
-  sweepIntervalMs: 60_000,
-  sweepDeadlineMs: 300_000,
-  sweepBatchRows: 200,
-  /**
-   * The sweeps run on one node, which renews its lease with each. Two intervals: a node whose clock is a minute
-   * ahead does not take the lease from one that lives, and one that is a minute behind still takes it over in time.
-   */
-  upkeepLeaseMs: 120_000,
-  clockSkewMs: 60_000,
-  /** C32: read activity may lose its last second in a crash. */
-  activityFlushIntervalMs: 1_000,
 
   aliasAttempts: 10,
   aliasRandomCharactersMin: 6,
-  /** AES-GCM with random nonces stays safe to 2^32 seals per key; a new version is made at half of that. */
-  dataKeySealsMax: 2 ** 31,
 
   errorNameCharactersMax: 64,
   errorsPerAnswer: 50,
@@ -140,20 +100,10 @@ export const setLimits = (wanted: SetLimits): void => {
 export const contradiction = (wanted: SetLimits): string | undefined => {
   const all = { ...limits, ...wanted }
   const relations: readonly [boolean, string][] = [
-    [all.sweepIntervalMs * 2 < all.sweepDeadlineMs, 'two sweeps fit into the purge deadline'],
-    [
-      all.sweepIntervalMs + all.clockSkewMs <= all.upkeepLeaseMs,
-      'a living node renews its lease before another one takes it for over',
-    ],
-    [
-      all.upkeepLeaseMs + all.sweepIntervalMs + all.clockSkewMs < all.sweepDeadlineMs,
-      'a dead node is replaced within the purge deadline',
-    ],
     [all.pageSizeDefault <= all.pageSizeMax, 'the default page is a legal page'],
     [all.maskBytes < all.bodyBytes, 'a mask fits into a body'],
     [all.expressionCharactersMax < all.maskBytes, 'an expression fits into a mask'],
     [all.idCharactersMax >= 36, 'an id that the vault makes is a legal id'],
-    [all.dataKeySealsMax < 2 ** 32, 'a data key is retired before its nonces run out'],
   ]
   return relations.find(([holds]) => !holds)?.[1]
 }

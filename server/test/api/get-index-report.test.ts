@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/domain/limits.ts'
+import { pace } from '../../src/domain/pace.ts'
 import { computeIndexReports } from '../../src/operations/upkeep/compute-index-reports.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { spoilTokens } from '../rig/stored-rows.ts'
@@ -87,7 +87,7 @@ onEveryEngine('index report', vault => {
       (await vault().get(path, keys.management)).body.indexes.map(({ name }: { name: string }) => name)
     await vault().service.clockwork.runAll()
     assert.ok((await names()).includes('brief'))
-    vault().now += limits.reportIntervalMs - 1
+    vault().now += pace.reportIntervalMs - 1
     await vault().delete('/tokens/deleted', keys.owner)
     await vault().service.clockwork.runAll()
     assert.ok((await names()).includes('brief'))
@@ -124,7 +124,7 @@ onEveryEngine('index report', vault => {
     assert.deepEqual(first.indexes.toSorted(byName), figures.toSorted(byName))
     assert.equal(await slice(), 0)
 
-    vault().now += limits.reportIntervalMs
+    vault().now += pace.reportIntervalMs
     assert.equal(await slice(), 3)
     assert.deepEqual(await report(), first)
     for (let i = 0; i < 3; i++) await slice()

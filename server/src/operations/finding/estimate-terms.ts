@@ -1,5 +1,5 @@
 import type { Term } from '../../domain/index-terms.ts'
-import { limits } from '../../domain/limits.ts'
+import { pace } from '../../domain/pace.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault.ts'
 
@@ -14,7 +14,7 @@ export const estimateTerms = async (
   const counts = await vault.store.estimateTerms(
     caller.tenantNumber,
     [...hashes.values()],
-    limits.searchProbeEntries,
+    pace.searchProbeEntries,
   )
   const known = new Map([...hashes.keys()].map((key, index) => [key, counts[index] ?? 0]))
   return term => known.get(name(term)) ?? 0

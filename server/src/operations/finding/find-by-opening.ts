@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { limits } from '../../domain/limits.ts'
+import { pace } from '../../domain/pace.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
@@ -23,7 +23,7 @@ export const findByOpening = async (
   let opened = 0
   let query = proposed
   while (true) {
-    const batch = await vault.store.listTokens(query, { offset: 0, limit: limits.searchBatchRows })
+    const batch = await vault.store.listTokens(query, { offset: 0, limit: pace.searchBatchRows })
     for (const row of batch) {
       opened++
       const token = toToken(row, [], caller.keys)
@@ -33,7 +33,7 @@ export const findByOpening = async (
     }
     const last = batch.at(-1)
     const isFull = stopWhenFull === true && rows.length === limit
-    if (last === undefined || batch.length < limits.searchBatchRows || isFull) return { rows, total, opened }
+    if (last === undefined || batch.length < pace.searchBatchRows || isFull) return { rows, total, opened }
     query = { ...proposed, after: { createdAt: last.createdAt, id: last.id } }
     await nextTurn()
   }

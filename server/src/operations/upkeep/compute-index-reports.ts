@@ -3,7 +3,7 @@ import type { TenantKeys } from '../../crypto/keys.ts'
 import { TamperedError } from '../../domain/errors.ts'
 import { IndexSurvey } from '../../domain/index-report/index-report.ts'
 import type { Term } from '../../domain/index-terms.ts'
-import { limits } from '../../domain/limits.ts'
+import { pace } from '../../domain/pace.ts'
 import { visibleTerms } from '../../domain/token-filter.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
@@ -27,8 +27,8 @@ import {
 export const computeIndexReports = async (
   vault: Vault,
   { perTenant, perRun }: { perTenant: number; perRun: number } = {
-    perTenant: limits.reportRowsPerTenant,
-    perRun: limits.reportRowsPerRun,
+    perTenant: pace.reportRowsPerTenant,
+    perRun: pace.reportRowsPerRun,
   },
 ): Promise<number> => {
   let examined = 0
@@ -45,7 +45,7 @@ export const computeIndexReports = async (
 /** Each minute begins with another tenant, so that a few large ones do not keep all others waiting. */
 const inTurn = (vault: Vault): ReturnType<Vault['tenantKeys']['loaded']> => {
   const tenants = vault.tenantKeys.loaded()
-  const first = Math.floor(vault.clock() / limits.sweepIntervalMs) % Math.max(1, tenants.length)
+  const first = Math.floor(vault.clock() / pace.sweepIntervalMs) % Math.max(1, tenants.length)
   return [...tenants.slice(first), ...tenants.slice(0, first)]
 }
 
@@ -53,8 +53,7 @@ const inTurn = (vault: Vault): ReturnType<Vault['tenantKeys']['loaded']> => {
 const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): Promise<number> => {
   const now = vault.clock()
   const { report, pass } = await load(vault, tenant)
-  if (pass === undefined && report !== undefined && now - report.computedAt < limits.reportIntervalMs)
-    return 0
+  if (pass === undefined && report !== undefined && now - report.computedAt < pace.reportIntervalMs) return 0
 
   const survey = new IndexSurvey(term => shortHash(tenant, term), pass)
   let query: TokenQuery = {
@@ -64,7 +63,7 @@ const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): P
     ...(pass?.after && { after: pass.after }),
   }
   for (let examined = 0; ; ) {
-    const limit = Math.min(limits.reportBatchRows, rowsMax - examined)
+    const limit = Math.min(pace.reportBatchRows, rowsMax - examined)
     const rows = await vault.store.listTokens(query, { offset: 0, limit })
     for (const row of rows) addToken(survey, row, tenant.keys)
     examined += rows.length

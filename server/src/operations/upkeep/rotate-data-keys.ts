@@ -1,5 +1,5 @@
 import { newWrappedKey } from '../../crypto/keys.ts'
-import { limits } from '../../domain/limits.ts'
+import { pace } from '../../domain/pace.ts'
 import { sealsCounter } from '../tokens/counters.ts'
 import type { Vault } from '../vault.ts'
 
@@ -10,7 +10,7 @@ import type { Vault } from '../vault.ts'
  */
 export const rotateDataKeys = async (
   vault: Vault,
-  sealsMax: number = limits.dataKeySealsMax,
+  sealsMax: number = pace.dataKeySealsMax,
 ): Promise<number> => {
   let rotated = 0
   for (const { tenantNumber, tenantId } of vault.tenantKeys.loaded()) {

@@ -1,6 +1,6 @@
 import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { TamperedError } from '../../domain/errors.ts'
-import { limits } from '../../domain/limits.ts'
+import { pace } from '../../domain/pace.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
@@ -24,7 +24,7 @@ export const sweepExpired = async (vault: Vault): Promise<SweepResult> => {
   let purged = 0
   let left = 0
   for (;;) {
-    const rows = await vault.store.expiredTokens(now, { offset: left, limit: limits.sweepBatchRows })
+    const rows = await vault.store.expiredTokens(now, { offset: left, limit: pace.sweepBatchRows })
     const outcomes = await Promise.all(rows.map(row => purge(vault, row)))
     for (const outcome of outcomes) {
       if (outcome === 'purged') purged++
@@ -32,7 +32,7 @@ export const sweepExpired = async (vault: Vault): Promise<SweepResult> => {
       if (outcome instanceof TamperedError) unreadable.push(outcome)
       if (outcome instanceof KeyProviderError) locked = outcome
     }
-    if (rows.length < limits.sweepBatchRows) return { purged, unreadable, ...(locked && { locked }) }
+    if (rows.length < pace.sweepBatchRows) return { purged, unreadable, ...(locked && { locked }) }
   }
 }
 
