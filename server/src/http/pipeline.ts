@@ -8,7 +8,7 @@ import type { Log } from '../domain/log.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
 import { changesWaiting } from '../operations/writing/commit.ts'
 import { readBody, requireBodyForm } from './body.ts'
-import { callerOf } from './caller-of.ts'
+import { type CallerOf, callerOf } from './caller-of.ts'
 import type { Cors } from './cors.ts'
 import type { Answer } from './handlers.ts'
 import { type Idempotency, readIdempotencyKey } from './idempotency.ts'
@@ -136,8 +136,8 @@ export const answer = (
   const send = sender(endpoint, `${headerPrefix}-trace-id`, headersOf)
 
   /** C27: a key may be revoked, or its rules may change, while the body is on its way. */
-  const recheckCaller = async (request: FastifyRequest): Promise<void> => {
-    request.caller = await findCaller(request)
+  const replaceCaller = async (request: FastifyRequest, found: ReturnType<CallerOf>): Promise<void> => {
+    request.caller = await found
     if (request.caller === undefined) throw new VaultError('unauthorized')
     requirePermission(request.caller, endpoint)
   }
@@ -170,7 +170,8 @@ export const answer = (
   }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    if (request.caller !== undefined && findCaller(request) !== request.caller) await recheckCaller(request)
+    const found = request.caller && findCaller(request)
+    if (found !== request.caller) await replaceCaller(request, found)
     const bodyBytes = (request.body as Uint8Array | undefined)?.length ?? 0
     const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { StoreUnavailableError } from '../../src/store/port.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
@@ -82,6 +83,21 @@ onEveryEngine('grants that change while a body is on its way', vault => {
     const held = await holdRequest(vault(), 'POST', '/tokens', { key: short.key, body: text })
     vault().now += 60_001
     assert.equal((await held.finish()).status, 401)
+  })
+
+  test("C2.23 a key that cannot be looked at again is nobody's fault: 503, and others are answered", async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const held = await holdRequest(vault(), 'POST', '/tokens', { key: keys.owner, body: text })
+    const { store } = vault()
+    const { findApiKey } = store
+    await newApplication(vault(), keys.manager, { name: 'so that grants have changed' })
+    store.findApiKey = () => Promise.reject(new StoreUnavailableError('storage cannot be read'))
+    try {
+      assert.equal((await held.finish()).status, 503)
+    } finally {
+      store.findApiKey = findApiKey
+    }
+    assert.equal((await vault().get('/tokens', keys.owner)).body.pagination.total_items, 0)
   })
 
   for (const [name, narrow, status] of [
