@@ -17,7 +17,10 @@ type Path = readonly string[]
 export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] => {
   const changed = changedPaths(patch)
   if (changed.length === 0) return []
-  const isSteered = (text: string, use: Use): boolean => steers(changed, compileExpression(text, use))
+  const isSteered = (text: string, use: Use): boolean => {
+    const expression = compileExpression(text, use)
+    return steersOutput(changed, expression) || (use !== 'mask' && steersTogether(changed, expression))
+  }
   const steered: RenderedPart[] = []
   if (
     token.mask.from === 'caller' &&
@@ -30,12 +33,22 @@ export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] =>
   return steered
 }
 
-/** Each output counts alone: what stands beside another in a text does not change what the other shows. */
-const steers = (changed: readonly Path[], { outputs }: Expression): boolean =>
+/** In a text that is shown each output counts alone: what stands beside it does not change what it shows. */
+const steersOutput = (changed: readonly Path[], { outputs }: Expression): boolean =>
   outputs.some(
     ({ paths, isWhole }) =>
       !isWhole && paths.some(path => isTouched(path, changed)) && paths.some(path => stays(path, changed)),
   )
+
+/** A text that is hashed hides each of its outputs behind the others: without the salt, the rest can be guessed. */
+const steersTogether = (changed: readonly Path[], { outputs, paths }: Expression): boolean => {
+  const ofData = paths.filter(([root]) => root === 'data')
+  return (
+    outputs.length > 1 &&
+    ofData.some(path => isTouched(path, changed)) &&
+    ofData.some(path => stays(path, changed))
+  )
+}
 
 const isTouched = (path: Path, changed: readonly Path[]): boolean =>
   changed.some(change => {

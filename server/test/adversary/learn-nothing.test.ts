@@ -361,6 +361,13 @@ const carelessVictims = ({ ssn }: { ssn: string }) => [
     fingerprint_expression: '{{ metadata.customer | default: data.ssn | slice: 0, 1 }}',
   },
   {
+    id: 'joined',
+    type: 'token',
+    data: { ssn, salt: 'f3e1c0a9' },
+    fingerprint_expression: '{{ data.salt }}{{ data.ssn | slice: 0, 1 }}',
+    search_indexes: ['{{ data.salt }}{{ data.ssn | slice: 0, 1 }}'],
+  },
+  {
     id: 'listed',
     type: 'token',
     data: { ssn, names: ['public'] },
@@ -382,6 +389,8 @@ const carelessPatches: readonly (readonly [id: string, patch: unknown])[] = [
   ['marked', { data: { label: null } }],
   ['numbered', { metadata: { customer: null } }],
   ['numbered', { metadata: null }],
+  ['joined', { data: { salt: null } }],
+  ['joined', { data: { salt: '' } }],
   ['listed', { data: { names: {} } }],
   ['listed', { data: { names: { zz: 1 } } }],
 ]
