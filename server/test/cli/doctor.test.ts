@@ -92,7 +92,7 @@ describe('doctor', () => {
     const server = await site.serve(flags)
     assert.deepEqual(await ask(), [])
     const { code, stdout } = await site.run(['doctor', ...flags])
-    assert.deepEqual({ code, stdout }, { code: 0, stdout: 'nothing to mend\n' })
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: `in ${data}:\nnothing to mend\n` })
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
   })
 
@@ -101,7 +101,10 @@ describe('doctor', () => {
     chmodSync(data, 0o755)
     const { code, stdout } = await site.run(['doctor', ...flags])
     assert.equal(code, 1)
-    assert.equal(stdout, `file permissions: ${data} is open to others\n  chmod 700 ${shellWord(data)}\n`)
+    assert.equal(
+      stdout,
+      `in ${data}:\nfile permissions: ${data} is open to others\n  chmod 700 ${shellWord(data)}\n`,
+    )
   })
 
   /** Each finding: how it comes about, what doctor says; then its command is run, and it is gone. */
@@ -181,7 +184,7 @@ describe('doctor', () => {
         return backup
       },
       check: 'storage',
-      says: /vault\.db cannot be read \(file is not a database\): stop the server and restore it$/,
+      says: /vault\.db is damaged \(file is not a database\): stop the server and restore a backup; what is there now is kept beside it$/,
     },
     {
       name: 'a master key file that is gone',
@@ -368,7 +371,10 @@ describe('doctor', () => {
       STRONGROOM_DATABASE_URL: nobody,
     })
     assert.equal(code, 1)
-    assert.match(stdout, /^storage: the database does not answer, or not to this user\n {2}by hand: start /)
+    assert.match(
+      stdout,
+      /^in postgres:\S+\nstorage: the database does not answer, or not to this user\n {2}by hand: start /,
+    )
   })
 
   test('C35 what does not block is told together, and what blocks comes last', async () => {

@@ -1,0 +1,28 @@
+import { DatabaseSync } from 'node:sqlite'
+import { type Look, seenKeys } from '../sql/look.ts'
+import { vaultKeys } from '../sql/statements.ts'
+import { migrations } from './migrate.ts'
+
+/** What a file holds, without changing it. */
+export const lookAtSqlite = (path: string): Look => {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    const tables = tablesOf(database)
+    const hasKeys = tables.includes('vault_keys')
+    const current = Number(database.prepare('PRAGMA user_version').get()?.user_version ?? 0)
+    const newest = migrations.at(-1)?.number ?? 0
+    return {
+      schema: { current, newest, pending: current < newest },
+      vaultKeys: hasKeys ? seenKeys(database.prepare(vaultKeys).all()) : [],
+      isForeign: tables.length > 0 && !hasKeys,
+    }
+  } finally {
+    database.close()
+  }
+}
+
+const tablesOf = (database: DatabaseSync): string[] =>
+  database
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all()
+    .map(({ name }) => String(name))
