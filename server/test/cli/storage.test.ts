@@ -164,7 +164,12 @@ describe('a vault of an older release', () => {
   const schema = async (): Promise<number> => (await site.json('migrate', '--status')).current
 
   test('C35 is changed by no command that only works on it: each says that strongroom migrate does', async () => {
-    for (const command of ['tenant list', 'tenant create --name Y', 'app list --tenant x', 'key list --tenant x --app y'])
+    for (const command of [
+      'tenant list',
+      'tenant create --name Y',
+      'app list --tenant x',
+      'key list --tenant x --app y',
+    ])
       assertRefused(
         await site.run([...command.split(' '), ...site.vault]),
         1,
