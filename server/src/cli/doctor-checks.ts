@@ -178,7 +178,8 @@ const schema: Check = async ({ config }) => {
     if (isDamage(error)) throw error
     if (config.database === undefined)
       return finding(error instanceof Error ? error.message : 'the vault cannot be read', {
-        byHand: 'see that no other program holds the file, and that it can be read where it is',
+        byHand:
+          'see whether --data names the folder that you mean, and whether the file can be read where it is',
       })
     return finding('the database does not answer, or not to this user', {
       byHand: 'start the database server, or correct address, user and password in STRONGROOM_DATABASE_URL',

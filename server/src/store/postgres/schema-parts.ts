@@ -11,6 +11,8 @@ export const missingPostgresParts = async (client: pg.Client): Promise<string[]>
   )
   await client.query('BEGIN')
   try {
+    // Nothing of it is for the other nodes of a cluster.
+    await client.query('SET LOCAL citus.enable_ddl_propagation = off')
     await client.query('SET LOCAL search_path = pg_temp')
     for (const { sql } of migrations) await client.query(sql)
     const expected = await partsOf(client, 'pg_my_temp_schema()')
