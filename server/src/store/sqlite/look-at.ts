@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { type Look, seenKeys } from '../sql/look.ts'
 import { vaultKeys } from '../sql/statements.ts'
-import { migrations } from './migrate.ts'
+import { schemaState } from './migrate.ts'
 
 /** What a file holds, without changing it. */
 export const lookAtSqlite = (path: string): Look => {
@@ -9,10 +9,8 @@ export const lookAtSqlite = (path: string): Look => {
   try {
     const tables = tablesOf(database)
     const hasKeys = tables.includes('vault_keys')
-    const current = Number(database.prepare('PRAGMA user_version').get()?.user_version ?? 0)
-    const newest = migrations.at(-1)?.number ?? 0
     return {
-      schema: { current, newest, pending: current < newest },
+      schema: schemaState(database),
       vaultKeys: hasKeys ? seenKeys(database.prepare(vaultKeys).all()) : [],
       isForeign: tables.length > 0 && !hasKeys,
     }
