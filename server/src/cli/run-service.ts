@@ -9,12 +9,16 @@ import { baseUrl } from './base-url.ts'
 import { stopSignal } from './stop-signal.ts'
 import { readTlsFiles } from './tls.ts'
 
+/** The log of a process, which has more to say than a request has. */
+type ProcessLog = Log & { warn(fields: Record<string, unknown>, message: string): void }
+
 /** `about` is what every line carries. */
-export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): Log => {
+export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): ProcessLog => {
   const logger = pino({ level: logLevel, base: about }, pino.destination({ dest: 2, sync: true }))
   return {
     isDebug: logger.isLevelEnabled('debug'),
     error: (fields, message) => logger.error(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
     info: (fields, message) => logger.info(fields, message),
     debug: (fields, message) => logger.debug(fields, message),
   }

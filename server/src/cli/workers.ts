@@ -5,6 +5,7 @@ import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { makeLog } from './run-service.ts'
 import { stopSignal } from './stop-signal.ts'
+import { configuredStorage } from './storage.ts'
 import { numberVariable } from './worker.ts'
 
 /**
@@ -95,7 +96,14 @@ class Primary {
     }
     if (this.#phase !== 'other workers' || this.#readyCount() < this.#count) return
     this.#phase = 'running'
-    this.#log.info({ url: baseUrl(this.#config, port), workers: this.#count }, 'listening')
+    this.#log.info(
+      {
+        url: baseUrl(this.#config, port),
+        storage: configuredStorage(this.#config).name,
+        workers: this.#count,
+      },
+      'listening',
+    )
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {

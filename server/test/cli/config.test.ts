@@ -310,6 +310,58 @@ describe('settings', () => {
       )
     })
 
+  const folderAndDatabase: {
+    name: string
+    sources: Sources
+    takes: 'folder' | 'database' | RegExp
+  }[] = [
+    {
+      name: 'a flag beats a variable',
+      sources: { flags: { data: '/a' }, environment: { STRONGROOM_DATABASE_URL: 'postgres://u@h/d' } },
+      takes: 'folder',
+    },
+    {
+      name: 'a flag beats a variable, the other way round',
+      sources: { flags: { 'database-url': 'postgres://u@h/d' }, environment: { STRONGROOM_DATA: '/a' } },
+      takes: 'database',
+    },
+    {
+      name: 'a variable beats the file',
+      sources: { environment: { STRONGROOM_DATA: '/a' }, file: { databaseUrl: 'postgres://u@h/d' } },
+      takes: 'folder',
+    },
+    {
+      name: 'both as flags are refused',
+      sources: { flags: { data: '/a', 'database-url': 'postgres://u@h/d' } },
+      takes: /^--data and --database-url both say where the vault is: leave one out$/,
+    },
+    {
+      name: 'both as variables are refused',
+      sources: { environment: { STRONGROOM_DATA: '/a', STRONGROOM_DATABASE_URL: 'postgres://u@h/d' } },
+      takes: /^STRONGROOM_DATA and STRONGROOM_DATABASE_URL both say where the vault is: leave one out$/,
+    },
+    {
+      name: 'both in the file are refused',
+      sources: { file: { data: '/a', databaseUrl: 'postgres://u@h/d' } },
+      takes: /^data in \S+ and databaseUrl in \S+ both say where the vault is: leave one out$/,
+    },
+    {
+      name: 'a flag settles what the variables leave open',
+      sources: {
+        flags: { data: '/b' },
+        environment: { STRONGROOM_DATA: '/a', STRONGROOM_DATABASE_URL: 'postgres://u@h/d' },
+      },
+      takes: 'folder',
+    },
+  ]
+  for (const { name, sources, takes } of folderAndDatabase)
+    test(`C35.4 a folder and a database are one setting: ${name}`, () => {
+      if (takes instanceof RegExp) return assert.match(complaint(sources), takes)
+      const { dataFolder, database } = read(sources)
+      const taken = [dataFolder && 'folder', database && 'database'].filter(kind => kind !== undefined)
+      assert.deepEqual(taken, [takes])
+    })
+
   test('C34.2 C35.4 with nothing given it is port 8080 of 127.0.0.1 at info, and nothing that must be explicit', () => {
     assert.deepEqual(read({}), {
       dataFolder: undefined,

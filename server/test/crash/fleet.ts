@@ -89,7 +89,8 @@ export class Fleet implements Target {
   /** A node that may die before it answers. */
   begin(number: number, order: Partial<KillOrder>, ...flags: string[]): Program {
     const place = ['--port', '0', '--workers', String(this.#workers)]
-    return this.#site.start(['serve', ...place, ...this.#site.vault, ...flags], {
+    const vault = this.#database === undefined ? this.#site.vault : this.#site.keys
+    return this.#site.start(['serve', ...place, ...vault, ...flags], {
       ...orderTo({ engine: this.engine, clockMs: this.clockMs, ...order }),
       ...this.#database?.environmentOf(number),
     })

@@ -11,7 +11,11 @@ import type { Target } from './target.ts'
 /** What a command beside the servers of the site would be told. */
 export const configOf = (site: Site, environment: Record<string, string> = {}): Config =>
   readConfig({
-    flags: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
+    flags: {
+      ...(environment.STRONGROOM_DATABASE_URL === undefined && { data: site.data }),
+      'key-provider': 'file',
+      'master-key-file': site.masterKeyFile,
+    },
     environment,
   })
 

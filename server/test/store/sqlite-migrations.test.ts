@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { migrate, migrations, schemaState } from '../../src/store/sqlite/migrate.ts'
+import { lookAtSqlite } from '../../src/store/sqlite/look-at.ts'
+import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
@@ -95,7 +96,7 @@ describe('migrations (sqlite)', () => {
     const thread = closer({ path, isDone })
     await once(thread, 'message')
     try {
-      for (let asked = 0; asked < 500; asked++) assert.equal(schemaState(path).current, newest)
+      for (let asked = 0; asked < 500; asked++) assert.equal(lookAtSqlite(path).schema.current, newest)
     } finally {
       Atomics.store(isDone, 0, 1)
       await once(thread, 'exit')

@@ -104,7 +104,7 @@ export const distributePostgres = (settings: PostgresSettings): Promise<void> =>
 const distributeTimeoutMs = 24 * 3_600_000
 
 /** Work on one connection, before anything else is done with storage. */
-const withClient = async <T>(
+export const withClient = async <T>(
   settings: ConnectionSettings,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> => {

@@ -1,10 +1,9 @@
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Migration, SchemaState } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { leases } from './migrations/0002-leases.ts'
 import { reports } from './migrations/0003-reports.ts'
 import { signatures } from './migrations/0004-signatures.ts'
-import { lockWaitDefaultMs } from './open-database.ts'
 
 /** In order, without gaps; a migration that has been released is never edited. */
 export const migrations: readonly Migration[] = [vault, leases, reports, signatures]
@@ -32,19 +31,11 @@ export const migrate = (database: DatabaseSync): void => {
   }
 }
 
-/**
- * How far storage is, without changing it. Waits like any other connection: the last one that closes a file has it to
- * itself while it folds the log in.
- */
-export const schemaState = (path: string): SchemaState => {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: lockWaitDefaultMs })
-  try {
-    const current = schemaNumber(database)
-    const newest = migrations.at(-1)?.number ?? 0
-    return { current, newest, pending: current < newest }
-  } finally {
-    database.close()
-  }
+/** How far storage is, without changing it. */
+export const schemaState = (database: DatabaseSync): SchemaState => {
+  const current = schemaNumber(database)
+  const newest = migrations.at(-1)?.number ?? 0
+  return { current, newest, pending: current < newest }
 }
 
 const schemaNumber = (database: DatabaseSync): number =>
