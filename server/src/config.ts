@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from './domain/did-you-mean.ts'
+import { foreignCode } from './domain/errors.ts'
 import { ceilings, contradiction, type SetLimits } from './domain/limits.ts'
-import { errorCode } from './domain/log.ts'
 import type { Rate } from './domain/rate-buckets.ts'
 import { type DatabaseAddress, DatabaseUrlError, parseDatabaseUrl } from './store/postgres/database-url.ts'
 
@@ -109,8 +109,10 @@ export const readConfig = (sources: {
   environment: Readonly<Record<string, string | undefined>>
   /** Settings that a command takes under a flag of its own, such as --to. */
   spelled?: Readonly<Record<string, string>>
+  /** A folder and a database are one setting with two spellings, unless a command has a use for both. */
+  takesBothStorages?: boolean
 }): Config => {
-  const { flags, environment, spelled = {} } = sources
+  const { flags, environment, spelled = {}, takesBothStorages = false } = sources
   /** A shell makes `--data "$UNSET"` of a forgotten variable; that is not the current folder. */
   const fromFlag = (name: string): Given | undefined => {
     const flag = spelled[name] !== undefined && flags[spelled[name]] !== undefined ? spelled[name] : name
@@ -125,16 +127,30 @@ export const readConfig = (sources: {
     return text === undefined || text === '' ? undefined : { text, place }
   }
   const file = readConfigFile((fromFlag('config') ?? fromVariable('config'))?.text)
+  const fromFile = (name: string): Given | undefined => file.get(name)
   const given = (name: SettingName): Given | undefined =>
-    fromFlag(name) ?? fromVariable(name) ?? file.get(name)
+    fromFlag(name) ?? fromVariable(name) ?? fromFile(name)
+  const storage = (): Partial<Record<'data' | 'database-url', Given>> => {
+    for (const from of [fromFlag, fromVariable, fromFile]) {
+      const [data, url] = [from('data'), from('database-url')]
+      if (data !== undefined && url !== undefined)
+        throw new ConfigError(`${data.place} and ${url.place} both say where the vault is: leave one out`)
+      if (data !== undefined) return { data }
+      if (url !== undefined) return { 'database-url': url }
+    }
+    return {}
+  }
   const settled = (name: SettledName): Given => given(name) ?? fallbacks[name]
   const path = (name: SettingName): string | undefined => {
     const text = given(name)?.text
     return text === undefined ? undefined : resolve(text)
   }
+  const { data, 'database-url': url } = takesBothStorages
+    ? { data: given('data'), 'database-url': given('database-url') }
+    : storage()
   return {
-    dataFolder: path('data'),
-    database: readDatabase(given('database-url'), {
+    dataFolder: where(data, ({ text }) => resolve(text)),
+    database: readDatabase(url, {
       passwordFile: path('database-password-file'),
       caFile: path('database-ca'),
       poolSize: readWhole(settled('database-pool'), 4, 1_000),
@@ -194,7 +210,7 @@ const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> =>
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw fault(unreadable[errorCode(error)] ?? `cannot be read (${errorCode(error)})`)
+    throw fault(unreadable[foreignCode(error)] ?? `cannot be read (${foreignCode(error)})`)
   }
   let content: unknown
   try {

@@ -20,6 +20,8 @@ export type Command = {
   readonly flags?: Readonly<Record<string, string>>
   /** Options that are settings under a name of the command's own, by the setting: `database-url` as `to`. */
   readonly spelled?: Readonly<Record<string, string>>
+  /** Otherwise of a folder and a database the one counts that was said with more weight (C35). */
+  readonly takesBothStorages?: true
   /** What stands behind the name, for the usage line: `<tenant id>`. */
   readonly words?: readonly string[]
   readonly run: Run
@@ -34,7 +36,8 @@ export const invocation = (
   environment: Readonly<Record<string, string | undefined>>,
 ): Invocation => {
   const { options, flags, words } = parse(command, args)
-  const config = readConfig({ flags: options, environment, spelled: command.spelled ?? {} })
+  const { spelled = {}, takesBothStorages = false } = command
+  const config = readConfig({ flags: options, environment, spelled, takesBothStorages })
   return { config, options, flags, words }
 }
 

@@ -12,6 +12,7 @@ export const commands: readonly Command[] = [
   {
     name: 'dev',
     summary: 'Run a vault on this machine with nothing to set up; its data is in .strongroom',
+    takesBothStorages: true,
     run: async invocation => (await import('./dev.ts')).dev(invocation),
   },
   {
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
       to: 'postgres://user@host/name (--database-url); with a password only as STRONGROOM_DATABASE_URL',
     },
     spelled: { data: 'from', 'database-url': 'to' },
+    takesBothStorages: true,
     flags: { json: 'print JSON: the result, and each line of progress on standard error' },
     run: async invocation => (await import('./migrate-store.ts')).migrateStore(invocation),
   },
@@ -110,6 +112,12 @@ export const commands: readonly Command[] = [
     summary:
       'Make a new master key: into --master-key-file (mode 0600, never overwritten), or on standard output',
     run: async invocation => (await import('./master-key.ts')).masterKey(invocation),
+  },
+  {
+    name: 'backup',
+    summary: 'Copy the vault of a folder into one file, as of one moment, also while it is served',
+    words: ['<new file>'],
+    run: async invocation => (await import('./backup.ts')).backup(invocation),
   },
   {
     name: 'doctor',

@@ -1,11 +1,16 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
+import { type ClosedFile, closedTo } from './closed-file.ts'
 
 export const databasePath = (dataFolder: string): string => join(dataFolder, 'vault.db')
 export const masterKeyPath = (dataFolder: string): string => join(dataFolder, 'master.key')
 export const devKeysPath = (dataFolder: string): string => join(dataFolder, 'dev-keys.json')
+
+/** The database, its log, which holds answered writes too, and the index of the log: they belong together. */
+export const databaseFiles = (dataFolder: string): string[] =>
+  ['', '-wal', '-shm'].map(ending => `${databasePath(dataFolder)}${ending}`)
 
 export const requireDataFolder = ({ dataFolder }: Config): string => {
   if (dataFolder === undefined)
@@ -23,24 +28,50 @@ export const makeDataFolder = (dataFolder: string): void => {
     throw unusable(dataFolder, error)
   }
   checkDataFolder(dataFolder)
+  checkDatabaseFiles(dataFolder)
 }
 
-/** Whether this user may work on what is there; a folder that is closed to them looks like an empty one. */
+/** Whether this user may work in it; a folder that is closed to them looks like an empty one. */
 export const checkDataFolder = (dataFolder: string): void => {
   const { R_OK, W_OK, X_OK } = constants
   try {
     readdirSync(dataFolder)
     accessSync(dataFolder, R_OK | W_OK | X_OK)
-    const path = databasePath(dataFolder)
-    if (existsSync(path)) accessSync(path, R_OK | W_OK)
   } catch (error) {
     throw unusable(dataFolder, error)
   }
 }
 
-const unusable = (dataFolder: string, error: unknown): ConfigError => {
-  const code = errorCode(error)
-  const reason =
-    code === 'EEXIST' || code === 'ENOTDIR' ? 'it is not a folder' : `this user may not write there (${code})`
-  return new ConfigError(`the data folder ${dataFolder} cannot be used: ${reason}`)
+export const checkDatabaseFiles = (dataFolder: string): void => {
+  const [closed] = closedFiles(dataFolder)
+  if (closed !== undefined) throw new ConfigError(`${closed.problem}: ${closed.advice}`)
 }
+
+/** Those of the vault's files that this user may not read and write. */
+export const closedFiles = (dataFolder: string): ClosedFile[] =>
+  databaseFiles(dataFolder).flatMap(path => closedTo(path, 'read and write') ?? [])
+
+/** SQLite would begin a new vault, and throw a log away that belongs to no database. */
+export const describeRemains = (dataFolder: string): string | undefined => {
+  const path = databasePath(dataFolder)
+  const log = `${path}-wal`
+  if (sizeOf(log) === 0 || sizeOf(path) > 0) return undefined
+  return `${log} holds writes, but ${path} ${existsSync(path) ? 'is empty' : 'is gone'}: put the vault.db that belongs to it beside it, or move it away`
+}
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+const reasons: Readonly<Record<string, string>> = {
+  EEXIST: 'it is not a folder',
+  ENOTDIR: 'it is not a folder',
+  EACCES: 'this user may not write there (EACCES)',
+  EPERM: 'this user may not write there (EPERM)',
+  EROFS: 'the file system is read-only (EROFS)',
+  ENAMETOOLONG: 'its name is too long (ENAMETOOLONG)',
+  ENOSPC: 'the disk is full (ENOSPC)',
+}
+
+const unusable = (dataFolder: string, error: unknown): ConfigError =>
+  new ConfigError(
+    `the data folder ${dataFolder} cannot be used: ${reasons[foreignCode(error)] ?? foreignCode(error)}`,
+  )

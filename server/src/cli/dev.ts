@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { ConfigError } from '../config.ts'
 import { createMasterKeyFile, fileKeyProvider } from '../crypto/file-key-provider.ts'
 import { createTenant } from '../operations/create-tenant.ts'
 import type { Run } from './command.ts'
@@ -7,20 +8,31 @@ import { databasePath, devKeysPath, makeDataFolder, masterKeyPath } from './data
 import { makeLog } from './log.ts'
 import { runService } from './run-service.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
-import { configuredStorage } from './storage.ts'
+import { folderStorage, openOrMake } from './storage.ts'
 import { readTlsFiles } from './tls.ts'
 
 /** C34: a vault on this machine with nothing to set up. */
-export const dev: Run = async ({ config }) => {
+export const dev: Run = async ({ config, options }) => {
+  if (options['database-url'] !== undefined)
+    throw new ConfigError(
+      'dev keeps its vault in a folder: leave out --database-url, or run strongroom serve',
+    )
   const dataFolder = config.dataFolder ?? resolve('.strongroom')
+  // A development key and tenant are nothing for the database that a shell or a file happens to name.
+  if (config.database !== undefined)
+    process.stderr.write(
+      `strongroom dev: the vault is in ${dataFolder}; the database of the settings is not used\n`,
+    )
   const keyPath = masterKeyPath(dataFolder)
   const keysPath = devKeysPath(dataFolder)
   const tls = readTlsFiles(config)
+  const storage = folderStorage(dataFolder)
+  await storage.look()
   makeDataFolder(dataFolder)
   // Storage without its master key must say so, not get a new one that opens nothing.
   if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
   const keyProvider = fileKeyProvider(keyPath)
-  const store = await configuredStorage({ ...config, dataFolder }).open()
+  const { store } = await openOrMake(storage, () => keyProvider)
   const isNew = (await store.listTenants()).length === 0
 
   await runService(

@@ -4,12 +4,22 @@ import type { Config } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
-import { loadGrants } from '../operations/revise-tenant.ts'
-import type { SchemaState } from '../store/sql/migration.ts'
-import { checkDataFolder, databasePath, masterKeyPath, requireDataFolder } from './data-folder.ts'
+import { loadGrants } from '../operations/grants/load-grants.ts'
+import type { Look } from '../store/sql/look.ts'
+import { type ClosedFile, closedTo } from './closed-file.ts'
+import {
+  checkDataFolder,
+  closedFiles,
+  databaseFiles,
+  databasePath,
+  describeRemains,
+  masterKeyPath,
+  requireDataFolder,
+} from './data-folder.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
 import type { Machine } from './machine.ts'
 import { shellWord } from './shell-word.ts'
+import { isDamage } from './sqlite-failure.ts'
 import { configuredStorage, withVault } from './storage.ts'
 
 export type Finding = {
@@ -20,7 +30,7 @@ export type Finding = {
 } & Remedy
 
 /** What to run next, as it can be pasted, or what to do where no command would do it. */
-type Remedy = { readonly command: string } | { readonly byHand: string }
+export type Remedy = { readonly command: string } | { readonly byHand: string }
 
 type Context = { readonly config: Config; readonly machine: Machine }
 type Check = (context: Context) => Promise<Finding[]> | Finding[]
@@ -34,23 +44,56 @@ const clockSlackMs = 300_000
 export const examine = async (context: Context): Promise<Finding[]> => {
   const findings: Finding[] = []
   for (const check of checks) {
-    const found = await check(context)
+    const found = await orDamage(context.config, async () => check(context))
     findings.push(...found)
     if (found.some(({ blocks }) => blocks)) break
   }
   return findings
 }
 
+/** Whatever a check looks at, it may be the one that comes upon a damaged page. */
+export const orDamage = async (config: Config, look: () => Promise<Finding[]>): Promise<Finding[]> => {
+  try {
+    return await look()
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    const problem = `${databasePath(requireDataFolder(config))} is damaged (${causeOf(error)}): stop the server and restore a backup; what is there now is kept beside it`
+    return [{ check: 'storage', problem, ...restoreStorage(config), blocks: true }]
+  }
+}
+
+const causeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'failed'
+  return error.cause instanceof Error ? causeOf(error.cause) : error.message
+}
+
 const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
 
-export const restoreStorage = (config: Config): string => {
-  if (config.database !== undefined) {
-    const url = configuredStorage(config).flags['database-url'] ?? ''
-    return `pg_restore --clean --if-exists --dbname ${shellWord(url)} <your backup of the database>`
+/** Nothing is thrown away: what is damaged may be all that holds the newest writes. */
+export const restoreStorage = (config: Config): Remedy => {
+  if (config.database !== undefined)
+    return {
+      byHand:
+        'restore a backup into a new, empty database (psql -v ON_ERROR_STOP=1 --single-transaction), and name that one in STRONGROOM_DATABASE_URL',
+    }
+  const folder = requireDataFolder(config)
+  const [path = '', ...logs] = databaseFiles(folder).map(shellWord)
+  return {
+    command: [
+      `aside=$(mktemp -d ${shellWord(join(folder, 'set-aside-XXXXXX'))})`,
+      // In parentheses, so that nothing ends the shell that it is pasted into.
+      `(for file in ${path} ${logs.join(' ')}; do if [ -e "$file" ]; then mv "$file" "$aside" || exit 1; fi; done)`,
+      `cp <your backup of vault.db> ${path}`,
+      ...giveTo(folder, path),
+      `chmod 600 ${path}`,
+    ].join(' && '),
   }
-  const path = databasePath(requireDataFolder(config))
-  const file = shellWord(path)
-  return `cp <your backup of vault.db> ${file} && rm -f ${shellWord(`${path}-wal`)} ${shellWord(`${path}-shm`)}`
+}
+
+/** What root copies would be closed to the user who serves it. */
+const giveTo = (folder: string, path: string): string[] => {
+  const { uid, gid } = statSync(folder)
+  return process.geteuid?.() === 0 && uid !== 0 ? [`chown ${uid}:${gid} ${path}`] : []
 }
 
 const storageFlags = (config: Config): string =>
@@ -70,6 +113,16 @@ const dataFolder: Check = ({ config }) => {
   if (config.database !== undefined) return []
   const folder = requireDataFolder(config)
   if (existsSync(folder)) checkDataFolder(folder)
+  const remains = describeRemains(folder)
+  if (remains !== undefined)
+    return [
+      {
+        check: 'storage',
+        problem: remains,
+        byHand: 'stop every process that works on the folder, and put a backup beside it or the log away',
+        blocks: true,
+      },
+    ]
   if (existsSync(databasePath(folder))) return []
   return [
     {
@@ -80,6 +133,19 @@ const dataFolder: Check = ({ config }) => {
     },
   ]
 }
+
+/** A file that this user cannot reach says nothing about what is in it. */
+const fileAccess: Check = ({ config }) => {
+  if (config.database !== undefined) return []
+  return closedFiles(requireDataFolder(config)).map(closed => closedFinding('file permissions', closed))
+}
+
+const closedFinding = (check: string, { problem, advice, command }: ClosedFile): Finding => ({
+  check,
+  problem: command === undefined ? problem : `${problem}: ${advice}`,
+  ...(command === undefined ? { byHand: advice } : { command }),
+  blocks: true,
+})
 
 const fileModes: Check = ({ config }) => {
   if (config.database !== undefined) return []
@@ -101,40 +167,53 @@ const fileModes: Check = ({ config }) => {
 }
 
 const schema: Check = async ({ config }) => {
-  const finding = (problem: string, command: string): Finding[] => [
-    { check: 'storage', problem, command, blocks: true },
+  const finding = (problem: string, remedy: Remedy): Finding[] => [
+    { check: 'storage', problem, ...remedy, blocks: true },
   ]
-  let state: SchemaState
+  const storage = configuredStorage(config)
+  let look: Look | undefined
   try {
-    state = await configuredStorage(config).schema()
+    look = await storage.look()
   } catch (error) {
-    if (config.database !== undefined)
-      return [
-        {
-          check: 'storage',
-          problem: 'the database does not answer, or not to this user',
-          byHand:
-            'start the database server, or correct address, user and password in STRONGROOM_DATABASE_URL',
-          blocks: true,
-        },
-      ]
-    return finding(
-      `${databasePath(requireDataFolder(config))} cannot be read (${error instanceof Error ? error.message : 'failed'}): stop the server and restore it`,
-      restoreStorage(config),
-    )
+    if (isDamage(error)) throw error
+    if (config.database === undefined)
+      return finding(error instanceof Error ? error.message : 'the vault cannot be read', {
+        byHand:
+          'see whether --data names the folder that you mean, and whether the file can be read where it is',
+      })
+    return finding('the database does not answer, or not to this user', {
+      byHand: 'start the database server, or correct address, user and password in STRONGROOM_DATABASE_URL',
+    })
   }
-  const { current, newest, pending } = state
+  if (look === undefined)
+    return finding(`${storage.name} holds no vault yet`, {
+      command: `strongroom migrate ${storageFlags(config)}`,
+    })
+  const { current, newest, pending } = look.schema
   if (pending)
-    return finding(
-      `storage has schema ${current}, this release needs ${newest}`,
-      `strongroom migrate ${storageFlags(config)}`,
-    )
+    return finding(`storage has schema ${current}, this release needs ${newest}`, {
+      command: `strongroom migrate ${vaultFlags(config)}`,
+    })
   if (current > newest)
     return finding(
       `storage has schema ${current}, this release knows ${newest}: install the newer release again, or go back to what it started from`,
       restoreStorage(config),
     )
   return []
+}
+
+/** What a restore leaves out when it is interrupted, and nobody misses until two rows are there where one belongs. */
+const schemaParts: Check = async ({ config }) => {
+  const missing = await configuredStorage(config).missingParts()
+  if (missing.length === 0) return []
+  return [
+    {
+      check: 'storage',
+      problem: `the schema lacks what this release made: ${missing.join('; ')}`,
+      ...restoreStorage(config),
+      blocks: false,
+    },
+  ]
 }
 
 const keyProvider: Check = async ({ config }) => {
@@ -144,18 +223,23 @@ const keyProvider: Check = async ({ config }) => {
     return []
   } catch (error) {
     if (!(error instanceof KeyProviderError)) throw error
-    return [{ check: 'keys', problem: error.message, command: mendMasterKey(config), blocks: true }]
+    return [mendMasterKey(config, error.message)]
   }
 }
 
-const mendMasterKey = (config: Config): string => {
+const mendMasterKey = (config: Config, problem: string): Finding => {
+  const finding = (command: string): Finding => ({ check: 'keys', problem, command, blocks: true })
   if (config.keyProvider === 'env')
-    return 'export STRONGROOM_MASTER_KEY="$(cat <your backup of the master key>)"'
+    return finding('export STRONGROOM_MASTER_KEY="$(cat <your backup of the master key>)"')
   const path = config.masterKeyFile ?? masterKeyPath(requireDataFolder(config))
+  const closed = closedTo(path, 'read')
+  if (closed !== undefined) return closedFinding('keys', closed)
   const close = `chmod 600 ${shellWord(path)}`
-  return existsSync(path) && isOpenToOthers(path)
-    ? close
-    : `cp <your backup of the master key> ${shellWord(path)} && ${close}`
+  return finding(
+    existsSync(path) && isOpenToOthers(path)
+      ? close
+      : `cp <your backup of the master key> ${shellWord(path)} && ${close}`,
+  )
 }
 
 /** Expiry and the cvc's hour follow this machine's clock; one that is behind keeps what should be gone. */
@@ -213,8 +297,7 @@ const access: Check = async context => {
     return await managementKeys(context)
   } catch (error) {
     if (!(error instanceof TamperedError)) throw error
-    const command = restoreStorage(context.config)
-    return [{ check: 'access', problem: error.message, command, blocks: true }]
+    return [{ check: 'access', problem: error.message, ...restoreStorage(context.config), blocks: true }]
   }
 }
 
@@ -242,8 +325,10 @@ const managementKeys = ({ config, machine }: Context): Promise<Finding[]> =>
 
 const checks: readonly Check[] = [
   dataFolder,
+  fileAccess,
   fileModes,
   schema,
+  schemaParts,
   keyProvider,
   clock,
   openFiles,

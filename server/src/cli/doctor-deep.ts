@@ -1,8 +1,9 @@
 import type { Config } from '../config.ts'
-import { type Audit, auditSample, auditTenant } from '../operations/audit-tenant.ts'
-import { openTenant } from '../operations/grants.ts'
+import type { Audit } from '../operations/audit/audit.ts'
+import { auditSample, auditTenant } from '../operations/audit-tenant.ts'
+import { openTenant } from '../operations/grants/grant-rows.ts'
 import { repairTenant } from '../operations/repair-tenant.ts'
-import { type Finding, restoreStorage, vaultFlags } from './doctor-checks.ts'
+import { type Finding, type Remedy, restoreStorage, vaultFlags } from './doctor-checks.ts'
 import { withVault } from './storage.ts'
 
 export type DeepOptions = {
@@ -43,16 +44,16 @@ export const examineDeep = (
   })
 
 const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => {
-  const mend = `strongroom doctor --deep --repair ${vaultFlags(config)}`
+  const mend = { command: `strongroom doctor --deep --repair ${vaultFlags(config)}` }
   const restore = restoreStorage(config)
-  const finding = (check: string, problem: string, command: string): Finding => ({
+  const finding = (check: string, problem: string, remedy: Remedy): Finding => ({
     check,
     problem: `tenant ${tenantId}: ${problem}`,
-    command,
+    ...remedy,
     blocks: false,
   })
-  const about = (check: string, ids: readonly string[], problem: string, command: string): Finding[] =>
-    ids.length === 0 ? [] : [finding(check, `${problem}: ${listed(ids)}`, command)]
+  const about = (check: string, ids: readonly string[], problem: string, remedy: Remedy): Finding[] =>
+    ids.length === 0 ? [] : [finding(check, `${problem}: ${listed(ids)}`, remedy)]
   const idsOf = (entries: readonly { tokenId: string }[]): string[] => [
     ...new Set(entries.map(({ tokenId }) => tokenId)),
   ]

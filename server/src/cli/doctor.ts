@@ -1,23 +1,30 @@
 import { ConfigError } from '../config.ts'
 import type { Invocation, Run } from './command.ts'
-import { examine, type Finding } from './doctor-checks.ts'
+import { examine, type Finding, orDamage } from './doctor-checks.ts'
 import { type DeepOptions, examineDeep } from './doctor-deep.ts'
 import { thisMachine } from './machine.ts'
 import { print } from './print.ts'
+import { configuredStorage } from './storage.ts'
 
 export const doctor: Run = async invocation => {
   const { config, flags } = invocation
   const deep = deepOptions(invocation)
   const findings = await examine({ config, machine: thisMachine })
   if (deep !== undefined && !findings.some(({ blocks }) => blocks)) {
-    const found = await examineDeep(config, deep)
-    findings.push(...found.findings)
-    for (const note of found.notes) process.stderr.write(`strongroom doctor: ${note}\n`)
+    const found = await orDamage(config, async () => {
+      const { findings, notes } = await examineDeep(config, deep)
+      for (const note of notes) process.stderr.write(`strongroom doctor: ${note}\n`)
+      return findings
+    })
+    findings.push(...found)
   }
   print(
     flags.json,
     findings.map(({ blocks: _, ...told }) => told),
-    findings.length === 0 ? 'nothing to mend' : findings.map(asText).join('\n'),
+    [
+      `in ${configuredStorage(config).name}:`,
+      ...(findings.length === 0 ? ['nothing to mend'] : findings.map(asText)),
+    ].join('\n'),
   )
   return findings.length === 0 ? 0 : 1
 }

@@ -7,6 +7,7 @@ import { StoreUnavailableError } from '../store/port.ts'
 import { type Command, invocation, suggest, usage } from './command.ts'
 import { commandOf, commands } from './commands.ts'
 import { surviveClosedOutput } from './print.ts'
+import { isDamage } from './sqlite-failure.ts'
 
 const overview = (listed: readonly Command[]): string =>
   `Usage: strongroom <command>\n\n${listed
@@ -63,7 +64,12 @@ const isWronglyCalled = (error: unknown): boolean =>
   error instanceof ConfigError || (error instanceof VaultError && error.code === 'validation')
 
 /** One line that says what to do; the operator's own settings and paths may be named. */
-const explain = (error: unknown): string => {
+const explain = (error: unknown): string =>
+  isDamage(error)
+    ? `${reason(error)}; the file is damaged: strongroom doctor with the same settings says how to restore a backup`
+    : reason(error)
+
+const reason = (error: unknown): string => {
   if (error instanceof VaultError && error.issues.length > 0)
     return error.issues.map(({ path, message }) => `${path} ${message}`).join('; ')
   if (error instanceof VaultError && error.message === catalogue.notFound.detail)

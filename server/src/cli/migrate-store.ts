@@ -8,8 +8,7 @@ import { vaultFlags } from './doctor-checks.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
 import { print } from './print.ts'
 import { progressOn } from './progress.ts'
-import { shellWord } from './shell-word.ts'
-import { folderStorage, postgresSettings } from './storage.ts'
+import { folderStorage, postgresSettings, requireVault } from './storage.ts'
 
 const faultsShown = 20
 
@@ -29,7 +28,7 @@ export const migrateStore: Run = async ({ config, options, flags }) => {
 const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
   const folder = requireDataFolder(config)
   const database = requireDatabase(config)
-  await requireCurrentSchema(folder)
+  await requireCurrentSchema(config, folder)
   const keyProvider = configuredOrDevKeyProvider(config)
   const source = openRestingVault(databasePath(folder))
   const progress = progressOn(process.stderr, { json, now: () => performance.now() })
@@ -51,13 +50,12 @@ const requireDatabase = ({ database }: Config): DatabaseConfig => {
   return database
 }
 
-const requireCurrentSchema = async (folder: string): Promise<void> => {
-  const storage = folderStorage(folder)
-  await storage.requireVault()
-  const { current, newest } = await storage.schema()
+const requireCurrentSchema = async (config: Config, folder: string): Promise<void> => {
+  const { schema } = await requireVault(folderStorage(folder))
+  const { current, newest } = schema
   if (current < newest)
     throw new CopyRefusedError(
-      `${folder} has schema ${current}, this release needs ${newest}: run strongroom migrate --data ${shellWord(folder)}`,
+      `${folder} has schema ${current}, this release needs ${newest}: run strongroom migrate ${vaultFlags({ ...config, database: undefined })}`,
     )
   if (current > newest)
     throw new CopyRefusedError(

@@ -1,16 +1,20 @@
 import { ConfigError } from '../config.ts'
 import type { Run } from './command.ts'
+import { configuredOrDevKeyProvider } from './key-provider.ts'
 import { print } from './print.ts'
-import { configuredStorage } from './storage.ts'
+import { checkBeforeMigration, configuredStorage, openOrMake, requireVault } from './storage.ts'
 
 export const migrate: Run = async ({ config, flags }) => {
   if (flags.status && flags.distribute)
     throw new ConfigError('--status changes nothing: leave out --distribute')
   const storage = configuredStorage(config)
-  if (flags.distribute) await storage.distribute()
-  else if (!flags.status) await (await storage.open()).close()
-  await storage.requireVault()
-  const state = await storage.schema()
+  const keyProvider = () => configuredOrDevKeyProvider(config)
+  if (flags.distribute) {
+    const look = await storage.look()
+    if (look !== undefined) await checkBeforeMigration(look, keyProvider)
+    await storage.distribute()
+  } else if (!flags.status) await (await openOrMake(storage, keyProvider)).store.close()
+  const { schema: state } = await requireVault(storage)
   print(
     flags.json,
     state,

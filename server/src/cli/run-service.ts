@@ -1,7 +1,8 @@
 import type { TlsOptions } from 'node:tls'
 import { type Config, ConfigError } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
-import { errorCode, type Log } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
+import type { Log } from '../domain/log.ts'
 import type { Service, Together } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
@@ -68,7 +69,7 @@ const renewTls = (config: Config, service: Service, log: Log): void => {
     service.renewTls(tls)
     log.info({}, 'TLS certificates renewed')
   } catch (error) {
-    const reason = error instanceof ConfigError ? error.message : errorCode(error)
+    const reason = error instanceof ConfigError ? error.message : foreignCode(error)
     log.error({ reason }, 'the new TLS certificates cannot be used; the old ones stay')
   }
 }

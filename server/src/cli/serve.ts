@@ -5,7 +5,7 @@ import type { Run } from './command.ts'
 import { configuredKeyProvider } from './key-provider.ts'
 import { makeLog } from './log.ts'
 import { runService } from './run-service.ts'
-import { configuredStorage } from './storage.ts'
+import { configuredStorage, openOrMake } from './storage.ts'
 import { readTlsFiles } from './tls.ts'
 import { asWorker, type Worker } from './worker.ts'
 import { runWorkers } from './workers.ts'
@@ -23,14 +23,19 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
   const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
   const tls = readTlsFiles(config)
-  const store = await storage.open(worker?.askWriter)
+  const { store, isNew } = await openOrMake(storage, () => keyProvider, worker)
   const log = makeLog(config, worker && { worker: worker.number })
+  // Nobody should take an empty vault for the one that they meant.
+  if (isNew) log.warn({ storage: storage.name }, 'there was no vault, and a new one was made')
   await runService(
     config,
     { store, keyProvider, log, tls, ...(worker && { together: worker }) },
     {
       stopOn: ['SIGINT', 'SIGTERM'],
-      ready: url => (worker === undefined ? log.info({ url }, 'listening') : log.debug({}, 'answering')),
+      ready: url =>
+        worker === undefined
+          ? log.info({ url, storage: storage.name }, 'listening')
+          : log.debug({}, 'answering'),
     },
   )
 }

@@ -1,82 +1,116 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { type Config, ConfigError, type DatabaseConfig } from '../config.ts'
-import { errorCode } from '../domain/log.ts'
+import type { KeyProvider } from '../crypto/key-provider.ts'
+import { unwrapVaultKeys } from '../crypto/keys.ts'
+import { foreignCode } from '../domain/errors.ts'
 import { openVault } from '../operations/open-vault.ts'
 import type { Vault } from '../operations/vault.ts'
 import type { Store } from '../store/port.ts'
 import type { PostgresSettings } from '../store/postgres/postgres-store.ts'
-import type { SchemaState } from '../store/sql/migration.ts'
+import type { Look } from '../store/sql/look.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
-import { schemaState } from '../store/sqlite/migrate.ts'
+import { lookAtSqlite } from '../store/sqlite/look-at.ts'
+import { missingSqliteParts } from '../store/sqlite/schema-parts.ts'
 import { openSqlite } from '../store/sqlite/sqlite-store.ts'
-import { checkDataFolder, databasePath, makeDataFolder, requireDataFolder } from './data-folder.ts'
+import {
+  checkDatabaseFiles,
+  checkDataFolder,
+  databasePath,
+  describeRemains,
+  makeDataFolder,
+  requireDataFolder,
+} from './data-folder.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
+import type { Worker } from './worker.ts'
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {
+  /** For people: the folder, or the address of the database without its password. */
+  readonly name: string
   /** As flags, without any secret. */
   readonly flags: Readonly<Record<string, string>>
+  /** What is there, without changing it; undefined: no vault. What cannot be one is refused. */
+  look(): Promise<Look | undefined>
+  /** What the migrations make and the schema does not have, in words. */
+  missingParts(): Promise<string[]>
   /**
-   * Makes the vault where there is none, and brings its schema up to date. `writer`: the one that writes for all
-   * workers, where storage takes one writer only.
+   * Makes the vault where there is none, and brings its schema up to date: for those that looked first. A worker
+   * shares what can be had once only: the writer, where storage takes one.
    */
-  open(writer?: AskWriter): Promise<Store>
-  /** How far the schema is, without changing it. */
-  schema(): Promise<SchemaState>
+  open(worker?: Pick<Worker, 'askWriter' | 'neighbours'>): Promise<Store>
   /** Brings the schema up to date and spreads it over the nodes of a cluster. */
   distribute(): Promise<void>
-  /** Says in one line what is missing where there is no vault. */
-  requireVault(): Promise<void>
 }
 
-/** Production starts only with what it was told explicitly (C35). A database comes before a folder. */
+/** Production starts only with what it was told explicitly (C35). */
 export const configuredStorage = (config: Config): Storage =>
   config.database === undefined ? folderStorage(requireDataFolder(config)) : serverStorage(config.database)
 
 export const folderStorage = (dataFolder: string): Storage => ({
+  name: dataFolder,
   flags: { data: dataFolder },
-  open: async writer => openDataFolder(dataFolder, writer),
-  schema: async () => schemaState(databasePath(dataFolder)),
+  look: async () => lookAtFolder(dataFolder),
+  missingParts: async () => missingSqliteParts(databasePath(dataFolder)),
+  open: async worker => openDataFolder(dataFolder, worker?.askWriter),
   distribute: async () => {
     throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
-  },
-  requireVault: async () => {
-    if (existsSync(dataFolder)) checkDataFolder(dataFolder)
-    if (!existsSync(databasePath(dataFolder)))
-      throw new ConfigError(`${dataFolder} holds no vault: strongroom migrate makes one`)
   },
 })
 
 const serverStorage = (database: DatabaseConfig): Storage => {
   // Loaded when it is needed: the client of a server costs a start of the embedded store 30 ms.
   const engine = () => import('../store/postgres/postgres-store.ts')
-  const schema = async () => (await engine()).postgresSchema(postgresSettings(database))
+  const url = withoutPassword(database)
   return {
+    name: url,
     flags: {
-      'database-url': withoutPassword(database),
+      'database-url': url,
       ...(database.passwordFile !== undefined && { 'database-password-file': database.passwordFile }),
       ...(database.caFile !== undefined && { 'database-ca': database.caFile }),
     },
-    open: async () => (await engine()).openPostgres(postgresSettings(database)),
-    schema,
-    distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),
-    requireVault: async () => {
-      if ((await schema()).current === 0)
-        throw new ConfigError('the database holds no vault: strongroom migrate makes one')
+    look: async () => {
+      const { lookAtPostgres } = await import('../store/postgres/look-at.ts')
+      const look = await (await engine()).withClient(postgresSettings(database), lookAtPostgres)
+      return look.schema.current === 0 ? undefined : look
     },
+    missingParts: async () => {
+      const { missingPostgresParts } = await import('../store/postgres/schema-parts.ts')
+      return (await engine()).withClient(postgresSettings(database), missingPostgresParts)
+    },
+    open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
+    distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),
   }
 }
 
+const lookAtFolder = (dataFolder: string): Look | undefined => {
+  if (!existsSync(dataFolder)) return undefined
+  checkDataFolder(dataFolder)
+  checkDatabaseFiles(dataFolder)
+  const remains = describeRemains(dataFolder)
+  if (remains !== undefined) throw new Error(remains)
+  const path = databasePath(dataFolder)
+  if (!existsSync(path)) return undefined
+  const look = opened(path, () => lookAtSqlite(path))
+  if (look.isForeign) throw new Error(`${path} is a SQLite database of something else, and is left alone`)
+  return look
+}
+
 /** The embedded store. Its file is there before the engine opens it, so that the engine's logs get its mode. */
-export const openDataFolder = (dataFolder: string, writing: 'thread' | AskWriter = 'thread'): Store => {
+const openDataFolder = (dataFolder: string, writing: 'thread' | AskWriter = 'thread'): Store => {
   makeDataFolder(dataFolder)
   const path = databasePath(dataFolder)
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
+  return opened(path, () => openSqlite({ path, writing }))
+}
+
+const opened = <T>(path: string, open: () => T): T => {
   try {
-    return openSqlite({ path, writing })
+    return open()
   } catch (error) {
-    if (errorCode(error) !== 'ERR_SQLITE_ERROR') throw error
-    throw new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : ''}`)
+    if (foreignCode(error) !== 'ERR_SQLITE_ERROR') throw error
+    throw new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : ''}`, {
+      cause: error,
+    })
   }
 }
 
@@ -93,7 +127,7 @@ const readSettingFile = (path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError(`${path} cannot be read (${errorCode(error)})`)
+    throw new ConfigError(`${path} cannot be read (${foreignCode(error)})`)
   }
 }
 
@@ -110,11 +144,42 @@ const withoutPassword = ({ address: { hosts, user, database, sslmode } }: Databa
   return `postgres://${encodeURIComponent(user)}@${socket === '' ? list : ''}/${encodeURIComponent(database)}?sslmode=${sslmode}${socket}`
 }
 
-/** For the commands that work beside a running server. */
+/** A schema is changed for whoever has the master key of the vault, which a wrong setting does not. */
+export const checkBeforeMigration = async (
+  { schema, vaultKeys }: Look,
+  keyProvider: () => KeyProvider,
+): Promise<void> => {
+  if (schema.pending && vaultKeys.length > 0) await unwrapVaultKeys(keyProvider(), vaultKeys)
+}
+
+/** For those that make a vault where there is none, and bring an older one up to date. */
+export const openOrMake = async (
+  storage: Storage,
+  keyProvider: () => KeyProvider,
+  worker?: Pick<Worker, 'askWriter' | 'neighbours'>,
+): Promise<{ store: Store; isNew: boolean }> => {
+  const look = await storage.look()
+  if (look !== undefined) await checkBeforeMigration(look, keyProvider)
+  return { store: await storage.open(worker), isNew: look === undefined || look.schema.current === 0 }
+}
+
+/** Says in one line what is missing where there is no vault. */
+export const requireVault = async (storage: Storage): Promise<Look> => {
+  const look = await storage.look()
+  if (look === undefined)
+    throw new ConfigError(`${storage.name} holds no vault: strongroom migrate makes one`)
+  return look
+}
+
+/** For the commands that work beside a running server: they make no vault and change no schema. */
 export const withVault = async <T>(config: Config, work: (vault: Vault) => Promise<T>): Promise<T> => {
   const storage = configuredStorage(config)
-  await storage.requireVault()
+  const { schema } = await requireVault(storage)
   const keyProvider = configuredOrDevKeyProvider(config)
+  if (schema.pending)
+    throw new Error(
+      `${storage.name} has schema ${schema.current}, this release needs ${schema.newest}: run strongroom migrate`,
+    )
   const store = await storage.open()
   try {
     return await work(await openVault({ store, keyProvider, clock: Date.now }))

@@ -7,12 +7,12 @@ import { createTenant } from '../operations/create-tenant.ts'
 import { deleteTenant } from '../operations/delete-tenant.ts'
 import { listTenants } from '../operations/list-tenants.ts'
 import { operatorOf } from '../operations/operator.ts'
-import { purgeDeadTenants } from '../operations/purge-dead-tenants.ts'
+import { purgeDeadTenants } from '../operations/upkeep/purge-dead-tenants.ts'
 import { baseUrl } from './base-url.ts'
 import { type Run, required } from './command.ts'
 import { print, printKeys, printText, table } from './print.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
-import { withVault } from './storage.ts'
+import { configuredStorage, withVault } from './storage.ts'
 
 export const tenantCreate: Run = invocation =>
   withVault(invocation.config, async vault => {
@@ -54,11 +54,13 @@ export const tenantList: Run = ({ config, flags }) =>
   })
 
 export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => {
-  if (flags.yes !== true) throw new ConfigError('add --yes to delete the tenant and everything in it')
+  const { name: storage } = configuredStorage(config)
+  if (flags.yes !== true)
+    throw new ConfigError(`add --yes to delete the tenant and everything in it from ${storage}`)
   return withVault(config, async vault => {
     await deleteTenant(vault, await operatorOf(vault, id))
     await purgeDeadTenants(vault)
-    printText(`tenant ${id} is deleted`)
+    printText(`tenant ${id} is deleted from ${storage}`)
     return 0
   })
 }

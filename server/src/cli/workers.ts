@@ -5,6 +5,7 @@ import { leaveLog, makeLog } from './log.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { stopSignal } from './stop-signal.ts'
+import { configuredStorage } from './storage.ts'
 import { warnOfPlaintext } from './tls.ts'
 
 /**
@@ -44,7 +45,9 @@ class Primary {
     this.#config = config
     this.#count = count
     this.#log = makeLog(config)
-    this.#services = primaryServices(config)
+    this.#services = primaryServices(config, () =>
+      [...this.#workers].filter(([, { isReady }]) => isReady).map(([worker]) => worker),
+    )
   }
 
   run(): Promise<number> {
@@ -94,7 +97,14 @@ class Primary {
     }
     if (this.#phase !== 'other workers' || this.#readyCount() < this.#count) return
     this.#phase = 'running'
-    this.#log.info({ url: baseUrl(this.#config, port), workers: this.#count }, 'listening')
+    this.#log.info(
+      {
+        url: baseUrl(this.#config, port),
+        storage: configuredStorage(this.#config).name,
+        workers: this.#count,
+      },
+      'listening',
+    )
     warnOfPlaintext(this.#config, this.#log)
   }
 

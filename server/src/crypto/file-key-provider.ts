@@ -1,11 +1,12 @@
 import type { KeyObject } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
+import { foreignCode } from '../domain/errors.ts'
 import { type KeyProvider, KeyProviderError } from './key-provider.ts'
 import { localKeyProvider, newMasterKeyText, readMasterKeyText } from './master-key.ts'
 
 /** Development: the master key is a file that only its owner may read. */
 export const fileKeyProvider = (path: string): KeyProvider =>
-  localKeyProvider('file', path, () => readMasterKey(path))
+  localKeyProvider(path, () => readMasterKey(path))
 
 /** Never overwrites: a lost master key is a lost vault. */
 export const createMasterKeyFile = (path: string): void => {
@@ -18,14 +19,20 @@ export const createMasterKeyFile = (path: string): void => {
   }
 }
 
+/** A key that is there, but closed to this user, must not be replaced. */
+const unreadable = (path: string, error: unknown): string =>
+  foreignCode(error) === 'EACCES'
+    ? `may not be read by this user (EACCES): run this as the user that it belongs to, or as root run chown ${process.geteuid?.()} ${path} && chmod 600 ${path}`
+    : 'cannot be read: restore it from your backup'
+
 const readMasterKey = (path: string): KeyObject => {
   let text: string
   let mode: number
   try {
     mode = statSync(path).mode
     text = readFileSync(path, 'utf8')
-  } catch {
-    throw new KeyProviderError(`the master key file ${path} cannot be read: restore it from your backup`)
+  } catch (error) {
+    throw new KeyProviderError(`the master key file ${path} ${unreadable(path, error)}`)
   }
   if ((mode & 0o077) !== 0)
     throw new KeyProviderError(`the master key file ${path} is open to others: run chmod 600 ${path}`)

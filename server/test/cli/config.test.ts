@@ -48,7 +48,10 @@ const complaint = (sources: Sources): string => {
   return message
 }
 
-/** Every setting: three values that differ, where they show, and texts that it refuses. */
+/**
+ * Every setting: three values that differ, where they show, and texts that it refuses. Those without take any text: names
+ * of files and hosts, and the master key, are found wrong by what they are for.
+ */
 const table: {
   readonly name: string
   readonly key: string
@@ -56,7 +59,7 @@ const table: {
   readonly beside?: Record<string, string>
   readonly show: (config: Config) => unknown
   readonly shown?: readonly [unknown, unknown, unknown]
-  readonly bad?: readonly string[]
+  readonly bad?: readonly [string, ...string[]]
   readonly flag?: false
 }[] = [
   {
@@ -183,7 +186,8 @@ const table: {
       { metadataKeys: 60, jsonDepth: 256 },
     ],
     bad: [
-      ...['nonsense', 'jsonDepth=', 'jsonDepth=0', 'jsonDepth=1.5', 'jsonDepth=257', 'jsonDepth=1=2'],
+      'nonsense',
+      ...['jsonDepth=', 'jsonDepth=0', 'jsonDepth=1.5', 'jsonDepth=257', 'jsonDepth=1=2'],
       ...[
         'jsonDepth=1e2',
         'jsonDepth=3,',
@@ -282,7 +286,8 @@ describe('settings', () => {
       assert.deepEqual(show(read({ flags, file, environment: { [variable]: values[1] } })), shown[2])
     })
 
-  for (const { name, key, beside = {}, bad = [] } of table.filter(({ flag }) => flag !== false))
+  for (const { name, key, beside = {}, bad } of table) {
+    if (bad === undefined) continue
     test(`C35.4 ${name}: a wrong value is refused by the name of its place, and not repeated`, () => {
       for (const value of bad) {
         const complaints = [
@@ -295,7 +300,73 @@ describe('settings', () => {
         assert.ok(complaints[2]?.startsWith(`--${name} `))
         if (value.length > 3) for (const message of complaints) assert.ok(!message.includes(value))
       }
+    })
+  }
+
+  for (const { name, beside = {} } of table.filter(({ flag }) => flag !== false))
+    test(`C35.4 ${name}: an empty flag is refused`, () => {
       assert.equal(complaint({ flags: { ...beside, [name]: '' } }), `--${name} is empty`)
+    })
+
+  for (const { name, key, beside = {} } of table)
+    test(`C35.4 ${name}: null in the config file is no value`, () => {
+      assert.ok(
+        complaint({ flags: beside, file: { [key]: null } }).endsWith(
+          ` must have text, a number, true or false as ${key}`,
+        ),
+      )
+    })
+
+  const folderAndDatabase: {
+    name: string
+    sources: Sources
+    takes: 'folder' | 'database' | RegExp
+  }[] = [
+    {
+      name: 'a flag beats a variable',
+      sources: { flags: { data: '/a' }, environment: { STRONGROOM_DATABASE_URL: 'postgres://u@h/d' } },
+      takes: 'folder',
+    },
+    {
+      name: 'a flag beats a variable, the other way round',
+      sources: { flags: { 'database-url': 'postgres://u@h/d' }, environment: { STRONGROOM_DATA: '/a' } },
+      takes: 'database',
+    },
+    {
+      name: 'a variable beats the file',
+      sources: { environment: { STRONGROOM_DATA: '/a' }, file: { databaseUrl: 'postgres://u@h/d' } },
+      takes: 'folder',
+    },
+    {
+      name: 'both as flags are refused',
+      sources: { flags: { data: '/a', 'database-url': 'postgres://u@h/d' } },
+      takes: /^--data and --database-url both say where the vault is: leave one out$/,
+    },
+    {
+      name: 'both as variables are refused',
+      sources: { environment: { STRONGROOM_DATA: '/a', STRONGROOM_DATABASE_URL: 'postgres://u@h/d' } },
+      takes: /^STRONGROOM_DATA and STRONGROOM_DATABASE_URL both say where the vault is: leave one out$/,
+    },
+    {
+      name: 'both in the file are refused',
+      sources: { file: { data: '/a', databaseUrl: 'postgres://u@h/d' } },
+      takes: /^data in \S+ and databaseUrl in \S+ both say where the vault is: leave one out$/,
+    },
+    {
+      name: 'a flag settles what the variables leave open',
+      sources: {
+        flags: { data: '/b' },
+        environment: { STRONGROOM_DATA: '/a', STRONGROOM_DATABASE_URL: 'postgres://u@h/d' },
+      },
+      takes: 'folder',
+    },
+  ]
+  for (const { name, sources, takes } of folderAndDatabase)
+    test(`C35.4 a folder and a database are one setting: ${name}`, () => {
+      if (takes instanceof RegExp) return assert.match(complaint(sources), takes)
+      const { dataFolder, database } = read(sources)
+      const taken = [dataFolder && 'folder', database && 'database'].filter(kind => kind !== undefined)
+      assert.deepEqual(taken, [takes])
     })
 
   test('C34.2 C35.4 with nothing given it is port 8080 of 127.0.0.1 at info, and nothing that must be explicit', () => {
@@ -361,11 +432,6 @@ describe('settings', () => {
       says: /keyProvder; did you mean keyProvider\?$/,
     },
     { name: 'the name of the flag', content: '{"log-level":"info"}', says: /did you mean logLevel\?$/ },
-    {
-      name: 'null as a value',
-      content: '{"data":null}',
-      says: /must have text, a number, true or false as data$/,
-    },
     { name: 'an object as a value', content: '{"port":{"number":80}}', says: / as port$/ },
     { name: 'a list where one is expected', content: '{"data":["/a","/b"]}', says: / as data$/ },
     {

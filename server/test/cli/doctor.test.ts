@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
@@ -14,9 +23,9 @@ import { createApiKey } from '../../src/operations/create-api-key.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { createToken } from '../../src/operations/create-token.ts'
 import { deleteApiKey } from '../../src/operations/delete-api-key.ts'
+import { loadGrants } from '../../src/operations/grants/load-grants.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import { operatorOf } from '../../src/operations/operator.ts'
-import { loadGrants } from '../../src/operations/revise-tenant.ts'
 import type { Vault } from '../../src/operations/vault.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
@@ -92,7 +101,7 @@ describe('doctor', () => {
     const server = await site.serve(flags)
     assert.deepEqual(await ask(), [])
     const { code, stdout } = await site.run(['doctor', ...flags])
-    assert.deepEqual({ code, stdout }, { code: 0, stdout: 'nothing to mend\n' })
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: `in ${data}:\nnothing to mend\n` })
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
   })
 
@@ -101,7 +110,10 @@ describe('doctor', () => {
     chmodSync(data, 0o755)
     const { code, stdout } = await site.run(['doctor', ...flags])
     assert.equal(code, 1)
-    assert.equal(stdout, `file permissions: ${data} is open to others\n  chmod 700 ${shellWord(data)}\n`)
+    assert.equal(
+      stdout,
+      `in ${data}:\nfile permissions: ${data} is open to others\n  chmod 700 ${shellWord(data)}\n`,
+    )
   })
 
   /** Each finding: how it comes about, what doctor says; then its command is run, and it is gone. */
@@ -174,6 +186,18 @@ describe('doctor', () => {
       says: /^storage has schema \d+, this release knows \d+: install the newer release again/,
     },
     {
+      name: 'a schema without some of its indexes and triggers',
+      plant: async () => {
+        const backup = await backUp()
+        const opened = new DatabaseSync(database)
+        opened.exec('DROP INDEX tokens_by_expiry; DROP TRIGGER transients_wiped')
+        opened.close()
+        return backup
+      },
+      check: 'storage',
+      says: /^the schema lacks what this release made: index tokens_by_expiry on tokens \(expires_at, tenant, type\); trigger transients_wiped$/,
+    },
+    {
       name: 'a file that is no vault',
       plant: async () => {
         const backup = await backUp()
@@ -181,7 +205,7 @@ describe('doctor', () => {
         return backup
       },
       check: 'storage',
-      says: /vault\.db cannot be read \(file is not a database\): stop the server and restore it$/,
+      says: /vault\.db is damaged \(file is not a database\): stop the server and restore a backup; what is there now is kept beside it$/,
     },
     {
       name: 'a master key file that is gone',
@@ -269,6 +293,51 @@ describe('doctor', () => {
       await obey(finding, backup)
       assert.deepEqual(await ask(), [])
     })
+
+  test('C35 what is restored over is kept: a damaged file and a log that holds answered writes are moved aside', async () => {
+    const server = await site.serve(flags)
+    const backup = join(site.path, 'backup.db')
+    assert.equal((await site.run(['backup', backup, ...flags])).code, 0)
+    server.child.kill('SIGKILL')
+    await server.exited
+    const log = readFileSync(`${database}-wal`)
+    assert.ok(log.length > 0)
+    writeFileSync(database, 'overwritten'.repeat(1_000))
+    const [finding] = await ask()
+    assert.doesNotMatch(finding?.command ?? '', /\brm\b/)
+    assert.ok(finding)
+    await obey(finding, backup)
+    assert.deepEqual(await ask(), [])
+    const [aside = ''] = readdirSync(data).filter(name => name.startsWith('set-aside-'))
+    assert.deepEqual(readFileSync(join(data, aside, 'vault.db-wal')), log)
+    assert.match(readFileSync(join(data, aside, 'vault.db'), 'utf8'), /^overwritten/)
+  })
+
+  test('C35 where a page is damaged, doctor says how to restore, and serve that doctor does', async () => {
+    await withVault(Date.now(), makeTenant)
+    const backup = copyDatabase()
+    const pages = readFileSync(database)
+    // All but the first, which says that it is a database.
+    writeFileSync(database, pages.fill(0x5a, 4_096))
+    const [finding, ...others] = await ask()
+    assert.deepEqual(others, [])
+    assert.equal(finding?.check, 'storage')
+    assert.match(
+      finding.problem,
+      /vault\.db is damaged \(.*malformed.*\): stop the server and restore a backup/,
+    )
+    for (const command of [
+      ['serve', '--port', '0'],
+      ['tenant', 'list'],
+    ])
+      assertRefused(
+        await site.run([...command, ...flags]),
+        1,
+        /malformed.*; the file is damaged: strongroom doctor with the same settings says how to restore a backup$/m,
+      )
+    await obey(finding, backup)
+    assert.deepEqual(await ask(), [])
+  })
 
   const copyDatabase = (): string => {
     const backup = join(site.path, 'backup.db')
@@ -368,7 +437,10 @@ describe('doctor', () => {
       STRONGROOM_DATABASE_URL: nobody,
     })
     assert.equal(code, 1)
-    assert.match(stdout, /^storage: the database does not answer, or not to this user\n {2}by hand: start /)
+    assert.match(
+      stdout,
+      /^in postgres:\S+\nstorage: the database does not answer, or not to this user\n {2}by hand: start /,
+    )
   })
 
   test('C35 what does not block is told together, and what blocks comes last', async () => {

@@ -3,6 +3,8 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import pg from 'pg'
+import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
 import { migrations as postgresMigrations } from '../../src/store/postgres/migrate.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
@@ -102,12 +104,12 @@ describe('a vault on a database server', () => {
     assertRefused(
       await run('migrate', '--status'),
       2,
-      /the database holds no vault: strongroom migrate makes one/,
+      /postgres:\/\/\S+ holds no vault: strongroom migrate makes one/,
     )
     for (const args of [['migrate'], ['migrate', '--status']])
       assert.equal((await run(...args)).stdout, `schema ${newestHere} of ${newestHere}\n`)
     const made = JSON.parse((await run('tenant', 'create', '--name', 'X', '--json', ...keys)).stdout)
-    assert.equal((await run('doctor', ...keys)).stdout, 'nothing to mend\n')
+    assert.match((await run('doctor', ...keys)).stdout, /^in postgres:\/\/[^:@]+@\S+:\nnothing to mend\n$/)
     assertRefused(
       await run('migrate', '--distribute'),
       1,
@@ -117,5 +119,56 @@ describe('a vault on a database server', () => {
     const reply = await call(server.url, 'POST', '/tokens', made.api_key, { type: 'token', data: 'x' })
     assert.equal(reply.status, 201)
     assert.ok(!existsSync(site.data), 'nothing is kept on this machine')
+  })
+
+  test('C35 restored without its keys and indexes, each is named by doctor', async () => {
+    const run = (...args: string[]) =>
+      site.run([...args, ...site.keys], { STRONGROOM_DATABASE_URL: empty.url })
+    assert.equal((await run('migrate')).code, 0)
+    const client = new pg.Client(empty.url)
+    await client.connect()
+    await client.query('ALTER TABLE tokens DROP CONSTRAINT tokens_pkey')
+    await client.query('ALTER TABLE grants_epoch DROP CONSTRAINT grants_epoch_id_check')
+    await client.query('DROP INDEX results_by_expiry')
+    await client.end()
+    const { code, stdout } = await run('doctor', '--deep', '--json')
+    const [finding, ...others] = JSON.parse(stdout)
+    assert.deepEqual([code, others], [1, []])
+    assert.deepEqual(finding.problem.replace(/^[^:]*: /, '').split('; '), [
+      'CHECK ((id = 1)) of grants_epoch',
+      'PRIMARY KEY (tenant, token_id) of tokens',
+      'index results_by_expiry on results USING btree (expires_at)',
+      'unique index tokens_pkey on tokens USING btree (tenant, token_id)',
+    ])
+    assert.match(finding.byHand, /^restore a backup into a new, empty database \(psql -v ON_ERROR_STOP=1/)
+  })
+
+  test('C35 of an older release is changed by no command that only works on it, and by nobody with another master key', async () => {
+    const run = (...args: string[]) =>
+      site.run([...args, ...site.keys], { STRONGROOM_DATABASE_URL: empty.url })
+    assert.equal((await run('migrate')).code, 0)
+    assert.equal((await run('tenant', 'create', '--name', 'X')).code, 0)
+    const client = new pg.Client(empty.url)
+    await client.connect()
+    const newestHere = postgresMigrations.at(-1)?.number ?? 0
+    await client.query('DELETE FROM migrations WHERE number = $1', [newestHere])
+    const wait = new RegExp(
+      `has schema ${newestHere - 1}, this release needs ${newestHere}: run strongroom migrate$`,
+      'm',
+    )
+    assertRefused(await run('tenant', 'list'), 1, wait)
+    const other = join(site.path, 'other.key')
+    createMasterKeyFile(other)
+    for (const command of [['migrate'], ['migrate', '--distribute'], ['serve', '--port', '0']])
+      assertRefused(
+        await site.run([...command, ...site.keys, '--master-key-file', other], {
+          STRONGROOM_DATABASE_URL: empty.url,
+        }),
+        1,
+        /does not open with the master key in \S+other\.key/,
+      )
+    const { rows } = await client.query('SELECT max(number) AS current FROM migrations')
+    await client.end()
+    assert.equal(rows[0].current, newestHere - 1)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { chownSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
@@ -32,7 +32,11 @@ export class Program {
   stderr = ''
   readonly #watchers = new Set<() => void>()
 
-  constructor(command: string, args: readonly string[], options: { cwd: string; env: Environment }) {
+  constructor(
+    command: string,
+    args: readonly string[],
+    options: { cwd: string; env: Environment; uid?: number; gid?: number },
+  ) {
     this.child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     for (const stream of ['stdout', 'stderr'] as const)
       this.child[stream]?.setEncoding('utf8').on('data', (text: string) => {
@@ -77,6 +81,23 @@ export class Program {
   }
 }
 
+const nobody = 65_534
+const isRoot = process.getuid?.() === 0
+const plainUser = isRoot ? { uid: nobody, gid: nobody } : {}
+
+/** Why nothing can be run as such a user, if so: they must at least be able to read the program. */
+export const noPlainUser: string | false =
+  spawnSync(process.execPath, [mainFile, '--version'], { ...plainUser, env: {} }).status === 0
+    ? false
+    : 'nobody may not read this repository'
+
+/** Makes a folder theirs, with all that is in it. */
+export const giveToPlainUser = (folder: string): void => {
+  if (!isRoot) return
+  for (const name of ['', ...readdirSync(folder, { recursive: true })])
+    chownSync(join(folder, String(name)), nobody, nobody)
+}
+
 export type Reply = {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find
@@ -106,12 +127,13 @@ export class Site {
   readonly path = this.#folder.path
   readonly data = join(this.path, 'data')
   readonly masterKeyFile = join(this.path, 'master.key')
-  /** What names this vault to every command. */
-  readonly vault: readonly string[] = [
-    ...['--data', this.data],
+  /** What names its master key, for a vault that is elsewhere. */
+  readonly keys: readonly string[] = [
     ...['--key-provider', 'file'],
     ...['--master-key-file', this.masterKeyFile],
   ]
+  /** What names this vault to every command. */
+  readonly vault: readonly string[] = ['--data', this.data, ...this.keys]
 
   constructor() {
     createMasterKeyFile(this.masterKeyFile)
@@ -141,6 +163,12 @@ export class Site {
     return this.start(args, env).exited
   }
 
+  /** As a user to whom files can be closed, which they cannot to root. */
+  runPlainly(args: readonly string[], env: Environment = {}): Promise<Result> {
+    const options = { ...this.#options(env), ...plainUser }
+    return this.#watch(new Program(process.execPath, [mainFile, ...args], options)).exited
+  }
+
   /** A line for the shell, with `strongroom` on PATH as an operator has it. */
   shell(line: string, env: Environment = {}): Promise<Result> {
     return this.startShell(line, env).exited
@@ -160,9 +188,10 @@ export class Site {
     return JSON.parse(stdout)
   }
 
-  /** A server of this vault on a free port, once it answers. */
+  /** A server of this vault, or of the database that the environment names, on a free port, once it answers. */
   async serve(args: readonly string[] = [], env: Environment = {}): Promise<Program & { url: string }> {
-    const program = this.start(['serve', '--port', '0', ...this.vault, ...args], env)
+    const vault = env.STRONGROOM_DATABASE_URL === undefined ? this.vault : this.keys
+    const program = this.start(['serve', '--port', '0', ...vault, ...args], env)
     const { url } = JSON.parse(await program.logged('listening'))
     return Object.assign(program, { url })
   }

@@ -226,7 +226,9 @@ describe('serve, on storage that cannot be used', () => {
   })
 
   test('C35.1 an address that is not of this machine is told', async () => {
-    const result = await serveOn(join(site.path, 'address'), '--host', '203.0.113.1')
+    const data = join(site.path, 'address')
+    await site.run(['migrate', '--data', data])
+    const result = await serveOn(data, '--host', '203.0.113.1')
     assertRefused(result, 1, /203\.0\.113\.1/)
   })
 
@@ -234,7 +236,9 @@ describe('serve, on storage that cannot be used', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
-    const result = await serveOn(join(site.path, 'port'), '--port', String(port))
+    const data = join(site.path, 'port')
+    await site.run(['migrate', '--data', data])
+    const result = await serveOn(data, '--port', String(port))
     taken.close()
     assertRefused(
       result,

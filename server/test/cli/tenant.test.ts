@@ -121,7 +121,7 @@ describe('tenants, beside a running server', () => {
     assert.equal(await status(gone.management_api_key), 200)
 
     const sure = await site.run(['tenant', 'delete', gone.tenant_id, '--yes', ...site.vault])
-    assert.deepEqual([sure.code, sure.stdout], [0, `tenant ${gone.tenant_id} is deleted\n`])
+    assert.deepEqual([sure.code, sure.stdout], [0, `tenant ${gone.tenant_id} is deleted from ${site.data}\n`])
     assert.equal(await status(gone.management_api_key), 401)
     assert.equal((await call(server.url, 'GET', '/tokens', gone.private_api_key)).status, 401)
     assert.equal(await status(other.management_api_key), 200)

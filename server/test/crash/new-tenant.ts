@@ -6,12 +6,16 @@ import { type Config, readConfig } from '../../src/config.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import type { Site } from '../cli/program.ts'
-import type { Target } from './exchange.ts'
+import type { Target } from './target.ts'
 
 /** What a command beside the servers of the site would be told. */
 export const configOf = (site: Site, environment: Record<string, string> = {}): Config =>
   readConfig({
-    flags: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
+    flags: {
+      ...(environment.STRONGROOM_DATABASE_URL === undefined && { data: site.data }),
+      'key-provider': 'file',
+      'master-key-file': site.masterKeyFile,
+    },
     environment,
   })
 

@@ -38,8 +38,8 @@ const engines: Record<string, (site: Site) => Promise<Limited>> = {
   postgres: async site => {
     const cluster = await startCluster()
     const env = { STRONGROOM_DATABASE_URL: cluster.url }
-    await site.run(['migrate', ...site.vault], env)
-    const made = await site.run(['tenant', 'create', '--name', 'T', '--json', ...site.vault], env)
+    await site.run(['migrate', ...site.keys], env)
+    const made = await site.run(['tenant', 'create', '--name', 'T', '--json', ...site.keys], env)
     // Those of the server's processes that are started from now on: the ones that serve a connection.
     limitFiles(cluster.pid(), String(limitKiB * 1_024))
     const { url } = await site.serve([], env)

@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Migration, SchemaState } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { leases } from './migrations/0002-leases.ts'
@@ -32,15 +32,10 @@ export const migrate = (database: DatabaseSync): void => {
 }
 
 /** How far storage is, without changing it. */
-export const schemaState = (path: string): SchemaState => {
-  const database = new DatabaseSync(path, { readOnly: true })
-  try {
-    const current = schemaNumber(database)
-    const newest = migrations.at(-1)?.number ?? 0
-    return { current, newest, pending: current < newest }
-  } finally {
-    database.close()
-  }
+export const schemaState = (database: DatabaseSync): SchemaState => {
+  const current = schemaNumber(database)
+  const newest = migrations.at(-1)?.number ?? 0
+  return { current, newest, pending: current < newest }
 }
 
 const schemaNumber = (database: DatabaseSync): number =>

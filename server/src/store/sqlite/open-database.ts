@@ -1,8 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
 
+/** How long a connection waits for another process, such as a server that closes, before it says "locked". */
+export const lockWaitDefaultMs = 5_000
+
 /**
- * A connection with every setting that the engine's promises rest on. One that writes gets by with half the cache: in a
- * large vault what it needs next is elsewhere in any case, and after a split SQLite goes through all of it.
+ * A connection with every setting that the engine's promises rest on. The one that writes makes do with half the cache:
+ * in a large vault the page that it needs next is not there anyway, and after a page was split SQLite goes through all
+ * of the cache.
  */
 export const openDatabase = (
   path: string,

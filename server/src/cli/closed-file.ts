@@ -1,0 +1,51 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { foreignCode } from '../domain/errors.ts'
+import { shellWord } from './shell-word.ts'
+
+/** A file that is there, and that this user may not use. */
+export type ClosedFile = {
+  readonly problem: string
+  /** What to do about it, in words. */
+  readonly advice: string
+  /** The same as a line for a shell, where there is one that does no harm. */
+  readonly command?: string
+}
+
+const modes = { read: constants.R_OK, 'read and write': constants.R_OK | constants.W_OK }
+
+/** Whether this user may use the file, and what would let them. */
+export const closedTo = (path: string, use: keyof typeof modes): ClosedFile | undefined => {
+  try {
+    accessSync(path, modes[use])
+    return undefined
+  } catch (error) {
+    const code = foreignCode(error)
+    if (code === 'ENOENT') return undefined
+    const problem = `this user may not ${use} ${path} (${code})`
+    if (code === 'EROFS') return { problem, advice: 'mount its file system so that it can be written' }
+    return { problem, ...opening(path) }
+  }
+}
+
+/** An operator who looks at the vault of another user must not be told to take single files of it. */
+const opening = (path: string): Pick<ClosedFile, 'advice' | 'command'> => {
+  const [file, folder] = [ownerOf(path), ownerOf(dirname(path))]
+  const me = process.geteuid?.()
+  if (file === undefined) return { advice: 'open the folders above it to this user' }
+  const close = `chmod 600 ${shellWord(path)}`
+  if (file === me) return { advice: `run ${close}`, command: close }
+  const command = `chown ${me} ${shellWord(path)} && ${close}`
+  if (folder === me) return { advice: `as root run ${command}`, command }
+  return {
+    advice: `it belongs to user ${file}: run this as that user, or give it to this one, as root: ${command}`,
+  }
+}
+
+const ownerOf = (path: string): number | undefined => {
+  try {
+    return statSync(path).uid
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,45 @@
+import type pg from 'pg'
+import { migrations } from './migrate.ts'
+
+/**
+ * Tables, columns, keys, constraints, indexes and functions that the migrations make and the database does not have.
+ * What they make is seen by making it once more, as temporary tables that the end of the transaction takes away.
+ */
+export const missingPostgresParts = async (client: pg.Client): Promise<string[]> => {
+  const there = new Set(
+    await partsOf(client, "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('migrations'))"),
+  )
+  await client.query('BEGIN')
+  try {
+    // Nothing of it is for the other nodes of a cluster.
+    await client.query('SET LOCAL citus.enable_ddl_propagation = off')
+    await client.query('SET LOCAL search_path = pg_temp')
+    for (const { sql } of migrations) await client.query(sql)
+    const expected = await partsOf(client, 'pg_my_temp_schema()')
+    return expected.filter(part => !there.has(part))
+  } finally {
+    await client.query('ROLLBACK')
+  }
+}
+
+const partsOf = async (client: pg.Client, namespace: string): Promise<string[]> => {
+  const { rows } =
+    await client.query(`SELECT part FROM (${parts.join(' UNION ALL ')}) p (place, part, namespace)
+    WHERE namespace = ${namespace} ORDER BY place, part`)
+  return rows.map(({ part }) => String(part))
+}
+
+/** Names of tables come without their schema, which is all that differs. */
+const parts = [
+  `SELECT 1, 'table ' || relname, relnamespace FROM pg_class WHERE relkind IN ('r', 'p')`,
+  `SELECT 2, 'column ' || c.relname || '.' || a.attname || CASE a.attidentity WHEN '' THEN '' ELSE ', which counts by itself' END,
+     c.relnamespace
+   FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+   WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped`,
+  `SELECT 3, pg_get_constraintdef(n.oid) || ' of ' || c.relname, c.relnamespace
+   FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid WHERE n.contype IN ('p', 'u', 'c')`,
+  `SELECT 4, CASE WHEN x.indisunique THEN 'unique ' ELSE '' END || 'index ' || i.relname || ' on ' || c.relname || ' '
+     || substring(pg_get_indexdef(x.indexrelid) FROM 'USING.*'), c.relnamespace
+   FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class c ON c.oid = x.indrelid WHERE x.indisvalid`,
+  `SELECT 5, 'function ' || proname, pronamespace FROM pg_proc`,
+]

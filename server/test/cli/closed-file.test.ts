@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { chmodSync, chownSync, copyFileSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { assertRefused, giveToPlainUser, noPlainUser, Site } from './program.ts'
+
+const isRoot = process.getuid?.() === 0
+
+describe('files that this user may not use', { skip: noPlainUser }, () => {
+  const site = new Site()
+  const file = join(site.data, 'vault.db')
+  const files = [file, `${file}-wal`, `${file}-shm`]
+  const copies = files.map((_, place) => join(site.path, `copy-${place}`))
+  before(async () => {
+    // Killed, so that the log holds writes.
+    const server = await site.serve()
+    await site.json('tenant', 'create', '--name', 'X')
+    server.child.kill('SIGKILL')
+    await server.exited
+    files.forEach((path, place) => {
+      copyFileSync(path, copies[place] ?? '')
+    })
+  })
+  beforeEach(() => {
+    files.forEach((path, place) => {
+      copyFileSync(copies[place] ?? '', path)
+      chmodSync(path, 0o600)
+    })
+    chmodSync(site.masterKeyFile, 0o600)
+    giveToPlainUser(site.path)
+  })
+  after(() => site.remove())
+
+  const ask = async (): Promise<{ check: string; problem: string; command?: string; byHand?: string }[]> =>
+    JSON.parse((await site.runPlainly(['doctor', '--json', ...site.vault])).stdout)
+
+  for (const path of files)
+    for (const mode of [0o000, 0o400])
+      test(`C35 ${path.slice(site.data.length + 1)} with mode ${mode.toString(8)} is named with what opens it, and no restore is spoken of`, async () => {
+        const held = readFileSync(path)
+        chmodSync(path, mode)
+        const problem = `this user may not read and write ${path} (EACCES)`
+        for (const command of [['serve', '--port', '0'], ['tenant', 'list'], ['migrate']])
+          assertRefused(
+            await site.runPlainly([...command, ...site.vault]),
+            2,
+            new RegExp(`: ${RegExp.escape(`${problem}: run chmod 600 ${path}`)}$`, 'm'),
+          )
+        const [finding, ...others] = await ask()
+        assert.deepEqual(others, [])
+        assert.deepEqual(finding, {
+          check: 'file permissions',
+          problem: `${problem}: run chmod 600 ${path}`,
+          command: `chmod 600 ${path}`,
+        })
+        assert.deepEqual(readFileSync(path), held)
+        assert.equal((await site.shell(finding.command ?? '')).code, 0)
+        assert.deepEqual(await ask(), [])
+      })
+
+  test('C35 a log that root left behind is given to the user of its folder', {
+    skip: isRoot ? false : 'only root can leave one',
+  }, async () => {
+    const log = `${file}-wal`
+    chownSync(log, 0, 0)
+    const [finding, ...others] = await ask()
+    assert.deepEqual(others, [])
+    const { uid } = statSync(site.data)
+    assert.equal(finding?.command, `chown ${uid} ${log} && chmod 600 ${log}`)
+    assert.equal((await site.shell(finding.command)).code, 0)
+    assert.deepEqual(await ask(), [])
+  })
+
+  test('C35 the vault of another user is not taken from them', {
+    skip: isRoot ? false : 'only root can make one',
+  }, async () => {
+    for (const path of files) chownSync(path, 0, 0)
+    chownSync(site.data, 0, 0)
+    chmodSync(site.data, 0o777)
+    const [finding] = await ask()
+    chmodSync(site.data, 0o700)
+    assert.equal(finding?.command, undefined)
+    assert.match(finding?.byHand ?? '', /^it belongs to user 0: run this as that user, or /)
+  })
+
+  test('C35 a master key that this user may not read is not to be restored, but opened', async () => {
+    chmodSync(site.masterKeyFile, 0o000)
+    assertRefused(
+      await site.runPlainly(['tenant', 'list', ...site.vault]),
+      1,
+      /master\.key may not be read by this user \(EACCES\): .* chown \d+ \S+master\.key && chmod 600 \S+master\.key$/m,
+    )
+    const [finding, ...others] = await ask()
+    assert.deepEqual(others, [])
+    assert.deepEqual([finding?.check, finding?.command], ['keys', `chmod 600 ${site.masterKeyFile}`])
+    assert.equal((await site.shell(finding?.command ?? '')).code, 0)
+    assert.deepEqual(await ask(), [])
+  })
+
+  test('C35 a folder whose name is too long is said to be that', async () => {
+    const long = join(site.path, 'x'.repeat(300))
+    assertRefused(
+      await site.run(['serve', '--port', '0', ...site.vault, '--data', long]),
+      2,
+      /the data folder \S+ cannot be used: its name is too long \(ENAMETOOLONG\)$/m,
+    )
+  })
+})

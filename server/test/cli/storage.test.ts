@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
+import { migrations } from '../../src/store/sqlite/migrate.ts'
+import { emptyDatabase } from '../rig/postgres-databases.ts'
+import { assertRefused, Site } from './program.ts'
+
+const newest = migrations.at(-1)?.number ?? 0
+
+describe('which storage a command works on', () => {
+  let site: Site
+  let database: Awaited<ReturnType<typeof emptyDatabase>>
+  let env: { STRONGROOM_DATABASE_URL: string }
+  beforeEach(async () => {
+    site = new Site()
+    database = await emptyDatabase()
+    env = { STRONGROOM_DATABASE_URL: database.url }
+  })
+  afterEach(async () => {
+    await site.remove()
+    await database.drop()
+  })
+  const isEmpty = async (): Promise<boolean> => {
+    const { code, stderr } = await site.run(['migrate', '--status'], env)
+    return code === 2 && stderr.includes('holds no vault')
+  }
+
+  test('C35.4 --data counts before STRONGROOM_DATABASE_URL, for commands that delete too, and each names what it works on', async () => {
+    assert.equal((await site.run(['migrate', ...site.vault], env)).code, 0)
+    const { tenant_id: id } = await site.json('tenant', 'create', '--name', 'X')
+    const unsure = await site.run(['tenant', 'delete', id, ...site.vault], env)
+    assertRefused(unsure, 2, new RegExp(`everything in it from ${RegExp.escape(site.data)}$`, 'm'))
+    const sure = await site.run(['tenant', 'delete', id, '--yes', ...site.vault], env)
+    assert.equal(sure.stdout, `tenant ${id} is deleted from ${site.data}\n`)
+    const doctor = await site.run(['doctor', ...site.vault], env)
+    assert.equal(doctor.stdout, `in ${site.data}:\nnothing to mend\n`)
+    const server = site.start(['serve', '--port', '0', ...site.vault], env)
+    assert.equal(JSON.parse(await server.logged('listening')).storage, site.data)
+    assert.ok(await isEmpty(), 'nothing was made in the database')
+  })
+
+  test('C35.4 a database is named without its password', async () => {
+    const server = await site.serve([], env)
+    const { storage } = JSON.parse(await server.logged('listening'))
+    assert.match(storage, /^postgres:\/\/\w+@/)
+    assert.ok(!server.stderr.includes(new URL(database.url).password))
+    const { storage: made } = JSON.parse(await server.logged('there was no vault, and a new one was made'))
+    assert.equal(made, storage)
+  })
+
+  test('C35.4 a folder and a database on one rank are refused in one line that names both, and nothing is touched', async () => {
+    for (const command of [['serve'], ['doctor'], ['tenant', 'delete', 'x', '--yes'], ['migrate']])
+      assertRefused(
+        await site.run([...command, ...site.keys], { ...env, STRONGROOM_DATA: site.data }),
+        2,
+        /STRONGROOM_DATA and STRONGROOM_DATABASE_URL both say where the vault is/,
+      )
+    assert.ok(!existsSync(site.data))
+    assert.ok(await isEmpty())
+  })
+
+  test('C34.1 dev keeps to its folder where the environment names a database, and says so in one line', async () => {
+    const program = site.start(['dev', '--port', '0'], env)
+    await program.line('stdout', line => line.startsWith('Strongroom answers at'))
+    assert.ok(existsSync(join(site.path, '.strongroom', 'vault.db')))
+    assert.match(
+      program.stderr,
+      /^strongroom dev: the vault is in \S+\.strongroom; the database of the settings is not used\n$/,
+    )
+    assert.ok(await isEmpty())
+    assertRefused(
+      await site.run(['dev', '--database-url', 'postgres://u@h/d']),
+      2,
+      /dev keeps its vault in a folder: leave out --database-url/,
+    )
+  })
+})
+
+describe('a vault that is not there', () => {
+  let site: Site
+  let file: string
+  beforeEach(() => {
+    site = new Site()
+    file = join(site.data, 'vault.db')
+  })
+  afterEach(() => site.remove())
+
+  test('C35.1 serve warns in one line that it made a new vault, and where; the next time it has nothing to warn of', async () => {
+    const made = 'there was no vault, and a new one was made'
+    const first = await site.serve()
+    const { level, storage } = JSON.parse(await first.logged(made))
+    assert.deepEqual([level, storage], [40, site.data])
+    first.child.kill('SIGTERM')
+    await first.exited
+    const second = await site.serve()
+    assert.ok(!second.stderr.includes(made))
+  })
+
+  const remains: { name: string; plant: () => void; says: RegExp }[] = [
+    {
+      name: 'the log of a vault whose database is gone',
+      plant: () => rmSync(file),
+      says: /vault\.db-wal holds writes, but \S+vault\.db is gone: put the vault\.db that belongs to it beside it/,
+    },
+    {
+      name: 'the log of a vault whose database is empty',
+      plant: () => writeFileSync(file, ''),
+      says: /vault\.db-wal holds writes, but \S+vault\.db is empty: put the vault\.db that belongs to it beside it/,
+    },
+  ]
+  for (const { name, plant, says } of remains)
+    test(`C35.1 ${name} is left alone by everything that would make a vault`, async () => {
+      const server = await site.serve()
+      server.child.kill('SIGKILL')
+      await server.exited
+      plant()
+      const before = readFileSync(`${file}-wal`)
+      assert.ok(before.length > 0)
+      for (const command of ['serve', 'migrate', 'backup x', 'tenant list'])
+        assertRefused(await site.run([...command.split(' '), ...site.vault]), 1, says)
+      assertRefused(await site.run(['dev', '--port', '0', '--data', site.data]), 1, says)
+      const doctor = await site.run(['doctor', '--json', ...site.vault])
+      const [finding] = JSON.parse(doctor.stdout)
+      assert.deepEqual([doctor.code, finding.check, finding.command], [1, 'storage', undefined])
+      assert.match(finding.problem, says)
+      assert.deepEqual(readFileSync(`${file}-wal`), before)
+      assert.ok(!readdirSync(site.data).includes('master.key'))
+    })
+
+  test('C35.1 a database of something else is left alone', async () => {
+    mkdirSync(site.data, { mode: 0o700 })
+    const database = new DatabaseSync(file)
+    database.exec('CREATE TABLE notes (text TEXT)')
+    database.close()
+    const before = readFileSync(file)
+    for (const command of ['serve', 'migrate', 'tenant list'])
+      assertRefused(
+        await site.run([...command.split(' '), ...site.vault]),
+        1,
+        /vault\.db is a SQLite database of something else, and is left alone/,
+      )
+    const [finding] = JSON.parse((await site.run(['doctor', '--json', ...site.vault])).stdout)
+    assert.match(finding.problem, /is a SQLite database of something else/)
+    assert.deepEqual(readFileSync(file), before)
+  })
+})
+
+describe('a vault of an older release', () => {
+  let site: Site
+  let file: string
+  beforeEach(async () => {
+    site = new Site()
+    file = join(site.data, 'vault.db')
+    await site.run(['migrate', ...site.vault])
+    await site.json('tenant', 'create', '--name', 'X')
+    const database = new DatabaseSync(file)
+    database.exec(`ALTER TABLE terms DROP COLUMN signature; PRAGMA user_version = ${newest - 1}`)
+    database.close()
+  })
+  afterEach(() => site.remove())
+  const schema = async (): Promise<number> => (await site.json('migrate', '--status')).current
+
+  test('C35 is changed by no command that only works on it: each says that strongroom migrate does', async () => {
+    for (const command of [
+      'tenant list',
+      'tenant create --name Y',
+      'app list --tenant x',
+      'key list --tenant x --app y',
+    ])
+      assertRefused(
+        await site.run([...command.split(' '), ...site.vault]),
+        1,
+        new RegExp(`has schema ${newest - 1}, this release needs ${newest}: run strongroom migrate$`, 'm'),
+      )
+    assert.equal((await site.run(['doctor', ...site.vault])).code, 1)
+    assert.equal(await schema(), newest - 1)
+  })
+
+  test('C35 is changed by nobody who has another master key, or none', async () => {
+    const other = join(site.path, 'other.key')
+    createMasterKeyFile(other)
+    for (const command of [['migrate'], ['serve', '--port', '0']])
+      assertRefused(
+        await site.run([...command, ...site.vault, '--master-key-file', other]),
+        1,
+        /does not open with the master key in \S+other\.key/,
+      )
+    assertRefused(await site.run(['migrate', '--data', site.data]), 2, /no key provider is configured/)
+    assert.equal(await schema(), newest - 1)
+  })
+
+  test('C35 is brought up to date by migrate, and by serve', async () => {
+    assert.equal((await site.json('migrate')).current, newest)
+    const database = new DatabaseSync(file)
+    database.exec(`ALTER TABLE terms DROP COLUMN signature; PRAGMA user_version = ${newest - 1}`)
+    database.close()
+    const server = await site.serve()
+    assert.ok(!server.stderr.includes('a new one was made'))
+    assert.equal(await schema(), newest)
+  })
+})
