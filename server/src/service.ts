@@ -3,8 +3,8 @@ import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import type { KeyProvider } from './crypto/key-provider.ts'
 import { newUuid } from './crypto/random.ts'
 import type { Instant } from './domain/instant.ts'
-import { limits } from './domain/limits.ts'
 import type { Log } from './domain/log.ts'
+import { pace } from './domain/pace.ts'
 import { type Rate, rateBuckets } from './domain/rate-buckets.ts'
 import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
@@ -66,12 +66,12 @@ export const buildService = async (parts: {
   const shedding = loadShedding(log)
   const vault = await openVault(parts)
   const work = clockwork(upkeep(vault, log), {
-    intervalMs: limits.sweepIntervalMs,
+    intervalMs: pace.sweepIntervalMs,
     log,
-    lease: lease(parts.store, { name: 'upkeep', holder: newUuid(), lengthMs: limits.upkeepLeaseMs, clock }),
+    lease: lease(parts.store, { name: 'upkeep', holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock }),
   })
-  const frequent = clockwork(frequentUpkeep(vault), { intervalMs: limits.activityFlushIntervalMs, log })
-  const last = clockwork(lastUpkeep(vault), { intervalMs: limits.activityFlushIntervalMs, log })
+  const frequent = clockwork(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
+  const last = clockwork(lastUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
   const app = buildServer({
     vault,
     log,

@@ -10,7 +10,7 @@ const readSources = (): Sources => {
   return new Map(files.sort().map(file => [file, readFileSync(join(root, file), 'utf8')]))
 }
 
-test('DESIGN layers: imports of server/src point down, without cycles, and names say what is inside', () => {
+test('ARCHITECTURE.md layers: imports of server/src point down, without cycles, and names say what is inside', () => {
   const sources = readSources()
   assert.ok(sources.has('domain/token.ts') && sources.has('cli/main.ts'))
   assert.deepEqual(layeringComplaints(sources), [])
@@ -22,6 +22,8 @@ const sound = {
   'domain/json.ts': '',
   'contract/endpoint.ts': "import type { T } from '../domain/token.ts'\nimport { Type } from 'typebox'",
   'store/port.ts': "import type { T } from '../domain/token.ts'",
+  'store/sql/statements.ts': "import type { P } from '../port.ts'",
+  'store/sqlite/store.ts': "import { s } from '../sql/statements.ts'",
   'crypto/aead.ts': "import { createHmac } from 'node:crypto'",
   'operations/create.ts': "import {\n  type A,\n  b,\n} from '../store/port.ts'\nimport '../crypto/aead.ts'",
   'jobs/clockwork.ts': "import { create } from '../operations/create.ts'",
@@ -29,10 +31,10 @@ const sound = {
   'service.ts': "import { s } from './http/server.ts'\nimport { j } from './jobs/clockwork.ts'",
   'config.ts': 'export const port = process.env.PORT',
   'cli/main.ts':
-    "import { s } from '../service.ts'\nconst config = await import('../config.ts')\nrun(process.env)",
+    "import { s } from '../service.ts'\nimport { open } from '../store/sqlite/store.ts'\nconst config = await import('../config.ts')\nrun(process.env)",
 }
 
-test('DESIGN layers: a sound tree has no complaints', () => {
+test('ARCHITECTURE.md layers: a sound tree has no complaints', () => {
   assert.deepEqual(layeringComplaints(new Map(Object.entries(sound))), [])
 })
 
@@ -101,6 +103,12 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
     text: "import { main } from './cli/main.ts'",
     complaints: ['import cycle: config.ts → cli/main.ts → config.ts'],
   },
+  ...['operations/new.ts', 'store/new.ts'].map(file => ({
+    name: `SQL above the engines, in ${file}`,
+    file,
+    text: `import { s } from '${file === 'store/new.ts' ? '.' : '../store'}/sql/statements.ts'`,
+    complaints: [`${file} imports store/sql/statements.ts: only the edges know an engine and its SQL`],
+  })),
   {
     name: 'Fastify below http',
     file: 'operations/new.ts',
@@ -147,6 +155,6 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
   },
 ]
 for (const { name, file, text, complaints } of wrong)
-  test(`DESIGN layers: ${name} is noticed`, () => {
+  test(`ARCHITECTURE.md layers: ${name} is noticed`, () => {
     assert.deepEqual(layeringComplaints(new Map(Object.entries({ ...sound, [file]: text }))), complaints)
   })

@@ -26,3 +26,21 @@ test('C9.10 shared code never asks which type of token it has', () => {
     for (const name of names) assert.ok(!code.includes(`'${name}'`), `${file} names the type ${name}`)
   }
 })
+
+test('docs/testing.md: properties draw from one seed, because all of them come from rig/properties.ts', () => {
+  const importing = globSync('**/*.ts', { cwd: import.meta.dirname }).filter(file =>
+    /^import .*'fast-check'$/m.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
+  )
+  assert.deepEqual(importing, [join('rig', 'properties.ts')])
+})
+
+test('docs/testing.md: each file of the rig has its place in the table', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/testing.md'), 'utf8')
+  const named = page.split('## The rig')[1]?.matchAll(/^\| (`[^|]*`) \|/gm) ?? []
+  assert.deepEqual(
+    [...named].flatMap(([, files = '']) => files.split(', ')).sort(),
+    globSync('*.ts', { cwd: join(import.meta.dirname, 'rig') })
+      .map(file => `\`${file}\``)
+      .sort(),
+  )
+})

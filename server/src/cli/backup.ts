@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { ConfigError } from '../config.ts'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
 import { backUpSqlite } from '../store/sqlite/back-up.ts'
 import type { Run } from './command.ts'
 import { databasePath, requireDataFolder } from './data-folder.ts'
@@ -36,11 +36,11 @@ const make = (draft: string): void => {
   try {
     closeSync(openSync(draft, 'wx', 0o600))
   } catch (error) {
-    if (errorCode(error) === 'EEXIST')
+    if (foreignCode(error) === 'EEXIST')
       throw new ConfigError(
         `${draft} exists: wait for the backup that is under way, or delete what is left of one`,
       )
-    throw new ConfigError(`${draft} cannot be written (${errorCode(error)})`)
+    throw new ConfigError(`${draft} cannot be written (${foreignCode(error)})`)
   }
 }
 

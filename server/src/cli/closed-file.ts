@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
 import { shellWord } from './shell-word.ts'
 
 /** A file that is there, and that this user may not use. */
@@ -20,7 +20,7 @@ export const closedTo = (path: string, use: keyof typeof modes): ClosedFile | un
     accessSync(path, modes[use])
     return undefined
   } catch (error) {
-    const code = errorCode(error)
+    const code = foreignCode(error)
     if (code === 'ENOENT') return undefined
     const problem = `this user may not ${use} ${path} (${code})`
     if (code === 'EROFS') return { problem, advice: 'mount its file system so that it can be written' }

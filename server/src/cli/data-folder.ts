@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
 import { type ClosedFile, closedTo } from './closed-file.ts'
 
 export const databasePath = (dataFolder: string): string => join(dataFolder, 'vault.db')
@@ -73,5 +73,5 @@ const reasons: Readonly<Record<string, string>> = {
 
 const unusable = (dataFolder: string, error: unknown): ConfigError =>
   new ConfigError(
-    `the data folder ${dataFolder} cannot be used: ${reasons[errorCode(error)] ?? errorCode(error)}`,
+    `the data folder ${dataFolder} cannot be used: ${reasons[foreignCode(error)] ?? foreignCode(error)}`,
   )

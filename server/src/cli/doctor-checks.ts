@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
-import { loadGrants } from '../operations/revise-tenant.ts'
+import { loadGrants } from '../operations/grants/load-grants.ts'
 import type { Look } from '../store/sql/look.ts'
 import { type ClosedFile, closedTo } from './closed-file.ts'
 import {

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
 import type { Run } from './command.ts'
 import { printText } from './print.ts'
 
@@ -13,7 +13,7 @@ export const masterKey: Run = async ({ config }) => {
       mkdirSync(dirname(config.masterKeyFile), { recursive: true, mode: 0o700 })
       createMasterKeyFile(config.masterKeyFile)
     } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error
+      if (foreignCode(error) !== 'EEXIST') throw error
       throw new Error(`${config.masterKeyFile} exists and is not overwritten`)
     }
     printText(`a new master key is in ${config.masterKeyFile}; keep a copy apart from the data`)

@@ -2,9 +2,10 @@ import type { Config } from '../config.ts'
 import { Claims } from '../domain/claims.ts'
 import { rateBuckets } from '../domain/rate-buckets.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
+import { lockWaitDefaultMs } from '../store/sqlite/open-database.ts'
 import { sharedWriting } from '../store/sqlite/shared-writing.ts'
 import { threadedWriting } from '../store/sqlite/threaded-writing.ts'
-import { lockWaitDefaultMs } from '../store/sqlite/writing-side.ts'
+import { Announcements, type Listener } from './announcements.ts'
 import { databasePath, requireDataFolder } from './data-folder.ts'
 
 /** What the primary does for its workers because it can be done in one place only. */
@@ -16,6 +17,9 @@ export type Services = {
   /** One set of idempotency keys in flight for all (C33); a worker that dies leaves none behind. */
   readonly takeKey: (name: string, worker: object) => Promise<boolean>
   readonly releaseKey: (name: string) => Promise<void>
+  /** Tells all other workers that grants have changed, and waits until they have heard (C27). */
+  readonly tellGrantsChanged: (asked: undefined, worker: Listener) => Promise<void>
+  readonly heard: (announcement: number, worker: Listener) => Promise<void>
 }
 
 export type Question = { readonly id: number; readonly service: keyof Services; readonly asked: unknown }
@@ -24,10 +28,11 @@ export type Answer = { readonly id: number; readonly answer: unknown }
 /** Nothing is opened before the first question: the first worker makes storage, and says what is wrong with it. */
 export const primaryServices = (
   config: Config,
+  answering: () => readonly Listener[],
 ): {
-  answer(question: Question, worker: object): Promise<Answer>
+  answer(question: Question, worker: Listener): Promise<Answer>
   /** The worker is gone, and asks nothing any more. */
-  left(worker: object): void
+  left(worker: Listener): void
   close(): Promise<void>
 } => {
   let writer: AskWriter | undefined
@@ -38,18 +43,24 @@ export const primaryServices = (
   }
   const buckets = config.rateLimit && rateBuckets(config.rateLimit, Date.now)
   const inFlight = new Claims<object>()
+  const news = new Announcements()
   const services: Services = {
     write,
     takeShare: async name => buckets?.(name) ?? 0,
     takeKey: async (name, worker) => inFlight.take(name, worker),
     releaseKey: async name => inFlight.release(name),
+    tellGrantsChanged: (_asked, worker) => news.tell(answering().filter(other => other !== worker)),
+    heard: async (announcement, worker) => news.heard(announcement, worker),
   }
   return {
     answer: async ({ id, service, asked }, worker) => ({
       id,
       answer: await services[service](asked as never, worker),
     }),
-    left: worker => inFlight.releaseAllOf(worker),
+    left: worker => {
+      inFlight.releaseAllOf(worker)
+      news.left(worker)
+    },
     close: async () => {
       await writer?.({ kind: 'close' })
     },

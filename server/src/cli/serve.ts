@@ -22,7 +22,7 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
   const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
   const tls = readTlsFiles(config)
-  const { store, isNew } = await openOrMake(storage, () => keyProvider, worker?.askWriter)
+  const { store, isNew } = await openOrMake(storage, () => keyProvider, worker)
   const log = makeLog(config, worker && { worker: worker.number })
   // Nobody should take an empty vault for the one that they meant.
   if (isNew) log.warn({ storage: storage.name }, 'there was no vault, and a new one was made')

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs
 import { type Config, ConfigError, type DatabaseConfig } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { unwrapVaultKeys } from '../crypto/keys.ts'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
 import { openVault } from '../operations/open-vault.ts'
 import type { Vault } from '../operations/vault.ts'
 import type { Store } from '../store/port.ts'
@@ -21,6 +21,10 @@ import {
   requireDataFolder,
 } from './data-folder.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
+import type { Worker } from './worker.ts'
+
+/** What the workers of one server have together. */
+type Sharing = Pick<Worker, 'askWriter' | 'neighbours'>
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {
@@ -33,10 +37,10 @@ export type Storage = {
   /** What the migrations make and the schema does not have, in words. */
   missingParts(): Promise<string[]>
   /**
-   * Makes the vault where there is none, and brings its schema up to date: for those that looked first. `writer`: the
-   * one that writes for all workers, where storage takes one writer only.
+   * Makes the vault where there is none, and brings its schema up to date: for those that looked first. A worker shares
+   * what can be had once only: the writer, where storage takes one.
    */
-  open(writer?: AskWriter): Promise<Store>
+  open(worker?: Sharing): Promise<Store>
   /** Brings the schema up to date and spreads it over the nodes of a cluster. */
   distribute(): Promise<void>
 }
@@ -50,7 +54,7 @@ export const folderStorage = (dataFolder: string): Storage => ({
   flags: { data: dataFolder },
   look: async () => lookAtFolder(dataFolder),
   missingParts: async () => missingSqliteParts(databasePath(dataFolder)),
-  open: async writer => openDataFolder(dataFolder, writer),
+  open: async worker => openDataFolder(dataFolder, worker?.askWriter),
   distribute: async () => {
     throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
   },
@@ -76,7 +80,7 @@ const serverStorage = (database: DatabaseConfig): Storage => {
       const { missingPostgresParts } = await import('../store/postgres/schema-parts.ts')
       return (await engine()).withClient(postgresSettings(database), missingPostgresParts)
     },
-    open: async () => (await engine()).openPostgres(postgresSettings(database)),
+    open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
     distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),
   }
 }
@@ -106,7 +110,7 @@ const opened = <T>(path: string, open: () => T): T => {
   try {
     return open()
   } catch (error) {
-    if (errorCode(error) !== 'ERR_SQLITE_ERROR') throw error
+    if (foreignCode(error) !== 'ERR_SQLITE_ERROR') throw error
     throw new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : ''}`, {
       cause: error,
     })
@@ -126,7 +130,7 @@ const readSettingFile = (path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError(`${path} cannot be read (${errorCode(error)})`)
+    throw new ConfigError(`${path} cannot be read (${foreignCode(error)})`)
   }
 }
 
@@ -155,11 +159,11 @@ export const checkBeforeMigration = async (
 export const openOrMake = async (
   storage: Storage,
   keyProvider: () => KeyProvider,
-  writer?: AskWriter,
+  worker?: Sharing,
 ): Promise<{ store: Store; isNew: boolean }> => {
   const look = await storage.look()
   if (look !== undefined) await checkBeforeMigration(look, keyProvider)
-  return { store: await storage.open(writer), isNew: look === undefined || look.schema.current === 0 }
+  return { store: await storage.open(worker), isNew: look === undefined || look.schema.current === 0 }
 }
 
 /** Says in one line what is missing where there is no vault. */

@@ -1,27 +1,39 @@
 import cluster from 'node:cluster'
 import { env } from 'node:process'
 import type { Together } from '../service.ts'
-import { StoreUnavailableError } from '../store/port.ts'
+import { type Neighbours, StoreUnavailableError } from '../store/port.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
+import type { Announcement } from './announcements.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
 
 /** How the primary tells a worker which one it is. */
 export const numberVariable = 'STRONGROOM_WORKER_NUMBER'
 
 /** One of several processes that share a port, and what the primary does for all of them. */
-export type Worker = Together & { readonly number: number; readonly askWriter: AskWriter }
+export type Worker = Together & {
+  readonly number: number
+  readonly askWriter: AskWriter
+  readonly neighbours: Neighbours
+}
 
 /** Runs as a worker; the primary learns of its end by the end of the process. */
 export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<void> => {
   // Whoever signals a whole group of processes signals a worker twice: to drain once is enough, and who is in a
   // hurry ends the primary, without which no worker stays.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
-  const ask = askPrimary()
+  const listeners: (() => void)[] = []
+  const ask = askPrimary(() => {
+    for (const listener of listeners) listener()
+  })
   try {
     await run({
       number: Number(env[numberVariable]),
       // The writer serves the others when this worker closes its store.
       askWriter: async request => (request.kind === 'close' ? { value: undefined } : ask('write', request)),
+      neighbours: {
+        tellGrantsChanged: () => ask('tellGrantsChanged', undefined),
+        onGrantsChanged: listener => void listeners.push(listener),
+      },
       takeShare: name => ask('takeShare', name),
       inFlight: {
         take: name => ask('takeKey', name),
@@ -40,14 +52,20 @@ type AskPrimary = <S extends keyof Services>(
   asked: Parameters<Services[S]>[0],
 ) => ReturnType<Services[S]>
 
-const askPrimary = (): AskPrimary => {
+const askPrimary = (announced: () => void): AskPrimary => {
   const waiting = new Map<number, (answer: unknown) => void>()
   let lastId = 0
-  process.on('message', ({ id, answer }: Answer) => {
-    waiting.get(id)?.(answer)
-    waiting.delete(id)
+  process.on('message', (message: Answer | Announcement) => {
+    if ('announcement' in message) {
+      announced()
+      // Without the primary nobody waits for it.
+      ask('heard', message.announcement).catch(() => {})
+      return
+    }
+    waiting.get(message.id)?.(message.answer)
+    waiting.delete(message.id)
   })
-  return (service, asked) =>
+  const ask: AskPrimary = (service, asked) =>
     new Promise((resolve: (answer: never) => void, reject) => {
       lastId++
       waiting.set(lastId, resolve as (answer: unknown) => void)
@@ -57,4 +75,5 @@ const askPrimary = (): AskPrimary => {
         if (error !== null) reject(new StoreUnavailableError('the primary is gone', { cause: error }))
       })
     }) as never
+  return ask
 }

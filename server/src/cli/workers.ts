@@ -44,7 +44,9 @@ class Primary {
     this.#config = config
     this.#count = count
     this.#log = makeLog(config)
-    this.#services = primaryServices(config)
+    this.#services = primaryServices(config, () =>
+      [...this.#workers].filter(([, { isReady }]) => isReady).map(([worker]) => worker),
+    )
   }
 
   run(): Promise<number> {

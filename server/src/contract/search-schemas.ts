@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
+import { pace } from '../domain/pace.ts'
 import { pageNumber, pageSize } from './paging.ts'
 import { body, flag, text } from './schema.ts'
 import { TokenPage } from './token-schemas.ts'
@@ -52,7 +53,7 @@ const SearchPlan = Type.Object({
           field: Type.String({ description: 'A field of the query, or access.' }),
           negated: Type.Optional(Type.Boolean()),
           estimated_rows: Type.Optional(
-            Type.Integer({ description: `Counted up to ${limits.searchProbeEntries} for each term.` }),
+            Type.Integer({ description: `Counted up to ${pace.searchProbeEntries} for each term.` }),
           ),
           touched_rows: Type.Optional(
             Type.Integer({

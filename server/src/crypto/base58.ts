@@ -7,7 +7,7 @@ export const base58 = (bytes: Uint8Array): string => {
   const limbs: number[] = []
   let zeros = 0
   while (zeros < bytes.length && bytes[zeros] === 0) zeros++
-  // An odd number of bytes starts with a pair whose first byte is none.
+  // With an odd number of bytes the first pair lacks its first byte, which counts as 0.
   for (let i = zeros - ((bytes.length - zeros) % 2); i < bytes.length; i += 2) {
     let carry = (i < zeros ? 0 : (bytes[i] ?? 0)) * 256 + (bytes[i + 1] ?? 0)
     for (let j = 0; j < limbs.length; j++) {

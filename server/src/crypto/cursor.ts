@@ -4,7 +4,7 @@ import { open, seal } from './aead.ts'
 import type { TenantKeys } from './keys.ts'
 
 /** Where a list goes on: behind this token. */
-export type CursorPlace = { readonly createdAt: Instant; readonly id: string }
+export type CursorPosition = { readonly createdAt: Instant; readonly id: string }
 
 const derived = new WeakMap<TenantKeys, KeyObject>()
 
@@ -19,11 +19,11 @@ const cursorKey = (keys: TenantKeys): KeyObject => {
 }
 
 /** C25: opaque and authenticated. `boundTo` is the list that the cursor is good for, and no other. */
-export const sealCursor = (keys: TenantKeys, { createdAt, id }: CursorPlace, boundTo: string): string =>
+export const sealCursor = (keys: TenantKeys, { createdAt, id }: CursorPosition, boundTo: string): string =>
   seal(cursorKey(keys), 1, JSON.stringify([createdAt, id]), context(keys, boundTo)).toString('base64url')
 
 /** Undefined for any text that was not sealed for this tenant and this list, to the letter. */
-export const openCursor = (keys: TenantKeys, text: string, boundTo: string): CursorPlace | undefined => {
+export const openCursor = (keys: TenantKeys, text: string, boundTo: string): CursorPosition | undefined => {
   const sealed = Buffer.from(text, 'base64url')
   // The decoder skips what it does not know; a cursor with something added is a changed cursor.
   if (sealed.toString('base64url') !== text) return undefined

@@ -3,7 +3,7 @@ import { localKeyProvider, readMasterKeyText } from './master-key.ts'
 
 /** The master key comes in a variable, as orchestrators hand out secrets. */
 export const envKeyProvider = (variable: string, text: string): KeyProvider =>
-  localKeyProvider('env', variable, () => {
+  localKeyProvider(variable, () => {
     const key = readMasterKeyText(text)
     if (key === undefined)
       throw new KeyProviderError(

@@ -1,12 +1,12 @@
 import type { KeyObject } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
-import { errorCode } from '../domain/log.ts'
+import { foreignCode } from '../domain/errors.ts'
 import { type KeyProvider, KeyProviderError } from './key-provider.ts'
 import { localKeyProvider, newMasterKeyText, readMasterKeyText } from './master-key.ts'
 
 /** Development: the master key is a file that only its owner may read. */
 export const fileKeyProvider = (path: string): KeyProvider =>
-  localKeyProvider('file', path, () => readMasterKey(path))
+  localKeyProvider(path, () => readMasterKey(path))
 
 /** Never overwrites: a lost master key is a lost vault. */
 export const createMasterKeyFile = (path: string): void => {
@@ -21,7 +21,7 @@ export const createMasterKeyFile = (path: string): void => {
 
 /** A key that is there, but closed to this user, must not be replaced. */
 const unreadable = (path: string, error: unknown): string =>
-  errorCode(error) === 'EACCES'
+  foreignCode(error) === 'EACCES'
     ? `may not be read by this user (EACCES): run this as the user that it belongs to, or as root run chown ${process.geteuid?.()} ${path} && chmod 600 ${path}`
     : 'cannot be read: restore it from your backup'
 

@@ -5,7 +5,7 @@ import type { VaultKeys } from './keys.ts'
 
 /**
  * Rows that grant (tenants, applications, API keys) are sealed under a key that only the key provider can
- * unwrap: whoever writes the database still cannot widen a rule or let himself in.
+ * unwrap: whoever writes the database still cannot widen a rule or let themselves in.
  */
 export type GrantKind = 'tenant' | 'application' | 'api-key'
 

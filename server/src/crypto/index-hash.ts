@@ -5,12 +5,12 @@ import type { TenantKeys } from './keys.ts'
 /** Twelve bytes: among ten million terms two collide with a chance of about 10^-15. */
 const hashBytes = 12
 
-/** Few values of these fields recur in almost every token; hashing them anew would cost 3 µs each. */
+/** These fields have few values, which recur in almost every token; hashing one anew would cost 3 µs. */
 const recurring = new Set(['type', 'container'])
 const recurringMax = 1_000
 const caches = new WeakMap<TenantKeys, Map<string, Buffer>>()
 
-/** What an index holds instead of a value: a keyed hash in which the field takes part (equal terms of different fields differ). */
+/** What an index holds instead of a value: a keyed hash of field and value, so equal values of two fields differ. */
 export const indexHash = (keys: TenantKeys, field: string, value: string): Buffer => {
   // JSON keeps lone surrogates apart, which UTF-8 would fold into one replacement character.
   const term = JSON.stringify([field, value])

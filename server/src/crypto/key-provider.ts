@@ -4,7 +4,6 @@
  * Every provider passes the same suite: test/crypto/key-provider-contract.ts.
  */
 export type KeyProvider = {
-  readonly name: string
   wrap(key: Uint8Array, context: string): Promise<Buffer>
   /** Throws KeyProviderError when the wrapped key is not this provider's, was changed, or has another context. */
   unwrap(wrapped: Uint8Array, context: string): Promise<Buffer>

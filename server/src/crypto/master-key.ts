@@ -15,10 +15,9 @@ export const readMasterKeyText = (text: string): KeyObject | undefined => {
 }
 
 /** Wraps under a master key that this process holds itself; `source` is where the operator put it. */
-export const localKeyProvider = (name: string, source: string, readKey: () => KeyObject): KeyProvider => {
+export const localKeyProvider = (source: string, readKey: () => KeyObject): KeyProvider => {
   const master = readKey()
   return {
-    name,
     wrap: async (key, context) => seal(master, 1, key, context),
     unwrap: async (wrapped, context) => {
       const key = open(master, wrapped, context)

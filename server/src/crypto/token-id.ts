@@ -2,20 +2,20 @@ import { fillRandom } from './random.ts'
 
 const countMax = 0xfff
 const firstCountMask = 0x3ff
-/** A clock that is set back by more starts anew. */
+/** Where the clock is set back by more, ids follow it; by less, they go on from where they were. */
 const setBackMs = 1_000
 
 const bytes = Buffer.alloc(16)
 const text = Buffer.from('00000000-0000-0000-0000-000000000000')
-/** Where the two digits of each byte stand in the text. */
-const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
+/** Where in the text the two digits of each byte start. */
+const offsets = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 const digits = Buffer.from('0123456789abcdef')
 
 let time = 0
 let count = 0
 
 /**
- * C16: a UUIDv7 whose twelve bits behind the milliseconds count on (RFC 9562, 6.2, method 1): ids of one process come
+ * C16: a UUIDv7 whose twelve bits after the milliseconds are a counter (RFC 9562, 6.2, method 1): ids of one process come
  * in the order in which they were made, and storage can lay rows in the order of their ids. 62 random bits remain.
  */
 export const newTokenId = (now: number): string => {
@@ -33,13 +33,13 @@ export const newTokenId = (now: number): string => {
   return toText()
 }
 
-/** Half the time of slices of a hexadecimal text, and not in pieces that would be joined wherever the id is written. */
+/** Half the time of slices of a hexadecimal text, which V8 would also keep in pieces, to be joined at each use. */
 const toText = (): string => {
   let index = 0
-  for (const place of places) {
+  for (const offset of offsets) {
     const byte = bytes[index++] ?? 0
-    text[place] = digits[byte >> 4] ?? 0
-    text[place + 1] = digits[byte & 0xf] ?? 0
+    text[offset] = digits[byte >> 4] ?? 0
+    text[offset + 1] = digits[byte & 0xf] ?? 0
   }
   return text.toString('latin1')
 }

@@ -18,13 +18,13 @@ export type TokenColumns = {
 }
 
 /**
- * A transient field outlives changes of its token and carries its own deadline: it binds what of the token
- * never changes.
+ * A transient field outlives changes of its token and has its own deadline, so it binds only what never changes of
+ * the token.
  */
 export type TransientColumns = { readonly field: string; readonly expiresAt: number }
 type TokenIdentity = Pick<TokenColumns, 'id' | 'type' | 'createdBy' | 'createdAt'>
 
-// Joined by NUL, which no id, type or number contains; a row that was given one has a field too many.
+// Joined by NUL, which no id, type or number contains; a row into which somebody put one has a field too many.
 const tokenContext = (tenantId: string, row: TokenColumns): string =>
   `token\0${tenantId}\0${row.id}\0record\0${row.type}\0${row.version}\0${row.expiresAt}\0${row.createdBy}\0${row.createdAt}\0${row.modifiedBy}\0${row.modifiedAt}`
 

@@ -29,7 +29,8 @@ export const decidingRule = (
 
 const revelation: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 }
 
-const lessRevealing = (a: Transform, b: Transform): Transform => (revelation[a] <= revelation[b] ? a : b)
+export const lessRevealing = (a: Transform, b: Transform): Transform =>
+  revelation[a] <= revelation[b] ? a : b
 
 export const isMoreRevealing = (a: Transform | undefined, b: Transform | undefined): boolean =>
   a !== undefined && (b === undefined || revelation[a] > revelation[b])
@@ -86,7 +87,7 @@ export const grantedRoots = (application: Application, permission: Permission): 
   )
 }
 
-/** Whether a token may come under `redact`: by a rule that says so, or as one of its containers has no rule. */
+/** Whether the application may see any token under `redact`: a rule says so, or a container may have no rule. */
 export const mayRedact = (application: Application, permission: Permission): boolean => {
   const rules = grants(application).filter(rule => rule.permissions.includes(permission))
   return !rules.some(rule => rule.container === '/') || rules.some(rule => rule.transform === 'redact')

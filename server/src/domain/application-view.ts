@@ -1,4 +1,5 @@
-import type { ApiKeyGrant, Application, Authorship } from './application.ts'
+import type { ApiKeyGrant, Application } from './application.ts'
+import { viewAuthorship } from './authorship.ts'
 import { formatExpiry } from './expiry.ts'
 import { formatInstant, type Instant } from './instant.ts'
 import type { JsonObject } from './json.ts'
@@ -12,13 +13,6 @@ export const viewApplication = (application: Application): JsonObject => ({
   permissions: [...application.permissions],
   rules: application.rules.map(({ permissions, ...rule }) => ({ ...rule, permissions: [...permissions] })),
   ...viewAuthorship(application),
-})
-
-export const viewAuthorship = ({ createdBy, createdAt, modifiedBy, modifiedAt }: Authorship): JsonObject => ({
-  created_by: createdBy,
-  created_at: formatInstant(createdAt),
-  ...(modifiedBy !== undefined && { modified_by: modifiedBy }),
-  ...(modifiedAt !== undefined && { modified_at: formatInstant(modifiedAt) }),
 })
 
 export const viewApiKey = (id: string, grant: ApiKeyGrant, lastUsedAt: Instant | null): JsonObject => ({

@@ -1,3 +1,4 @@
+import type { Authorship } from './authorship.ts'
 import type { Expiry } from './expiry.ts'
 import type { Instant } from './instant.ts'
 import type { ApplicationType, Permission } from './permissions.ts'
@@ -24,31 +25,9 @@ export type Application = {
   readonly rules: readonly Rule[]
 } & Authorship
 
-/** Who made a thing and who changed it last. */
-export type Authorship = {
-  readonly createdBy: string
-  readonly createdAt: Instant
-  readonly modifiedBy?: string
-  readonly modifiedAt?: Instant
-}
-
 /** What an API key stands for; its text is shown once and kept nowhere (C29). */
 export type ApiKeyGrant = {
   readonly createdBy: string
   readonly createdAt: Instant
   readonly expiry?: Expiry
 }
-
-export type TenantSettings = {
-  readonly fingerprintTokens: boolean
-  readonly deduplicateTokens: boolean
-}
-
-export type Tenant = {
-  readonly id: string
-  readonly ownerId: string
-  readonly name: string
-  readonly settings: TenantSettings
-  /** What the operator's plan includes (C32). */
-  readonly includedMonthlyActiveTokens: number
-} & Authorship

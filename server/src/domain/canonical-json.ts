@@ -1,9 +1,9 @@
 import { canonicalDecimal, getOwn, isExactNumber, type Json } from './json.ts'
 
 /**
- * One text per JSON value, the input of fingerprints (C14): RFC 8785, and two things that it leaves out.
- * A number that doubles cannot hold is its exact decimal, which no double is written as. A lone surrogate
- * is its escape where the RFC would have us fail: C7 keeps strings to the code unit.
+ * One text per JSON value, the input of fingerprints (C14): RFC 8785, and two things that it leaves out. A number
+ * that a double cannot hold is written as its exact decimal, in a form that no double is written in. A lone surrogate
+ * is written as its escape, where the RFC would have us fail: C7 keeps strings to the code unit.
  */
 export const canonicalText = (value: Json): string => {
   if (isExactNumber(value)) return canonicalDecimal(value.rawJSON)

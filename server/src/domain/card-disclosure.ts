@@ -1,4 +1,4 @@
-import type { Allowance } from './expressions/expression.ts'
+import type { Allowance } from './expressions/budget.ts'
 import type { Json } from './json.ts'
 import { renderMaskOrNothing } from './mask.ts'
 import type { TokenType } from './token-types/token-type.ts'
@@ -22,7 +22,8 @@ export const disclosesCard = (
   if (card === undefined) return false
   const number = card.read(data)
   const render: Render = other => renderMaskOrNothing(template, other, allowance)
-  return rendersRun(render, data, number) || dependsOnMiddle(render, data, number, card.replace)
+  const isShown = (at: number): boolean => hasInfluence(render, data, number, at, card.replace)
+  return rendersRun(render, data, number) || dependsOnMiddle(number, isShown) || isShownWhole(number, isShown)
 }
 
 type Render = (data: Json) => Json | undefined
@@ -31,7 +32,7 @@ type Render = (data: Json) => Json | undefined
 export const disclosesProbe = (template: Json, type: TokenType): boolean =>
   type.cardNumber !== undefined && disclosesCard(template, type, type.cardNumber.example(probe))
 
-/** More than eight consecutive digits of the number in one leaf, grouped or not. */
+/** More than eight consecutive digits of the number in one leaf or key, grouped or not. */
 const rendersRun = (render: Render, data: Json, number: string): boolean => {
   const windows = new Set<string>()
   for (let at = 0; at + consecutiveDigits < number.length; at++)
@@ -50,29 +51,46 @@ const runsOf = (text: string): string[] =>
   text.split(/[^\d\s./:;,|()_-]|\D{2,}/).map(run => run.replace(/\D/g, ''))
 
 /**
- * Whether a digit between the first eight and the last four has any influence on what is rendered: each is
- * exchanged for every other digit and the mask rendered again. That finds what no look at the text of a
- * mask could: digits taken one by one, reordered, or computed with.
+ * Whether a digit has any influence on what is rendered: it is exchanged for every other digit and the mask rendered
+ * again. That finds what no look at the text of a mask could: digits taken one by one, reordered, or computed with.
  */
-const dependsOnMiddle = (
+const hasInfluence = (
   render: Render,
   data: Json,
   number: string,
+  at: number,
   replace: (data: Json, number: string) => Json,
 ): boolean => {
   const shown = JSON.stringify(render(data))
-  for (let at = firstDigits; at < number.length - lastDigits; at++)
-    for (const digit of '0123456789') {
-      if (digit === number[at]) continue
-      const other = number.slice(0, at) + digit + number.slice(at + 1)
-      if (JSON.stringify(render(replace(data, other))) !== shown) return true
-    }
+  for (const digit of '0123456789') {
+    if (digit === number[at]) continue
+    const other = number.slice(0, at) + digit + number.slice(at + 1)
+    if (JSON.stringify(render(replace(data, other))) !== shown) return true
+  }
   return false
 }
 
+const dependsOnMiddle = (number: string, isShown: (at: number) => boolean): boolean => {
+  for (let at = firstDigits; at < number.length - lastDigits; at++) if (isShown(at)) return true
+  return false
+}
+
+/** A number of twelve digits has no middle: its first eight and last four are all of it, and stand side by side. */
+const isShownWhole = (number: string, isShown: (at: number) => boolean): boolean => {
+  if (number.length > firstDigits + lastDigits) return false
+  let neighbours = 0
+  for (let at = 0; at < number.length; at++) {
+    neighbours = isShown(at) ? neighbours + 1 : 0
+    if (neighbours > consecutiveDigits) return true
+  }
+  return false
+}
+
+/** Keys are part of what a mask shows. */
 const leafTexts = (value: Json | undefined): string[] => {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value.flatMap(leafTexts)
-  if (typeof value === 'object') return Object.values(value).flatMap(leafTexts)
+  if (typeof value === 'object')
+    return Object.entries(value).flatMap(([key, item]) => [key, ...leafTexts(item)])
   return [String(value)]
 }

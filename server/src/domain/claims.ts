@@ -13,7 +13,7 @@ export class Claims<Holder> {
     this.#holders.delete(name)
   }
 
-  /** Whoever is gone holds nothing. */
+  /** For a holder that is gone. */
   releaseAllOf(holder: Holder): void {
     for (const [name, own] of this.#holders) if (own === holder) this.#holders.delete(name)
   }

@@ -98,7 +98,7 @@ export type RowName = { readonly kind: string; readonly id: string; readonly ten
 
 /**
  * A stored row that does not open: it was changed, moved or cut outside the vault. The error names the row;
- * the caller sees a plain 500, or 401 where the row is what his key rests on, and the log names it by `rowLogName`.
+ * the caller sees a plain 500, or 401 where their key rests on that row, and the log names it by `rowLogName`.
  */
 export class TamperedError extends Error {
   readonly row: RowName
@@ -117,3 +117,9 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** An id that a caller chose came from a body, so it stays out of the log (C2); the vault's own ids may be named. */
 export const rowLogName = ({ kind, id, tenantId }: RowName): string =>
   `${kind} ${uuid.test(id) ? id : '(id chosen by a caller)'}${tenantId === undefined ? '' : ` of tenant ${tenantId}`}`
+
+/** The code of an error of the runtime, a driver or the framework, such as `ENOENT` or `40001`; '' where it has none. */
+export const foreignCode = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : ''

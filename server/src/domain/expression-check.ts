@@ -1,5 +1,7 @@
 import type { Issue } from './errors.ts'
-import { compileExpression, type Expression, ExpressionError, type Use } from './expressions/expression.ts'
+import { compileExpression, type Expression } from './expressions/expression.ts'
+import { ExpressionError } from './expressions/expression-error.ts'
+import type { Use } from './expressions/run.ts'
 import type { TokenType } from './token-types/token-type.ts'
 
 /** Compiles an expression that a caller wrote; what is wrong with it becomes an issue at its place. */

@@ -1,5 +1,7 @@
 import { canonicalText } from './canonical-json.ts'
-import { type Allowance, budgetFor, compileExpression } from './expressions/expression.ts'
+import type { Allowance } from './expressions/budget.ts'
+import { compileExpression } from './expressions/expression.ts'
+import { budgetFor } from './expressions/run.ts'
 import type { JsonType } from './json.ts'
 import { fingerprintExpressionInForce, type Token } from './token.ts'
 

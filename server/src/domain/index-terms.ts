@@ -1,7 +1,8 @@
 import { ancestors } from './containers.ts'
-import { compileExpression, ExpressionError } from './expressions/expression.ts'
+import { compileExpression } from './expressions/expression.ts'
+import { ExpressionError } from './expressions/expression-error.ts'
+import { foldText } from './fold-text.ts'
 import { type Json, stringify } from './json.ts'
-import { normaliseMetadataValue } from './metadata.ts'
 import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token } from './token.ts'
 
 /** What a token can be found by. The field takes part in the hash, so equal values of two fields differ. */
@@ -15,20 +16,20 @@ export const typeTerm = (type: string): Term => ({ field: 'type', value: type })
 export const fingerprintTerm = (fingerprint: string): Term => ({ field: 'fingerprint', value: fingerprint })
 export const metadataTerm = (key: string, value: string): Term => ({
   field: `metadata.${key}`,
-  value: normaliseMetadataValue(value),
+  value: foldText(value),
 })
-export const dataTerm = (value: string): Term => ({ field: 'data', value: normaliseMetadataValue(value) })
+export const dataTerm = (value: string): Term => ({ field: 'data', value: foldText(value) })
 
 /**
- * C15: what tokens of one fingerprint must share beside it to be one and the same; undefined for a token that
- * takes no part in deduplication.
+ * C15: what two tokens with the same fingerprint must also share to stand for the same value; undefined for a token
+ * that takes no part in deduplication.
  */
 export const matchTag = (token: Token): string | undefined =>
   token.fingerprint === undefined || isBlind(token)
     ? undefined
     : JSON.stringify([fingerprintExpressionInForce(token), [...token.containers].sort()])
 
-/** Covers every token, so it is no term: a list of everything is the list of every type. */
+/** Covers every token, so it is not indexed: to list everything is to list every type. */
 const root = '/'
 
 /** The token's own containers, and all that cover them: it is found under each. */
@@ -42,7 +43,7 @@ export const containerTerms = (containers: readonly string[]): OwnTerm[] => {
   )
 }
 
-/** What the token holds, as far as it is found by it, but for its fingerprint; without repetition. */
+/** The terms of the token's metadata and search indexes, each once. */
 export const contentTerms = (token: Token): Term[] => {
   const terms: Term[] = []
   if (token.metadata !== undefined)
@@ -55,7 +56,7 @@ export const contentTerms = (token: Token): Term[] => {
 
 export const searchValues = (token: Token): string[] => indexedValues(token).map(({ value }) => value)
 
-/** What the search indexes render; one that renders nothing, or cannot be rendered, finds nothing. */
+/** What the search indexes render; one that renders nothing, or cannot be rendered, is left out. */
 export const indexedValues = (token: Token): { expression: string; value: string }[] => {
   const expressions = searchIndexesInForce(token)
   if (expressions.length === 0) return []

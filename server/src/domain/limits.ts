@@ -43,53 +43,15 @@ const inForce = {
   searchDepth: 16,
   /** Ways in which a query can be met, once its ORs are multiplied out. */
   searchBranches: 64,
-  /** How far the index is read to tell a rare term from a common one. */
-  searchProbeEntries: 1_000,
-  /** Rows that are opened between two looks at other requests. */
-  searchBatchRows: 500,
-
-  /** The index report starts anew so long after the last one; a pass opens so many tokens in each minute. */
-  reportIntervalMs: 3_600_000,
-  reportRowsPerTenant: 20_000,
-  /** Tokens that are opened between two looks at requests: 4 ms. */
-  reportBatchRows: 100,
-  reportRowsPerRun: 60_000,
   /** Search indexes and metadata keys of one report. */
   reportIndexes: 200,
-
-  /** Requests that are worked on at one time; others are turned away. */
-  requestsInFlight: 1_000,
-  /** As many are taken in however much each of them asks for. */
-  requestsAlwaysTaken: 64,
-  /** Requests with a long body that wait for their turn, after which no more are taken in: some 15 ms each, half a second in all. */
-  longRequestsWaiting: 32,
-  /** Changes that wait for storage, after which it takes in no more: half a second's worth, ten tokenizes of a thousand. */
-  changesWaiting: 10_000,
-  /** Work of one turn of the event loop, after which it takes in no more than these requests. */
-  turnWorkMs: 1_000,
-  requestsPerTurnMin: 4,
-  turnCheckIntervalMs: 50,
 
   idempotencyKeyCharactersMax: 255,
   idempotencyLifetimeMs: 24 * 3_600_000,
   cvcLifetimeMs: 3_600_000,
-  /** C11, C17: what is due is purged within five minutes; a sweep each minute leaves room for a slow one. */
-  sweepIntervalMs: 60_000,
-  sweepDeadlineMs: 300_000,
-  sweepBatchRows: 200,
-  /**
-   * The sweeps run on one node, which renews its lease with each. Two intervals: a node whose clock is a minute
-   * ahead does not take the lease from one that lives, and one that is a minute behind still takes it over in time.
-   */
-  upkeepLeaseMs: 120_000,
-  clockSkewMs: 60_000,
-  /** C32: read activity may lose its last second in a crash. */
-  activityFlushIntervalMs: 1_000,
 
   aliasAttempts: 10,
   aliasRandomCharactersMin: 6,
-  /** AES-GCM with random nonces stays safe to 2^32 seals per key; a new version is made at half of that. */
-  dataKeySealsMax: 2 ** 31,
 
   errorNameCharactersMax: 64,
   errorsPerAnswer: 50,
@@ -127,7 +89,7 @@ export const ceilings = {
 
 export type SetLimits = { readonly [Name in keyof typeof ceilings]?: number }
 
-/** Before what is made of limits, such as schemas and messages, is loaded. */
+/** To be called before anything is loaded that is made of limits, such as schemas and messages. */
 export const setLimits = (wanted: SetLimits): void => {
   const fault = contradiction(wanted)
   if (fault !== undefined) throw new Error(`limits contradict each other: ${fault}`)
@@ -138,20 +100,10 @@ export const setLimits = (wanted: SetLimits): void => {
 export const contradiction = (wanted: SetLimits): string | undefined => {
   const all = { ...limits, ...wanted }
   const relations: readonly [boolean, string][] = [
-    [all.sweepIntervalMs * 2 < all.sweepDeadlineMs, 'two sweeps fit into the purge deadline'],
-    [
-      all.sweepIntervalMs + all.clockSkewMs <= all.upkeepLeaseMs,
-      'a living node renews its lease before another one takes it for over',
-    ],
-    [
-      all.upkeepLeaseMs + all.sweepIntervalMs + all.clockSkewMs < all.sweepDeadlineMs,
-      'a dead node is replaced within the purge deadline',
-    ],
     [all.pageSizeDefault <= all.pageSizeMax, 'the default page is a legal page'],
     [all.maskBytes < all.bodyBytes, 'a mask fits into a body'],
     [all.expressionCharactersMax < all.maskBytes, 'an expression fits into a mask'],
     [all.idCharactersMax >= 36, 'an id that the vault makes is a legal id'],
-    [all.dataKeySealsMax < 2 ** 32, 'a data key is retired before its nonces run out'],
   ]
   return relations.find(([holds]) => !holds)?.[1]
 }

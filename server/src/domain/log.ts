@@ -1,4 +1,4 @@
-import { rowLogName, TamperedError } from './errors.ts'
+import { foreignCode, rowLogName, TamperedError } from './errors.ts'
 
 /** The few words that the wire and the clockwork need of a logger. */
 export type Log = {
@@ -15,7 +15,7 @@ export type Log = {
  */
 export const describeError = (error: unknown): Record<string, unknown> => ({
   error: error instanceof Error ? error.name : typeof error,
-  ...(errorCode(error) !== '' && { code: errorCode(error) }),
+  ...(foreignCode(error) !== '' && { code: foreignCode(error) }),
   ...(error instanceof TamperedError && { row: rowLogName(error.row) }),
   ...(error instanceof Error && {
     stack: (error.stack ?? '')
@@ -26,8 +26,3 @@ export const describeError = (error: unknown): Record<string, unknown> => ({
     ...(error.cause !== undefined && { cause: describeError(error.cause) }),
   }),
 })
-
-export const errorCode = (error: unknown): string =>
-  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : ''

@@ -1,13 +1,9 @@
 import type { Issue } from './errors.ts'
 import { checkExpression } from './expression-check.ts'
-import type { Budget } from './expressions/budget.ts'
-import {
-  type Allowance,
-  budgetFor,
-  compileExpression,
-  ExpressionError,
-  type Scope,
-} from './expressions/expression.ts'
+import type { Allowance, Budget } from './expressions/budget.ts'
+import { compileExpression } from './expressions/expression.ts'
+import { ExpressionError } from './expressions/expression-error.ts'
+import { budgetFor, type Scope } from './expressions/run.ts'
 import { isExactNumber, isJsonObject, type Json, type JsonObject, setOwn, stringify } from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey, element } from './place.ts'
@@ -19,26 +15,29 @@ export const checkMask = (template: Json, type: TokenType, place: string, issues
     issues.push({ path: place, message: `must have at most ${limits.maskBytes} bytes` })
     return
   }
-  checkLeaves(template, type, place, issues)
+  for (const { text, path } of maskLeaves(template, place)) checkExpression(text, 'mask', type, path, issues)
 }
 
-const checkLeaves = (template: Json, type: TokenType, place: string, issues: Issue[]): void => {
-  if (typeof template === 'string') checkExpression(template, 'mask', type, place, issues)
-  else if (Array.isArray(template))
-    template.forEach((item, index) => {
-      checkLeaves(item, type, element(place, index), issues)
-    })
-  else if (isJsonObject(template))
-    Object.entries(template).forEach(([key, value], index) => {
-      checkLeaves(value, type, chosenKey(place, key, index + 1), issues)
-    })
+/** The expressions of a mask, and where each of them stands. */
+export const maskLeaves = (template: Json, place: string): { text: string; path: string }[] => {
+  if (typeof template === 'string') return [{ text: template, path: place }]
+  if (Array.isArray(template))
+    return template.flatMap((item, index) => maskLeaves(item, element(place, index)))
+  return isJsonObject(template)
+    ? Object.entries(template).flatMap(([key, item], index) =>
+        maskLeaves(item, chosenKey(place, key, index + 1)),
+      )
+    : []
 }
 
-/** The expressions of a mask. */
-export const maskTexts = (template: Json): string[] => {
-  if (typeof template === 'string') return [template]
-  if (Array.isArray(template)) return template.flatMap(maskTexts)
-  return isJsonObject(template) ? Object.values(template).flatMap(maskTexts) : []
+/** The mask with other expressions in the same places. */
+export const mapMask = (template: Json, change: (text: string) => string): Json => {
+  if (typeof template === 'string') return change(template)
+  if (Array.isArray(template)) return template.map(item => mapMask(item, change))
+  if (!isJsonObject(template)) return template
+  const mapped: JsonObject = {}
+  for (const [key, item] of Object.entries(template)) setOwn(mapped, key, mapMask(item, change))
+  return mapped
 }
 
 /**

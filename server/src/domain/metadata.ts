@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey } from './place.ts'
 
-/** The limits of C8 on a token's metadata; keys are in the clear, so they show where the issue is. */
+/** The limits of C8 on a token's metadata; an issue names the key that it is about. */
 export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue[]): void => {
   const entries = Object.entries(metadata)
   if (entries.length > limits.metadataKeys) {
@@ -20,9 +20,6 @@ export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue
       issues.push({ path, message: `must have at most ${limits.metadataValueCharactersMax} characters` })
   }
 }
-
-/** What metadata filters compare (§4.3, C24): values match whatever their letter case and composition. */
-export const normaliseMetadataValue = (value: string): string => value.normalize('NFC').toLowerCase()
 
 /** The value of a key that is the metadata's own; `__proto__` is a key like any other. */
 export const getOwnText = (

@@ -1,34 +1,45 @@
 import type { Issue } from './errors.ts'
-import { compileExpression, type Use } from './expressions/expression.ts'
-import { maskTexts } from './mask.ts'
+import { compileExpression } from './expressions/expression.ts'
+import type { Use } from './expressions/run.ts'
+import type { Json } from './json.ts'
+import { mapMask } from './mask.ts'
+import { checkRenderings } from './renderings.ts'
 import { Secret } from './secret.ts'
-import type { Token, Writable } from './token.ts'
-import { checkRenderings, type RenderedPart } from './token-definition.ts'
-import { replacesData, type TokenPatch } from './token-patch.ts'
+import { searchIndexesInForce, type Token, type Writable } from './token.ts'
+import { replacesData, type TokenPatch, touchedParts } from './token-patch.ts'
 import { token as untyped } from './token-types/token.ts'
 
 /**
- * What whoever cannot read a token may be told about the expressions of its patch (C13): what they render of data that
- * the patch itself brings, or where they read none. `{{ nil }}` is no fingerprint for any data. Metadata is no secret.
+ * Tries the expressions that a patch gives something new to render, for a caller who cannot read the token, as far as the
+ * outcome tells nothing about its data (C13): all of them where the patch replaces the data, otherwise those that read no
+ * data. (`{{ nil }}` is no fingerprint, whatever the data; `{{ metadata.a }}` is none once `a` is gone.) Metadata is no
+ * secret.
  */
-export const checkOwnRenderings = (patched: Token, patch: TokenPatch, issues: Issue[]): void => {
+export const checkOwnRenderings = (
+  before: Token,
+  patched: Token,
+  patch: TokenPatch,
+  issues: Issue[],
+): void => {
   const bringsData = replacesData(patch)
   const isOwn = (text: string, use: Use): boolean =>
     bringsData || compileExpression(text, use).paths.every(([root]) => root !== 'data')
+  const nothing = ''
 
-  // Else nothing of the data comes near: a literal mask would be held against the number, and tell its digits.
-  const own: Writable<Token> = { ...patched, ...(!bringsData && { type: untyped, data: new Secret(null) }) }
-  const parts: RenderedPart[] = []
-  if (patch.mask !== undefined) {
-    parts.push('mask')
-    own.mask = { from: 'caller', template: maskTexts(patch.mask).filter(text => isOwn(text, 'mask')) }
+  // Otherwise the stored data is kept out: even a mask of plain digits would be compared with the card number, and a
+  // refusal would tell which digits are right.
+  const own: Writable<Token> = {
+    ...patched,
+    ...(!bringsData && { type: untyped, data: new Secret<Json>(null) }),
   }
-  if (patch.search_indexes) {
-    parts.push('search_indexes')
-    // Each keeps its place.
-    own.searchIndexes = patch.search_indexes.map(text => (isOwn(text, 'index') ? text : ''))
+  // Those that are not tried become empty texts, so that the others keep their places in the issues.
+  if (patched.mask.from === 'caller') {
+    const template = mapMask(patched.mask.template, text => (isOwn(text, 'mask') ? text : nothing))
+    own.mask = { from: 'caller', template }
   }
-  const expression = patch.fingerprint_expression
-  if (typeof expression === 'string' && isOwn(expression, 'fingerprint')) parts.push('fingerprint_expression')
-  checkRenderings(own, '', issues, parts)
+  own.searchIndexes = searchIndexesInForce(patched).map(text => (isOwn(text, 'index') ? text : nothing))
+  const { fingerprintExpression } = patched
+  if (fingerprintExpression !== undefined && !isOwn(fingerprintExpression, 'fingerprint'))
+    delete own.fingerprintExpression
+  checkRenderings(own, '', issues, touchedParts(patch, before))
 }

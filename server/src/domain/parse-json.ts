@@ -4,7 +4,7 @@ import type { Json } from './json.ts'
 import { limits } from './limits.ts'
 import { parseExactly } from './parse-exactly.ts'
 
-/** The body of a request as JSON (C7). What fails is named by a constant text: V8's own quotes the body. */
+/** The body of a request as JSON (C7). What fails is named by a constant text; the messages of V8 quote the body. */
 export const parseJson = (bytes: Uint8Array): Json => {
   if (bytes.length === 0) throw refusal('the body is empty')
   if (!isUtf8(bytes)) throw refusal('the body is not valid UTF-8')
@@ -23,8 +23,8 @@ export const parseStored = (bytes: Uint8Array): Json => parse(bytes)
 const refusal = (message: string): VaultError => invalid({ path: '$', message })
 
 /**
- * A number of 16 digits, or with an exponent: not all of them come back from a double as they were, while those of
- * up to 15 do. Finds some that are none, in texts for example; these cost time and nothing else.
+ * Finds numbers of 16 digits or with an exponent: not all of these come back from a double as they were sent, while
+ * others do. It also finds digits inside texts, which costs time and nothing else.
  */
 const mayExceedDoubles = /(?:^|[:,[])\s*-?(?:[\d.]{16}|[\d.]+[eE])/
 
@@ -67,7 +67,7 @@ const isDeeperThan = (depthMax: number, bytes: Uint8Array): boolean => {
   return false
 }
 
-/** Also those within texts. Nearly all bodies have fewer than may be nested, and need no closer look. */
+/** Counts those inside texts, too. Nearly all bodies have fewer than may be nested, and need no closer look. */
 const countOpening = (bytes: Uint8Array): number => {
   let count = 0
   for (let at = 0; at < bytes.length; at++) {

@@ -10,8 +10,8 @@ export const field = (place: string, name: string): string => (place === '' ? na
 export const element = (place: string, index: number): string => `${place}[${index}]`
 
 /**
- * `position` counts from 1, in the order in which the keys were sent; but a parsed object has those first, by their
- * value, that are whole numbers below 2^32 - 1.
+ * `position` counts from 1, in the order of the parsed object. That is the order of the body, except that keys that are
+ * whole numbers below 2^32 - 1 come first, by their value.
  */
 export const chosenKey = (place: string, key: string, position: number): string => {
   const name = chosenName(key, position)

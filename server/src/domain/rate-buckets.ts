@@ -2,7 +2,7 @@ import type { Instant } from './instant.ts'
 
 export type Rate = { readonly perSecond: number; readonly burst: number }
 
-/** Takes one request out of the bucket with this name: 0, or the seconds after which to ask again. */
+/** Takes one request out of the bucket with this name: 0, or how many seconds to wait where it is empty. */
 export type TakeShare = (name: string) => number
 
 const bucketsMax = 10_000
@@ -17,7 +17,7 @@ export const rateBuckets = ({ perSecond, burst }: Rate, clock: () => Instant): T
     const elapsedMs = Math.max(0, now - bucket.at)
     bucket.left = Math.min(burst, bucket.left + (elapsedMs / 1_000) * perSecond)
     bucket.at = now
-    // Forgetting a bucket fills it; keys that are in use get theirs back at once.
+    // A key whose bucket is forgotten has a full one again: at worst it may burst once more.
     if (buckets.size >= bucketsMax) buckets.clear()
     buckets.set(name, bucket)
     if (bucket.left < 1) return Math.max(1, Math.ceil((1 - bucket.left) / perSecond))

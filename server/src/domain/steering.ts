@@ -1,24 +1,28 @@
-import { compileExpression, type Expression, type Use } from './expressions/expression.ts'
+import { compileExpression, type Expression } from './expressions/expression.ts'
+import type { Use } from './expressions/run.ts'
 import { isJsonObject, type Json } from './json.ts'
-import { maskTexts } from './mask.ts'
+import { maskLeaves } from './mask.ts'
+import type { RenderedPart } from './renderings.ts'
 import type { Token } from './token.ts'
-import type { RenderedPart } from './token-definition.ts'
 import type { TokenPatch } from './token-patch.ts'
 
 type Path = readonly string[]
 
 /**
- * C13: the expressions that a patch steers without naming them: it changes one thing that an expression reads
+ * C13: the parts whose expressions a patch steers without naming them: it changes one thing that an expression reads
  * while another stays. `{{ data.label | default: data.ssn }}` renders the number once the label is gone, and
- * `{{ data | stringify | slice: 0, 9 }}` looks at whatever the patch moves to the front. Expressions of the
- * types themselves read one thing each, or all of it.
+ * `{{ data | stringify | slice: 0, 9 }}` shows whatever the patch moves to the front. The expressions of the types
+ * themselves cannot be steered: each reads one thing, or all of it.
  */
 export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] => {
   const changed = changedPaths(patch)
   if (changed.length === 0) return []
   const isSteered = (text: string, use: Use): boolean => steers(changed, compileExpression(text, use))
   const steered: RenderedPart[] = []
-  if (token.mask.from === 'caller' && maskTexts(token.mask.template).some(text => isSteered(text, 'mask')))
+  if (
+    token.mask.from === 'caller' &&
+    maskLeaves(token.mask.template, '').some(({ text }) => isSteered(text, 'mask'))
+  )
     steered.push('mask')
   if (token.searchIndexes?.some(text => isSteered(text, 'index'))) steered.push('search_indexes')
   if (token.fingerprintExpression !== undefined && isSteered(token.fingerprintExpression, 'fingerprint'))
@@ -34,7 +38,12 @@ const steers = (changed: readonly Path[], { outputs }: Expression): boolean =>
   )
 
 const isTouched = (path: Path, changed: readonly Path[]): boolean =>
-  changed.some(change => startsWith(path, change) || startsWith(change, path))
+  changed.some(change => {
+    const parting = path.findIndex((name, index) => change[index] !== name)
+    if (parting === -1 || parting === change.length) return true
+    // Where an element of a list is read, the patch, an object here, replaces the list whole (RFC 7386).
+    return /^-?\d+$/.test(path[parting] ?? '')
+  })
 
 /** Metadata is no secret, so only data that stays counts. */
 const stays = (path: Path, changed: readonly Path[]): boolean =>
@@ -42,7 +51,7 @@ const stays = (path: Path, changed: readonly Path[]): boolean =>
 
 const startsWith = (path: Path, start: Path): boolean => start.every((name, index) => path[index] === name)
 
-/** The places that the patch gives a new value; everything below such a place is new, too. */
+/** The paths that the patch gives a new value; everything below such a path is new, too. */
 const changedPaths = ({ data, metadata }: TokenPatch): Path[] => [
   ...(data === undefined ? [] : changesOf(data, ['data'])),
   ...(metadata === undefined ? [] : metadata === null ? [['metadata']] : changesOf(metadata, ['metadata'])),
@@ -51,7 +60,7 @@ const changedPaths = ({ data, metadata }: TokenPatch): Path[] => [
 const changesOf = (patch: Json, at: Path): Path[] => {
   if (!isJsonObject(patch)) return [at]
   const entries = Object.entries(patch)
-  // An empty object keeps an object as it is and replaces anything else: some of what is there may stay.
+  // An empty object replaces anything but an object, which it leaves as it is: so what is below this path may stay.
   if (entries.length === 0) return [[...at, '']]
   return entries.flatMap(([name, change]) => changesOf(change, [...at, name]))
 }

@@ -1,6 +1,6 @@
-import type { Tenant } from './application.ts'
-import { viewAuthorship } from './application-view.ts'
+import { viewAuthorship } from './authorship.ts'
 import type { JsonObject } from './json.ts'
+import type { Tenant } from './tenant.ts'
 
 /** §2.4: settings are strings that carry a boolean. */
 export const viewTenant = (tenant: Tenant): JsonObject => ({

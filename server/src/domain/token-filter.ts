@@ -1,7 +1,8 @@
 import type { Transform } from './application.ts'
 import { covers } from './containers.ts'
+import { foldText } from './fold-text.ts'
 import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
-import { getOwnText, normaliseMetadataValue } from './metadata.ts'
+import { getOwnText } from './metadata.ts'
 import type { Token } from './token.ts'
 import { tokenTypes } from './token-types/registry.ts'
 
@@ -17,7 +18,7 @@ export type TokenFilter = {
   readonly metadata: readonly MetadataPair[]
 }
 
-/** The filter as groups of terms, the most telling first; ids are not terms. */
+/** The filter as groups of terms, of each of which a token has one; the most telling first. Ids are not terms. */
 export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.fingerprint === undefined ? [] : [[fingerprintTerm(filter.fingerprint)]]),
   ...filter.metadata.map(([key, value]) => [metadataTerm(key, value)]),
@@ -25,7 +26,7 @@ export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.types === undefined ? [] : [filter.types.map(typeTerm)]),
 ]
 
-/** Groups that every token under one of these containers meets: one term each, or for the root every type. */
+/** One group: exactly the tokens under these containers have one of its terms. For the root that is every type. */
 export const visibleTerms = (roots: readonly string[]): Term[] =>
   roots.includes('/') ? [...tokenTypes.keys()].map(typeTerm) : roots.map(containerTerm)
 
@@ -38,7 +39,7 @@ export const matchesFilter = (token: Token, filter: TokenFilter, transform: Tran
   if (fingerprint !== undefined && (transform === 'redact' || token.fingerprint !== fingerprint)) return false
   for (const [key, value] of metadata) {
     const own = getOwnText(token.metadata, key)
-    if (own === undefined || normaliseMetadataValue(own) !== normaliseMetadataValue(value)) return false
+    if (own === undefined || foldText(own) !== foldText(value)) return false
   }
   return true
 }
@@ -50,5 +51,5 @@ export const filterText = ({ ids, types, container, fingerprint, metadata }: Tok
     types && [...types].sort(),
     container,
     fingerprint,
-    metadata.map(([key, value]) => JSON.stringify([key, normaliseMetadataValue(value)])).sort(),
+    metadata.map(([key, value]) => JSON.stringify([key, foldText(value)])).sort(),
   ])

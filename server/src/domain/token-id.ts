@@ -11,12 +11,12 @@ const rule =
 /** The form of the ids that the vault makes itself (C16). */
 const made = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
-/** Whether an id that a caller chose contains one of the numbers; in those that the vault makes they stand by chance. */
+/** Whether an id that a caller chose contains one of the numbers; an id that the vault made may, by chance. */
 export const givesAway = (id: string, numbers: readonly string[]): boolean =>
   !made.test(id) && numbers.some(number => id.includes(number))
 
 /** What is wrong with a token's id (C8), or undefined. Three characters at least, so `.` and `..` never pass. */
-export const checkTokenId = (id: string): string | undefined => {
+export const tokenIdFault = (id: string): string | undefined => {
   const characters = countCharacters(id)
   const fits = characters >= limits.idCharactersMin && characters <= limits.idCharactersMax
   return fits && !forbidden.test(id) ? undefined : rule

@@ -1,12 +1,14 @@
 import { parseContainers } from './containers.ts'
 import type { Issue } from './errors.ts'
+import { readExpiry } from './expiry.ts'
+import { checkExpressionsAndMetadata } from './expressions-and-metadata.ts'
 import type { Instant } from './instant.ts'
-import { isJsonObject, type Json, type JsonObject, stringify } from './json.ts'
+import { isJsonObject, type Json, stringify } from './json.ts'
 import { limits } from './limits.ts'
 import { mergePatch } from './merge-patch.ts'
+import type { RenderedPart } from './renderings.ts'
 import { Secret } from './secret.ts'
-import { type Metadata, maskInForce, type Token, wholeData } from './token.ts'
-import { checkTexts, type RenderedPart, readExpiry } from './token-definition.ts'
+import { type Metadata, maskInForce, type Token, type Writable, wholeData } from './token.ts'
 import { givesAway } from './token-id.ts'
 import { token as untyped } from './token-types/token.ts'
 import { splitTransients } from './transients.ts'
@@ -26,13 +28,14 @@ export type TokenPatch = {
 /** What can be said about a patch before its token is read. */
 export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): void => {
   if (patch.data === null) issues.push({ path: 'data', message: 'must not be null' })
-  const { metadata: _merged, ...texts } = patch
-  checkTexts(texts, untyped, '', issues)
+  // How many keys there are in all is known once it is merged.
+  const added = Object.entries(patch.metadata ?? {}).filter(([, value]) => value !== null)
+  checkExpressionsAndMetadata({ ...patch, metadata: Object.fromEntries(added) }, untyped, '', issues)
   if (patch.containers) parseContainers(patch.containers, 'containers', issues)
   if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
 }
 
-/** Whether nothing of the data before stays: a merge patch that is no object is the new value (RFC 7386). */
+/** Whether nothing stays of the data there was: a merge patch that is no object is the new value (RFC 7386). */
 export const replacesData = ({ data }: TokenPatch): boolean => data !== undefined && !isJsonObject(data)
 
 /** The parts that a patch gives something new to render. A blind part is left to whoever sets it next (C13). */
@@ -51,35 +54,57 @@ export const touchedParts = (patch: TokenPatch, { blind }: Token): RenderedPart[
 
 /** The token as the patch leaves it; faults of the merged whole become issues. Says nothing about who may do it. */
 export const patchToken = (token: Token, patch: TokenPatch, now: Instant, issues: Issue[]): Token => {
-  const { type } = token
   const mask = patchedMask(token, patch)
   const metadata = patchedMetadata(token, patch)
-  checkTexts(
+  checkExpressionsAndMetadata(
     {
       ...(patch.mask !== undefined && mask.from === 'caller' && { mask: mask.template }),
       ...(patch.metadata && metadata && { metadata }),
       ...(patch.search_indexes && { search_indexes: patch.search_indexes }),
       ...(patch.fingerprint_expression && { fingerprint_expression: patch.fingerprint_expression }),
     },
-    type,
+    token.type,
     '',
     issues,
   )
-  const patched = {
+  const patched: Writable<Token> = {
     ...token,
     ...patchedData(token, patch, now, issues),
     mask,
     containers: patchedContainers(token, patch, issues),
-    metadata,
-    searchIndexes: patch.search_indexes === null ? [] : (patch.search_indexes ?? token.searchIndexes),
-    fingerprintExpression: replaced(patch.fingerprint_expression, token.fingerprintExpression),
-    deduplicate: replaced(patch.deduplicate_token, token.deduplicate),
-    expiry:
-      typeof patch.expires_at === 'string'
-        ? readExpiry(patch.expires_at, 'expires_at', now, issues)
-        : replaced(patch.expires_at, token.expiry),
   }
-  return withoutUndefined(patched)
+  setOrRemove(patched, 'metadata', metadata)
+  setOrRemove(
+    patched,
+    'searchIndexes',
+    patch.search_indexes === null ? [] : (patch.search_indexes ?? token.searchIndexes),
+  )
+  setOrRemove(
+    patched,
+    'fingerprintExpression',
+    replaced(patch.fingerprint_expression, token.fingerprintExpression),
+  )
+  setOrRemove(patched, 'deduplicate', replaced(patch.deduplicate_token, token.deduplicate))
+  setOrRemove(
+    patched,
+    'expiry',
+    typeof patch.expires_at === 'string'
+      ? readExpiry(patch.expires_at, 'expires_at', now, issues)
+      : replaced(patch.expires_at, token.expiry),
+  )
+  return patched
+}
+
+type OptionalPart = 'metadata' | 'searchIndexes' | 'fingerprintExpression' | 'deduplicate' | 'expiry'
+
+/** `exactOptionalPropertyTypes`: what a patch removed is an absent property, not an undefined one. */
+const setOrRemove = <K extends OptionalPart>(
+  token: Writable<Token>,
+  part: K,
+  value: Token[K] | undefined,
+): void => {
+  if (value === undefined) delete token[part]
+  else token[part] = value
 }
 
 /** Replace semantics: absent keeps, null goes back to the default. */
@@ -88,9 +113,15 @@ const replaced = <T>(change: T | null | undefined, current: T | undefined): T | 
 
 const patchedMask = (token: Token, patch: TokenPatch): Token['mask'] => {
   if (patch.mask === undefined) return token.mask
-  if (patch.mask === null) return { from: 'nobody' }
-  return { from: 'caller', template: mergePatch(maskInForce(token), patch.mask) }
+  const before = maskInForce(token)
+  const template = patch.mask === null ? undefined : mergePatch(before, patch.mask)
+  // Set to what it was it is not changed: the type's mask stays the type's.
+  if (sameJson(before, template)) return token.mask
+  return template === undefined ? { from: 'nobody' } : { from: 'caller', template }
 }
+
+const sameJson = (one: Json | undefined, other: Json | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : stringify(one) === stringify(other)
 
 const patchedMetadata = (token: Token, patch: TokenPatch): Metadata | undefined => {
   if (patch.metadata === undefined) return token.metadata
@@ -120,7 +151,7 @@ const patchedData = (
   }
   const parsed = token.type.parse(merged, 'data', issues)
   if (parsed === undefined) return token
-  // Of the numbers that come with the patch: what is said about them its sender knows (C13).
+  // Only numbers that the patch brings: a refusal about those tells its sender nothing new (C13).
   const known = token.type.numbers(before)
   const added = token.type.numbers(parsed).filter(number => !known.includes(number))
   if (givesAway(token.id, added))
@@ -130,9 +161,3 @@ const patchedData = (
   const { data, transients } = splitTransients(parsed, token.type, now, kept)
   return { data: new Secret(data), transients }
 }
-
-// `exactOptionalPropertyTypes`: an absent value is an absent property, also after a patch removed it.
-const withoutUndefined = (token: { [K in keyof Token]: Token[K] | undefined }): Token =>
-  Object.fromEntries(
-    Object.entries(token).filter(([, value]) => value !== undefined),
-  ) as JsonObject as unknown as Token

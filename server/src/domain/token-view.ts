@@ -5,16 +5,17 @@ import type { Json, JsonObject } from './json.ts'
 import { renderMaskOrNothing } from './mask.ts'
 import {
   fingerprintExpressionInForce,
+  type Metadata,
   maskInForce,
   searchIndexesInForce,
   type Token,
   wholeData,
 } from './token.ts'
 
-/** A token as an answer shows it (C12). Absent values are undefined, which JSON leaves out (C5). */
+/** A token as an answer shows it (C12). */
 export const viewToken = (token: Token, transform: Transform, now: Instant): JsonObject => {
   const masked = transform === 'redact' ? undefined : maskedData(token)
-  return withoutAbsent({
+  return asJson({
     id: token.id,
     type: token.type.name,
     tenant_id: token.tenantId,
@@ -25,7 +26,7 @@ export const viewToken = (token: Token, transform: Transform, now: Instant): Jso
     fingerprint: transform === 'redact' ? undefined : token.fingerprint,
     fingerprint_expression: fingerprintExpressionInForce(token),
     search_indexes: presentList(searchIndexesInForce(token)),
-    containers: token.containers as string[],
+    containers: token.containers,
     expires_at: token.expiry && formatExpiry(token.expiry),
     created_by: token.createdBy,
     created_at: formatInstant(token.createdAt),
@@ -36,12 +37,12 @@ export const viewToken = (token: Token, transform: Transform, now: Instant): Jso
 
 /** C15: what a deduplication hit shows to a caller that may not read the token; under `redact` no fingerprint either (C12). */
 export const viewUnreadable = (token: Token, transform: Transform): JsonObject =>
-  withoutAbsent({
+  asJson({
     id: token.id,
     type: token.type.name,
     tenant_id: token.tenantId,
     fingerprint: transform === 'redact' ? undefined : token.fingerprint,
-    containers: token.containers as string[],
+    containers: token.containers,
     created_by: token.createdBy,
     created_at: formatInstant(token.createdAt),
   })
@@ -52,10 +53,13 @@ const maskedData = (token: Token): Json | undefined => {
   return renderMaskOrNothing(template, token.data.expose('masking'))
 }
 
-const presentList = (list: readonly string[]): string[] | undefined =>
-  list.length === 0 ? undefined : (list as string[])
+const presentList = (list: readonly string[]): readonly string[] | undefined =>
+  list.length === 0 ? undefined : list
 
-/** Copying what is present cost as much as rendering a mask; writing JSON does it for nothing. */
-const withoutAbsent = (
-  fields: Record<string, Json | Readonly<Record<string, string>> | undefined>,
+/**
+ * Fields to be written as JSON, which leaves out those that are undefined (C5). They stay in the object: copying the
+ * others into a new one cost as much as rendering a mask.
+ */
+const asJson = (
+  fields: Readonly<Record<string, Json | Metadata | readonly string[] | undefined>>,
 ): JsonObject => fields as JsonObject

@@ -16,7 +16,7 @@ export type MaskChoice =
   | { readonly from: 'caller'; readonly template: Json }
   | { readonly from: 'nobody' }
 
-/** For whoever is still putting one together. */
+/** For one that is still being put together. */
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 export type Token = {
@@ -47,7 +47,7 @@ export type Token = {
 }
 
 /**
- * C13: set by someone who could not read the token, so what it renders would tell him what he may not see.
+ * C13: parts that were set by someone who could not read the token, whom their rendering could tell about its data.
  * `maskWithheld` marks a blind mask that would render too much of a card number: it renders nothing.
  */
 export type Blindness = {
@@ -80,7 +80,7 @@ export const maskInForce = (token: Pick<Token, 'mask' | 'type'>): Json | undefin
   }
 }
 
-export const liveTransients = (token: Pick<Token, 'transients'>, now: Instant): readonly Transient[] =>
+const liveTransients = (token: Pick<Token, 'transients'>, now: Instant): readonly Transient[] =>
   token.transients.filter(transient => transient.expiresAt > now)
 
 /** `data` with the transient fields that are still visible. */

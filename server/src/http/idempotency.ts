@@ -1,14 +1,14 @@
 import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
+import type { Caller, Vault } from '../operations/vault.ts'
 import {
   findResult,
   type IdempotentRequest,
   keepingResults,
   requestHash,
   requestInFlight,
-} from '../operations/idempotency.ts'
-import type { Caller, Vault } from '../operations/vault.ts'
+} from '../operations/writing/idempotency.ts'
 import type { Answer } from './handlers.ts'
 
 /** §4.11, C33: one mechanism for every endpoint that changes something. */

@@ -1,6 +1,6 @@
 import { VaultError } from '../domain/errors.ts'
-import { limits } from '../domain/limits.ts'
 import type { Log } from '../domain/log.ts'
+import { pace } from '../domain/pace.ts'
 
 /**
  * Turns requests away while there is more to do than can be answered soon (C2): the ones that are let in are
@@ -42,11 +42,11 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
 
   /** Requests that arrived together are answered in one turn; what it cannot take in is for the next try. */
   const isTurnFull = (): boolean =>
-    begun.admitted >= limits.requestsPerTurnMin &&
-    clock.passedMs() - begun.passedMs > limits.turnWorkMs &&
-    clock.workedMs() - begun.workedMs > limits.turnWorkMs
+    begun.admitted >= pace.requestsPerTurnMin &&
+    clock.passedMs() - begun.passedMs > pace.turnWorkMs &&
+    clock.workedMs() - begun.workedMs > pace.turnWorkMs
 
-  const isCrowded = (): boolean => inFlight >= limits.requestsAlwaysTaken
+  const isCrowded = (): boolean => inFlight >= pace.requestsAlwaysTaken
 
   const refuse = (): never => {
     refused++
@@ -55,12 +55,12 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
 
   return {
     requireRoom: changesAhead => {
-      const isStorageBehind = isCrowded() && changesAhead > limits.changesWaiting
-      if (inFlight >= limits.requestsInFlight || isStorageBehind || isTurnFull()) refuse()
+      const isStorageBehind = isCrowded() && changesAhead > pace.changesWaiting
+      if (inFlight >= pace.requestsInFlight || isStorageBehind || isTurnFull()) refuse()
       begun.admitted++
     },
     requireTurn: requestsAhead => {
-      if (isCrowded() && requestsAhead >= limits.longRequestsWaiting) refuse()
+      if (isCrowded() && requestsAhead >= pace.longRequestsWaiting) refuse()
     },
     enter: () => {
       inFlight++
@@ -82,7 +82,7 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
 
 /** Tells the shedding of turns of the event loop, of one each interval or of each that is longer; returns how to end it. */
 export const watchTurns = (shedding: LoadShedding): (() => void) => {
-  const timer = setInterval(() => shedding.turn(), limits.turnCheckIntervalMs)
+  const timer = setInterval(() => shedding.turn(), pace.turnCheckIntervalMs)
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type QueryPair, refuseUnknown } from '../contract/paging.ts'
 import { holds } from '../domain/access.ts'
-import { type Issue, invalid, VaultError } from '../domain/errors.ts'
+import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Log } from '../domain/log.ts'
-import { changesWaiting } from '../operations/commit.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
+import { changesWaiting } from '../operations/writing/commit.ts'
 import { readBody, requireBodyForm } from './body.ts'
 import { callerOf } from './caller-of.ts'
 import type { Cors } from './cors.ts'
@@ -149,22 +149,28 @@ export const answer = (
     return handle({ vault, headerPrefix, caller, params: request.params, query, body } as never)
   }
 
-  /** The kept answer, or the one that is kept now. */
-  const answerOnce = (request: FastifyRequest, caller: Caller, key: string | string[]) =>
-    idempotency.once(
-      caller,
-      {
-        method: request.method,
-        path: pathOf(request),
-        key: readIdempotencyKey(key),
-        body: request.body as Uint8Array | undefined,
-      },
-      keeping => run(request, keeping),
-    )
+  /** The answer that was kept under this key, or the one that is kept now. */
+  const answerOnce = (
+    request: FastifyRequest,
+    caller: Caller,
+    key: string | string[],
+  ): ReturnType<Idempotency['once']> => {
+    const { method } = request
+    const body = request.body as Uint8Array | undefined
+    const asked = { method, path: pathOf(request), key: readIdempotencyKey(key), body }
+    return idempotency.once(caller, asked, keeping => run(request, keeping))
+  }
+
+  /** C27: what does not open may be sealed by a key that another process has made a moment ago. */
+  const callerWithNewKeys = async (error: unknown, caller: Caller | undefined): Promise<Caller> => {
+    if (!(error instanceof TamperedError) || caller === undefined) throw error
+    const keys = await vault.tenantKeys.lookAgain(caller.tenantNumber, caller.tenant.id)
+    if (keys.currentDataVersion === caller.keys.currentDataVersion) throw error
+    return { ...caller, keys }
+  }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (request.caller !== undefined && findCaller(request) !== request.caller) await recheckCaller(request)
-    const { caller } = request
     const bodyBytes = (request.body as Uint8Array | undefined)?.length ?? 0
     const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.
@@ -172,10 +178,18 @@ export const answer = (
     shedding.enter()
     try {
       await turns.next(bodyBytes)
-      if (key === undefined || caller === undefined) send(request, reply, await run(request, caller), false)
-      else {
-        const { answer, replayed } = await answerOnce(request, caller, key)
-        send(request, reply, answer, replayed)
+      for (let { caller } = request; ; ) {
+        try {
+          if (key === undefined || caller === undefined)
+            send(request, reply, await run(request, caller), false)
+          else {
+            const { answer, replayed } = await answerOnce(request, caller, key)
+            send(request, reply, answer, replayed)
+          }
+          return
+        } catch (error) {
+          caller = await callerWithNewKeys(error, caller)
+        }
       }
     } finally {
       shedding.leave()

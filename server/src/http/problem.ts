@@ -1,6 +1,5 @@
 import { KeyProviderError } from '../crypto/key-provider.ts'
-import { catalogue, type ErrorCode, type Issue, VaultError } from '../domain/errors.ts'
-import { errorCode } from '../domain/log.ts'
+import { catalogue, type ErrorCode, foreignCode, type Issue, VaultError } from '../domain/errors.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 
 /** An error as the wire shows it (C2): RFC 9457. */
@@ -57,6 +56,6 @@ export const asVaultError = (error: unknown): VaultError => {
   if (error instanceof VaultError) return error
   if (error instanceof StoreUnavailableError || error instanceof KeyProviderError)
     return new VaultError('unavailable', { headers: { 'retry-after': '1' } })
-  const code = frameworkErrors[errorCode(error)]
+  const code = frameworkErrors[foreignCode(error)]
   return new VaultError(code ?? 'internal')
 }

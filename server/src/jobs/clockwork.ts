@@ -27,7 +27,7 @@ export const clockwork = (
   const runOnce = async (): Promise<void> => {
     for (const job of jobs) {
       try {
-        // Asked for before each job, which renews it: one that takes long must not leave the next without it.
+        // Renewed before each job, so that a long one does not leave the next without it.
         if (job.onOneNode && !((await options.lease?.hold()) ?? true)) continue
         const done = await job.run()
         options.log.debug({ job: job.name, ...done }, 'job done')
@@ -55,7 +55,7 @@ export const clockwork = (
     stop: async () => {
       clearInterval(timer)
       await running
-      // Storage that does not answer forgets the lease by itself.
+      // Where storage does not answer, the lease ends by itself.
       await options.lease?.release().catch(() => undefined)
     },
   }

@@ -1,15 +1,15 @@
 import { describeError, type Log } from '../domain/log.ts'
-import { computeIndexReports } from '../operations/compute-index-reports.ts'
-import { noteKeyUse } from '../operations/note-key-use.ts'
-import { purgeDeadTenants } from '../operations/purge-dead-tenants.ts'
-import { rotateDataKeys } from '../operations/rotate-data-keys.ts'
-import { sweepExpired } from '../operations/sweep-expired.ts'
-import { sweepResults } from '../operations/sweep-results.ts'
-import { sweepTransients } from '../operations/sweep-transients.ts'
+import { computeIndexReports } from '../operations/upkeep/compute-index-reports.ts'
+import { noteKeyUse } from '../operations/upkeep/note-key-use.ts'
+import { purgeDeadTenants } from '../operations/upkeep/purge-dead-tenants.ts'
+import { rotateDataKeys } from '../operations/upkeep/rotate-data-keys.ts'
+import { sweepExpired } from '../operations/upkeep/sweep-expired.ts'
+import { sweepResults } from '../operations/upkeep/sweep-results.ts'
+import { sweepTransients } from '../operations/upkeep/sweep-transients.ts'
 import type { Vault } from '../operations/vault.ts'
 import type { Job } from './clockwork.ts'
 
-/** What the vault does by itself, each minute. What only one node needs to do does no harm when two do it. */
+/** What the vault does by itself, each minute. What is meant for one node does no harm when two do it. */
 export const upkeep = (vault: Vault, log: Log): Job[] => [
   {
     name: 'sweep-expired',
@@ -33,7 +33,7 @@ export const upkeep = (vault: Vault, log: Log): Job[] => [
   { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },
 ]
 
-/** About what this node alone has seen. */
+/** On every node: each knows only of the keys that it has seen itself. */
 const noteUses = (vault: Vault): Job => ({
   name: 'note-key-use',
   run: async () => ({ noted: await noteKeyUse(vault) }),
@@ -44,5 +44,5 @@ export const frequentUpkeep = (vault: Vault): Job[] => [
   { name: 'flush-activity', run: async () => ({ marked: await vault.activity.flush() }) },
 ]
 
-/** What would be forgotten with the process. */
+/** What is in memory only, and would be lost with the process. */
 export const lastUpkeep = (vault: Vault): Job[] => [...frequentUpkeep(vault), noteUses(vault)]

@@ -1,7 +1,7 @@
 import { hashApiKey, isApiKey } from '../crypto/api-key.ts'
-import { commitSet } from './commit.ts'
-import { openApiKey, openApplication, openTenant } from './grants.ts'
+import { openApiKey, openApplication, openTenant } from './grants/grant-rows.ts'
 import type { Caller, Vault } from './vault.ts'
+import { commitSet } from './writing/commit.ts'
 
 /** Who holds this key; undefined for a key that is malformed, unknown, revoked or expired. */
 export const authenticate = (

@@ -1,14 +1,14 @@
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { unwrapVaultKeys } from '../crypto/keys.ts'
+import { keyRow } from '../store/columns.ts'
 import { type ArrivingVault, type CopyPosition, namedColumns, type RestingVault } from '../store/copying.ts'
-import { keyRow } from '../store/sql/columns.ts'
-import { type Table, tableNamed, tables } from '../store/sql/tables.ts'
-import type { CopyFault } from './copy-fault.ts'
-import { verifyCopy } from './verify-copy.ts'
+import { type Table, tableNamed, tables } from '../store/tables.ts'
+import type { CopyFault } from './copy/copy-fault.ts'
+import { verifyCopy } from './copy/verify-copy.ts'
 
 export type CopyProgress = {
   readonly phase: 'copy' | 'verify'
-  /** Of all rows, those that are done, also by a run before. */
+  /** Rows that are done, those of earlier runs among them. */
   readonly done: number
   readonly of: number
 }
@@ -61,7 +61,7 @@ export const copyVault = async ({
   let copied = 0
   const ends = { source, destination }
   const reportCopied = progress('copy')
-  for (const table of tables.slice(placeOf(position))) {
+  for (const table of tables.slice(tableIndex(position))) {
     const skip = position?.table === table.name ? position.rows : 0
     copied += await copyTable(ends, table, { skip, rowsPerBatch, report: reportCopied })
   }
@@ -75,7 +75,7 @@ export const copyVault = async ({
   return { rows, copied, wasDone: false, faults }
 }
 
-/** Before an hour of copying, not after it. */
+/** A key provider that is not the vault's is found before an hour of copying, not after it. */
 const checkKeyProvider = async (source: RestingVault, keyProvider: KeyProvider): Promise<void> => {
   const table = tableNamed('vault_keys')
   const rows = [...source.pages(table, 0, rowsPerBatchDefault)].flat()
@@ -85,12 +85,12 @@ const checkKeyProvider = async (source: RestingVault, keyProvider: KeyProvider):
   )
 }
 
-const placeOf = (position: CopyPosition | undefined): number =>
+const tableIndex = (position: CopyPosition | undefined): number =>
   position === undefined ? 0 : tables.findIndex(({ name }) => name === position.table)
 
 const rowsBefore = (position: CopyPosition | undefined, counts: ReadonlyMap<string, number>): number =>
   tables
-    .slice(0, placeOf(position))
+    .slice(0, tableIndex(position))
     .reduce((sum, { name }) => sum + (counts.get(name) ?? 0), position?.rows ?? 0)
 
 /** Reads the next batch while the destination writes the one before; resolves with how many rows it copied. */

@@ -6,9 +6,10 @@ import { viewApplication, withoutKey } from '../domain/application-view.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Effect } from '../store/write-set.ts'
-import { sealApplication } from './grants.ts'
-import { makeApiKey } from './new-api-key.ts'
-import { requireOwnPermissions, reviseTenant } from './revise-tenant.ts'
+import { requireOwnPermissions } from './grants/grant-checks.ts'
+import { sealApplication } from './grants/grant-rows.ts'
+import { makeApiKey } from './grants/new-api-key.ts'
+import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: the application with its first key, if one is wanted; its text is in this answer and nowhere else. */

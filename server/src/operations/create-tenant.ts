@@ -1,8 +1,9 @@
 import { newTenantKeys } from '../crypto/keys.ts'
 import { newUuid } from '../crypto/random.ts'
-import type { Application, Tenant } from '../domain/application.ts'
-import { sealApplication, sealTenant } from './grants.ts'
-import { makeApiKey } from './new-api-key.ts'
+import type { Application } from '../domain/application.ts'
+import type { Tenant } from '../domain/tenant.ts'
+import { sealApplication, sealTenant } from './grants/grant-rows.ts'
+import { makeApiKey } from './grants/new-api-key.ts'
 import type { Vault } from './vault.ts'
 
 /** An application as it is asked for, with the name that its key is returned under. */

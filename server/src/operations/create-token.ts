@@ -2,9 +2,9 @@ import type { CreateToken } from '../contract/token-schemas.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { readDefinition } from '../domain/token-definition.ts'
-import { type CreatedToken, createTokens } from './create-tokens.ts'
+import { createTokens } from './tokens/create-tokens.ts'
+import { viewCreated } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault.ts'
-import { viewMatch, viewWritten } from './view-write.ts'
 
 /** §4.2 */
 export const createToken = async (vault: Vault, caller: Caller, body: CreateToken): Promise<JsonObject> => {
@@ -16,12 +16,3 @@ export const createToken = async (vault: Vault, caller: Caller, body: CreateToke
     return viewCreated(vault, caller, created)
   })
 }
-
-export const viewCreated = (
-  vault: Vault,
-  caller: Caller,
-  { token, deduplicated }: CreatedToken,
-): JsonObject => ({
-  ...(deduplicated ? viewMatch : viewWritten)(vault, caller, 'token:create', token),
-  _extras: { deduplicated },
-})

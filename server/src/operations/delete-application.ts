@@ -1,4 +1,6 @@
-import { applicationOf, requireManagementKey, reviseTenant } from './revise-tenant.ts'
+import { requireManagementKey } from './grants/grant-checks.ts'
+import { applicationOf } from './grants/load-grants.ts'
+import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: the application and its keys are gone at once. */

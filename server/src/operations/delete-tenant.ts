@@ -1,4 +1,4 @@
-import { reviseTenant } from './revise-tenant.ts'
+import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.9, C31: its keys are destroyed and its API keys dead once this returns; the rows go in the background. */

@@ -5,7 +5,7 @@ import { explainAccess as explain } from '../domain/explain-access.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { type Permission, permissionsByType } from '../domain/permissions.ts'
 import { tokenType } from '../domain/token-types/registry.ts'
-import { applicationOf, loadGrants } from './revise-tenant.ts'
+import { applicationOf, loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** Which rule decides for each container, and what the application would see. Reads only. */

@@ -1,7 +1,7 @@
 import { viewApiKey } from '../domain/application-view.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { loadGrants } from './revise-tenant.ts'
+import { loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: one of the application's keys, without its text. */

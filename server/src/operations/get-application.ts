@@ -1,6 +1,6 @@
 import { viewApplication } from '../domain/application-view.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { applicationOf, loadGrants } from './revise-tenant.ts'
+import { applicationOf, loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29 */

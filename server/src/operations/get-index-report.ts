@@ -1,6 +1,6 @@
 import { formatInstant } from '../domain/instant.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { loadIndexReport } from './index-report-state.ts'
+import { loadIndexReport } from './upkeep/index-report-state.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** What each index of the tenant gives away, as of the last time that the background job went through all tokens. */

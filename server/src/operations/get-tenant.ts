@@ -1,6 +1,6 @@
 import type { JsonObject } from '../domain/json.ts'
 import { viewTenant } from '../domain/tenant-view.ts'
-import { loadGrants } from './revise-tenant.ts'
+import { loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.7 */

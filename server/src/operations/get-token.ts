@@ -1,8 +1,8 @@
 import { VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { viewToken } from '../domain/token-view.ts'
-import { readTransform } from './access-checks.ts'
-import { loadToken } from './load-token.ts'
+import { readTransform } from './tokens/access-checks.ts'
+import { loadToken } from './tokens/load-token.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.4 */

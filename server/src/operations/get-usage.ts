@@ -2,8 +2,8 @@ import { formatInstant } from '../domain/instant.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { monthOf } from '../domain/month.ts'
 import { tokenTypes } from '../domain/token-types/registry.ts'
-import { activeCounter, typeCounter } from './counters.ts'
-import { loadGrants } from './revise-tenant.ts'
+import { loadGrants } from './grants/load-grants.ts'
+import { activeCounter, typeCounter } from './tokens/counters.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.10, C32: kept counters only, so a million tokens do not make it slower. */

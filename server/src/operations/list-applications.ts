@@ -1,7 +1,8 @@
 import type { ApplicationListQuery } from '../contract/application-query.ts'
 import { viewApplication } from '../domain/application-view.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { loadGrants } from './revise-tenant.ts'
+import { numberedPage } from './finding/numbered-page.ts'
+import { loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: newest first. A tenant has few applications; all of them are read. */
@@ -14,13 +15,6 @@ export const listApplications = async (
   const sorted = grants.applications
     .filter(({ id, type }) => (ids?.includes(id) ?? true) && (types?.includes(type) ?? true))
     .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
-  return {
-    pagination: {
-      total_items: sorted.length,
-      page_number: page,
-      page_size: size,
-      total_pages: Math.ceil(sorted.length / size),
-    },
-    data: sorted.slice((page - 1) * size, page * size).map(viewApplication),
-  }
+  const shown = sorted.slice((page - 1) * size, page * size)
+  return numberedPage({ page, size, total: sorted.length }, shown.map(viewApplication))
 }

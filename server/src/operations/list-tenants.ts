@@ -1,5 +1,5 @@
-import type { Tenant } from '../domain/application.ts'
-import { openTenant } from './grants.ts'
+import type { Tenant } from '../domain/tenant.ts'
+import { openTenant } from './grants/grant-rows.ts'
 import type { Vault } from './vault.ts'
 
 export const listTenants = async (vault: Vault): Promise<Tenant[]> =>

@@ -1,8 +1,8 @@
 import type { CursorQuery } from '../contract/cursor-query.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { filterText, matchesFilter } from '../domain/token-filter.ts'
-import { cursorPage, type Finding } from './cursor-page.ts'
-import { listQuery, mayMeetHiddenFingerprints } from './list-query.ts'
+import { cursorPage, type Finding } from './finding/cursor-page.ts'
+import { mayMeetHiddenFingerprints, planList } from './finding/plan-list.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C25: the list of C24 without a count. */
@@ -11,7 +11,7 @@ export const listTokensByCursor = async (
   caller: Caller,
   { filter, start, size }: CursorQuery,
 ): Promise<JsonObject> => {
-  const { query } = await listQuery(vault, caller, filter, vault.clock())
+  const { query } = await planList(vault, caller, filter, vault.clock())
   const finding: Finding = {
     query,
     matches: (token, transform) => matchesFilter(token, filter, transform),

@@ -1,11 +1,12 @@
 import type { ListQuery } from '../contract/list-query.ts'
-import type { Json, JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '../domain/json.ts'
 import { matchesFilter } from '../domain/token-filter.ts'
-import { countTokens } from './count-tokens.ts'
-import { findByIndex } from './find-by-index.ts'
-import { findByOpening } from './find-by-opening.ts'
-import { listQuery, mayMeetHiddenFingerprints } from './list-query.ts'
-import { type Matches, showTokens } from './show-tokens.ts'
+import { countTokens } from './finding/count-tokens.ts'
+import { findByIndex } from './finding/find-by-index.ts'
+import { findByOpening } from './finding/find-by-opening.ts'
+import { numberedPage } from './finding/numbered-page.ts'
+import { mayMeetHiddenFingerprints, planList } from './finding/plan-list.ts'
+import { type Matches, showTokens } from './finding/show-tokens.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.3, C24: newest first, only what the caller may read, with an exact count of it. */
@@ -14,22 +15,11 @@ export const listTokens = async (
   caller: Caller,
   { filter, page, size }: ListQuery,
 ): Promise<JsonObject> => {
-  const { query, onlyTerms } = await listQuery(vault, caller, filter, vault.clock())
+  const { query, onlyTerms } = await planList(vault, caller, filter, vault.clock())
   const matches: Matches = (token, transform) => matchesFilter(token, filter, transform)
   const position = { offset: (page - 1) * size, limit: size }
   const { rows, total } = await (mayMeetHiddenFingerprints(caller, filter)
     ? findByOpening(vault, caller, query, matches, position)
     : findByIndex(vault, query, position, () => countTokens(vault, caller, query, onlyTerms)))
-  return tokenPage(page, size, total, await showTokens(vault, caller, rows, matches))
+  return numberedPage({ page, size, total }, await showTokens(vault, caller, rows, matches))
 }
-
-/** §2.6, C24. */
-export const tokenPage = (page: number, size: number, total: number, data: Json[]): JsonObject => ({
-  pagination: {
-    total_items: total,
-    page_number: page,
-    page_size: size,
-    total_pages: Math.ceil(total / size),
-  },
-  data,
-})

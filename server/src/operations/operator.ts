@@ -1,8 +1,8 @@
 import { VaultError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
-import { commitSet } from './commit.ts'
-import { openTenant } from './grants.ts'
+import { openTenant } from './grants/grant-rows.ts'
 import type { Caller, Vault } from './vault.ts'
+import { commitSet } from './writing/commit.ts'
 
 /**
  * The person at the command line, who holds the key provider: acts as the tenant's owner with every

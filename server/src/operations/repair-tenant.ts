@@ -1,7 +1,6 @@
-import type { IndexEntry } from '../store/rows.ts'
 import type { Effect } from '../store/write-set.ts'
-import type { Audit, AuditedTenant } from './audit-tenant.ts'
-import type { Vault } from './vault.ts'
+import type { Audit, ExtraEntry, MissingEntry } from './audit/audit.ts'
+import type { UnlockedTenant, Vault } from './vault.ts'
 
 /**
  * Makes storage say what the opened tokens say. Each token is mended only while its row is the one that was
@@ -9,10 +8,10 @@ import type { Vault } from './vault.ts'
  */
 export const repairTenant = async (
   { store }: Vault,
-  { tenantNumber }: AuditedTenant,
+  { tenantNumber }: UnlockedTenant,
   audit: Audit,
 ): Promise<void> => {
-  const mend = (entry: IndexEntry & { sealed: Uint8Array | null }, kind: 'addTerms' | 'removeTerms') =>
+  const mend = (entry: MissingEntry | ExtraEntry, kind: 'addTerms' | 'removeTerms') =>
     store.commit({
       tenant: tenantNumber,
       guarded: [{ kind: 'expectToken', id: entry.tokenId, sealed: entry.sealed }],

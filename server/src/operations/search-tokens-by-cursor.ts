@@ -1,8 +1,8 @@
 import type { SearchTokensByCursor } from '../contract/search-schemas.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
-import { cursorPage } from './cursor-page.ts'
-import { planQuery } from './search-query.ts'
+import { cursorPage } from './finding/cursor-page.ts'
+import { planQuery } from './finding/plan-query.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** The search of C26 without a count, in the pages of C25. */
@@ -12,11 +12,11 @@ export const searchTokensByCursor = async (
   { query: text, start, size = limits.pageSizeDefault }: SearchTokensByCursor,
 ): Promise<JsonObject> => {
   const { plan, query, matches } = await planQuery(vault, caller, text)
-  // Said in other words it is another search. A list is bound to an array, so neither takes a cursor of the other.
-  const position = {
+  // In other words it is another search. Cursors of lists are bound to an array, so neither takes those of the other.
+  const wanted = {
     start: start === '' ? undefined : start,
     size,
     boundTo: JSON.stringify({ search: text }),
   }
-  return cursorPage(vault, caller, { query, matches, byOpening: !plan.isExact }, position)
+  return cursorPage(vault, caller, { query, matches, byOpening: !plan.isExact }, wanted)
 }

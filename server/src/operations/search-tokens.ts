@@ -2,19 +2,19 @@ import type { SearchTokens } from '../contract/search-schemas.ts'
 import { mayRedact } from '../domain/access.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
-import { countTokens } from './count-tokens.ts'
-import { explainSearch } from './explain-search.ts'
-import { findByIndex } from './find-by-index.ts'
-import { findByOpening } from './find-by-opening.ts'
-import { tokenPage } from './list-tokens.ts'
-import { onlyTerms, planQuery } from './search-query.ts'
-import { showTokens } from './show-tokens.ts'
+import { countTokens } from './finding/count-tokens.ts'
+import { explainSearch } from './finding/explain-search.ts'
+import { findByIndex } from './finding/find-by-index.ts'
+import { findByOpening } from './finding/find-by-opening.ts'
+import { numberedPage } from './finding/numbered-page.ts'
+import { onlyTerms, planQuery } from './finding/plan-query.ts'
+import { showTokens } from './finding/show-tokens.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /**
- * C26. The index answers and counts what it can tell exactly. Where it cannot (who wrote a token and when it
- * was changed, or what a caller under `redact` must not find) every proposed token is opened, which keeps the
- * count exact at the price of work for each.
+ * C26. Storage answers and counts by itself what it can tell exactly. It cannot tell whose data and fingerprint are
+ * hidden from the caller: where the query asks for one of them, and the caller may see tokens under `redact`, every
+ * proposed token is opened, which keeps the count exact at the price of work for each.
  */
 export const searchTokens = async (
   vault: Vault,
@@ -25,14 +25,14 @@ export const searchTokens = async (
   const planned = await planQuery(vault, caller, text)
   const { plan, query, matches } = planned
   const position = { offset: (page - 1) * size, limit: size }
-  const found = await (plan.isExact
+  const { rows, total, opened } = await (plan.isExact
     ? findByIndex(vault, query, position, () =>
         countTokens(vault, caller, query, onlyTerms(caller, plan.branches)),
       )
     : findByOpening(vault, caller, query, matches, position))
-  const answer = tokenPage(page, size, found.total, await showTokens(vault, caller, found.rows, matches))
+  const answer = numberedPage({ page, size, total }, await showTokens(vault, caller, rows, matches))
   if (!explain) return answer
   const seesAll = !mayRedact(application, 'token:read') && !mayRedact(application, 'token:search')
-  const explained = await explainSearch(vault, caller, planned, { openedRows: found.opened, seesAll })
+  const explained = await explainSearch(vault, caller, planned, { openedRows: opened, seesAll })
   return { ...answer, plan: explained }
 }

@@ -4,8 +4,10 @@ import { readGrants } from '../domain/application-definition.ts'
 import { viewApplication } from '../domain/application-view.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { sealApplication } from './grants.ts'
-import { applicationOf, requireGrantingKey, requireOwnPermissions, reviseTenant } from './revise-tenant.ts'
+import { requireGrantingKey, requireOwnPermissions } from './grants/grant-checks.ts'
+import { sealApplication } from './grants/grant-rows.ts'
+import { applicationOf } from './grants/load-grants.ts'
+import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** C29: the name is replaced; permissions or rules are replaced where either is given, else they stay. */
@@ -23,7 +25,8 @@ export const updateApplication = (
     const isGranting = body.permissions !== undefined || body.rules !== undefined
     const granted = isGranting ? readGrants(application.type, body, issues) : application
     if (issues.length > 0) throw invalid(...issues)
-    requireOwnPermissions(caller, { type: application.type, permissions: granted.permissions })
+    if (isGranting)
+      requireOwnPermissions(caller, { type: application.type, permissions: granted.permissions })
     const updated: Application = {
       ...application,
       name: body.name,

@@ -1,9 +1,9 @@
 import type { UpdateTenant } from '../contract/tenant-schemas.ts'
-import type { Tenant } from '../domain/application.ts'
 import type { JsonObject } from '../domain/json.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import { viewTenant } from '../domain/tenant-view.ts'
-import { sealTenant } from './grants.ts'
-import { reviseTenant } from './revise-tenant.ts'
+import { sealTenant } from './grants/grant-rows.ts'
+import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.8, C31: settings that are left out stay as they are. */

@@ -4,9 +4,9 @@ import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { checkOwnRenderings } from '../domain/own-renderings.ts'
+import { checkRenderings, type RenderedPart, tooMuchOfACard } from '../domain/renderings.ts'
 import { steeredParts } from '../domain/steering.ts'
-import type { Blindness, Token } from '../domain/token.ts'
-import { checkRenderings, tooMuchOfACard } from '../domain/token-definition.ts'
+import { type Blindness, fingerprintExpressionInForce, maskInForce, type Token } from '../domain/token.ts'
 import { checkPatch, patchToken, type TokenPatch, touchedParts } from '../domain/token-patch.ts'
 import {
   readTransform,
@@ -15,16 +15,15 @@ import {
   requireGuardedFields,
   requireNoBetterLook,
   requirePublicFields,
-} from './access-checks.ts'
-import { findMatch } from './find-match.ts'
-import { loadToken } from './load-token.ts'
-import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { matchOf, sameMatch, TokenWrites } from './token-writes.ts'
+} from './tokens/access-checks.ts'
+import { findMatch } from './tokens/find-match.ts'
+import { matchOf, sameMatch } from './tokens/index-entries.ts'
+import { loadToken } from './tokens/load-token.ts'
+import { fingerprintFor, isDeduplicated } from './tokens/token-fingerprint.ts'
+import { TokenWrites } from './tokens/token-writes.ts'
+import { viewMatch, viewUpdated } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault.ts'
-import { viewMatch, viewUpdated } from './view-write.ts'
-
-/** With a hundred writers on one token the last one needs about as many rounds. */
-const attemptsMax = 256
+import { retryOnConflict } from './writing/retry-on-conflict.ts'
 
 /** §4.5: read, compute, write if nobody else did; so no two patches lose each other's fields (C18). */
 export const updateToken = async (
@@ -40,7 +39,7 @@ export const updateToken = async (
   if (patch.containers)
     requireDestinations(caller, 'token:update', parseContainers(patch.containers, 'containers', issues))
 
-  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+  return retryOnConflict(async () => {
     const before = await loadToken(vault, caller, id)
     if (before === undefined) throw new VaultError('notFound')
     requireCovered(caller, 'token:update', before)
@@ -52,16 +51,14 @@ export const updateToken = async (
     }
 
     const writes = new TokenWrites(caller)
-    const match = await matchToMake(vault, caller, before, after, patch, writes)
+    const match = await findMatchOrClaim(vault, caller, before, after, patch, writes)
     if (match === undefined) writes.update(before, after)
     const answer =
       match === undefined
-        ? viewUpdated(vault, caller, after, patch)
+        ? viewUpdated(vault, caller, before, after, patch)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
-    const outcome = await caller.commit(writes.set, answer)
-    if (outcome.committed) return answer
-  }
-  throw new VaultError('writeContention')
+    return { outcome: await caller.commit(writes.set, answer), answer }
+  })
 }
 
 /** The token after the patch, with its fingerprint and its blindness; throws where the whole would not be valid. */
@@ -74,12 +71,14 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
     if (knowsData) checkRenderings(merged, '', issues, touchedParts(patch, before))
     else if (patch.mask && merged.mask.from === 'caller' && disclosesProbe(merged.mask.template, before.type))
       issues.push({ path: 'mask', message: tooMuchOfACard })
-    else checkOwnRenderings(merged, patch, issues)
+    else checkOwnRenderings(before, merged, patch, issues)
   }
   if (issues.length > 0) throw invalid(...issues)
 
   const { fingerprint: _before, ...rest } = merged
-  const fingerprint = fingerprintFor(caller, merged)
+  // C14: one that was there for a reason that the patch takes back is not there any longer.
+  const keepsReasons = patch.fingerprint_expression === undefined && patch.deduplicate_token === undefined
+  const fingerprint = fingerprintFor(caller, keepsReasons ? merged : rest)
   return {
     ...rest,
     ...(fingerprint !== undefined && { fingerprint }),
@@ -92,24 +91,23 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
 
 /**
  * C13: a mask or fingerprint expression changed or steered by a caller who cannot read the token is blind until
- * someone with reveal sets it; what is set to what it was is not changed. Such a caller gets no error that
- * depends on the data, so a mask that would show too much of the card is kept but renders nothing.
+ * someone with reveal sets it. (Set to what it was, it is not changed.) Such a caller gets no error that depends on the
+ * data, so a mask that would show too much of the card is kept but renders nothing.
  */
 const blindness = (before: Token, merged: Token, patch: TokenPatch, knowsData: boolean): Blindness => {
   const steered = knowsData ? [] : steeredParts(before, patch)
-  const isBlindNow = (
-    part: 'mask' | 'fingerprint_expression',
-    field: 'mask' | 'fingerprintExpression',
-    wasBlind: boolean,
-  ): boolean =>
-    knowsData
-      ? wasBlind && patch[part] === undefined
-      : wasBlind || steered.includes(part) || !isDeepStrictEqual(before[field], merged[field])
-  const maskIsBlind = isBlindNow('mask', 'mask', before.blind.mask === true)
+  const isBlindNow = (part: RenderedPart, wasBlind: boolean, isChanged: boolean): boolean =>
+    knowsData ? wasBlind && patch[part] === undefined : wasBlind || steered.includes(part) || isChanged
+  const maskIsBlind = isBlindNow(
+    'mask',
+    before.blind.mask === true,
+    !isDeepStrictEqual(maskInForce(before), maskInForce(merged)),
+  )
   const fingerprintIsBlind = isBlindNow(
     'fingerprint_expression',
-    'fingerprintExpression',
     before.blind.fingerprint === true,
+    fingerprintExpressionInForce(before) !== fingerprintExpressionInForce(merged) ||
+      (typeof patch.fingerprint_expression === 'string' && before.fingerprint === undefined),
   )
   const withheld =
     merged.mask.from === 'caller' &&
@@ -122,8 +120,8 @@ const blindness = (before: Token, merged: Token, patch: TokenPatch, knowsData: b
   }
 }
 
-/** C15: the other token that the patch would make this one equal to; else claims the new match where deduplication asks. */
-const matchToMake = async (
+/** C15: another token that the patched one would duplicate; where there is none, the patched one claims the match. */
+const findMatchOrClaim = async (
   vault: Vault,
   caller: Caller,
   before: Token,
@@ -136,7 +134,7 @@ const matchToMake = async (
   if (match === undefined) return undefined
   const isNew = !sameMatch(matchOf(caller, before), match)
   if (!isNew && patch.deduplicate_token === undefined) return undefined
-  // The holder first: one that comes after this look makes the claim fail, one that came before is found.
+  // The holder is read first: a claim after this look makes ours fail, and who claimed before it is found below.
   const holder = await vault.store.matchHolder(caller.tenantNumber, match)
   const other = await findMatch(vault, caller, match, after)
   if (other !== undefined && other.id !== after.id) return other

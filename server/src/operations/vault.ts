@@ -1,14 +1,15 @@
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import type { TenantKeys, VaultKeys } from '../crypto/keys.ts'
-import type { Application, Tenant } from '../domain/application.ts'
+import type { Application } from '../domain/application.ts'
 import type { Instant } from '../domain/instant.ts'
 import type { Json } from '../domain/json.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import type { Store } from '../store/port.ts'
 import type { Outcome, WriteSet } from '../store/write-set.ts'
-import type { ActivityQueue } from './activity-queue.ts'
-import type { CallerCache } from './caller-cache.ts'
-import type { KeyUses } from './key-uses.ts'
-import type { TenantKeyring } from './tenant-keyring.ts'
+import type { CallerCache } from './grants/caller-cache.ts'
+import type { KeyUses } from './grants/key-uses.ts'
+import type { TenantKeyring } from './grants/tenant-keyring.ts'
+import type { ActivityQueue } from './tokens/activity-queue.ts'
 
 /** What every operation works with; built once, at the edge. */
 export type Vault = {
@@ -23,13 +24,17 @@ export type Vault = {
   readonly clock: () => Instant
 }
 
-/** Who calls, and what the call acts with. */
-export type Caller = {
+/** A tenant with its keys unwrapped: all that it takes to read and write its rows. */
+export type UnlockedTenant = {
   /** The tenant's number inside storage. */
   readonly tenantNumber: number
+  readonly keys: TenantKeys
+}
+
+/** Who calls, and what the call acts with. */
+export type Caller = UnlockedTenant & {
   readonly tenant: Tenant
   readonly application: Application
-  readonly keys: TenantKeys
   readonly apiKey: { readonly hash: Uint8Array; readonly expiresAt: Instant | null }
   /**
    * Makes the writes durable together with the answer that they lead to; for a request with an idempotency

@@ -12,7 +12,7 @@ type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (er
 /** Bounds how long one transaction takes; a set is never split. */
 const changesPerBatch = 4_000
 
-/** Behind everything that goes on without a pause, such as the other requests of the same step. */
+/** Resolves when all that runs without a pause has run, such as the other requests of the same step. */
 const stepEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
 /**
@@ -50,8 +50,8 @@ export class CommitQueue {
 
   async #run(lane: number): Promise<void> {
     do {
-      // A batch of the first one alone would cost those behind it an fsync of their own. To wait for the whole turn
-      // would make the writer wait for requests, and then requests for the writer: a fifth fewer creates.
+      // If the first set left alone, those right behind it would need an fsync of their own. If it waited for the
+      // whole turn of the event loop, writer and requests would wait for each other by turns: a fifth fewer creates.
       await stepEnds()
       const batch = this.#takeBatch()
       if (batch.length > 0) await this.#commitBatch(batch, lane)

@@ -1,13 +1,13 @@
+import type { Columns, Value } from './columns.ts'
 import type { TokenRow } from './rows.ts'
-import type { Columns, Value } from './sql/columns.ts'
-import type { Table } from './sql/tables.ts'
+import { keyColumns, type Table } from './tables.ts'
 
 /** A row as engines hand it to each other: its values in the order of the table's columns. */
 export type PlainRow = readonly Value[]
 
 /** A vault that nobody else can open while it is held. */
 export type RestingVault = {
-  /** Another one after any write to the vault. */
+  /** Changes with every write to the vault. */
   readonly identity: string
   count(table: Table): number
   /**
@@ -25,7 +25,7 @@ export type CopyPosition = { readonly table: string; readonly rows: number }
 
 /** Goes through a table in the order of its key. */
 export type TableReader = {
-  /** So many rows more, or those that are left. */
+  /** The next so many rows, or fewer at the end. */
   next(rows: number): Promise<readonly PlainRow[]>
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ export type ArrivingVault = {
   readonly position: CopyPosition | 'done' | undefined
   /** Durable together with the position, so that a copy can be killed at any moment. */
   append(table: Table, rows: readonly PlainRow[], position: CopyPosition): Promise<void>
-  /** One at a time: the next is opened when the one before is closed. */
+  /** One at a time: a reader is closed before the next is opened. */
   read(table: Table): TableReader
   getTokens(tenant: number, ids: readonly string[]): Promise<TokenRow[]>
   /** From here on it is a vault like any other. */
@@ -44,20 +44,21 @@ export type ArrivingVault = {
   close(): Promise<void>
 }
 
-/** The copy must not be made, for a reason that one line tells together with what to do. */
+/** The copy must not be made; the message says why, and what to do. */
 export class CopyRefusedError extends Error {}
 
 /** The row by the names of its columns. */
 export const namedColumns = ({ columns }: Table, row: PlainRow): Columns =>
   Object.fromEntries(Object.keys(columns).map((column, place) => [column, row[place]]))
 
-/** A row for people: its table and its key. Ids that were written past the vault may hold what a terminal obeys. */
+/**
+ * A row for people: its table and its key. An id that was not written by the vault may hold control characters, which a
+ * terminal would obey.
+ */
 export const rowName = (table: Table, row: PlainRow): string => {
-  const { name, key } = table
   const named = namedColumns(table, row)
-  const values = key
-    .split(', ')
-    .map(column => named[column.replace(' DESC', '')])
+  const values = keyColumns(table)
+    .map(column => named[column])
     .map(value => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)))
-  return `${name} ${values.join(' ')}`.replace(/\p{Cc}/gu, '\u{fffd}')
+  return `${table.name} ${values.join(' ')}`.replace(/\p{Cc}/gu, '\u{fffd}')
 }

@@ -41,8 +41,8 @@ export type IndexedToken = {
 export type IndexTerm = {
   readonly term: Uint8Array
   /**
-   * Tells apart tokens that share a term. On a fingerprint: what deduplication asks for besides. On a container:
-   * that the token lies somewhere below it. Null on all else.
+   * Tells apart tokens that share a term. On a fingerprint it stands for what else deduplication compares. On a
+   * container it says that the token is not in it but somewhere below. Null on all other terms.
    */
   readonly tag: Uint8Array | null
 }
@@ -56,7 +56,7 @@ export type MatchRow = { readonly term: Uint8Array; readonly tag: Uint8Array; re
 export type TenantRow = {
   readonly tenant: number
   readonly id: string
-  /** Grows with each change of the tenant, its applications or their keys, which so never miss each other. */
+  /** Grows with each change of the tenant, its applications or their keys, so that none misses another. */
   readonly revision: number
   readonly sealed: Uint8Array
 }
@@ -99,7 +99,7 @@ export type NewTenant = {
 
 export type KeyRow = { readonly purpose: string; readonly version: number; readonly wrapped: Uint8Array }
 
-/** Who may do what only one node should do at a time. */
+/** Which node does what only one should do at a time. */
 export type LeaseRow = { readonly name: string; readonly holder: string; readonly until: number }
 
 export type Counter = {

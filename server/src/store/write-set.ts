@@ -11,6 +11,10 @@ export type WriteSet = {
   readonly counters: readonly CounterMove[]
 }
 
+/** Whether the set changes grants or the keys of a tenant: whatever is cached of them is then out of date. */
+export const changesGrants = ({ guarded }: WriteSet): boolean =>
+  guarded.some(({ kind }) => kind === 'reviseTenant' || kind === 'insertTenantKey')
+
 /** What equal tokens share (C15): the term of their fingerprint, and a tag for expression and containers. */
 export type Match = { readonly term: Uint8Array; readonly tag: Uint8Array }
 
@@ -28,9 +32,9 @@ export type GuardedChange =
       readonly insteadOf: string | null
     }
   | { readonly kind: 'insertTenantKey'; readonly row: KeyRow }
-  /** Stands before every change of grants: it fails when another such change came between. */
+  /** Comes before every change of grants, and fails when another one came in between. */
   | { readonly kind: 'reviseTenant'; readonly ifRevision: number }
-  /** Keeps the answer for an idempotency key that has none, or whose old one is over at `now`. */
+  /** Keeps the answer for an idempotency key that has none, or whose old one has run out at `now`. */
   | { readonly kind: 'keepResult'; readonly row: ResultRow; readonly now: number }
 
 /** What follows when every condition held. */

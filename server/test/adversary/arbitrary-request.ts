@@ -1,5 +1,5 @@
-import fc from 'fast-check'
-import type { AttackRequest } from './twins.ts'
+import { fc } from '../rig/properties.ts'
+import type { AttackRequest } from './two-vaults.ts'
 import { places, victimIds } from './victims.ts'
 
 const token = (id: string) => `/tokens/${id}`

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import type { TestReply } from '../rig/answer-rules.ts'
+import type { TestReply } from '../rig/answers.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { storedRows } from '../rig/look-inside.ts'
+import { storedRows } from '../rig/stored-rows.ts'
 import type { TestApplication, TestVault } from '../rig/test-vault.ts'
 
 const application = {

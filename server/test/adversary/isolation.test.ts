@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import type { TestReply } from '../rig/answer-rules.ts'
+import type { TestReply } from '../rig/answers.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { storedRows } from '../rig/look-inside.ts'
 import { sendRaw } from '../rig/raw-http.ts'
+import { storedRows } from '../rig/stored-rows.ts'
 import type { TestApplication, TestVault } from '../rig/test-vault.ts'
 
 const everything = ['token:create', 'token:read', 'token:update', 'token:delete'] as const

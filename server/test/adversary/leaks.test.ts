@@ -7,15 +7,15 @@ import { errorsOfHeap, type HeapErrors } from '../rig/heap-errors.ts'
 import { TestVault } from '../rig/test-vault.ts'
 import { traceFinder } from '../rig/traces.ts'
 import { Canaries } from './canaries.ts'
-import { type Home, homes } from './homes.ts'
+import { type OwnStorage, ownStorages } from './own-storage.ts'
 import { sendEverything, type Traffic } from './send-everything.ts'
 
 type Find = ReturnType<typeof traceFinder>
 
-for (const [name, open] of Object.entries(homes))
+for (const [name, open] of Object.entries(ownStorages))
   describe(`what was sent is nowhere to be found (${name})`, () => {
     const canaries = new Canaries()
-    let home: Home
+    let storage: OwnStorage
     let vault: TestVault
     let traffic: Traffic
     let running: Map<string, Buffer>
@@ -31,18 +31,18 @@ for (const [name, open] of Object.entries(homes))
     const keepError = (event: unknown): void => void errors.push((event as { error: unknown }).error)
 
     before(async () => {
-      home = await open()
-      vault = await TestVault.start({ engine: home.engine })
+      storage = await open()
+      vault = await TestVault.start({ engine: storage.engine })
       subscribe(failedRequests, keepError)
       log = vault.log
       traffic = await sendEverything(vault, canaries)
       errors.push(...plantedErrors())
       // Before anybody looks at a stack: until then its frames are kept.
       heap = await errorsOfHeap()
-      running = await home.files(vault.folder.path)
+      running = await storage.files(vault.folder.path)
       await traffic.last()
       await vault.service.close()
-      closed = await home.files(vault.folder.path)
+      closed = await storage.files(vault.folder.path)
       const hidden = [...canaries.secrets, ...traffic.keyTexts]
       secrets = traceFinder(hidden)
       secretsAndIds = traceFinder([...hidden, ...canaries.ids])
@@ -52,7 +52,7 @@ for (const [name, open] of Object.entries(homes))
     after(async () => {
       unsubscribe(failedRequests, keepError)
       vault.folder.remove()
-      await home.close()
+      await storage.close()
     })
 
     test('C2.5 control: every endpoint was met, refusals of each kind happened, and the search can find', () => {
@@ -138,7 +138,7 @@ for (const [name, open] of Object.entries(homes))
     test('C30.2 C33.8 no file shows values, names or keys, running or closed: tables, logs and whatever else lies there', () => {
       for (const files of [running, closed])
         for (const [path, bytes] of files) assert.deepEqual(secretsAndNames(bytes), [], path)
-      for (const kind of home.kinds)
+      for (const kind of storage.kinds)
         assert.ok(
           [...running.keys()].some(path => kind.test(path)),
           `${kind} was searched`,

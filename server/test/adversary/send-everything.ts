@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import type { TestReply } from '../rig/answer-rules.ts'
-import { spoilTokens } from '../rig/look-inside.ts'
+import type { TestReply } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { sendRaw } from '../rig/raw-http.ts'
+import { spoilTokens } from '../rig/stored-rows.ts'
 import type { Send, TestApplication, TestVault } from '../rig/test-vault.ts'
 import type { Canaries } from './canaries.ts'
 
@@ -17,19 +18,7 @@ const applications = {
       },
     ],
   },
-  management: {
-    type: 'management',
-    permissions: [
-      'tenant:read',
-      'tenant:update',
-      'tenant:delete',
-      'application:create',
-      'application:read',
-      'application:update',
-      'application:delete',
-      'report:read',
-    ],
-  },
+  management: ownerAndManager.manager,
 } as const satisfies Record<string, TestApplication>
 
 export type Sent = { readonly what: string; readonly method: string; readonly reply: TestReply }

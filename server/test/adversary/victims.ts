@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { passesLuhn } from '../../src/domain/token-types/luhn.ts'
+import { fc } from '../rig/properties.ts'
 
 /** What the attackers are after. Two sets of secrets differ in nothing that a mask shows: lengths and last fours. */
 export type Secrets = {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newApiKey } from '../../src/crypto/api-key.ts'
 import type { Store } from '../../src/store/port.ts'
-import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { storedRows } from '../rig/look-inside.ts'
+import { storedRows } from '../rig/stored-rows.ts'
 import { assertAbsent } from '../rig/test-vault.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -13,16 +14,16 @@ const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', 
 const base58 = '[1-9A-HJ-NP-Za-km-z]'
 
 onEveryEngine('API keys', vault => {
-  const makeKey = (manager: string, id: string, body: unknown = {}): Promise<Reply> =>
+  const makeKey = (manager: string, id: string, body: unknown = {}): Promise<TestReply> =>
     vault().post(`/applications/${id}/keys`, manager, body)
   const listKeys = async (manager: string, id: string) =>
     granted(await vault().get(`/applications/${id}/keys`, manager))
-  const revoke = (manager: string, id: string, keyId: string): Promise<Reply> =>
+  const revoke = (manager: string, id: string, keyId: string): Promise<TestReply> =>
     vault().delete(`/applications/${id}/keys/${keyId}`, manager)
   const works = async (key: string): Promise<number> => (await vault().get('/applications/key', key)).status
   const idOf = async (key: string): Promise<string> => granted(await vault().get('/applications/key', key)).id
   const start = async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const application = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     return { ...keys, ...application }
   }
@@ -348,7 +349,7 @@ onEveryEngine('API keys', vault => {
   const lockOuts: readonly {
     name: string
     prepare?: (manager: string, id: string) => Promise<unknown>
-    act: (manager: string, id: string, keyId: string) => Promise<Reply>
+    act: (manager: string, id: string, keyId: string) => Promise<TestReply>
   }[] = [
     { name: 'revoking it', act: revoke },
     {
@@ -380,7 +381,7 @@ onEveryEngine('API keys', vault => {
   ]
   for (const { name, prepare, act } of lockOuts)
     test(`C2.18 the last management key stays: ${name} is 409`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const id = await idOf(keys.manager)
       const [{ id: keyId }] = await listKeys(keys.manager, id)
       await prepare?.(keys.manager, id)
@@ -400,7 +401,7 @@ onEveryEngine('API keys', vault => {
     })
 
   test('C2.18 the last key that can give permissions keeps that: taking it away is 409', async () => {
-    const { manager } = (await vault().tenant(cast)).keys
+    const { manager } = (await vault().tenant(ownerAndManager)).keys
     const id = await idOf(manager)
     const { name } = (await vault().get(`/applications/${id}`, manager)).body
     const narrow = () =>
@@ -420,7 +421,7 @@ onEveryEngine('API keys', vault => {
   })
 
   test('C2.18 an expired management key may be revoked, and any key of another type', async () => {
-    const { manager, owner } = (await vault().tenant(cast)).keys
+    const { manager, owner } = (await vault().tenant(ownerAndManager)).keys
     const id = await idOf(manager)
     const { id: keyId } = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
     vault().now += 1_000
@@ -442,7 +443,7 @@ onEveryEngine('API keys', vault => {
   ]
   for (const { name, second, with: what } of pairs)
     test(`C2.18 C29.4 ${name} deleted at once leave one management key`, async () => {
-      const { manager } = (await vault().tenant(cast)).keys
+      const { manager } = (await vault().tenant(ownerAndManager)).keys
       const id = await idOf(manager)
       const other =
         second === 'another key'

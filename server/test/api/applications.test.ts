@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { assertAbsent } from '../rig/test-vault.ts'
@@ -205,12 +206,12 @@ const refusedGrants: readonly {
 ]
 
 onEveryEngine('applications', vault => {
-  const put = (key: string, id: string, body: unknown): Promise<Reply> =>
+  const put = (key: string, id: string, body: unknown): Promise<TestReply> =>
     vault().send('PUT', `/applications/${id}`, { key, body })
 
   for (const { name, send, is } of accepted)
     test(`${name} can be created`, async () => {
-      const { tenantId, keys } = await vault().tenant(cast)
+      const { tenantId, keys } = await vault().tenant(ownerAndManager)
       const manager = granted(await vault().get('/applications/key', keys.manager)).id
       const reply = await vault().post('/applications', keys.manager, {
         name: 'new',
@@ -245,7 +246,7 @@ onEveryEngine('applications', vault => {
   ]
   for (const { name, type, send, errors } of refusedCreates as typeof refusedGrants)
     test(`${name} cannot be created`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const before = (await vault().get('/applications', keys.manager)).text
       const body = { name: 'new', type: type ?? 'private', ...send }
       const reply = await vault().post('/applications', keys.manager, body)
@@ -255,7 +256,7 @@ onEveryEngine('applications', vault => {
     })
 
   test('C8.15 C8.18 a name has 1 to 200 characters', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     for (const name of ['x', '\u{1F511}'.repeat(200)]) {
       const { id } = await newApplication(vault(), keys.manager, { name })
       assert.equal(granted(await vault().get(`/applications/${id}`, keys.manager)).name, name)
@@ -266,7 +267,7 @@ onEveryEngine('applications', vault => {
     const only = (permission: 'create' | 'read' | 'update' | 'delete') =>
       ({ type: 'management', permissions: [`application:${permission}`] }) as const
     const { keys } = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       create: only('create'),
       read: only('read'),
       update: only('update'),
@@ -277,7 +278,7 @@ onEveryEngine('applications', vault => {
       },
     })
     const body = { name: 'x', type: 'private', permissions: ['token:read'] }
-    const needs: [keyof typeof keys, (key: string, id: string, keyId: string) => Promise<Reply>][] = [
+    const needs: [keyof typeof keys, (key: string, id: string, keyId: string) => Promise<TestReply>][] = [
       ['create', key => vault().post('/applications', key, body)],
       ['read', key => vault().get('/applications', key)],
       ['read', (key, id) => vault().get(`/applications/${id}`, key)],
@@ -305,7 +306,7 @@ onEveryEngine('applications', vault => {
   })
 
   test('C29.1 the list is newest first, in pages, without any key', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const made: string[] = []
     for (let count = 0; count < 3; count++) {
       vault().now += 1_000
@@ -337,7 +338,7 @@ onEveryEngine('applications', vault => {
   })
 
   test('C29.1 the list can be narrowed to ids and types', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     vault().now += 1_000
     const { id } = await newApplication(vault(), keys.manager, { type: 'public' })
     const manager = granted(await vault().get('/applications/key', keys.manager)).id
@@ -356,7 +357,7 @@ onEveryEngine('applications', vault => {
   })
 
   test('C29.1 an application can be made without a key, and gets one later', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const reply = await vault().send('POST', '/applications', {
       key: keys.manager,
       body: { name: 'x', type: 'private', create_key: false },
@@ -375,7 +376,7 @@ onEveryEngine('applications', vault => {
 
   test('C29.3 every key reads its own application, whatever it may do', async () => {
     const { keys } = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       nothing: {},
       public: { type: 'public', permissions: ['token:create'] },
     })
@@ -389,7 +390,7 @@ onEveryEngine('applications', vault => {
   })
 
   test('C29.2 C2.13 an unknown application is 404 on every path', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     for (const id of [
       '019ac000-0000-7000-8000-000000000000',
       'x',
@@ -436,7 +437,7 @@ onEveryEngine('applications', vault => {
   ]
   for (const { name, send, is } of changes)
     test(`C29.2 an update takes ${name}`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
       const before = granted(await vault().get(`/applications/${id}`, keys.manager))
       const manager = granted(await vault().get('/applications/key', keys.manager)).id
@@ -461,7 +462,7 @@ onEveryEngine('applications', vault => {
   ]
   for (const { name, type, send, errors } of refusedUpdates as typeof refusedGrants)
     test(`${name} is no update, and changes nothing`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const { id } = await newApplication(vault(), keys.manager, { type: type ?? 'private' })
       const before = (await vault().get(`/applications/${id}`, keys.manager)).text
       const reply = await put(keys.manager, id, { name: 'renamed', ...send })
@@ -471,7 +472,7 @@ onEveryEngine('applications', vault => {
     })
 
   test('C27.2 a changed rule counts from the next request on', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const body = { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
     const { id: token } = granted(await vault().post('/tokens', keys.owner, body))
     const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:read'] })
@@ -494,7 +495,7 @@ onEveryEngine('applications', vault => {
   })
 
   test('C29.2 C27.2 a deleted application is gone with all of its keys, and what it made stays', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     const further = granted(await vault().post(`/applications/${id}/keys`, keys.manager, {})).key
     const token = granted(await vault().post('/tokens', key, { type: 'token', data: 'x' })).id
@@ -511,7 +512,7 @@ onEveryEngine('applications', vault => {
   })
 
   test('C29.2 changes of two applications that meet at storage both stay', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const [one, two] = [
       await newApplication(vault(), keys.manager, { name: 'one' }),
       await newApplication(vault(), keys.manager, { name: 'two' }),
@@ -543,7 +544,7 @@ onEveryEngine('applications', vault => {
   /** What somebody with application:* and report:read, and no tenant:delete, tries. */
   const climbs: readonly {
     name: string
-    try: (key: string, strong: string, own: string) => Promise<Reply>
+    try: (key: string, strong: string, own: string) => Promise<TestReply>
   }[] = [
     {
       name: 'creating an application that may',
@@ -568,10 +569,21 @@ onEveryEngine('applications', vault => {
       try: (key, strong) => vault().post(`/applications/${strong}/keys`, key, {}),
     },
   ]
+  test('C29.8 a new name grants nothing', async () => {
+    const { keys } = await vault().tenant({
+      ...ownerAndManager,
+      clerk: { type: 'management', permissions: ['application:update', 'application:read'] },
+    })
+    const { id, permissions } = granted(await vault().get('/applications/key', keys.manager))
+    const renamed = granted(await put(keys.clerk, id, { name: 'renamed' }))
+    assert.deepEqual([renamed.name, renamed.permissions], ['renamed', permissions])
+    assert.equal((await put(keys.clerk, id, { name: 'renamed', permissions })).status, 403)
+  })
+
   for (const climb of climbs)
-    test(`C29.8 nobody gets a management permission that he lacks by ${climb.name}`, async () => {
+    test(`C29.8 nobody gets a management permission that they lack by ${climb.name}`, async () => {
       const { keys } = await vault().tenant({
-        ...cast,
+        ...ownerAndManager,
         climber: {
           type: 'management',
           permissions: [
@@ -600,7 +612,7 @@ onEveryEngine('applications', vault => {
 
   test('C29.8 what the caller holds it may grant, and permissions on tokens are not its own', async () => {
     const { keys } = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       weak: { type: 'management', permissions: ['application:create', 'application:update', 'report:read'] },
     })
     const equal = await newApplication(vault(), keys.weak, {
@@ -614,7 +626,7 @@ onEveryEngine('applications', vault => {
   })
 
   test('C34.7 applications outlive a restart', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { id, key } = await newApplication(vault(), keys.manager, { rules: [rule] })
     const before = granted(await vault().get(`/applications/${id}`, keys.manager))
     await vault().restart()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onSqliteAlone } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
 
 /** Where a body can be sent to; `a-token` exists. */
@@ -68,7 +68,7 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
       const key = await withToken(vault())
       for (const door of doors)
         for (const raw of bodies) {
-          const reply = await exchange(
+          const reply = await sendAndExpect(
             vault(),
             { key, counter: key },
             { ...door, raw },
@@ -87,7 +87,7 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
         Buffer.from('"}'),
       ])
       for (const door of doors)
-        await exchange(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
+        await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
     })
 
   test('C8.3 C2.10 32 levels are kept, 33 and any more are refused', async () => {
@@ -116,14 +116,14 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
       `{"data":${nested(32)}}`,
     ])
       for (const door of doors)
-        await exchange(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
+        await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
   })
 
   test('C2.10 C7.1 a body that is no object', async () => {
     const key = await withToken(vault())
     for (const raw of ['null', 'true', '1', '1e400', '12345678901234567890', '""', '"text"', '[]', '[{}]'])
       for (const door of [doors[0], doors[2]])
-        await exchange(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
+        await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
   })
 })
 
@@ -131,32 +131,37 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
 const values = ['null', 'true', '1', '1e400', '""', '"x"', '[]', '{}', '[null]'] as const
 type Value = (typeof values)[number]
 
-/** Per field the values that are right; every other one is refused at that field. */
-const createFields: Readonly<Record<string, readonly Value[]>> = {
-  id: ['null'],
-  type: [],
-  data: ['true', '1', '1e400', '""', '"x"', '[]', '{}', '[null]'],
-  mask: values,
-  containers: ['null'],
-  metadata: ['null', '{}'],
-  search_indexes: ['null', '[]'],
-  fingerprint_expression: ['null', '"x"'],
-  deduplicate_token: ['null', 'true'],
-  expires_at: ['null'],
+/** The values of a field that a create and an update take; every other one is refused at that field. */
+type Field = {
+  readonly name: string
+  readonly field: string
+  readonly create: readonly Value[]
+  readonly update: readonly Value[]
 }
-const updateFields: Readonly<Record<string, readonly Value[]>> = {
-  id: [],
-  type: [],
-  tenant_id: [],
-  data: createFields.data ?? [],
-  mask: values,
-  containers: ['null'],
-  metadata: ['null', '{}'],
-  search_indexes: ['null', '[]'],
-  fingerprint_expression: ['null', '"x"'],
-  deduplicate_token: ['null', 'true'],
-  expires_at: ['null'],
-}
+const takes = (name: string, field: string, right: readonly Value[]): Field => ({
+  name,
+  field,
+  create: right,
+  update: right,
+})
+const fields: readonly Field[] = [
+  { name: 'C5.3 C16.7 id', field: 'id', create: ['null'], update: [] },
+  takes('C2.10 C16.7 type', 'type', []),
+  takes('C6.1 C16.7 tenant_id', 'tenant_id', []),
+  takes(
+    'C5.4 C7.1 C18.3 data',
+    'data',
+    values.filter(value => value !== 'null'),
+  ),
+  takes('C5.3 C18.1 mask', 'mask', values),
+  takes('C5.3 C18.1 metadata', 'metadata', ['null', '{}']),
+  takes('C5.3 C18.1 search_indexes', 'search_indexes', ['null', '[]']),
+  takes('C5.3 C18.1 expires_at', 'expires_at', ['null']),
+  takes('C5.3 C18.2 containers', 'containers', ['null']),
+  takes('C5.3 C18.2 fingerprint_expression', 'fingerprint_expression', ['null', '"x"']),
+  takes('C5.3 C18.2 deduplicate_token', 'deduplicate_token', ['null', 'true']),
+]
+const told = (right: readonly Value[]): string => right.join(' ') || 'none of them'
 
 onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked', vault => {
   /** One place, the field itself or its first element. */
@@ -165,8 +170,8 @@ onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked'
     assert.deepEqual(places, [places[0] === `${field}[0]` ? `${field}[0]` : field])
   }
 
-  for (const [field, right] of Object.entries(createFields))
-    test(`C2.10 C5.3 C5.4 C7.1 create: ${field} is one of ${right.join(' ') || 'none of them'}`, async () => {
+  for (const { name, field, create: right } of fields)
+    test(`${name}: a create takes ${told(right)}`, async () => {
       const { keys } = await vault().tenant({ owner })
       for (const [at, value] of values.entries()) {
         const body = { type: '"token"', data: `"Sensitive Value ${at}"`, [field]: value }
@@ -174,7 +179,7 @@ onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked'
           .map(([name, text]) => `"${name}":${text}`)
           .join()}}`
         const isRight = right.includes(value)
-        const reply = await exchange(
+        const reply = await sendAndExpect(
           vault(),
           { key: keys.owner, counter: keys.owner },
           { method: 'POST', path: '/tokens', raw },
@@ -186,8 +191,8 @@ onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked'
       }
     })
 
-  for (const [field, right] of Object.entries(updateFields))
-    test(`C2.10 C18.1 C18.2 C18.3 C16.7 C7.1 update: ${field} is one of ${right.join(' ') || 'none of them'}`, async () => {
+  for (const { name, field, update: right } of fields)
+    test(`${name}: an update takes ${told(right)}`, async () => {
       const { keys } = await vault().tenant({ owner })
       for (const [at, value] of values.entries()) {
         const { id } = await vault().create(keys.owner, {
@@ -197,7 +202,7 @@ onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked'
         })
         const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
         const isRight = right.includes(value)
-        const reply = await exchange(
+        const reply = await sendAndExpect(
           vault(),
           { key: keys.owner, counter: keys.owner },
           { method: 'PATCH', path: `/tokens/${id}`, raw: `{"${field}":${value}}` },

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, granted, type Reply } from '../rig/cast.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 
 const shop = 'https://shop.example'
 const app = 'http://localhost:3000'
 const players = {
-  ...cast,
+  ...ownerAndManager,
   page: { type: 'public', permissions: ['token:create'] },
   private: { permissions: ['token:create', 'token:read'] },
 } as const
 const token = { type: 'token', data: 'x' }
 
-const corsHeaders = ({ headers }: Reply): [string, string][] =>
+const corsHeaders = ({ headers }: TestReply): [string, string][] =>
   [...headers].filter(([name]) => name.startsWith('access-control-'))
 
 const preflight = (origin: string, more: Record<string, string> = {}) => ({
@@ -87,7 +88,7 @@ onEveryEngine(
       const { keys } = await vault().tenant(players)
       const send = (method: string, path: string, more: object = {}) =>
         vault().send(method, path, { key: keys.page, headers: { origin: shop }, ...more })
-      const replies: [number, Reply][] = [
+      const replies: [number, TestReply][] = [
         [201, await send('POST', '/tokens', { body: token })],
         [200, await send('POST', '/tokenize', { body: 'x' })],
         [400, await send('POST', '/tokens', { body: {} })],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange, type Scenario } from '../rig/scenario.ts'
+import { type Scenario, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
 const token = { type: 'token', data: 'Sensitive Value' }
@@ -170,7 +170,7 @@ onEveryEngine('the fields of a create', vault => {
   for (const { name, send, body = send } of kept)
     test(`${name}: kept`, async () => {
       const { keys } = await vault().tenant(devApplications)
-      const created = await exchange(
+      const created = await sendAndExpect(
         vault(),
         { key: keys.general, counter: keys.private },
         { method: 'POST', path: '/tokens', body: { ...token, ...send } },
@@ -183,7 +183,7 @@ onEveryEngine('the fields of a create', vault => {
   for (const { name, send, expect } of refused)
     test(`${name}: refused`, async () => {
       const { keys } = await vault().tenant(devApplications)
-      await exchange(
+      await sendAndExpect(
         vault(),
         { key: keys.general, counter: keys.private },
         { method: 'POST', path: '/tokens', body: { ...token, ...(send as object) } },
@@ -199,7 +199,7 @@ onEveryEngine('the fields of a create', vault => {
       search_indexes: ['{{ data.cvc }}'],
       fingerprint_expression: '{{ data["cvc"] }}',
     }
-    await exchange(
+    await sendAndExpect(
       vault(),
       { key: keys.general, counter: keys.private },
       { method: 'POST', path: '/tokens', body },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { countTokens, exchange } from '../rig/scenario.ts'
+import { countTokens, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -107,7 +107,7 @@ onEveryEngine('token ids', vault => {
       const { keys } = await vault().tenant(devApplications)
       const caller = { key: keys.general, counter: keys.private }
       const body = { id, type: 'token', data }
-      const { body: created } = await exchange(
+      const { body: created } = await sendAndExpect(
         vault(),
         caller,
         { method: 'POST', path: '/tokens', body },
@@ -122,7 +122,7 @@ onEveryEngine('token ids', vault => {
       const { keys } = await vault().tenant(devApplications)
       const caller = { key: keys.general, counter: keys.private }
       const body = { id, type, data }
-      await exchange(
+      await sendAndExpect(
         vault(),
         caller,
         { method: 'POST', path: '/tokens', body },
@@ -135,7 +135,7 @@ onEveryEngine('token ids', vault => {
       const { keys } = await vault().tenant(devApplications)
       const caller = { key: keys.general, counter: keys.private }
       for (const id of ids)
-        await exchange(
+        await sendAndExpect(
           vault(),
           caller,
           { method: 'POST', path: '/tokens', body: { id, type, data } },
@@ -165,7 +165,7 @@ onEveryEngine('token ids', vault => {
     const caller = { key: keys.general, counter: keys.private }
     const first = await vault().create(keys.general, { id: 'taken-id', type: 'token', data: 'first value' })
     for (const id of ['taken-id', '{{ data.id }}'])
-      await exchange(
+      await sendAndExpect(
         vault(),
         caller,
         {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
 const number = '4242424242424242'
@@ -94,6 +94,13 @@ const masks: readonly { name: string; type?: string; data: unknown; mask: unknow
     data: { number },
     mask: { number: '{{ data.number | card_mask: "true","true" }}' },
     shown: { number: '42424242XXXX4242' },
+  },
+  {
+    name: 'C13.6 the ends of a number of twelve digits',
+    type: 'card',
+    data: { number: '501234567896' },
+    mask: { first: '{{ data.number | slice: 0, 4 }}', last: '{{ data.number | last4 }}' },
+    shown: { first: '5012', last: '7896' },
   },
   {
     name: 'C13.6 the same with other fillings',
@@ -204,13 +211,33 @@ const refused: readonly {
     place: 'mask',
     says: /first 8 and last 4/,
   })),
-  {
-    name: 'C13.6 a number of twelve digits as a whole',
+  ...[
+    '{{ data.number | slice: 0, 6 }}-{{ data.number | slice: 6, 6 }}',
+    '{{ data.number | slice: 0, 6 }}x{{ data.number | slice: 6, 6 }}',
+    "{{ data.number | split: '' }}",
+    { first: '{{ data.number | slice: 0, 8 }}', last: '{{ data.number | last4 }}' },
+  ].map(mask => ({
+    name: `C13.6 a number of twelve digits as a whole by ${JSON.stringify(mask)}`,
     type: 'card',
-    data: { number: '500000000009' },
-    mask: '{{ data.number | slice: 0, 6 }}-{{ data.number | slice: 6, 6 }}',
+    data: { number: '501234567896' },
+    mask,
     place: 'mask',
     says: /first 8 and last 4/,
+  })),
+  {
+    name: 'C13.6 the number as a key',
+    type: 'card',
+    data: { number },
+    mask: { [number]: 'x' },
+    place: 'mask',
+    says: /first 8 and last 4/,
+  },
+  {
+    name: 'C20.4 a leaf that cannot be rendered',
+    data: 'abc',
+    mask: { a: '{{ data }}', b: ['{{ data }}', '{{ data | plus: 1 }}'] },
+    place: 'mask.b[1]',
+    says: /at character 11/,
   },
   {
     name: 'C8.9 an expression of 401 characters',
@@ -234,7 +261,7 @@ onEveryEngine('masks', vault => {
         ...devApplications,
         masked: { permissions: ['token:read'] },
       })
-      const created = await exchange(
+      const created = await sendAndExpect(
         vault(),
         { key: keys.general, counter: keys.private },
         { method: 'POST', path: '/tokens', body: { type, data, mask } },
@@ -253,7 +280,7 @@ onEveryEngine('masks', vault => {
   for (const { name, type = 'token', data = 'Sensitive Value', mask, place, says } of refused)
     test(`${name} is refused in a mask`, async () => {
       const { keys } = await vault().tenant(devApplications)
-      const reply = await exchange(
+      const reply = await sendAndExpect(
         vault(),
         { key: keys.general, counter: keys.private },
         { method: 'POST', path: '/tokens', body: { type, data, mask } },

@@ -3,11 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { GuardedChange, WriteSet } from '../../src/store/write-set.ts'
-import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { sqlite } from '../rig/engines.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { rowsOfTenant } from '../rig/look-inside.ts'
+import { rowsOfTenant } from '../rig/stored-rows.ts'
 import { TestVault } from '../rig/test-vault.ts'
 
 const card = {
@@ -32,18 +33,18 @@ const numberOf = async (vault: TestVault, tenantId: string): Promise<number> => 
   return row.tenant
 }
 
-const assertUnauthorized = (reply: Reply): void => {
+const assertUnauthorized = (reply: TestReply): void => {
   assert.equal(reply.status, 401, reply.text)
   assert.equal(reply.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
   assert.equal(reply.body.title, 'Unauthorized')
 }
 
 onEveryEngine('delete the tenant', vault => {
-  const remove = (key: string): Promise<Reply> => vault().delete('/tenants/self', key)
+  const remove = (key: string): Promise<TestReply> => vault().delete('/tenants/self', key)
 
   test('§4.9.1 §5.10 C1.4 it needs tenant:delete and answers 204 with nothing', async () => {
     const { keys } = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       other: { type: 'management', permissions: ['tenant:read', 'tenant:update', 'application:delete'] },
       remover: { type: 'management', permissions: ['tenant:delete'] },
     })
@@ -58,7 +59,7 @@ onEveryEngine('delete the tenant', vault => {
   })
 
   test('C31.8 C2.11 C27.2 every key of the tenant answers 401 from then on, on every endpoint', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { id } = granted(await vault().post('/tokens', keys.owner, card))
     const made = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     const further = granted(await vault().post(`/applications/${made.id}/keys`, keys.manager, {}))
@@ -90,7 +91,7 @@ onEveryEngine('delete the tenant', vault => {
   })
 
   test('C31.6 C31.7 the keys go with the request, thousands of tokens in the background', async () => {
-    const { tenantId, keys } = await vault().tenant(cast)
+    const { tenantId, keys } = await vault().tenant(ownerAndManager)
     const tenant = await numberOf(vault(), tenantId)
     for (let batch = 0; batch < 3; batch++)
       granted(
@@ -130,7 +131,7 @@ onEveryEngine('delete the tenant', vault => {
   })
 
   test('C31.6 C31.9 another tenant keeps everything, and the same ids may come again', async () => {
-    const [ours, theirs] = [await vault().tenant(cast), await vault().tenant(cast)]
+    const [ours, theirs] = [await vault().tenant(ownerAndManager), await vault().tenant(ownerAndManager)]
     for (const { keys } of [ours, theirs])
       granted(await vault().post('/tokens', keys.owner, { ...card, id: 'chosen-by-both' }))
     const look = async () => ({
@@ -151,14 +152,14 @@ onEveryEngine('delete the tenant', vault => {
     assert.deepEqual(await look(), before)
     assert.deepEqual(await rowsOf(vault(), number), rows)
 
-    const next = await vault().tenant(cast)
+    const next = await vault().tenant(ownerAndManager)
     assert.notEqual(await numberOf(vault(), next.tenantId), number)
     assert.equal((await vault().get('/tokens/chosen-by-both', next.keys.owner)).status, 404)
     granted(await vault().post('/tokens', next.keys.owner, { ...card, id: 'chosen-by-both' }))
   })
 
   test('§4.9.2 C31.8 deleted twice at once: one deletes, the other has no key any more', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const gate = commitGate(vault())
     const both = [remove(keys.manager), remove(keys.manager)]
     await gate.waiting(2)
@@ -170,7 +171,7 @@ onEveryEngine('delete the tenant', vault => {
   })
 
   /** Each is computed while the tenant lives, and reaches storage when it does not. */
-  const writes: Record<string, (send: Sender, id: string) => Promise<Reply>> = {
+  const writes: Record<string, (send: Sender, id: string) => Promise<TestReply>> = {
     'a create': send => send('owner', 'POST', '/tokens', another),
     'a create with an idempotency key': send => send('owner', 'POST', '/tokens', another, 'in-flight'),
     'a tokenize': send => send('owner', 'POST', '/tokenize', ['a', card]),
@@ -187,12 +188,12 @@ onEveryEngine('delete the tenant', vault => {
     path: string,
     body?: unknown,
     idempotencyKey?: string,
-  ) => Promise<Reply>
+  ) => Promise<TestReply>
 
   for (const [name, write] of Object.entries(writes))
     for (const when of ['after the tenant is gone', 'in the same breath as its deletion'] as const)
       test(`C27.3 C31.8 ${name} that reaches storage ${when} answers 401 and leaves nothing`, async () => {
-        const { tenantId, keys } = await vault().tenant(cast)
+        const { tenantId, keys } = await vault().tenant(ownerAndManager)
         const tenant = await numberOf(vault(), tenantId)
         const { id } = granted(await vault().post('/tokens', keys.owner, card))
         const send: Sender = (who, method, path, body, idempotencyKey) =>
@@ -205,7 +206,7 @@ onEveryEngine('delete the tenant', vault => {
         const isHeld = (set: WriteSet): boolean =>
           together || !set.effects.some(({ kind }) => kind === 'deleteTenant')
         const gate = commitGate(vault(), isHeld)
-        const answers: Promise<Reply>[] = []
+        const answers: Promise<TestReply>[] = []
         if (together) {
           answers.push(remove(keys.manager))
           await gate.waiting(1)
@@ -230,7 +231,7 @@ onEveryEngine('delete the tenant', vault => {
 
   for (const path of ['/tenants/self', '/tenants/self/reports/usage', '/applications', '/applications/key'])
     test(`C31.8 C2.11 GET ${path} that is under way when the tenant goes answers 401`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       granted(await vault().get(path, keys.manager))
       const { store } = vault()
       const { getTenant } = store
@@ -243,7 +244,7 @@ onEveryEngine('delete the tenant', vault => {
     })
 
   test('C27.3 C31.7 a data key that is made while the tenant goes is not left behind', async () => {
-    const { tenantId, keys } = await vault().tenant(cast)
+    const { tenantId, keys } = await vault().tenant(ownerAndManager)
     const tenant = await numberOf(vault(), tenantId)
     const gate = commitGate(vault())
     const deletion = remove(keys.manager)
@@ -264,7 +265,7 @@ onEveryEngine('delete the tenant', vault => {
 
 test('C31.7 of the wrapped keys no byte is left in the data folder (sqlite: its files are its own)', async () => {
   const vault = await TestVault.start({ engine: sqlite })
-  const { tenantId, keys } = await vault.tenant(cast)
+  const { tenantId, keys } = await vault.tenant(ownerAndManager)
   const tenant = await numberOf(vault, tenantId)
   granted(await vault.post('/tokens', keys.owner, card))
   const wrapped = (await vault.store.tenantKeys(tenant)).map(row => Buffer.from(row.wrapped))

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { storedRows } from '../rig/look-inside.ts'
+import { fc } from '../rig/properties.ts'
+import { storedRows } from '../rig/stored-rows.ts'
 
 const rules = [
   {
@@ -24,10 +25,10 @@ const rules = [
 
 onEveryEngine('explain access', vault => {
   const start = async (body: Record<string, unknown> = { rules }) => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     return { ...keys, ...(await newApplication(vault(), keys.manager, body)) }
   }
-  const explain = (manager: string, id: string, body: unknown): Promise<Reply> =>
+  const explain = (manager: string, id: string, body: unknown): Promise<TestReply> =>
     vault().post(`/applications/${id}/explain`, manager, body)
 
   /** What is asked of an application with the rules above, and what it is told. */
@@ -231,7 +232,7 @@ onEveryEngine('explain access', vault => {
 
   test('C33.11 explaining is a read: nothing is written, and the caller needs none of what it asks about', async () => {
     const { keys } = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       asker: { type: 'management', permissions: ['application:read'] },
     })
     const { id } = await newApplication(vault(), keys.manager, { rules })
@@ -261,7 +262,7 @@ onEveryEngine('explain access', vault => {
       transform: fc.constantFrom('reveal', 'mask', 'redact'),
       permissions: fc.subarray([...permissions], { minLength: 1 }),
     })
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { id, key } = await newApplication(vault(), keys.manager, {})
     const value = { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
     const masked = 'XXXXXXXXXXXalue'
@@ -305,7 +306,7 @@ onEveryEngine('explain access', vault => {
             assert.equal(`${searching.outcome} ${searching.reason.slice(0, 3)}`, `refused ${status}`)
           }
 
-          const writes: Record<string, () => Promise<Reply>> = {
+          const writes: Record<string, () => Promise<TestReply>> = {
             'token:create': () => vault().post('/tokens', key, { ...value, containers }),
             'token:update': () => vault().patch(`/tokens/${token}`, key, { metadata: { a: 'b' } }),
             'token:delete': () => vault().delete(`/tokens/${token}`, key),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TestReply } from '../rig/answer-rules.ts'
+import type { TestReply } from '../rig/answers.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 

@@ -114,6 +114,22 @@ const different: readonly { name: string; bodies: readonly string[] }[] = [
 ]
 
 onEveryEngine('fingerprints', vault => {
+  test('C14.5 C18.2 a fingerprint goes with the last reason for it', async () => {
+    const { keys } = await vault().tenant({ owner }, { fingerprintTokens: false })
+    for (const [reason, withoutIt] of [
+      [{ fingerprint_expression: '{{ data }}' }, { fingerprint_expression: null }],
+      [{ deduplicate_token: true }, { deduplicate_token: null }],
+      [{ deduplicate_token: true }, { deduplicate_token: false }],
+    ]) {
+      const made = await vault().create(keys.owner, { type: 'token', data: 'x', ...reason })
+      assert.equal(typeof made.fingerprint, 'string')
+      const kept = await vault().patch(`/tokens/${made.id}`, keys.owner, { metadata: { a: 'b' } })
+      assert.equal(kept.body.fingerprint, made.fingerprint)
+      const reply = await vault().patch(`/tokens/${made.id}`, keys.owner, withoutIt)
+      assert.equal(reply.body.fingerprint, undefined, JSON.stringify(withoutIt))
+    }
+  })
+
   const fingerprints = async (at: TestVault, bodies: readonly string[]): Promise<string[]> => {
     const { keys } = await at.tenant(devApplications)
     const found: string[] = []

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/domain/limits.ts'
-import { computeIndexReports } from '../../src/operations/compute-index-reports.ts'
+import { pace } from '../../src/domain/pace.ts'
+import { computeIndexReports } from '../../src/operations/upkeep/compute-index-reports.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { tamper } from '../rig/intruder.ts'
-import { spoilTokens } from '../rig/look-inside.ts'
+import { spoilTokens } from '../rig/stored-rows.ts'
+import { tamper } from '../rig/tamper.ts'
 import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
 
 const applications = {
@@ -87,7 +87,7 @@ onEveryEngine('index report', vault => {
       (await vault().get(path, keys.management)).body.indexes.map(({ name }: { name: string }) => name)
     await vault().service.clockwork.runAll()
     assert.ok((await names()).includes('brief'))
-    vault().now += limits.reportIntervalMs - 1
+    vault().now += pace.reportIntervalMs - 1
     await vault().delete('/tokens/deleted', keys.owner)
     await vault().service.clockwork.runAll()
     assert.ok((await names()).includes('brief'))
@@ -124,7 +124,7 @@ onEveryEngine('index report', vault => {
     assert.deepEqual(first.indexes.toSorted(byName), figures.toSorted(byName))
     assert.equal(await slice(), 0)
 
-    vault().now += limits.reportIntervalMs
+    vault().now += pace.reportIntervalMs
     assert.equal(await slice(), 3)
     assert.deepEqual(await report(), first)
     for (let i = 0; i < 3; i++) await slice()
@@ -136,7 +136,7 @@ onEveryEngine('index report', vault => {
     )
   })
 
-  test('C26 §1.1 it lies sealed; one that was tampered with, or a token that does not open, does not stop it', async () => {
+  test('C26 it lies sealed; one that was tampered with, or a token that does not open, does not stop it', async () => {
     const { keys, tenantId } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     await vault().create(keys.owner, { id: 'spoilt', type: 'token', data: 'x', metadata: { canaryKey: 'y' } })

@@ -1,28 +1,51 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, granted } from '../rig/cast.ts'
+import { granted } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 onEveryEngine('get the tenant', vault => {
-  test('§1.9 §4.7.2 §2.4.1 §2.4.2 §2.4.3 §2.4.4 §2.4.5 §2.4.6 §2.4.9 C31.1 C31.5 C5.1 a new tenant, whole', async () => {
-    const { tenantId, keys } = await vault().tenant(cast)
-    const reply = await vault().get('/tenants/self', keys.manager)
-    assert.equal(reply.status, 200)
-    const { owner_id, created_by, ...rest } = reply.body
-    assert.match(owner_id, uuid)
-    assert.match(created_by, uuid)
+  test('§1.9 a tenant is read, changed, reported on and deleted', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const self = (method: string, path = '', body?: unknown) =>
+      vault().send(method, `/tenants/self${path}`, { key: keys.manager, ...(body !== undefined && { body }) })
+    assert.equal((await self('GET')).status, 200)
+    assert.equal((await self('PUT', '', { name: 'Renamed' })).status, 200)
+    assert.equal((await self('GET', '/reports/usage')).status, 200)
+    assert.equal((await self('DELETE')).status, 204)
+  })
+
+  const newTenant = async () => {
+    const { tenantId, keys } = await vault().tenant(ownerAndManager)
+    return { tenantId, tenant: granted(await vault().get('/tenants/self', keys.manager)) }
+  }
+
+  test('§4.7.2 §2.4.1 §2.4.3 §2.4.6 C5.1 a new tenant, whole', async () => {
+    const { tenantId, tenant } = await newTenant()
+    const { owner_id: _owner, created_by: _maker, settings: _settings, ...rest } = tenant
     assert.deepEqual(rest, {
       id: tenantId,
       name: 'Test',
-      settings: { fingerprint_tokens: 'true', deduplicate_tokens: 'false' },
       created_at: '2026-03-01T12:00:00.000+00:00',
     })
   })
 
+  test('§2.4.2 §2.4.5 C31.1 its owner and its maker are UUIDs that were made with it', async () => {
+    const [{ tenant: one }, { tenant: other }] = [await newTenant(), await newTenant()]
+    const ids = [one.owner_id, one.created_by, other.owner_id, other.created_by]
+    for (const id of ids) assert.match(id, uuid)
+    assert.notEqual(one.owner_id, other.owner_id)
+  })
+
+  test('§2.4.4 §2.4.9 C31.5 its settings are texts: it fingerprints, and does not deduplicate', async () => {
+    const { tenant } = await newTenant()
+    assert.deepEqual(tenant.settings, { fingerprint_tokens: 'true', deduplicate_tokens: 'false' })
+  })
+
   test('§2.4.7 §2.4.8 C5.5 who changed it last, and when', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const before = granted(await vault().get('/tenants/self', keys.manager))
     const manager = granted(await vault().get('/applications/key', keys.manager)).id
     vault().now += 1_234
@@ -37,11 +60,11 @@ onEveryEngine('get the tenant', vault => {
 
   test('§4.7.1 §5.1 §5.3 §5.8 the key says which tenant, and must hold tenant:read', async () => {
     const one = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       reader: { type: 'management', permissions: ['tenant:read'] },
       other: { type: 'management', permissions: ['tenant:update', 'tenant:delete', 'report:read'] },
     })
-    const two = await vault().tenant(cast)
+    const two = await vault().tenant(ownerAndManager)
     assert.equal((await vault().get('/tenants/self', one.keys.reader)).body.id, one.tenantId)
     assert.equal((await vault().get('/tenants/self', two.keys.manager)).body.id, two.tenantId)
     assert.equal((await vault().get('/tenants/self', one.keys.other)).status, 403)
@@ -50,7 +73,7 @@ onEveryEngine('get the tenant', vault => {
   })
 
   test('C2.13 there is no way to name a tenant', async () => {
-    const { tenantId, keys } = await vault().tenant(cast)
+    const { tenantId, keys } = await vault().tenant(ownerAndManager)
     assert.equal((await vault().get(`/tenants/${tenantId}`, keys.manager)).status, 404)
     assert.equal((await vault().get('/tenants', keys.manager)).status, 404)
     assert.equal((await vault().get(`/tenants/self?id=${tenantId}`, keys.manager)).status, 400)

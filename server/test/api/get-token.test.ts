@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Transform } from '../../src/domain/application.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner, type TestApplication } from '../rig/test-vault.ts'
 
 const number = '4242424242424242'
@@ -90,7 +90,7 @@ onEveryEngine('get a token', vault => {
       const { id } = await vault().create(keys.owner, send)
       for (const [reader, { has, lacks }] of Object.entries(views)) {
         const key = keys[reader as Reader]
-        const { body } = await exchange(
+        const { body } = await sendAndExpect(
           vault(),
           { key, counter: keys.owner },
           { method: 'GET', path: `/tokens/${id}` },

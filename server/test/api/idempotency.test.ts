@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TenantKeys } from '../../src/crypto/keys.ts'
 import { openResult } from '../../src/crypto/result-seal.ts'
-import { requestHash } from '../../src/operations/idempotency.ts'
 import type { Caller } from '../../src/operations/vault.ts'
+import { requestHash } from '../../src/operations/writing/idempotency.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import type { Outcome } from '../../src/store/write-set.ts'
-import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { tamper } from '../rig/intruder.ts'
-import { storedRows } from '../rig/look-inside.ts'
 import { secondNode } from '../rig/second-node.ts'
+import { storedRows } from '../rig/stored-rows.ts'
+import { tamper } from '../rig/tamper.ts'
 import { assertAbsent, type Send, type TestVault } from '../rig/test-vault.ts'
 
 const card = {
@@ -25,10 +26,10 @@ let serial = 0
 const newKey = (): string => `a-key-${++serial}`
 
 type Request = { method: string; path: string } & Omit<Send, 'key' | 'headers'>
-type Keys = Record<keyof typeof cast, string>
+type Keys = Record<keyof typeof ownerAndManager, string>
 type World = { keys: Keys; token: string; application: string; apiKey: string; tenantId: string }
 
-const replayed = ({ headers }: Reply): boolean => headers.get('idempotent-replayed') === 'true'
+const replayed = ({ headers }: TestReply): boolean => headers.get('idempotent-replayed') === 'true'
 
 /** Every endpoint that changes something by POST, PUT or PATCH. */
 const changes: readonly { name: string; who: keyof Keys; request: (world: World) => Request }[] = [
@@ -109,7 +110,7 @@ const stateOf = async (vault: TestVault): Promise<string> =>
 
 onEveryEngine('idempotent retries', vault => {
   const start = async (): Promise<World> => {
-    const { tenantId, keys } = await vault().tenant(cast)
+    const { tenantId, keys } = await vault().tenant(ownerAndManager)
     const { id: token } = granted(await vault().post('/tokens', keys.owner, text))
     const { id: application, key: apiKey } = await newApplication(vault(), keys.manager, {
       permissions: ['token:create'],
@@ -121,18 +122,18 @@ onEveryEngine('idempotent retries', vault => {
     { method, path, ...rest }: Request,
     idempotencyKey?: string,
     on: Pick<TestVault, 'send'> = vault(),
-  ): Promise<Reply> =>
+  ): Promise<TestReply> =>
     on.send(method, path, {
       key,
       ...rest,
       ...(idempotencyKey !== undefined && { headers: { 'svc-idempotency-key': idempotencyKey } }),
     })
-  const succeeded = async (pending: Promise<Reply>): Promise<Reply> => {
+  const succeeded = async (pending: Promise<TestReply>): Promise<TestReply> => {
     const reply = await pending
     granted(reply)
     return reply
   }
-  const create = (key: string, idempotencyKey?: string, body: unknown = text): Promise<Reply> =>
+  const create = (key: string, idempotencyKey?: string, body: unknown = text): Promise<TestReply> =>
     send(key, { method: 'POST', path: '/tokens', body }, idempotencyKey)
   const tenantNumberOf = async ({ tenantId }: World): Promise<number> => {
     const row = (await vault().store.listTenants()).find(({ id }) => id === tenantId)
@@ -145,7 +146,7 @@ onEveryEngine('idempotent retries', vault => {
     granted(await vault().get('/tokens', keys.owner)).pagination.total_items
 
   for (const { name, who, request } of changes)
-    test(`§4.11.1 §4.11.2 §4.11.3 §1.10 C4.4 C1.1 ${name} answers a retry with what the first was answered`, async () => {
+    test(`§4.11.1 §4.11.2 §4.11.3 §1.10 C4.4 ${name} answers a retry with what the first was answered`, async () => {
       const world = await start()
       const asked = request(world)
       const key = newKey()
@@ -703,7 +704,7 @@ onEveryEngine(
   'idempotent retries, strict',
   vault => {
     test('C33.7 C2.21 another body for the same key is 422, the same bytes are a replay', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const post = (raw: string) =>
         vault().send('POST', '/tokens', {
           key: keys.owner,
@@ -726,7 +727,7 @@ onEveryEngine(
     })
 
     test('C33.7 no body is a body like any other', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const { id } = await newApplication(vault(), keys.manager, {})
       const headers = { 'svc-idempotency-key': 'no-body' }
       const path = `/applications/${id}/keys`

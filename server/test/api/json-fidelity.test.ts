@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { owner } from '../rig/test-vault.ts'
 
 onEveryEngine('names that objects inherit', vault => {
@@ -17,9 +17,9 @@ onEveryEngine('names that objects inherit', vault => {
         const create = `{"type":"token","data":"x",${JSON.stringify(name)}:${value}}`
         const caller = { key, counter: key }
         const expect = { status: 400, errors: [name], absent: ['polluted'] }
-        await exchange(vault(), caller, { method: 'POST', path: '/tokens', raw: create }, expect)
-        await exchange(vault(), caller, { method: 'POST', path: '/tokenize', raw: create }, expect)
-        await exchange(
+        await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokens', raw: create }, expect)
+        await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokenize', raw: create }, expect)
+        await sendAndExpect(
           vault(),
           caller,
           { method: 'PATCH', path: '/tokens/a-token', raw: json(name, value) },
@@ -32,7 +32,7 @@ onEveryEngine('names that objects inherit', vault => {
     const { keys } = await vault().tenant({ owner })
     for (const name of strange) {
       const data = `{"number":"4242424242424242",${JSON.stringify(name)}:{"cvc":"123"}}`
-      await exchange(
+      await sendAndExpect(
         vault(),
         { key: keys.owner, counter: keys.owner },
         { method: 'POST', path: '/tokens', raw: `{"type":"card","data":${data}}` },
@@ -190,7 +190,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
       { raw: '{"type":"token","data":1,"rawJSON":1e400}', place: 'rawJSON' },
     ]
     for (const { raw, place } of bodies)
-      await exchange(
+      await sendAndExpect(
         vault(),
         { key: keys.owner, counter: keys.owner },
         { method: 'POST', path: '/tokens', raw },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { TestReply } from '../rig/answer-rules.ts'
+import type { TestReply } from '../rig/answers.ts'
 import { engines } from '../rig/engines.ts'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, type TestVault } from '../rig/test-vault.ts'
 
 const bank = { routing_number: '021000021', account_number: '123456789' }
@@ -237,7 +237,7 @@ onEveryEngine('list tokens', vault => {
 
   for (const { name, query, errors, absent = [] } of refused)
     test(`${name}: ?${query.slice(0, 80)} is refused`, async () => {
-      await exchange(
+      await sendAndExpect(
         vault(),
         { key: keys.private, counter: keys.private },
         { method: 'GET', path: `/tokens?${query}` },

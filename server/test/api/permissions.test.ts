@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, granted, newApplication } from '../rig/cast.ts'
+import { granted } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 
 /** C28: which type of application may hold what. */
@@ -22,7 +23,7 @@ const holders: Readonly<Record<string, readonly string[]>> = {
 
 onEveryEngine('permissions', vault => {
   test('C29.5 every permission with the types of application that may hold it, for any key', async () => {
-    const { keys } = await vault().tenant({ ...cast, nothing: {}, public: { type: 'public' } })
+    const { keys } = await vault().tenant({ ...ownerAndManager, nothing: {}, public: { type: 'public' } })
     for (const key of Object.values(keys)) {
       const reply = await vault().get('/permissions', key)
       assert.equal(reply.status, 200)
@@ -42,7 +43,7 @@ onEveryEngine('permissions', vault => {
   })
 
   test('C29.5 the permissions of one type of application', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     for (const type of ['public', 'private', 'management']) {
       const reply = granted(await vault().get(`/permissions?application_type=${type}`, keys.owner))
       assert.deepEqual(
@@ -57,7 +58,7 @@ onEveryEngine('permissions', vault => {
   for (const [permission, types] of Object.entries(holders))
     for (const type of ['public', 'private', 'management'])
       test(`C28.1 C28.2 C28.4 C28.5 ${permission} ${types.includes(type) ? 'can' : 'cannot'} be held by a ${type} application`, async () => {
-        const { keys } = await vault().tenant(cast)
+        const { keys } = await vault().tenant(ownerAndManager)
         const body = { name: 'x', type, permissions: [permission] }
         const reply = await vault().post('/applications', keys.manager, body)
         assert.equal(reply.status, types.includes(type) ? 201 : 400)
@@ -121,7 +122,7 @@ onEveryEngine('permissions', vault => {
     ]
   for (const { name, method, path, needs, body } of endpoints)
     test(`${name} needs ${needs}, and no other permission will do (C2.12)`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       granted(await vault().post('/tokens', keys.owner, { id: 'a-token', type: 'token', data: 'x' }))
       const send = (key: string) => vault().send(method, path, { key, ...(body !== undefined && { body }) })
       const flatOf = (wanted: (permission: string) => boolean, type: string) => ({
@@ -162,7 +163,7 @@ onEveryEngine('permissions', vault => {
           { priority: 1, container: '/', transform: 'reveal', permissions: ['token:read', 'token:delete'] },
         ],
       },
-      management: cast.manager,
+      management: ownerAndManager.manager,
     })
     const { id } = granted(await vault().post('/tokens', keys.general, { type: 'token', data: 'x' }))
     granted(await vault().patch(`/tokens/${id}`, keys.general, { data: 'y' }))

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 
 onEveryEngine(
   'the rate limit',
   vault => {
-    const ask = (key: string): Promise<Reply> => vault().get('/permissions', key)
+    const ask = (key: string): Promise<TestReply> => vault().get('/permissions', key)
     const statuses = async (key: string, times: number): Promise<number[]> => {
       const seen: number[] = []
       for (let time = 0; time < times; time++) seen.push((await ask(key)).status)
@@ -14,7 +15,7 @@ onEveryEngine(
     }
 
     test('C2.22 C2.1 a key that asks more than its share gets 429 with Retry-After', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       assert.deepEqual(await statuses(keys.owner, 3), [200, 200, 200])
       const reply = await ask(keys.owner)
       assert.equal(reply.status, 429)
@@ -24,7 +25,7 @@ onEveryEngine(
     })
 
     test('C2.22 the share grows with the clock, to the burst and no further', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       assert.deepEqual(await statuses(keys.owner, 4), [200, 200, 200, 429])
       vault().now += 1_999
       assert.equal((await ask(keys.owner)).status, 429)
@@ -37,7 +38,7 @@ onEveryEngine(
     })
 
     test('C2.22 who waits as long as Retry-After says gets through', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       await statuses(keys.owner, 3)
       vault().now += 700
       const refused = await ask(keys.owner)
@@ -47,7 +48,7 @@ onEveryEngine(
     })
 
     test('C2.22 a clock that is set back takes nothing away', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       assert.deepEqual(await statuses(keys.owner, 3), [200, 200, 200])
       vault().now -= 3_600_000
       assert.equal((await ask(keys.owner)).status, 429)
@@ -56,7 +57,7 @@ onEveryEngine(
     })
 
     test('C2.22 each key has its own share, also two keys of one application', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const { id, key } = await newApplication(vault(), keys.manager, {})
       const further = granted(await vault().post(`/applications/${id}/keys`, keys.manager, {})).key
       assert.deepEqual(await statuses(key, 4), [200, 200, 200, 429])
@@ -65,7 +66,7 @@ onEveryEngine(
     })
 
     test('C3.1 429 comes after 401 and before everything else', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       await statuses(keys.owner, 3)
       assert.equal((await vault().get('/tenants/self', keys.owner)).status, 429, 'before 403')
       assert.equal((await vault().get('/unknown', keys.owner)).status, 429, 'before 404')
@@ -76,7 +77,7 @@ onEveryEngine(
     })
 
     test('C2.22 what is refused does nothing, and what fails counts', async () => {
-      const { keys } = await vault().tenant({ ...cast, counter: cast.owner })
+      const { keys } = await vault().tenant({ ...ownerAndManager, counter: ownerAndManager.owner })
       for (const status of [403, 404, 400])
         assert.equal(
           (status === 403
@@ -92,7 +93,7 @@ onEveryEngine(
     })
 
     test('C36.1 C36.2 C36.3 C2.22 what needs no key has no limit', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       await statuses(keys.owner, 4)
       for (let time = 0; time < 10; time++)
         for (const path of ['/health', '/ready', '/openapi.json', '/docs']) {
@@ -102,7 +103,7 @@ onEveryEngine(
     })
 
     test('C33.2 a replay counts like any request', async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const send = () =>
         vault().send('POST', '/tokens', {
           key: keys.owner,
@@ -120,7 +121,7 @@ onEveryEngine(
 
 onEveryEngine('without a rate limit', vault => {
   test('C2.22 it is off unless it is set', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const replies = await Promise.all(
       Array.from({ length: 300 }, () => vault().get('/permissions', keys.owner)),
     )

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, granted } from '../rig/cast.ts'
+import { granted } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 
 onEveryEngine('search tokens by cursor', vault => {
@@ -9,7 +10,7 @@ onEveryEngine('search tokens by cursor', vault => {
 
   /** A tenant of its own with five tokens that the query finds, `token-4` the newest. */
   const filled = async (): Promise<string> => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     for (let n = 0; n < 5; n++) {
       vault().now += 1_000
       const token = { id: `token-${n}`, type: 'token', data: 'x', metadata: { k: 'Red' } }
@@ -58,7 +59,7 @@ onEveryEngine('search tokens by cursor', vault => {
   test('C26.7 C25.1 what redact hides from a search leaves no gap on a page', async () => {
     const both = ['token:read', 'token:search'] as const
     const { keys } = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       partly: {
         rules: [
           { priority: 1, container: '/open/', transform: 'mask', permissions: both },
@@ -81,7 +82,7 @@ onEveryEngine('search tokens by cursor', vault => {
   })
 
   test('C26.9 C6.3 C24.2 what is wrong is refused, the query with its position', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const wrong: [body: object, field: string][] = [
       [{ query: 'NOT type:card' }, 'query'],
       [{ query: 'type:' }, 'query'],

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Rule, Transform } from '../../src/domain/application.ts'
 import { limits } from '../../src/domain/limits.ts'
+import { pace } from '../../src/domain/pace.ts'
 import type { Permission } from '../../src/domain/permissions.ts'
-import type { TestReply } from '../rig/answer-rules.ts'
+import type { TestReply } from '../rig/answers.ts'
 import { engines } from '../rig/engines.ts'
 import { assertAbsent, devApplications, type TestApplication, TestVault } from '../rig/test-vault.ts'
 
@@ -371,7 +372,7 @@ for (const engine of engines)
 
     test('C26.1 C24.10 more tokens than are read or opened at once are counted and paged exactly', async () => {
       const { keys } = await vault.tenant({ ...devApplications, part: partlyRedacted })
-      const count = 2 * limits.searchBatchRows + 100
+      const count = 2 * pace.searchBatchRows + 100
       const ids = Array.from({ length: count }, (_, index) => `many-${String(index).padStart(5, '0')}`)
       // Of one moment each, so that the batches part tokens that only their ids put in order.
       for (const half of [ids.slice(0, 900), ids.slice(900)]) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, newApplication } from '../rig/cast.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
+import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { holdRequest } from '../rig/held-request.ts'
 
@@ -10,7 +11,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
   const text = { type: 'token', data: 'something' }
 
   test('C27.2 C2.11 a key that was revoked meanwhile makes no other key', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'second',
       type: 'management',
@@ -29,7 +30,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
 
   test('C31.8 C27.2 nothing is found in a tenant that was deleted meanwhile', async () => {
     const { keys } = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       searcher: { permissions: [...searcher.permissions] },
       remover: { type: 'management', permissions: ['tenant:delete'] },
     })
@@ -43,7 +44,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
   })
 
   test('C27.2 C28.1 permissions and rules are those of now', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'narrowed',
       type: 'private',
@@ -68,7 +69,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
   })
 
   test('C2.11 a key that expired meanwhile is refused', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'short-lived',
       type: 'private',
@@ -82,4 +83,46 @@ onEveryEngine('grants that change while a body is on its way', vault => {
     vault().now += 60_001
     assert.equal((await held.finish()).status, 401)
   })
+
+  for (const [name, narrow, status] of [
+    [
+      'revoked',
+      (path: string, keyId: string, key: string) => vault().delete(`${path}/keys/${keyId}`, key),
+      401,
+    ],
+    [
+      'its application is deleted',
+      (path: string, _id: string, key: string) => vault().delete(path, key),
+      401,
+    ],
+    [
+      'a permission of it is taken away',
+      (path: string, _id: string, key: string) =>
+        vault().send('PUT', path, { key, body: { name: 'x', permissions: ['application:read'] } }),
+      403,
+    ],
+  ] as const)
+    test(`C27.2 C27.3 a key that is refused between what its change looked at and what it writes: ${name}`, async () => {
+      const { keys } = await vault().tenant(ownerAndManager)
+      const made = await newApplication(vault(), keys.manager, {
+        name: 'second',
+        type: 'management',
+        permissions: ['application:update', 'application:read'],
+      })
+      const path = `/applications/${made.id}`
+      const [{ id: keyId }] = (await vault().get(`${path}/keys`, keys.manager)).body
+      let isFirst = true
+      const gate = commitGate(vault(), () => {
+        const held = isFirst
+        isFirst = false
+        return held
+      })
+      const own = (await vault().get('/applications/key', keys.owner)).body.id
+      const change = vault().post(`/applications/${own}/keys`, made.key, {})
+      await gate.waiting(1)
+      assert.ok((await narrow(path, keyId, keys.manager)).status < 300)
+      gate.open()
+      assert.equal((await change).status, status)
+      assert.equal((await vault().get(`/applications/${own}/keys`, keys.manager)).body.length, 1)
+    })
 })

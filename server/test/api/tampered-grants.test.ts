@@ -3,14 +3,15 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'
 import { newApiKey } from '../../src/crypto/api-key.ts'
-import { appearance, cast, granted, type Reply } from '../rig/cast.ts'
+import { appearance, granted, type TestReply } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { isRefused, tamper } from '../rig/intruder.ts'
-import { storedRows } from '../rig/look-inside.ts'
+import { storedRows } from '../rig/stored-rows.ts'
+import { isRefusedByType, tamper } from '../rig/tamper.ts'
 import type { TestVault } from '../rig/test-vault.ts'
 
 const players = {
-  ...cast,
+  ...ownerAndManager,
   /** Whose key the intruder holds. */
   weak: { permissions: ['token:create'] },
   neighbour: { permissions: ['token:create'] },
@@ -324,7 +325,7 @@ onEveryEngine('tampered grants', vault => {
     return { ours, theirs, expired: { key: made.key, row: row as KeyRow }, token }
   }
 
-  const use = (key: string, token: string): Promise<Reply[]> =>
+  const use = (key: string, token: string): Promise<TestReply[]> =>
     Promise.all([
       vault().get('/applications/key', key),
       vault().get(`/tokens/${token}`, key),
@@ -385,7 +386,7 @@ onEveryEngine('tampered grants', vault => {
       try {
         await tamper(vault(), 'UPDATE api_keys SET expires_at = ? WHERE hash = ?', value, expired.row.hash)
       } catch (error) {
-        if (isRefused(error)) return t.skip('the engine does not take such a value')
+        if (isRefusedByType(error)) return t.skip('the engine does not take such a value')
         throw error
       }
       const logged = vault().log.length
@@ -434,7 +435,7 @@ onEveryEngine('tampered grants', vault => {
         `UPDATE ${vault().engine.keyUses} SET last_used_at = ? WHERE hash = ?`,
         value,
         ours.apiKeys.owner.hash,
-      ).catch(error => assert.ok(isRefused(error)))
+      ).catch(error => assert.ok(isRefusedByType(error)))
     await tamper(vault(), 'UPDATE tenants SET revision = revision + 7 WHERE tenant = ?', ours.tenant)
     granted(await vault().get(`/tokens/${token}`, ours.keys.owner))
     assert.equal((await vault().get('/tenants/self', ours.keys.weak)).status, 403)

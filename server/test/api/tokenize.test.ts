@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { countTokens, exchange, type Scenario } from '../rig/scenario.ts'
+import { countTokens, type Scenario, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -148,7 +148,7 @@ onEveryEngine('tokenize', vault => {
   for (const { name, send, tokens } of shapes)
     test(`${name}: the same shape comes back, and ${tokens} tokens are made`, async () => {
       const { keys } = await vault().tenant(devApplications)
-      const reply = await exchange(
+      const reply = await sendAndExpect(
         vault(),
         { key: keys.general, counter: keys.private },
         { method: 'POST', path: '/tokenize', body: send },
@@ -163,10 +163,10 @@ onEveryEngine('tokenize', vault => {
     test(`${name}: refused whole`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const caller = { key: keys.general, counter: keys.private }
-      await exchange(vault(), caller, { method: 'POST', path: '/tokenize', body: send }, expect)
+      await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokenize', body: send }, expect)
     })
 
-  test('§4.1.5 §4.1.8 §4.1.10 §4.1.11 §4.1.12 §2.1.19 a definition becomes the token object', async () => {
+  test('§4.1.5 §4.1.8 §4.1.10 §4.1.11 §4.1.12 a definition becomes the token object', async () => {
     const { keys, tenantId } = await vault().tenant(devApplications)
     const send = {
       ...card,
@@ -228,7 +228,7 @@ onEveryEngine('tokenize', vault => {
       },
       list: ['x', { type: 'token', data: 'y' }, [card, 8], null],
     }
-    const { body } = await exchange(
+    const { body } = await sendAndExpect(
       vault(),
       { key: keys.general, counter: keys.private },
       { method: 'POST', path: '/tokenize', body: send },
@@ -262,7 +262,7 @@ onEveryEngine('tokenize', vault => {
     const send = Array.from({ length: 1_000 }, (_, at) =>
       at % 100 === 0 ? { type: 'token', data: at } : `value ${at}`,
     )
-    const reply = await exchange(
+    const reply = await sendAndExpect(
       vault(),
       { key: keys.general, counter: keys.private },
       { method: 'POST', path: '/tokenize', body: send },
@@ -281,7 +281,7 @@ onEveryEngine('tokenize', vault => {
       { id: 'free-id', ...card },
       { id: 'taken-id', type: 'token', data: 'other value' },
     ]
-    await exchange(
+    await sendAndExpect(
       vault(),
       { key: keys.general, counter: keys.private },
       { method: 'POST', path: '/tokenize', body: send },
@@ -293,7 +293,7 @@ onEveryEngine('tokenize', vault => {
   test('C23.5 C16.4 one id twice in a payload, and nothing is created', async () => {
     const { keys } = await vault().tenant(devApplications)
     const send = [1, 2].map(data => ({ id: 'same-id', type: 'token', data }))
-    await exchange(
+    await sendAndExpect(
       vault(),
       { key: keys.general, counter: keys.private },
       { method: 'POST', path: '/tokenize', body: send },
@@ -310,14 +310,14 @@ onEveryEngine('tokenize', vault => {
     })
     const caller = { key: keys.limited, counter: keys.owner }
     const fine = ['plain', { type: 'token', data: 'x', containers: ['/general/low/'] }]
-    await exchange(
+    await sendAndExpect(
       vault(),
       caller,
       { method: 'POST', path: '/tokenize', body: fine },
       { status: 200, stored: 2 },
     )
     for (const one of [card, { type: 'token', data: 'x', containers: ['/general/a/', '/other/'] }])
-      await exchange(
+      await sendAndExpect(
         vault(),
         caller,
         { method: 'POST', path: '/tokenize', body: [...fine, { deep: one }] },
@@ -338,7 +338,7 @@ onEveryEngine('tokenize', vault => {
       },
     })
     for (const path of ['/tokenize', '/tokens']) {
-      const { body } = await exchange(
+      const { body } = await sendAndExpect(
         vault(),
         { key: keys.writer, counter: keys.owner },
         { method: 'POST', path, body: card },

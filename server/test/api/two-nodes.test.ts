@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { computeIndexReports } from '../../src/operations/upkeep/compute-index-reports.ts'
+import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { hearsOf } from '../rig/hears-of.ts'
 import { secondNode } from '../rig/second-node.ts'
+import { untilGrantsHeard } from '../rig/until-grants-heard.ts'
 
 const body = { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
 
@@ -15,13 +18,13 @@ onEveryEngine('two nodes on one storage', vault => {
   })
   after(() => node.stop())
 
-  const there = (method: string, path: string, key: string, sent?: unknown): Promise<Reply> =>
+  const there = (method: string, path: string, key: string, sent?: unknown): Promise<TestReply> =>
     node.send(method, path, { key, ...(sent !== undefined && { body: sent }) })
   const here: typeof there = (method, path, key, sent) =>
     vault().send(method, path, { key, ...(sent !== undefined && { body: sent }) })
 
   test('C27.1 each sees at once what the other was answered', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { id } = granted(await here('POST', '/tokens', keys.owner, body))
     assert.equal(granted(await there('GET', `/tokens/${id}`, keys.owner)).data, body.data)
     granted(await there('PATCH', `/tokens/${id}`, keys.owner, { data: 'Another Value' }))
@@ -35,10 +38,39 @@ onEveryEngine('two nodes on one storage', vault => {
     assert.equal(granted(await here('GET', '/tokens', keys.owner)).pagination.total_items, 0)
   })
 
+  test('C27.1 C2.2 what was sealed with a key that a node has not heard of yet is read there', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    granted(await there('GET', '/tokens', keys.owner))
+    const { grantsEpoch } = node.store
+    const epoch = grantsEpoch()
+    granted(await here('POST', '/tokens', keys.owner, body))
+    node.store.grantsEpoch = () => epoch
+    try {
+      assert.ok((await rotateDataKeys(vault().service.vault, 1)) > 0)
+      const { id } = granted(await here('POST', '/tokens', keys.owner, { ...body, data: 'New' }))
+      granted(await there('GET', '/tokens', keys.owner))
+      assert.equal(granted(await there('GET', `/tokens/${id}`, keys.owner)).data, 'New')
+      const search = granted(await there('POST', '/tokens/search', keys.owner, { query: 'type:token' }))
+      assert.equal(search.data.length, 2)
+      granted(await there('PATCH', `/tokens/${id}`, keys.owner, { metadata: { a: 'b' } }))
+    } finally {
+      node.store.grantsEpoch = grantsEpoch
+    }
+  })
+
+  test('C27.2 C26 the report of a tenant that another node has deleted is not missed', async () => {
+    const [gone, living] = [await vault().tenant(ownerAndManager), await vault().tenant(ownerAndManager)]
+    for (const { keys } of [gone, living]) granted(await there('POST', '/tokens', keys.owner, body))
+    granted(await here('DELETE', '/tenants/self', gone.keys.manager))
+    assert.ok((await computeIndexReports(node.service.vault)) > 0)
+    const { tokens } = granted(await there('GET', '/tenants/self/reports/indexes', living.keys.manager))
+    assert.equal(tokens, 1)
+  })
+
   /** What one node does to an application or its tenant, and what its key can do on the other right after. */
   const grants: readonly {
     name: string
-    act: (manager: string, id: string, keyId: string) => Promise<Reply>
+    act: (manager: string, id: string, keyId: string) => Promise<TestReply>
     reads: number
     creates: number
   }[] = [
@@ -82,33 +114,38 @@ onEveryEngine('two nodes on one storage', vault => {
   ]
   for (const { name, act, reads, creates } of grants)
     test(`C27.2 ${name} on one node, and the other knows it with the next request`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const { id, key } = await newApplication(vault(), keys.manager, {
         permissions: ['token:create', 'token:read'],
       })
       const [{ id: keyId }] = granted(await here('GET', `/applications/${id}/keys`, keys.manager))
       const { id: token } = granted(await there('POST', '/tokens', key, body))
       granted(await there('GET', `/tokens/${token}`, key))
-      granted(await hearsOf(node, () => act(keys.manager, id, keyId)))
+      granted(await untilGrantsHeard(node, () => act(keys.manager, id, keyId)))
       assert.equal((await there('GET', `/tokens/${token}`, key)).status, reads)
       assert.equal((await there('POST', '/tokens', key, body)).status, creates)
     })
 
   test('C27.2 a new key and a changed setting count on the other node at once', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { id } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     const { key } = granted(await there('POST', `/applications/${id}/keys`, keys.manager, {}))
     const first = granted(await here('POST', '/tokens', key, body))
     assert.ok(first.fingerprint)
     const settings = { fingerprint_tokens: false, deduplicate_tokens: false }
     granted(
-      await hearsOf(vault(), () => there('PUT', '/tenants/self', keys.manager, { name: 'x', settings })),
+      await untilGrantsHeard(vault(), () =>
+        there('PUT', '/tenants/self', keys.manager, { name: 'x', settings }),
+      ),
     )
     assert.equal('fingerprint' in granted(await here('POST', '/tokens', key, body)), false)
   })
 
   /** Held back on one node just before storage, while the other node does the same or something else. */
-  const race = async (slow: () => Promise<Reply>, fast: () => Promise<Reply>): Promise<[Reply, Reply]> => {
+  const race = async (
+    slow: () => Promise<TestReply>,
+    fast: () => Promise<TestReply>,
+  ): Promise<[TestReply, TestReply]> => {
     const gate = commitGate(vault())
     const slowly = slow()
     await gate.waiting(1)
@@ -118,7 +155,7 @@ onEveryEngine('two nodes on one storage', vault => {
   }
 
   test('C27.3 a write that was under way on one node when the other deleted the tenant answers 401', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const [slow, fast] = await race(
       () => here('POST', '/tokens', keys.owner, body),
       () => there('DELETE', '/tenants/self', keys.manager),
@@ -127,7 +164,7 @@ onEveryEngine('two nodes on one storage', vault => {
   })
 
   test('C29.4 C2.18 the last two management keys, one on each node: one of them stays', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const own = granted(await here('GET', '/applications/key', keys.manager)).id
     const other = granted(await here('POST', `/applications/${own}/keys`, keys.manager, {}))
     const [first] = granted(await here('GET', `/applications/${own}/keys`, keys.manager))
@@ -140,7 +177,7 @@ onEveryEngine('two nodes on one storage', vault => {
   })
 
   test('C31.2 C8.17 settings and the number of keys survive a race between nodes', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const [one, two] = await race(
       () =>
         here('PUT', '/tenants/self', keys.manager, { name: 'one', settings: { deduplicate_tokens: true } }),
@@ -164,7 +201,7 @@ onEveryEngine('two nodes on one storage', vault => {
   })
 
   test('C15.9 C18.8 C16.4 tokens survive a race between nodes', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const twin = { ...body, deduplicate_token: true }
     const [one, two] = await race(
       () => here('POST', '/tokens', keys.owner, twin),
@@ -195,7 +232,7 @@ onEveryEngine('two nodes on one storage', vault => {
 
   test('C32.2 a token that is read on both nodes is active once', async () => {
     vault().now = Date.parse('2026-03-31T23:59:59Z')
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { id } = granted(await here('POST', '/tokens', keys.owner, body))
     vault().now += 1_000
     granted(await here('GET', `/tokens/${id}`, keys.owner))

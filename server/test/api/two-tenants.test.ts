@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { endpoints } from '../../src/contract/endpoints.ts'
-import { appearance, cast, granted, newApplication, type Reply } from '../rig/cast.ts'
+import { appearance, granted, type TestReply } from '../rig/answers.ts'
+import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { rowsOfTenant } from '../rig/look-inside.ts'
+import { rowsOfTenant } from '../rig/stored-rows.ts'
 import { assertAbsent, type TestVault } from '../rig/test-vault.ts'
 
 const unknownId = '019ac000-0000-7000-8000-000000000000'
@@ -17,13 +18,13 @@ const card = {
 
 type Tenant = {
   tenantId: string
-  keys: Record<keyof typeof cast, string>
+  keys: Record<keyof typeof ownerAndManager, string>
   token: string
   chosen: string
   application: string
   apiKey: string
 }
-type Who = keyof typeof cast
+type Who = keyof typeof ownerAndManager
 
 /** Each endpoint that names something: who asks, and what it sends; the first form is one that would succeed. */
 const asked: Record<string, { who: Who; bodies: readonly unknown[] }> = {
@@ -71,7 +72,7 @@ const stateOf = async (vault: TestVault, tenant: number): Promise<string> =>
 
 onEveryEngine('two tenants', vault => {
   const found = async (): Promise<Tenant> => {
-    const { tenantId, keys } = await vault().tenant(cast)
+    const { tenantId, keys } = await vault().tenant(ownerAndManager)
     const { id: token } = granted(await vault().post('/tokens', keys.owner, card))
     const { id: chosen } = granted(
       await vault().post('/tokens', keys.owner, { ...card, id: `chosen-${token}` }),
@@ -98,7 +99,7 @@ onEveryEngine('two tenants', vault => {
     test(`§1.3 C31.9 C2.13 C2.14 ${method} ${path}: what another tenant has looks like what nobody has`, async () => {
       const [ours, theirs] = [await found(), await found()]
       const theirNumber = await numberOf(theirs)
-      const send = (id: string, keyId: string, body: unknown): Promise<Reply> =>
+      const send = (id: string, keyId: string, body: unknown): Promise<TestReply> =>
         vault().send(method, path.replace(':id', encodeURIComponent(id)).replace(':keyId', keyId), {
           key: ours.keys[who],
           ...(body !== undefined && { body }),

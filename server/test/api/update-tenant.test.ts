@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cast, granted, type Reply } from '../rig/cast.ts'
+import { granted, type TestReply } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { assertAbsent } from '../rig/test-vault.ts'
@@ -92,13 +93,13 @@ const refused: readonly { name: string; send: unknown; errors: readonly string[]
 ]
 
 onEveryEngine('update the tenant', vault => {
-  const put = (key: string, body: unknown): Promise<Reply> =>
+  const put = (key: string, body: unknown): Promise<TestReply> =>
     vault().send('PUT', '/tenants/self', { key, body })
   const read = async (key: string) => granted(await vault().get('/tenants/self', key))
 
   for (const { name, send, settings } of accepted)
     test(`${name}: ${JSON.stringify(send)}`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const reply = await put(keys.manager, { name: 'New name', ...(send as object) })
       assert.equal(reply.status, 200)
       assert.equal(reply.body.name, 'New name')
@@ -107,7 +108,7 @@ onEveryEngine('update the tenant', vault => {
     })
 
   test('C31.2 what an earlier update has set stays, too', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     await put(keys.manager, { name: 'x', settings: { deduplicate_tokens: true } })
     await put(keys.manager, { name: 'x', settings: { fingerprint_tokens: false } })
     assert.deepEqual((await put(keys.manager, { name: 'y' })).body.settings, {
@@ -117,14 +118,14 @@ onEveryEngine('update the tenant', vault => {
   })
 
   test('§4.8.2 §8.1 C8.15 C8.18 a name has 1 to 200 characters, however they are encoded', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     for (const name of ['x', ' ', longest, 'a'.repeat(200), 'e\u0301'.repeat(100)])
       assert.equal(granted(await put(keys.manager, { name })).name, name)
   })
 
   for (const { name, send, errors, absent } of refused)
     test(`${name} is refused, and nothing changes`, async () => {
-      const { keys } = await vault().tenant(cast)
+      const { keys } = await vault().tenant(ownerAndManager)
       const before = await read(keys.manager)
       const logged = vault().log.length
       const reply = await put(keys.manager, send)
@@ -137,7 +138,7 @@ onEveryEngine('update the tenant', vault => {
     })
 
   test('C6.2 a near miss is helped', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { body } = await put(keys.manager, { name: 'x', settings: { deduplicate_token: 'true' } })
     assert.deepEqual(body.errors['settings.deduplicate_token'], [
       'is not a known field; did you mean "deduplicate_tokens"?',
@@ -146,7 +147,7 @@ onEveryEngine('update the tenant', vault => {
 
   test('§4.8.1 §5.9 it needs tenant:update and application/json', async () => {
     const { keys } = await vault().tenant({
-      ...cast,
+      ...ownerAndManager,
       updater: { type: 'management', permissions: ['tenant:update'] },
       other: { type: 'management', permissions: ['tenant:read', 'tenant:delete', 'application:update'] },
     })
@@ -162,7 +163,7 @@ onEveryEngine('update the tenant', vault => {
   })
 
   test('C31.2 two updates that were computed from the same tenant lose nothing of each other', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const gate = commitGate(vault())
     const updates = [
       put(keys.manager, { name: 'one', settings: { deduplicate_tokens: 'true' } }),
@@ -181,7 +182,7 @@ onEveryEngine('update the tenant', vault => {
   })
 
   test('§4.8.4 a hundred updates at once all get through, and the tenant is what one of them was told', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const gate = commitGate(vault())
     const updates = Array.from({ length: 100 }, (_, index) => put(keys.manager, { name: `name ${index}` }))
     await gate.waiting(100)
@@ -195,7 +196,7 @@ onEveryEngine('update the tenant', vault => {
   })
 
   test('§2.4.10 §2.4.11 C14.5 C14.6 C27.2 fingerprint_tokens counts from the next write on', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const create = async (body: object) => granted(await vault().post('/tokens', keys.owner, body))
     const token = { type: 'token', data: 'value' }
     const first = await create(token)
@@ -211,7 +212,7 @@ onEveryEngine('update the tenant', vault => {
   })
 
   test('§2.4.12 C15.1 C27.2 deduplicate_tokens counts from the next write on', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const create = async () =>
       granted(await vault().post('/tokens', keys.owner, { type: 'token', data: 'v' }))
     const first = await create()
@@ -224,14 +225,14 @@ onEveryEngine('update the tenant', vault => {
   })
 
   test('C31.9 another tenant keeps its name and settings', async () => {
-    const [ours, theirs] = [await vault().tenant(cast), await vault().tenant(cast)]
+    const [ours, theirs] = [await vault().tenant(ownerAndManager), await vault().tenant(ownerAndManager)]
     const before = await read(theirs.keys.manager)
     granted(await put(ours.keys.manager, { name: 'ours', settings: { fingerprint_tokens: false } }))
     assert.deepEqual(await read(theirs.keys.manager), before)
   })
 
   test('C34.7 name and settings outlive a restart', async () => {
-    const { keys } = await vault().tenant(cast)
+    const { keys } = await vault().tenant(ownerAndManager)
     const { body } = await put(keys.manager, { name: 'kept', settings: { deduplicate_tokens: true } })
     await vault().restart()
     assert.deepEqual(await read(keys.manager), body)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { exchange } from '../rig/scenario.ts'
+import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -210,13 +210,13 @@ const toldToAll: typeof refusals = [
     name: 'C18.5 a mask that the data of the patch does not have',
     given: token('abc'),
     patch: { data: 'abd', mask: { a: ['{{ data }}', '{{ data | to_number }}'] } },
-    errors: ['mask'],
+    errors: ['mask.a[1]'],
   },
   {
     name: 'C18.5 a mask that cannot be rendered for any data',
     given: token({ a: 'abc' }),
     patch: { mask: { a: '{{ data.a }}', b: '{{ 1 | divided_by: 0 }}' } },
-    errors: ['mask'],
+    errors: ['mask.b'],
   },
   {
     name: 'C18.5 an index that the data of the patch does not have',
@@ -229,6 +229,30 @@ const toldToAll: typeof refusals = [
     given: token(7),
     patch: { search_indexes: ['{{ data | plus: 1 }}', '{{ "a" | plus: 1 }}'] },
     errors: ['search_indexes[1]'],
+  },
+  ...[{ metadata: { a: null } }, { metadata: null }].map(patch => ({
+    name: `C14.7 C18.5 ${JSON.stringify(patch)} for a fingerprint of metadata`,
+    given: { ...token('abc'), metadata: { a: '1' }, fingerprint_expression: '{{ metadata.a }}' },
+    patch,
+    errors: ['fingerprint_expression'],
+  })),
+  {
+    name: 'C14.7 C18.5 data that the fingerprint in force does not have',
+    given: { ...token({ a: 1, b: 2 }), fingerprint_expression: '{{ data.a }}' },
+    patch: { data: 'x' },
+    errors: ['fingerprint_expression'],
+  },
+  {
+    name: 'C18.5 data that the mask in force cannot render',
+    given: { ...token(5), mask: { a: '{{ data }}', b: ['{{ data | plus: 1 }}'] } },
+    patch: { data: 'abc' },
+    errors: ['mask.b[0]'],
+  },
+  {
+    name: 'C18.5 data that an index in force cannot render',
+    given: { ...token(5), search_indexes: ['{{ data | plus: 1 }}'] },
+    patch: { data: 'abc' },
+    errors: ['search_indexes[0]'],
   },
 ]
 
@@ -244,7 +268,7 @@ onEveryEngine('updates that are refused', vault => {
       const { id } = await vault().create(keys.owner, given)
       const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
       vault().now += 1_000
-      await exchange(
+      await sendAndExpect(
         vault(),
         { key: keys[by], counter: keys.owner },
         { method: 'PATCH', path: `/tokens/${id}`, body: patch },
@@ -259,6 +283,17 @@ onEveryEngine('updates that are refused', vault => {
     const [digits = ''] = /\d+/.exec(id) ?? []
     const reply = await vault().patch(`/tokens/${id}`, keys.owner, { data: { account_number: digits } })
     assert.equal(reply.status, 200)
+  })
+
+  test('C3.1 C8.7 metadata that cannot become right by merging is refused before the token is looked for', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const many = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`k${index}`, 'v']))
+    for (const metadata of [{ a: 'x'.repeat(1_025) }, { ['k'.repeat(65)]: 'v' }, many]) {
+      const reply = await vault().patch('/tokens/nobody-has-it', keys.owner, { metadata })
+      assert.equal(reply.status, 400, reply.text)
+    }
+    const removed = { metadata: { ['k'.repeat(65)]: null } }
+    assert.equal((await vault().patch('/tokens/nobody-has-it', keys.owner, removed)).status, 404)
   })
 
   test('C13.1 what depends on stored data is not told to who cannot read it', async () => {

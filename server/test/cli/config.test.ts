@@ -41,7 +41,10 @@ const complaint = (sources: Sources): string => {
   return message
 }
 
-/** Every setting: three values that differ, where they show, and texts that it refuses. */
+/**
+ * Every setting: three values that differ, where they show, and texts that it refuses. Those without take any text: names
+ * of files and hosts, and the master key, are found wrong by what they are for.
+ */
 const table: {
   readonly name: string
   readonly key: string
@@ -49,7 +52,7 @@ const table: {
   readonly beside?: Record<string, string>
   readonly show: (config: Config) => unknown
   readonly shown?: readonly [unknown, unknown, unknown]
-  readonly bad?: readonly string[]
+  readonly bad?: readonly [string, ...string[]]
   readonly flag?: false
 }[] = [
   {
@@ -176,7 +179,8 @@ const table: {
       { metadataKeys: 60, jsonDepth: 256 },
     ],
     bad: [
-      ...['nonsense', 'jsonDepth=', 'jsonDepth=0', 'jsonDepth=1.5', 'jsonDepth=257', 'jsonDepth=1=2'],
+      'nonsense',
+      ...['jsonDepth=', 'jsonDepth=0', 'jsonDepth=1.5', 'jsonDepth=257', 'jsonDepth=1=2'],
       ...[
         'jsonDepth=1e2',
         'jsonDepth=3,',
@@ -275,7 +279,8 @@ describe('settings', () => {
       assert.deepEqual(show(read({ flags, file, environment: { [variable]: values[1] } })), shown[2])
     })
 
-  for (const { name, key, beside = {}, bad = [] } of table.filter(({ flag }) => flag !== false))
+  for (const { name, key, beside = {}, bad } of table) {
+    if (bad === undefined) continue
     test(`C35.4 ${name}: a wrong value is refused by the name of its place, and not repeated`, () => {
       for (const value of bad) {
         const complaints = [
@@ -288,6 +293,11 @@ describe('settings', () => {
         assert.ok(complaints[2]?.startsWith(`--${name} `))
         if (value.length > 3) for (const message of complaints) assert.ok(!message.includes(value))
       }
+    })
+  }
+
+  for (const { name, beside = {} } of table.filter(({ flag }) => flag !== false))
+    test(`C35.4 ${name}: an empty flag is refused`, () => {
       assert.equal(complaint({ flags: { ...beside, [name]: '' } }), `--${name} is empty`)
     })
 
@@ -341,6 +351,15 @@ describe('settings', () => {
       const { dataFolder, database } = read(sources)
       const taken = [dataFolder && 'folder', database && 'database'].filter(kind => kind !== undefined)
       assert.deepEqual(taken, [takes])
+    })
+
+  for (const { name, key, beside = {} } of table)
+    test(`C35.4 ${name}: null in the config file is no value`, () => {
+      assert.ok(
+        complaint({ flags: beside, file: { [key]: null } }).endsWith(
+          ` must have text, a number, true or false as ${key}`,
+        ),
+      )
     })
 
   test('C34.2 C35.4 with nothing given it is port 8080 of 127.0.0.1 at info, and nothing that must be explicit', () => {
@@ -405,11 +424,6 @@ describe('settings', () => {
       says: /keyProvder; did you mean keyProvider\?$/,
     },
     { name: 'the name of the flag', content: '{"log-level":"info"}', says: /did you mean logLevel\?$/ },
-    {
-      name: 'null as a value',
-      content: '{"data":null}',
-      says: /must have text, a number, true or false as data$/,
-    },
     { name: 'an object as a value', content: '{"port":{"number":80}}', says: / as port$/ },
     { name: 'a list where one is expected', content: '{"data":["/a","/b"]}', says: / as data$/ },
     {

@@ -196,7 +196,7 @@ describe('doctor --deep', () => {
       }
     })
 
-    test('§1.1 a row that does not open is named, nothing of it is touched, and storage is to be restored', async () => {
+    test('SECURITY.md: a row that does not open is named, nothing of it is touched, and storage is to be restored', async () => {
       change(`UPDATE tokens SET created_by = 'somebody' WHERE token_id = 'card-6'`)
       const says = ['tokens: rows of tokens that do not open: card-6']
       assert.deepEqual(await examine(), says)

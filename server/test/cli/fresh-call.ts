@@ -1,7 +1,7 @@
-import { request } from 'node:http'
+import { type Agent, request } from 'node:http'
 import type { Reply } from './program.ts'
 
-/** One request on a connection of its own, which any worker may take. */
+/** One request on a connection of its own, which any worker may take, or on that of the agent. */
 export const freshCall = (
   baseUrl: string,
   method: string,
@@ -9,6 +9,7 @@ export const freshCall = (
   key: string,
   body?: unknown,
   headers: Record<string, string> = {},
+  agent: Agent | false = false,
 ): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
@@ -16,7 +17,7 @@ export const freshCall = (
       baseUrl + path,
       {
         method,
-        agent: false,
+        agent,
         headers: { 'svc-api-key': key, ...(body !== undefined && { 'content-type': type }), ...headers },
       },
       async reply => {

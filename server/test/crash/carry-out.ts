@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Answer, exchange, type Target } from './exchange.ts'
 import type { Answered, Ledger } from './ledger.ts'
+import { type Answer, askOnce, type Target } from './target.ts'
 import type { Write } from './writes.ts'
 
 /** A key that is in flight for longer is stuck. */
@@ -12,7 +12,7 @@ const replayedForMs = 20 * 3_600_000
 type To = { readonly target: Target; readonly url: string; readonly ledger: Ledger }
 
 const ask = (target: Target, url: string, { method, path, by, body, idempotencyKey }: Write) =>
-  exchange(url, method, path, {
+  askOnce(url, method, path, {
     key: target.keys[by],
     ...(body && { body: body(target.clockMs) }),
     ...(idempotencyKey !== undefined && { headers: { 'svc-idempotency-key': idempotencyKey } }),

@@ -1,16 +1,16 @@
 import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
 import { askAgain } from './carry-out.ts'
-import { type Death, deathsOf, type Scene } from './deaths.ts'
+import { compareWithBooks } from './compare-with-books.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
+import { type KillPlan, killPlansOf, type Scene } from './kill-plans.ts'
 import { Ledger } from './ledger.ts'
-import { look } from './look.ts'
 
 export type CrashOptions = FleetOptions & {
   readonly seed: number
   readonly rounds: number
-  /** Ways to die, in turn; absent: all that there are. */
-  readonly deaths?: readonly string[]
+  /** Kill plans, in turn; absent: all that there are. */
+  readonly plans?: readonly string[]
   readonly report?: (line: string) => void
 }
 
@@ -23,14 +23,14 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
   const fleet = await Fleet.open(options)
   const ledger = new Ledger(new Books())
   const random = new Seeded(seed)
-  const deaths = deathsOf(options, options.deaths)
-  let death: Death | undefined
+  const plans = killPlansOf(options, options.plans)
+  let plan: KillPlan | undefined
   try {
     for (let round = 1; round <= rounds; round++) {
-      death = deaths[(round - 1) % deaths.length]
-      if (death === undefined) throw new Error('nothing to die of')
+      plan = plans[(round - 1) % plans.length]
+      if (plan === undefined) throw new Error('no kill plan fits')
       const scene: Scene = { fleet, ledger, random, seed: seed * 1_000 + round, round }
-      const told = await death.happen(scene)
+      const told = await plan.happen(scene)
       await fleet.startAll()
       await holdAgainstBooks(fleet, ledger)
       fleet.calmDown()
@@ -45,7 +45,7 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
     report(`${again} writes without an answer were asked for again at the end`)
   } catch (error) {
     const what = error instanceof Error ? error.message : error
-    throw new Error(`seed ${seed}: ${what} (${death?.name ?? 'at start'}; ${replayOf(options)})`, {
+    throw new Error(`seed ${seed}: ${what} (${plan?.name ?? 'at start'}; ${replayOf(options)})`, {
       cause: error,
     })
   } finally {
@@ -54,12 +54,12 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
 }
 
 const holdAgainstBooks = async (fleet: Fleet, ledger: Ledger): Promise<void> => {
-  await look(fleet, ledger)
+  await compareWithBooks(fleet, ledger)
   await fleet.examine()
 }
 
 /** What the command takes to do the same again. */
-export const replayOf = ({ engine, nodes, workers, seed, rounds, deaths = [] }: CrashOptions): string => {
-  const points = deaths.map(death => ` --point ${death}`).join('')
+export const replayOf = ({ engine, nodes, workers, seed, rounds, plans = [] }: CrashOptions): string => {
+  const points = plans.map(plan => ` --point ${plan}`).join('')
   return `--engine ${engine} --nodes ${nodes} --workers ${workers} --seed ${seed} --rounds ${rounds}${points}`
 }

@@ -6,11 +6,11 @@ import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { type Program, type Result, Site } from '../cli/program.ts'
 import { checkStorage, examineStorage } from './check-storage.ts'
 import { complaintsOf } from './complaints.ts'
-import { DoomedDatabase } from './doomed-database.ts'
-import type { Target } from './exchange.ts'
 import { type KillOrder, orderTo } from './kill-order.ts'
+import { KillableDatabase } from './killable-database.ts'
 import { configOf, newTenant } from './new-tenant.ts'
 import { olderSchema } from './older-schema.ts'
+import type { Target } from './target.ts'
 
 export type EngineName = KillOrder['engine']
 export type FleetOptions = {
@@ -27,7 +27,7 @@ export class Fleet implements Target {
   readonly size: number
   readonly #workers: number
   readonly #site = new Site()
-  readonly #database: DoomedDatabase | undefined
+  readonly #database: KillableDatabase | undefined
   readonly #nodes = new Map<number, Node>()
   /** Those that lost their database once may complain of it. */
   readonly #excused = new Set<Node>()
@@ -36,7 +36,7 @@ export class Fleet implements Target {
   clockMs = 0
   #databaseDied = false
 
-  private constructor({ engine, nodes, workers }: FleetOptions, database: DoomedDatabase | undefined) {
+  private constructor({ engine, nodes, workers }: FleetOptions, database: KillableDatabase | undefined) {
     this.engine = engine
     this.size = nodes
     this.#workers = workers
@@ -45,7 +45,7 @@ export class Fleet implements Target {
 
   static async open(options: FleetOptions): Promise<Fleet> {
     const isServer = options.engine === 'postgres'
-    return new Fleet(options, isServer ? await DoomedDatabase.start(options.nodes) : undefined)
+    return new Fleet(options, isServer ? await KillableDatabase.start(options.nodes) : undefined)
   }
 
   get keys(): Target['keys'] {
@@ -101,7 +101,7 @@ export class Fleet implements Target {
   }
 
   /** Resolves once the node was killed, and storage has done what it still had to do for it. */
-  async death(number: number): Promise<void> {
+  async killed(number: number): Promise<void> {
     const node = this.#nodes.get(number)
     if (node === undefined) return
     const { signal } = await this.#ended(node)
@@ -113,20 +113,20 @@ export class Fleet implements Target {
   async killAll(): Promise<void> {
     const numbers = [...this.#nodes.keys()]
     for (const number of numbers) this.kill(number)
-    await Promise.all(numbers.map(number => this.death(number)))
+    await Promise.all(numbers.map(number => this.killed(number)))
   }
 
   /** From its death on until it is back nothing new is sent. */
   async killDatabase(options: { inCheckpoint: boolean }): Promise<void> {
     const database = this.#shakenDatabase()
-    await database.die(options)
-    this.#storageIsBack = database.rise()
+    await database.kill(options)
+    this.#storageIsBack = database.startAgain()
     await this.#storageIsBack
   }
 
   /** What is answered from now on is in two places, and the second one can take over. */
-  async growStandby(): Promise<void> {
-    await this.#shakenDatabase().growStandby()
+  async addStandby(): Promise<void> {
+    await this.#shakenDatabase().addStandby()
   }
 
   /**
@@ -145,7 +145,7 @@ export class Fleet implements Target {
   }
 
   async formerIsGone(): Promise<void> {
-    await this.#database?.leaveAlone()
+    await this.#database?.removeOther()
   }
 
   /** Every node that lives finds its storage. */
@@ -206,7 +206,7 @@ export class Fleet implements Target {
       assert.ok(status === 503 && headers.has('retry-after'), `${status} without a primary`)
   }
 
-  #shakenDatabase(): DoomedDatabase {
+  #shakenDatabase(): KillableDatabase {
     assert.ok(this.#database)
     this.#databaseDied = true
     for (const node of this.#nodes.values()) this.#excused.add(node)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { setImmediate as turnEnds } from 'node:timers/promises'
 import { Seeded } from '../rig/seeded.ts'
 import { carryOut, repeat } from './carry-out.ts'
-import type { Target } from './exchange.ts'
 import type { Ledger } from './ledger.ts'
+import type { Target } from './target.ts'
 import { nextWrite } from './writes.ts'
 
 const writers = 12

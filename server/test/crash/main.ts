@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type CrashOptions, crashRun, replayOf } from './crash-run.ts'
-import { deathNames } from './deaths.ts'
 import type { EngineName } from './fleet.ts'
+import { killPlanNames } from './kill-plans.ts'
 import { workerCrashRun } from './worker-crash-run.ts'
 
 /**
@@ -23,16 +23,16 @@ const { values } = parseArgs({
     point: { type: 'string', multiple: true },
   },
 })
-const { engine, point: deaths } = values
-const unknown = deaths?.find(name => !deathNames.includes(name))
-if (unknown !== undefined) throw new Error(`--point is one of ${deathNames.join(', ')}`)
+const { engine, point: plans } = values
+const unknown = plans?.find(name => !killPlanNames.includes(name))
+if (unknown !== undefined) throw new Error(`--point is one of ${killPlanNames.join(', ')}`)
 const isEngine = (name: string): name is EngineName => name === 'sqlite' || name === 'postgres'
 if (engine !== undefined && !isEngine(engine)) throw new Error('--engine is sqlite or postgres')
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const seed = Number(values.seed ?? Date.now() % 1_000_000)
 const rounds = Number(values.rounds)
-const common = { seed, rounds, report: say, ...(deaths && { deaths }) }
+const common = { seed, rounds, report: say, ...(plans && { plans }) }
 const everything: readonly CrashOptions[] = [
   { ...common, engine: 'sqlite', nodes: 1, workers: 1 },
   { ...common, engine: 'sqlite', nodes: 1, workers: 2 },

@@ -6,7 +6,7 @@ import { type Config, readConfig } from '../../src/config.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import type { Site } from '../cli/program.ts'
-import type { Target } from './exchange.ts'
+import type { Target } from './target.ts'
 
 /** What a command beside the servers of the site would be told. */
 export const configOf = (site: Site, environment: Record<string, string> = {}): Config =>

@@ -4,12 +4,12 @@ import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
 import { askAgain } from './carry-out.ts'
 import { examineStorage } from './check-storage.ts'
+import { compareWithBooks } from './compare-with-books.ts'
 import { complaintsOf } from './complaints.ts'
-import type { Target } from './exchange.ts'
 import { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
-import { look } from './look.ts'
 import { configOf, newTenant } from './new-tenant.ts'
+import type { Target } from './target.ts'
 
 const workers = 2
 const answersBetweenKills = 60
@@ -45,7 +45,7 @@ export const workerCrashRun = async (options: {
     const { answered, lost } = ledger.counts
     report(`${answered} writes answered, ${lost} answers lost`)
     await askAgain(target, ledger)
-    await look(target, ledger)
+    await compareWithBooks(target, ledger)
     const killed = /"signal":"SIGKILL".*"msg":"a worker ended and is replaced"/
     assert.deepEqual(
       complaintsOf(program.stderr).filter(line => !killed.test(line)),

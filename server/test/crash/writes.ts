@@ -1,8 +1,8 @@
 import type { KeyName } from '../../src/cli/starter-applications.ts'
 import type { Seeded } from '../rig/seeded.ts'
 import type { Books, State } from './books.ts'
-import type { Body } from './exchange.ts'
-import { applicationName, keyExpiry, parts, ruleOf } from './things.ts'
+import { applicationName, keyExpiry, parts, ruleOf } from './parts-of-a-write.ts'
+import type { Body } from './target.ts'
 
 /** One write: what it changes, and how it is asked for. */
 export type Write = {

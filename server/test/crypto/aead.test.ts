@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { open, seal, sealedKeyVersion, sealOverheadBytes } from '../../src/crypto/aead.ts'
 import { anyCharacter } from '../rig/any-character.ts'
+import { fc } from '../rig/properties.ts'
 import { damages } from './damages.ts'
 import { newKey } from './test-keys.ts'
 
 describe('authenticated encryption', () => {
-  test('§1.1 any bytes under any context come back as they were', () => {
+  test('SECURITY.md: any bytes under any context come back as they were', () => {
     const key = newKey()
     fc.assert(
       fc.property(
@@ -26,7 +26,7 @@ describe('authenticated encryption', () => {
     assert.equal(open(key, seal(key, 1, text, ''), '')?.toString(), text)
   })
 
-  test('§1.1 a value damaged in any bit or at any length does not open', () => {
+  test('SECURITY.md: a value damaged in any bit or at any length does not open', () => {
     const key = newKey()
     for (const text of ['', 'a secret of some length']) {
       const sealed = seal(key, 7, text, 'context')
@@ -35,7 +35,7 @@ describe('authenticated encryption', () => {
     }
   })
 
-  test('§1.1 a value opens under no other key and no other context', () => {
+  test('SECURITY.md: a value opens under no other key and no other context', () => {
     const key = newKey()
     const sealed = seal(key, 1, 'a secret', 'context')
     assert.equal(open(newKey(), sealed, 'context'), undefined)
@@ -43,7 +43,7 @@ describe('authenticated encryption', () => {
       assert.equal(open(key, sealed, other), undefined, other)
   })
 
-  test('§1.1 a value may lie anywhere in a larger buffer', () => {
+  test('SECURITY.md: a value may lie anywhere in a larger buffer', () => {
     const key = newKey()
     const sealed = seal(key, 513, 'a secret', 'context')
     const page = new Uint8Array(300).fill(9)
@@ -53,7 +53,7 @@ describe('authenticated encryption', () => {
     assert.equal(open(key, inside, 'context')?.toString(), 'a secret')
   })
 
-  test('§1.1 no nonce comes twice in a hundred thousand seals, nor does it show a pattern', () => {
+  test('SECURITY.md: no nonce comes twice in a hundred thousand seals, nor does it show a pattern', () => {
     const key = newKey()
     const nonces = new Set<string>()
     const ones = new Array<number>(96).fill(0)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { base58 } from '../../src/crypto/base58.ts'
+import { fc } from '../rig/properties.ts'
 import { decodeBase58 } from './decode-base58.ts'
 
 // From Bitcoin's own tests, and from the draft that describes the encoding.

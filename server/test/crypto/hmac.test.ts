@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHmac, createSecretKey } from 'node:crypto'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { hmacSha256 } from '../../src/crypto/hmac.ts'
 import { anyCharacter } from '../rig/any-character.ts'
+import { fc } from '../rig/properties.ts'
 
 describe('HMAC-SHA-256', () => {
   const vectors = [

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { fillRandom, newUuid, randomBelow, randomBytes } from '../../src/crypto/random.ts'
 
 describe('randomness', () => {
-  test('§1.1 the pool never hands out the same bytes twice, whatever is drawn from it', () => {
+  test('SECURITY.md: the pool never hands out the same bytes twice, whatever is drawn from it', () => {
     const seen = new Set<string>()
     let blocks = 0
     const note = (bytes: Uint8Array): void => {
@@ -21,7 +21,7 @@ describe('randomness', () => {
     assert.equal(seen.size, blocks)
   })
 
-  test('§1.1 exactly the bytes of the target are filled', () => {
+  test('SECURITY.md: exactly the bytes of the target are filled', () => {
     for (const length of [0, 1, 12, 4_096, 5_000]) {
       const around = new Uint8Array(length + 16)
       fillRandom(around.subarray(8, 8 + length))

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import {
   openToken,
   openTransient,
@@ -10,6 +9,7 @@ import {
   type TransientColumns,
 } from '../../src/crypto/token-seal.ts'
 import { TamperedError } from '../../src/domain/errors.ts'
+import { fc } from '../rig/properties.ts'
 import { damages } from './damages.ts'
 import { newKey, newTenantKeys } from './test-keys.ts'
 
@@ -51,12 +51,12 @@ describe('sealed tokens', () => {
   }
   const namesId = (id: string) => (error: unknown) => names(error) && (error as TamperedError).row.id === id
 
-  test('§1.1 a token and its transient field open as they were sealed', () => {
+  test('SECURITY.md: a token and its transient field open as they were sealed', () => {
     assert.equal(openToken(keys, { ...columns, sealed }).toString(), record)
     assert.equal(openTransient(keys, columns, { ...transient, sealed: sealedCode }).toString(), '"123"')
   })
 
-  test('§1.1 a record damaged in any bit or at any length names its token and opens nothing', () => {
+  test('SECURITY.md: a record damaged in any bit or at any length names its token and opens nothing', () => {
     for (const { how, bytes } of damages(sealed))
       assert.throws(() => openToken(keys, { ...columns, sealed: bytes }), namesId(columns.id), how)
     for (const { how, bytes } of damages(sealedCode))
@@ -69,7 +69,7 @@ describe('sealed tokens', () => {
 
   for (const [name, values] of Object.entries(otherColumns))
     for (const value of values)
-      test(`§1.1 a record does not open where ${name} is ${JSON.stringify(value)}`, () => {
+      test(`SECURITY.md: a record does not open where ${name} is ${JSON.stringify(value)}`, () => {
         const moved = { ...columns, [name]: value }
         assert.throws(() => openToken(keys, { ...moved, sealed }), namesId(moved.id))
       })
@@ -113,7 +113,7 @@ describe('sealed tokens', () => {
     }
   })
 
-  test('§1.1 old rows open with the version of their key; a version that is not there is named, not guessed', () => {
+  test('SECURITY.md: old rows open with the version of their key; a version that is not there is named, not guessed', () => {
     const rotated = { ...keys, data: new Map([...keys.data, [2, newKey()]]), currentDataVersion: 2 }
     const young = sealToken(rotated, columns, record)
     assert.equal(openToken(rotated, { ...columns, sealed }).toString(), record)
@@ -124,7 +124,7 @@ describe('sealed tokens', () => {
     assert.throws(() => openToken(rotated, { ...columns, sealed: relabelled }), namesId(columns.id))
   })
 
-  test('§1.1 of any two rows neither opens with the sealed part of the other', () => {
+  test('SECURITY.md: of any two rows neither opens with the sealed part of the other', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '[', ']', 'null', '\\', '\0', 'é') })
     const moment = fc.integer({ min: -2, max: 2 })
     const anyColumns = fc.record({

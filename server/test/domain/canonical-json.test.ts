@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { canonicalText } from '../../src/domain/canonical-json.ts'
 import { exactNumber, type Json, type JsonObject } from '../../src/domain/json.ts'
 import { parseJson } from '../../src/domain/parse-json.ts'
+import { fc } from '../rig/properties.ts'
 
 const canonical = (text: string): string => canonicalText(parseJson(new TextEncoder().encode(text)))
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { ancestors, covers, parseContainers, parseRuleContainer } from '../../src/domain/containers.ts'
 import type { Issue } from '../../src/domain/errors.ts'
+import { fc } from '../rig/properties.ts'
 
 const parse = (value: string[]): { containers: string[]; issues: Issue[] } => {
   const issues: Issue[] = []

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { exactNumber, isJsonObject, type Json, type JsonObject, stringify } from '../../src/domain/json.ts'
 import { mergePatch } from '../../src/domain/merge-patch.ts'
+import { fc } from '../rig/properties.ts'
 
 // RFC 7386, appendix A, in its order.
 const appendix: [target: Json, patch: Json, result: Json][] = [

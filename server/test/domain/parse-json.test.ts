@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { VaultError } from '../../src/domain/errors.ts'
 import { canonicalDecimal, isExactNumber, type JsonObject, stringify } from '../../src/domain/json.ts'
 import { parseJson } from '../../src/domain/parse-json.ts'
+import { fc } from '../rig/properties.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string) => parseJson(bytes(text))

@@ -67,7 +67,7 @@ describe('secrets', () => {
     assert.equal(inspect(structuredClone(secret)).includes('4242'), false)
   })
 
-  test('§1.1 it has one door', () => {
+  test('ARCHITECTURE.md invariants: it has one door', () => {
     assert.equal(secret.expose('the test'), '4242424242424242')
     const value = { a: 1 }
     assert.equal(new Secret(value).expose('the test'), value)

@@ -70,7 +70,7 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
 
   for (const file of ['vault.db', 'vault.db-wal'])
     for (const [name, mutilate] of Object.entries(mutilations))
-      test(`C2.23 §1.1 a ${file} ${name} is refused or read rightly, never wrongly`, async () => {
+      test(`C2.23 a ${file} ${name} is refused or read rightly, never wrongly`, async () => {
         const seed = 1
         const random = new Seeded(seed)
         for (let copy = 0; copy < copiesOfEachKind; copy++) {

@@ -1,5 +1,5 @@
-import type { TestReply } from '../rig/answer-rules.ts'
-import { cast } from '../rig/cast.ts'
+import type { TestReply } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import type { Send, TestVault } from '../rig/test-vault.ts'
 
 /** A tenant with something of everything in it. */
@@ -12,10 +12,8 @@ export type Scene = {
   readonly keyId: string
 }
 
-export const applications = { owner: cast.owner, manager: cast.manager }
-
 export const buildScene = async (vault: TestVault): Promise<Scene> => {
-  const { keys, tenantId } = await vault.tenant(applications)
+  const { keys, tenantId } = await vault.tenant(ownerAndManager)
   const token = await vault.create(keys.owner, {
     type: 'card',
     data: { number: '4242424242424242', cvc: '123' },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import { fc } from '../rig/properties.ts'
 import { jsonTexts, junk, texts } from './values.ts'
 
 type Schema = {

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import { isApiKey } from '../../src/crypto/api-key.ts'
 import { ancestors, covers, parseContainers } from '../../src/domain/containers.ts'
+import { parseDateTime } from '../../src/domain/date-time.ts'
 import { type Issue, VaultError } from '../../src/domain/errors.ts'
-import { formatExpiry, parseExpiry } from '../../src/domain/expiry.ts'
-import { compileExpression, ExpressionError } from '../../src/domain/expressions/expression.ts'
+import { formatExpiry } from '../../src/domain/expiry.ts'
+import { compileExpression } from '../../src/domain/expressions/expression.ts'
+import { ExpressionError } from '../../src/domain/expressions/expression-error.ts'
 import { type Json, stringify } from '../../src/domain/json.ts'
 import { mergePatch } from '../../src/domain/merge-patch.ts'
 import { parseJson } from '../../src/domain/parse-json.ts'
 import { parseQuery } from '../../src/domain/search/parser.ts'
 import { planSearch } from '../../src/domain/search/plan.ts'
+import { fc } from '../rig/properties.ts'
 import type { FuzzOptions } from './fuzz-http.ts'
 import { jsonTexts, junk, texts } from './values.ts'
 
@@ -90,10 +92,10 @@ const promises: Record<string, () => fc.IProperty<unknown[]>> = {
     }),
   'a date that is read reads the same again': () =>
     fc.property(glued('1', '12', '/', '2030', ' ', ':', 'PM', 'AM', '+', '-', 'T', 'Z', '.5', '30'), text => {
-      const expiry = parseExpiry(text)
+      const expiry = parseDateTime(text)
       if (expiry === undefined) return
       assert.ok(Number.isSafeInteger(expiry.at))
-      assert.deepEqual(parseExpiry(formatExpiry(expiry)), expiry)
+      assert.deepEqual(parseDateTime(formatExpiry(expiry)), expiry)
     }),
   'a container that is accepted is covered by all above it, and by nothing beside it': () =>
     fc.property(glued('/', 'a', 'B', '_', '-', '..', 'é', ' '), text => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import fc from 'fast-check'
-import { assertAnswerRules, makeReply } from '../rig/answer-rules.ts'
-import { cast } from '../rig/cast.ts'
+import { assertAnswerRules, makeReply } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { assertInterfaceRules } from '../rig/interface-rules.ts'
+import { fc } from '../rig/properties.ts'
 import { TestVault } from '../rig/test-vault.ts'
 import { type FuzzRequest, requests } from './from-openapi.ts'
 import { rawConnections } from './raw-requests.ts'
@@ -27,7 +27,7 @@ export const withFuzzedVault = async <T>(
 ): Promise<T> => {
   const vault = await TestVault.start()
   try {
-    const { keys } = await vault.tenant({ owner: cast.owner, manager: cast.manager })
+    const { keys } = await vault.tenant(ownerAndManager)
     return await work(options => fuzzVault(vault, keys, options))
   } finally {
     await vault.stop()
@@ -43,7 +43,7 @@ const fuzzVault = async (
   const met = new Set<number>()
   await fc.assert(
     fc.asyncProperty(requests(), async request => {
-      met.add(await exchange(vault, request, keyFor(request)))
+      met.add(await sendFuzzed(vault, request, keyFor(request)))
     }),
     { seed, numRuns: runs },
   )
@@ -62,7 +62,7 @@ const fuzzVault = async (
   vault.log.length = 0
 }
 
-const exchange = async (vault: TestVault, request: FuzzRequest, key: string): Promise<number> => {
+const sendFuzzed = async (vault: TestVault, request: FuzzRequest, key: string): Promise<number> => {
   const { method, path, type, body } = request
   const reply = await fetch(vault.baseUrl + path, {
     method,

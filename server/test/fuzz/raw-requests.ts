@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../rig/properties.ts'
 
 /** Bytes that look like HTTP, in parts. `{key}` stands for a key that may do everything. */
 const lines = [

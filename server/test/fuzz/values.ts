@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { anyCharacter } from '../rig/any-character.ts'
+import { fc } from '../rig/properties.ts'
 
 /** Texts that have broken parsers before, beside plain ones and noise. */
 export const texts = (): fc.Arbitrary<string> =>

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { clockwork, type Job } from '../../src/jobs/clockwork.ts'
 import { upkeep } from '../../src/jobs/upkeep.ts'
 import { engines } from '../rig/engines.ts'
-import { spoilTokens, storedRows } from '../rig/look-inside.ts'
+import { spoilTokens, storedRows } from '../rig/stored-rows.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
 
 const day = 86_400_000

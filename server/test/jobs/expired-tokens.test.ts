@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { type StoredRow, storedRows } from '../rig/look-inside.ts'
+import { type StoredRow, storedRows } from '../rig/stored-rows.ts'
 import { owner, type TestApplication, type TestVault } from '../rig/test-vault.ts'
 
 const day = 86_400_000

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
-import { limits } from '../../src/domain/limits.ts'
-import { rotateDataKeys } from '../../src/operations/rotate-data-keys.ts'
+import { pace } from '../../src/domain/pace.ts'
+import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
 import type { Service } from '../../src/service.ts'
 import { engines } from '../rig/engines.ts'
-import { storedRows } from '../rig/look-inside.ts'
 import { secondNode } from '../rig/second-node.ts'
+import { storedRows } from '../rig/stored-rows.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
 
 const hour = 3_600_000
@@ -43,9 +43,9 @@ for (const engine of engines)
       await due()
       vault.now -= hour
       await vault.service.clockwork.runAll()
-      vault.now += hour - limits.upkeepLeaseMs / 2
+      vault.now += hour - pace.upkeepLeaseMs / 2
       await vault.service.clockwork.runAll()
-      vault.now += limits.upkeepLeaseMs / 2
+      vault.now += pace.upkeepLeaseMs / 2
       await other.clockwork.runAll()
       assert.equal(await left(), 1, 'the other one leaves it to the holder')
       await vault.service.clockwork.stop()
@@ -59,11 +59,11 @@ for (const engine of engines)
       await vault.service.clockwork.runAll()
       assert.equal(await left(), 1, 'its last sweep came just too early')
       const dueAt = vault.now + 1
-      for (vault.now += limits.sweepIntervalMs; (await left()) > 0; vault.now += limits.sweepIntervalMs) {
-        assert.ok(vault.now - dueAt < limits.sweepDeadlineMs)
+      for (vault.now += pace.sweepIntervalMs; (await left()) > 0; vault.now += pace.sweepIntervalMs) {
+        assert.ok(vault.now - dueAt < pace.sweepDeadlineMs)
         await other.clockwork.runAll()
       }
-      assert.ok(vault.now - dueAt > limits.upkeepLeaseMs, 'not before the lease was over')
+      assert.ok(vault.now - dueAt > pace.upkeepLeaseMs, 'not before the lease was over')
     })
 
     test('C29.7 what each node has seen it writes down itself, lease or not', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { limits } from '../../src/domain/limits.ts'
+import { pace } from '../../src/domain/pace.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { storedRows } from '../rig/look-inside.ts'
+import { storedRows } from '../rig/stored-rows.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
 import { filesOf } from '../rig/traces.ts'
 
@@ -103,7 +103,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     const { data: _data, ...unchanged } = before.view
     assert.deepEqual(after, unchanged)
     assert.deepEqual(data, { ...withoutCvc, expiration_month: 3 })
-    assert.ok(limits.sweepIntervalMs * 2 < 300_000, 'sweeps come often enough for five minutes')
+    assert.ok(pace.sweepIntervalMs * 2 < 300_000, 'sweeps come often enough for five minutes')
   })
 
   test('C11.2 a deleted token takes its cvc along', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { SQLInputValue } from 'node:sqlite'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
-import type { TestReply } from '../rig/answer-rules.ts'
+import type { TestReply } from '../rig/answers.ts'
 import { engines, type StoredRow } from '../rig/engines.ts'
-import { isRefused } from '../rig/intruder.ts'
+import { isRefusedByType } from '../rig/tamper.ts'
 import { assertAbsent, devApplications, TestVault } from '../rig/test-vault.ts'
 
 const number = '4242424242424242'
@@ -134,7 +134,7 @@ for (const engine of engines) {
 
     for (const [name, change] of Object.entries(changes))
       for (const isChosen of [false, true])
-        test(`§1.1 C2.17 C2.5 C2.8 with ${name} ${isChosen ? 'a token of a chosen id' : 'it'} answers 500 and is named`, async t => {
+        test(`C2.17 C2.5 C2.8 with ${name} ${isChosen ? 'a token of a chosen id' : 'it'} answers 500 and is named`, async t => {
           const { vault, keys } = scene
           const card = (cvc: string, id?: string) => ({
             type: 'card',
@@ -149,7 +149,7 @@ for (const engine of engines) {
           try {
             await change(id, bystander)
           } catch (error) {
-            if (isRefused(error)) return t.skip('the engine does not take such a value')
+            if (isRefusedByType(error)) return t.skip('the engine does not take such a value')
             throw error
           }
           vault.log.length = 0
@@ -189,7 +189,7 @@ for (const engine of engines) {
           await scene.assertAllElseWell()
         })
 
-    test('§1.1 an expiry that is later, earlier or gone is noticed', async () => {
+    test('SECURITY.md: an expiry that is later, earlier or gone is noticed', async () => {
       for (const sql of ['expires_at + 1', 'expires_at - 1', 'NULL', '1']) {
         const id = await scene.create({ type: 'token', data: 'x', expires_at: '2030-01-01' })
         await reach(`UPDATE tokens SET expires_at = ${sql} WHERE token_id = ?`, id)
@@ -198,7 +198,7 @@ for (const engine of engines) {
       }
     })
 
-    test('§1.1 two tokens whose sealed parts were exchanged are both refused', async () => {
+    test('SECURITY.md: two tokens whose sealed parts were exchanged are both refused', async () => {
       const [one, other] = [
         await scene.create({ type: 'token', data: 'first' }),
         await scene.create({ type: 'token', data: 'second' }),

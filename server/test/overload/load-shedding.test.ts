@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { limits } from '../../src/domain/limits.ts'
 import type { Log } from '../../src/domain/log.ts'
+import { pace } from '../../src/domain/pace.ts'
 import { loadShedding } from '../../src/http/load-shedding.ts'
-import { changesWaiting, commitSet } from '../../src/operations/commit.ts'
+import { changesWaiting, commitSet } from '../../src/operations/writing/commit.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Outcome } from '../../src/store/write-set.ts'
 import { commitGate } from '../rig/commit-gate.ts'
@@ -30,12 +30,12 @@ describe('shedding load', () => {
     }
     return { shedding, clock, work, isRefused }
   }
-  const perTurn = limits.requestsPerTurnMin
+  const perTurn = pace.requestsPerTurnMin
 
   test('C2.23 a turn that has worked for long takes in no more, the next one does', () => {
     const { shedding, work, isRefused } = start()
     for (let n = 0; n < perTurn; n++) assert.ok(!isRefused())
-    work(limits.turnWorkMs)
+    work(pace.turnWorkMs)
     assert.ok(!isRefused())
     work(1)
     assert.ok(isRefused())
@@ -61,7 +61,7 @@ describe('shedding load', () => {
 
   test('C2.23 as many as there is room for are worked on, and each that leaves makes room', () => {
     const { shedding, isRefused } = start()
-    for (let n = 0; n < limits.requestsInFlight; n++) shedding.enter()
+    for (let n = 0; n < pace.requestsInFlight; n++) shedding.enter()
     assert.ok(isRefused())
     shedding.leave()
     assert.ok(!isRefused())
@@ -69,13 +69,10 @@ describe('shedding load', () => {
 
   test('C2.23 C27.1 changes that wait for storage leave no room for more, but for reads', async () => {
     const { shedding, isRefused } = start()
-    for (let n = 0; n < limits.requestsAlwaysTaken; n++) shedding.enter()
+    for (let n = 0; n < pace.requestsAlwaysTaken; n++) shedding.enter()
     const written: ((outcome: Outcome) => void)[] = []
     const slow = { commit: () => new Promise<Outcome>(resolve => written.push(resolve)) } as unknown as Store
-    const effects = Array.from(
-      { length: limits.changesWaiting / 2 },
-      () => ({ kind: 'deleteTenant' }) as const,
-    )
+    const effects = Array.from({ length: pace.changesWaiting / 2 }, () => ({ kind: 'deleteTenant' }) as const)
     const set = { tenant: 1, guarded: [], effects, counters: [] }
     const commits = [commitSet(slow, set), commitSet(slow, set)]
     assert.ok(!isRefused(changesWaiting(slow)))
@@ -99,17 +96,17 @@ describe('shedding load', () => {
         return true
       }
     }
-    for (let n = 0; n < limits.requestsAlwaysTaken - 1; n++) shedding.enter()
-    assert.ok(!isLate(limits.longRequestsWaiting))
+    for (let n = 0; n < pace.requestsAlwaysTaken - 1; n++) shedding.enter()
+    assert.ok(!isLate(pace.longRequestsWaiting))
     shedding.enter()
-    assert.ok(isLate(limits.longRequestsWaiting))
-    assert.ok(!isLate(limits.longRequestsWaiting - 1))
+    assert.ok(isLate(pace.longRequestsWaiting))
+    assert.ok(!isLate(pace.longRequestsWaiting - 1))
   })
 
   test('C2.23 refusals are counted in the log now and then, not each on its own', () => {
     const lines: Record<string, unknown>[] = []
     const { shedding, isRefused } = start({ ...silent, error: fields => void lines.push(fields) })
-    for (let n = 0; n < limits.requestsInFlight; n++) shedding.enter()
+    for (let n = 0; n < pace.requestsInFlight; n++) shedding.enter()
     for (let turns = 0; turns < 3; turns++) {
       for (let n = 0; n < 500; n++) isRefused()
       shedding.turn()
@@ -126,8 +123,8 @@ onEveryEngine('a vault with more to do than it can', vault => {
     const { keys } = await vault().tenant({ owner })
     const create = (n: number) => vault().post('/tokens', keys.owner, { type: 'token', data: n })
     const gate = commitGate(vault())
-    const crowded = Array.from({ length: limits.requestsInFlight }, (_, n) => create(n))
-    await gate.waiting(limits.requestsInFlight)
+    const crowded = Array.from({ length: pace.requestsInFlight }, (_, n) => create(n))
+    await gate.waiting(pace.requestsInFlight)
     for (const reply of [
       await create(-1),
       await vault().get('/tokens', keys.owner),
@@ -143,6 +140,6 @@ onEveryEngine('a vault with more to do than it can', vault => {
     gate.open()
     for (const reply of await Promise.all(crowded)) assert.equal(reply.status, 201)
     const { body } = await vault().get('/tokens?size=1', keys.owner)
-    assert.equal(body.pagination.total_items, limits.requestsInFlight)
+    assert.equal(body.pagination.total_items, pace.requestsInFlight)
   })
 })

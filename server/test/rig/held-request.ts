@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
+import { assertAnswerRules, makeReply, type TestReply } from './answers.ts'
 import type { TestVault } from './test-vault.ts'
 
 /** A request whose body is on its way but for its last character; returns once the vault has seen its head. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { openApi } from '../../src/contract/openapi.ts'
-import type { TestReply } from './answer-rules.ts'
+import type { TestReply } from './answers.ts'
 
 type Content = Readonly<Record<string, { readonly schema: object }>>
 type Operation = { readonly responses: Readonly<Record<string, { readonly content?: Content }>> }

@@ -28,6 +28,7 @@ export const layeringComplaints = (sources: Sources): string[] => {
   return [
     ...[...sources.keys()].flatMap(nameComplaints),
     ...imports.flatMap(directionComplaints(sources)),
+    ...imports.flatMap(engineComplaints),
     ...imports.flatMap(packageComplaints),
     ...[...sources].flatMap(([file, text]) => environmentComplaints(file, text)),
     ...cycles(imports).map(cycle => `import cycle: ${cycle.join(' → ')}`),
@@ -74,6 +75,14 @@ const directionComplaints =
     if (climb < 0) return []
     return [`${file} imports ${target}, which points ${climb === 0 ? 'sideways' : 'up'}`]
   }
+
+/** What stands in store/ itself is the port; the folders in it are engines and the SQL that they share. */
+const isOfEngine = (path: string): boolean => /^store\/.+\//.test(path)
+
+const engineComplaints = ({ file, target }: Import): string[] =>
+  isOfEngine(target) && !isOfEngine(file) && !isEdge(file)
+    ? [`${file} imports ${target}: only the edges know an engine and its SQL`]
+    : []
 
 const packageComplaints = ({ file, target }: Import): string[] => {
   if (/^package @?fastify\b/.test(target) && placeOf(file) !== 'http' && !isEdge(file))

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { appearance, cast, granted, type Reply } from './cast.ts'
+import { appearance, granted, type TestReply } from './answers.ts'
+import { ownerAndManager } from './applications.ts'
 import { sqlite } from './engines.ts'
-import { TestVault } from './test-vault.ts'
+import { owner, TestVault } from './test-vault.ts'
 
 const masked = {
   rules: [{ priority: 1, container: '/', transform: 'mask', permissions: ['token:read'] }],
@@ -12,7 +13,7 @@ const once = { 'svc-idempotency-key': 'once' }
 const unique = { type: 'token', data: 'the only one', deduplicate_token: true }
 
 /** Requests whose answers tell whether two vaults are the same one; none of them changes what another is told. */
-type Question = (vault: TestVault) => Promise<Reply>
+type Question = (vault: TestVault) => Promise<TestReply>
 
 /** An embedded vault with something in every table, and questions about all of it. */
 export type LivedInVault = {
@@ -24,9 +25,9 @@ export type LivedInVault = {
 
 export const livedInVault = async (): Promise<LivedInVault> => {
   const vault = await TestVault.start({ engine: sqlite })
-  const { keys } = await vault.tenant({ ...cast, masked })
-  const other = await vault.tenant({ owner: cast.owner })
-  const dead = await vault.tenant({ ...cast })
+  const { keys } = await vault.tenant({ ...ownerAndManager, masked })
+  const other = await vault.tenant({ owner })
+  const dead = await vault.tenant(ownerAndManager)
   const kept = await vault.send('POST', '/tokens', { key: keys.owner, body: card, headers: once })
   const found = await vault.create(keys.owner, {
     type: 'token',

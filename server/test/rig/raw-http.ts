@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
+import { assertAnswerRules, makeReply, type TestReply } from './answers.ts'
 
 /**
  * Sends bytes that no HTTP client would and reads `answers` answers, or as many as come before the server

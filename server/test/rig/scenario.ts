@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { tokenTypes } from '../../src/domain/token-types/registry.ts'
-import type { TestReply } from './answer-rules.ts'
+import type { TestReply } from './answers.ts'
 import { assertAbsent, type Send, type TestVault } from './test-vault.ts'
 
 export type Request = Omit<Send, 'key'> & { readonly method: string; readonly path: string }
@@ -28,7 +28,7 @@ export type Scenario = { readonly name: string; readonly send: unknown; readonly
  * One request and everything that is said about it. `counter` is a key that reads every token of the tenant.
  * A refusal must not repeat what was sent: its body, headers and log lines are searched for every submitted value.
  */
-export const exchange = async (
+export const sendAndExpect = async (
   vault: TestVault,
   { key, counter }: { key: string; counter: string },
   { method, path, ...send }: Request,

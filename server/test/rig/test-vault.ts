@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import type { Rule, TenantSettings } from '../../src/domain/application.ts'
+import type { Rule } from '../../src/domain/application.ts'
 import type { ApplicationType, Permission } from '../../src/domain/permissions.ts'
+import type { TenantSettings } from '../../src/domain/tenant.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
-import { openTenant, sealTenant } from '../../src/operations/grants.ts'
+import { openTenant, sealTenant } from '../../src/operations/grants/grant-rows.ts'
 import type { Vault } from '../../src/operations/vault.ts'
 import { buildService, type Service, type ServiceSettings } from '../../src/service.ts'
 import type { Store } from '../../src/store/port.ts'
-import { assertAnswerRules, makeReply, type TestReply } from './answer-rules.ts'
+import { assertAnswerRules, makeReply, type TestReply } from './answers.ts'
 import { type Engine, engines } from './engines.ts'
-import { exchange } from './exchange.ts'
+import { httpRequest } from './http-request.ts'
 import { assertInterfaceRules } from './interface-rules.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -161,7 +162,7 @@ export class TestVault {
 
   async send(method: string, path: string, { key, body, raw, type, headers }: Send = {}): Promise<TestReply> {
     const hasBody = body !== undefined || raw !== undefined
-    const reply = await exchange(this.baseUrl + path, {
+    const reply = await httpRequest(this.baseUrl + path, {
       method,
       headers: {
         ...(key !== undefined && { 'svc-api-key': key }),

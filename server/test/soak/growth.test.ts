@@ -16,10 +16,10 @@ describe('growth, as a soak sees it', () => {
     { name: 'one peak', values: Array.from({ length: 160 }, (_, at) => (at === 80 ? 900 : 100)), growth: 0 },
   ]
   for (const { name, values, growth } of tables)
-    test(`${name} counts as ${growth}`, () =>
+    test(`docs/testing.md: ${name} counts as ${growth}`, () =>
       assert.ok(Math.abs(growthOfFloor(values) - growth) < 3, `${growthOfFloor(values)}`))
 
-  test('a peak that stays what it was counts as 0, one that rises counts', () => {
+  test('docs/testing.md: a peak that stays what it was counts as 0, one that rises counts', () => {
     const peaks = (rise: number) => Array.from({ length: 200 }, (_, at) => (at % 60) + (at < 100 ? 0 : rise))
     assert.equal(growthOfPeak(peaks(0)), 0)
     assert.equal(growthOfPeak(peaks(9)), 9)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { packSets, unpackSets } from '../../src/store/sqlite/packed-sets.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
+import { fc } from '../rig/properties.ts'
 
 const text = fc.oneof(fc.constantFrom('card', 'seals 1'), fc.string({ unit: 'grapheme' }))
 const integer = fc.maxSafeInteger()
@@ -79,7 +79,7 @@ const plain = (sets: readonly WriteSet[]): unknown =>
     }),
   )
 
-test('write sets arrive at the writing thread as they were sent', () => {
+test('C27.1 write sets arrive at the writing thread as they were sent', () => {
   fc.assert(
     fc.property(fc.array(set, { maxLength: 4 }), sets => {
       const packed = structuredClone(packSets(sets))
@@ -89,7 +89,7 @@ test('write sets arrive at the writing thread as they were sent', () => {
   )
 })
 
-test('a batch takes along the bytes of its sets and no more, whatever they were cut from', () => {
+test('docs/decisions/0005: a batch takes along the bytes of its sets and no more, whatever they were cut from', () => {
   const sealed = Buffer.alloc(1_000_000).subarray(0, 8)
   const { bytes } = packSets([
     { tenant: 1, guarded: [{ kind: 'expectToken', id: 'a', sealed }], effects: [], counters: [] },
@@ -97,7 +97,7 @@ test('a batch takes along the bytes of its sets and no more, whatever they were 
   assert.ok(bytes.buffer.byteLength < 200)
 })
 
-test('a batch may be larger than any before it, and what cannot be packed spoils nothing behind it', () => {
+test('C2.23 a batch may be larger than any before it, and what cannot be packed spoils nothing behind it', () => {
   const one = (sealed: Uint8Array): WriteSet => {
     const columns = {
       tenant: 1,

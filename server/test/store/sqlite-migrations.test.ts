@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
+import { migrate, migrations, schemaState } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
@@ -89,6 +89,19 @@ describe('migrations (sqlite)', () => {
     assert.equal(schemaNumber(), newest)
   })
 
+  test('C35.3 how far the schema is can be asked at any moment, also while the last server closes the file', async () => {
+    await openSqlite({ path }).close()
+    const isDone = new Int32Array(new SharedArrayBuffer(4))
+    const thread = closer({ path, isDone })
+    await once(thread, 'message')
+    try {
+      for (let asked = 0; asked < 500; asked++) assert.equal(schemaState(path).current, newest)
+    } finally {
+      Atomics.store(isDone, 0, 1)
+      await once(thread, 'exit')
+    }
+  })
+
   test('C35.3 all who open new storage at the same moment get it', async () => {
     const threads = Array.from({ length: 4 }, opener)
     try {
@@ -111,6 +124,21 @@ describe('migrations (sqlite)', () => {
     }
   })
 })
+
+/** A thread that opens the storage, writes to it and closes it, over and over. */
+const closer = (workerData: { path: string; isDone: Int32Array }): Worker =>
+  new Worker(
+    `
+    const { DatabaseSync } = require('node:sqlite')
+    const { parentPort, workerData: { path, isDone } } = require('node:worker_threads')
+    parentPort.postMessage('running')
+    while (Atomics.load(isDone, 0) === 0) {
+      const database = new DatabaseSync(path, { timeout: 5_000 })
+      database.exec('UPDATE grants_epoch SET epoch = epoch + 1')
+      database.close()
+    }`,
+    { eval: true, workerData },
+  )
 
 /** A thread that waits at the gate for the others, then opens the storage and writes to it. */
 const opener = (): Worker =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type ColumnKind, notCopied, type Table, tables } from '../../src/store/sql/tables.ts'
+import { type ColumnKind, contentTables, notCopied, type Table, tables } from '../../src/store/tables.ts'
 import { type Engine, engines } from '../rig/engines.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
@@ -76,6 +76,10 @@ for (const engine of engines)
       }
     })
   })
+
+test('§1.2 C31 rows of content are kept by their tenant, so that they can be spread and removed by it', () => {
+  for (const { name, key } of contentTables) assert.match(key, /^tenant, /, name)
+})
 
 const expected = ({ columns }: Table, own: Record<string, ColumnKind | undefined>): Record<string, unknown> =>
   Object.fromEntries(Object.entries({ ...columns, ...own }).filter(([, kind]) => kind !== undefined))

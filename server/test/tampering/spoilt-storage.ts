@@ -3,7 +3,7 @@ import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import pg from 'pg'
-import { errorCode } from '../../src/domain/log.ts'
+import { foreignCode } from '../../src/domain/errors.ts'
 import type { Store } from '../../src/store/port.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { typeParser } from '../../src/store/postgres/type-parser.ts'
@@ -64,7 +64,7 @@ const spoiltFile = async (folder: string): Promise<SpoiltStorage> => {
         const values = Object.values(place.row) as SQLInputValue[]
         assert.equal(spoiling.prepare(change(place)).run(value, ...values).changes, 1)
       } catch (error) {
-        assert.equal(errorCode(error), 'ERR_SQLITE_ERROR', `${error}`)
+        assert.equal(foreignCode(error), 'ERR_SQLITE_ERROR', `${error}`)
         return false
       } finally {
         spoiling.close()

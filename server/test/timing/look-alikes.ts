@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { newApiKey } from '../../src/crypto/api-key.ts'
 import { newTokenId } from '../../src/crypto/token-id.ts'
-import { cast, granted } from '../rig/cast.ts'
-import type { TestVault } from '../rig/test-vault.ts'
+import { granted } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
+import { owner, type TestVault } from '../rig/test-vault.ts'
 
 /** Two kinds of requests that their sender must not be able to tell apart, not even by the time they take. */
 export type LookAlikes = {
@@ -17,8 +18,8 @@ type Kind = {
 
 /** `count` of each are prepared, so that none is asked for twice. */
 export const prepareLookAlikes = async (vault: TestVault, count: number): Promise<LookAlikes[]> => {
-  const own = await vault.tenant({ owner: cast.owner, manager: cast.manager })
-  const other = await vault.tenant({ owner: cast.owner })
+  const own = await vault.tenant(ownerAndManager)
+  const other = await vault.tenant({ owner })
   const others = await makeIds(vault, other.keys.owner, count)
   // Of the same form: what it costs to find an id is no secret, only whether it is another's.
   const unknown = others.map(() => newTokenId(Date.now()))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../src/store/port.ts'
-import { appearance } from '../rig/cast.ts'
+import { appearance } from '../rig/answers.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { prepareLookAlikes } from './look-alikes.ts'
 

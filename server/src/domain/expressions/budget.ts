@@ -62,7 +62,7 @@ export class Budget {
 export class Allowance {
   #stepsLeft: number = limits.expressionStepsPerRequest
 
-  /** Once it is spent, what was rendered "or nothing" says nothing. */
+  /** Once it is spent every rendering fails: that a mask then renders nothing does not mean that it shows nothing. */
   get isSpent(): boolean {
     return this.#stepsLeft < 0
   }

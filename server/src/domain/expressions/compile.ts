@@ -62,12 +62,15 @@ const joinParts = (parts: readonly (string | CompiledOutput)[], run: Run): strin
   return text
 }
 
+/** They show each thing that they read as it is, and choose nothing by what another one holds. */
+const wholeFilters = new Set(['stringify', 'card_exp'])
+
 const compileOutput = (output: Output, use: Use): CompiledOutput => {
   const source = compileOperand(output.source, use)
   const filters = output.filters.map(call => compileFilterCall(call, use))
   return {
     paths: staticPaths(output, filters),
-    isWhole: filters.every(({ name }) => name === 'stringify'),
+    isWhole: filters.every(({ name }) => wholeFilters.has(name)),
     hasAlias: filters.some(({ isAlias }) => isAlias),
     evaluate: run => evaluateOutput(source, filters, run),
   }

@@ -1,9 +1,9 @@
+import { countCharacters } from '../characters.ts'
 import { chosenName } from '../place.ts'
 
 /**
  * What is wrong with an expression, or with the value it met. The message is made of constant text and of
- * names of the language: a data value never gets into it (C2). `position` is the 0-based UTF-16 offset in the
- * expression's text; the message counts characters from 1.
+ * names of the language: a data value never gets into it (C2). `position` is 0-based; the message counts from 1.
  */
 export class ExpressionError extends Error {
   readonly problem: string
@@ -16,6 +16,12 @@ export class ExpressionError extends Error {
     this.position = position
   }
 }
+
+/** The same error with its position, so far an offset into the UTF-16 text, in characters of that text (C8). */
+export const inCharacters = (error: unknown, text: string): unknown =>
+  error instanceof ExpressionError && error.position !== undefined
+    ? new ExpressionError(error.problem, countCharacters(text.slice(0, error.position)))
+    : error
 
 /** Names what the caller wrote, unless it looks as if a number had been pasted there (C2). */
 export const unknownName = (what: string, name: string, position: number): ExpressionError => {

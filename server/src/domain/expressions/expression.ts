@@ -1,20 +1,17 @@
+import { countCharacters } from '../characters.ts'
 import type { Json, JsonType } from '../json.ts'
-import { Allowance, type Budget } from './budget.ts'
+import type { Budget } from './budget.ts'
 import { Memo } from './cache.ts'
 import { compile, type OutputShape } from './compile.ts'
-import { ExpressionError } from './expression-error.ts'
+import { inCharacters } from './expression-error.ts'
 import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
 
 /**
- * The expression language (§2.1, C20–C22): `{{ path | filter: argument }}` in literal text. This file is its
- * public face. The language is pure and bounded: no I/O, no clock, no loops, no regular expressions on what
- * callers write, a budget for every rendering; its texts and the data they meet may both be hostile.
+ * An expression of the language of §2.1 and C20–C22, `{{ path | filter: argument }}` in literal text, ready to be
+ * rendered. The language is pure and bounded: no I/O, no clock, no loops, no regular expressions on what callers
+ * write, a budget for every rendering. Both its texts and the data that they meet may be hostile.
  */
-export type { Budget, RandomBelow, Scope, Use }
-export { Allowance, budgetFor, ExpressionError }
-
 export type Expression = {
-  readonly text: string
   /**
    * Every path that the text names, such as [['data', 'number']]; array indexes as strings. Complete: the
    * language has no computed property names.
@@ -49,14 +46,26 @@ export const compileExpression = (text: string, use: Use): Expression =>
   caches[use].getOrMake(text, () => makeExpression(text, use))
 
 const makeExpression = (text: string, use: Use): Expression => {
-  const { outputs, hasAlias, isLiteral, evaluate } = compile(text, use)
+  const { outputs, hasAlias, isLiteral, evaluate: evaluated } = telling(text, () => compile(text, use))()
+  const evaluate = telling(text, evaluated)
   return {
-    text,
     paths: outputs.flatMap(({ paths }) => paths),
     outputs,
     hasAlias,
     isLiteral,
     render: (scope, random, budget = budgetFor(scope)) => evaluate({ scope, use, random, budget }).value,
     renderTyped: (scope, budget = budgetFor(scope)) => evaluate({ scope, use, random: undefined, budget }),
+  }
+}
+
+/** The same work, whose errors name a character of the text. In most texts each is one UTF-16 unit. */
+const telling = <A extends unknown[], T>(text: string, work: (...given: A) => T): ((...given: A) => T) => {
+  if (countCharacters(text) === text.length) return work
+  return (...given) => {
+    try {
+      return work(...given)
+    } catch (error) {
+      throw inCharacters(error, text)
+    }
   }
 }

@@ -53,7 +53,7 @@ const checkArity = ({ name, position, arguments: given }: FilterCall, { paramete
   if (given.length > parameters.length) throw new ExpressionError(`${name} takes fewer arguments`, position)
 }
 
-/** What is written out is read now: a wrong argument must be found when the expression is written (C20). */
+/** A literal is read now: a wrong argument must be found when the expression is written (C20). */
 const compileArgument = (
   parameter: Parameter<unknown>,
   operand: Operand,
@@ -77,7 +77,7 @@ const compileTimeRun = (use: Use): Run => {
   return { scope, use, random: undefined, budget: budgetFor(scope) }
 }
 
-/** Runs the work, and says of what goes wrong in it which filter it was and where it stands. */
+/** Runs the work; what goes wrong in it says which filter it was and where it stands. */
 const located = <T>(name: string, position: number, work: () => T): T => {
   try {
     return work()

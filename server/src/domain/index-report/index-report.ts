@@ -4,7 +4,7 @@ import { limits } from '../limits.ts'
 import type { Token } from '../token.ts'
 import { type SketchState, TermSketch } from './term-sketch.ts'
 
-/** How much an index gives away: one of few terms, or one in which a term is common, tells values by counting. */
+/** How much an index gives away: where terms are few, or one is common, counting entries is enough to guess values. */
 export type IndexFigures = {
   readonly kind: IndexKind
   /** The expression, or the key. */

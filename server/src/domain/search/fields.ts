@@ -45,7 +45,7 @@ const dateField =
     }
   }
 
-/** Ids of applications are written in small letters. */
+/** Ids of applications are written in lower case. */
 const applicationField = (column: 'createdBy' | 'modifiedBy'): ReadField =>
   textField(text => {
     const is = text.toLowerCase()

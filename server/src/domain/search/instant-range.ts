@@ -1,4 +1,4 @@
-import { parseExpiry } from '../expiry.ts'
+import { parseDateTime } from '../date-time.ts'
 import type { Instant } from '../instant.ts'
 import type { RangeValue } from './lexer.ts'
 
@@ -9,7 +9,7 @@ const dayMs = 86_400_000
 
 /** A date without a time stands for its whole day in UTC, a date with a time for one millisecond. */
 export const readInstant = (text: string): Required<InstantRange> | undefined => {
-  const from = parseExpiry(text)?.at
+  const from = parseDateTime(text)?.at
   return from === undefined ? undefined : { from, until: from + (text.includes(':') ? 1 : dayMs) }
 }
 

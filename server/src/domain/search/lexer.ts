@@ -9,7 +9,7 @@ export type TermLexeme = {
   readonly kind: 'term'
   readonly position: number
   readonly field: string
-  /** What stands behind `metadata.`; also in quotes, where a key holds blanks or a colon. */
+  /** What follows `metadata.`; it may be in quotes, as for a key with blanks or a colon. */
   readonly key?: string
   readonly value: Value
   readonly valuePosition: number

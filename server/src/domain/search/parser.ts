@@ -21,7 +21,7 @@ export const parseQuery = (text: string): Query => {
 
 class Parser {
   readonly #lexemes: readonly Lexeme[]
-  /** Where what is missing at the end would stand. */
+  /** The position of something that is missing at the end. */
   readonly #end: number
   #at = 0
   #terms = 0

@@ -6,7 +6,7 @@ import { queryFault } from './query-fault.ts'
 
 /**
  * How storage is asked. A query becomes branches, one of which must hold (its ORs multiplied out); a branch is
- * what must hold together. Storage decides by its indexes as much as they can tell and proposes the rest.
+ * what must hold together. Storage decides what its indexes and columns can tell, and proposes tokens for the rest.
  */
 export type SearchPlan = {
   readonly branches: readonly PlannedBranch[]
@@ -69,7 +69,7 @@ const multiplyOut = (query: Query, negated: boolean): Literal[][] => {
   return branches
 }
 
-/** C26.8: a branch without a place to start from could only be answered by walking the tenant. */
+/** C26.8: a branch that has no index to start from could only be answered by walking the tenant. */
 const requireLookup = (literals: readonly Literal[]): void => {
   const starts: readonly Lookup['by'][] = ['id', 'term', 'container']
   const canStart = ({ condition: { lookup }, negated }: Literal): boolean =>
@@ -96,7 +96,7 @@ const planBranch = (literals: readonly Literal[], mayRedact: boolean): PlannedBr
     const { field, lookup } = condition
     const mayBeHidden = condition.hiddenUnderRedact === true && mayRedact
     if (mayBeHidden) opened.push(field)
-    // What may be hidden from the caller must not rule a token out.
+    // A token that hides the field meets the negation, so storage must not rule it out.
     if (mayBeHidden && negated) continue
     switch (lookup.by) {
       case 'id':

@@ -1,7 +1,7 @@
 import { accountNumberText } from './account-number.ts'
 import { fields, textField } from './fields.ts'
 import { routingNumberText } from './routing-number.ts'
-import { type TokenType, wholeData } from './token-type.ts'
+import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 /** §2.2, C10. The routing number names the bank, not the customer: the mask shows it, an id may hold it. */
 export const bank: TokenType = {
@@ -15,7 +15,7 @@ export const bank: TokenType = {
     routing_number: '{{ data.routing_number }}',
     account_number: '{{ data.account_number | reveal_last: 4 }}',
   },
-  fingerprint: wholeData,
+  fingerprint: wholeDataExpression,
   transient: {},
   numbers: data => {
     const number = textField(data, 'account_number')

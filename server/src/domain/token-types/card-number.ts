@@ -1,12 +1,12 @@
 import { cardNumberText, spellings } from './pan.ts'
-import { type TokenType, wholeData } from './token-type.ts'
+import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 export const cardNumber: TokenType = {
   name: 'card_number',
   container: '/pci/high/',
   parse: cardNumberText({ digitsMin: 13, digitsMax: 19 }),
   mask: '{{ data | reveal_last: 4 }}',
-  fingerprint: wholeData,
+  fingerprint: wholeDataExpression,
   transient: {},
   numbers: data => (typeof data === 'string' ? spellings(data) : []),
   cardNumber: {

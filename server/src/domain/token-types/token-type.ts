@@ -36,4 +36,4 @@ export type CardNumber = {
 }
 
 /** C9: the fingerprint expression of a type that has no other. */
-export const wholeData = '{{ data | stringify }}'
+export const wholeDataExpression = '{{ data | stringify }}'

@@ -1,4 +1,4 @@
-import { type TokenType, wholeData } from './token-type.ts'
+import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 /** Anything but null. */
 export const token: TokenType = {
@@ -9,7 +9,7 @@ export const token: TokenType = {
     issues.push({ path: place, message: 'must not be null' })
     return undefined
   },
-  fingerprint: wholeData,
+  fingerprint: wholeDataExpression,
   transient: {},
   numbers: () => [],
 }

@@ -1,12 +1,12 @@
 import { accountNumberText } from './account-number.ts'
-import { type TokenType, wholeData } from './token-type.ts'
+import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 export const usBankAccountNumber: TokenType = {
   name: 'us_bank_account_number',
   container: '/bank/high/',
   parse: accountNumberText({ digitsMin: 3, digitsMax: 17 }),
   mask: '{{ data | reveal_last: 4 }}',
-  fingerprint: wholeData,
+  fingerprint: wholeDataExpression,
   transient: {},
   numbers: data => (typeof data === 'string' ? [data] : []),
 }

@@ -1,12 +1,12 @@
 import { routingNumberText } from './routing-number.ts'
-import { type TokenType, wholeData } from './token-type.ts'
+import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 export const usBankRoutingNumber: TokenType = {
   name: 'us_bank_routing_number',
   container: '/bank/low/',
   parse: routingNumberText,
   mask: '{{ data | reveal_last: 4 }}',
-  fingerprint: wholeData,
+  fingerprint: wholeDataExpression,
   transient: {},
   numbers: data => (typeof data === 'string' ? [data] : []),
 }

@@ -1,15 +1,17 @@
 import type pg from 'pg'
+import { tokenRow } from '../columns.ts'
 import { type ArrivingVault, type CopyPosition, CopyRefusedError, type PlainRow } from '../copying.ts'
 import { StoreUnavailableError } from '../port.ts'
-import { tokenColumns, tokenRow } from '../sql/columns.ts'
-import { type Table, tables } from '../sql/tables.ts'
+import { tokenColumns } from '../sql/statements.ts'
+import { type Table, tables } from '../tables.ts'
 import { type Arrival, createArrival, readArrival } from './arrival-state.ts'
 import { arrayType, binaryArray } from './binary-array.ts'
 import { Connection, type ConnectionSettings, type Statement } from './connection.ts'
 import { unavailable } from './failures.ts'
 import { migrate, schemaState } from './migrate.ts'
+import { ownKeyColumns } from './own-key-columns.ts'
 
-/** Any number that no tenant has: tenants lock theirs. */
+/** Any number but a tenant's: writes of a tenant take a lock of its number. */
 const copyLock = -3
 
 const emptyIt = 'give an empty database'
@@ -137,15 +139,13 @@ const positionOf = (
   return position.table === '' ? undefined : position
 }
 
-/** Counters are spread over several rows there; which of them a copy fills is all one. */
-const constants: Readonly<Record<string, Readonly<Record<string, number>>>> = { counters: { shard: 0 } }
-
+/** A counter comes as one row, in shard 0: whoever reads a counter adds up all its rows. */
 const insertOf = ({ name, columns }: Table): string => {
-  const more = constants[name] ?? {}
+  const own = ownKeyColumns[name] ?? []
   const lists = Object.values(columns).map((kind, place) => `$${place + 1}::${arrayType(kind)}`)
-  return `INSERT INTO ${name} (${[...Object.keys(columns), ...Object.keys(more)].join(', ')})
+  return `INSERT INTO ${name} (${[...Object.keys(columns), ...own].join(', ')})
     OVERRIDING SYSTEM VALUE
-    SELECT ${['r.*', ...Object.values(more)].join(', ')} FROM unnest(${lists.join(', ')}) r`
+    SELECT ${['r.*', ...own.map(() => '0')].join(', ')} FROM unnest(${lists.join(', ')}) r`
 }
 
 const columnsOf = ({ columns }: Table, rows: readonly PlainRow[]): Buffer[] =>

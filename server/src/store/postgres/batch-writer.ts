@@ -1,11 +1,16 @@
-import { errorCode } from '../../domain/log.ts'
+import { foreignCode } from '../../domain/errors.ts'
 import type { BatchResult } from '../commit-queue.ts'
-import type { Conflict, WriteSet } from '../write-set.ts'
+import { type Conflict, changesGrants, type WriteSet } from '../write-set.ts'
 import type { Connection, Statement } from './connection.ts'
 import { conditionFailed, isOwnFault, isWorthRepeating, transactionAborted } from './failures.ts'
 import { mergeChanges, type PackedChanges, packSet, toParameters } from './packed-changes.ts'
 
-type Packed = { readonly tenant: number; readonly changes: PackedChanges }
+type Packed = {
+  readonly tenant: number
+  readonly changes: PackedChanges
+  /** Such a set is applied by itself: the sets behind it must find what it left. */
+  readonly changesGrants: boolean
+}
 
 /** How often a batch is tried again that PostgreSQL gave up for the sake of another. */
 const attemptsMax = 8
@@ -13,13 +18,13 @@ const attemptsMax = 8
 /**
  * Commits batches of write sets through one connection, each batch in one round trip. All sets of a tenant are
  * first applied as if they were one. Where a condition fails the transaction ends, and the sets are applied one
- * by one, each with a place to fall back to.
+ * by one, each with a savepoint.
  */
 export class BatchWriter {
   readonly #connection: Connection
   /** Which part of each counter this writer moves. */
   readonly #counterShard: number
-  /** On Citus a set is sent to its shard whole, which cannot be done within a transaction of several. */
+  /** On Citus a set is applied on its shard in one call, which cannot be part of a transaction with others. */
   readonly #isSharded: boolean
 
   constructor(
@@ -37,7 +42,12 @@ export class BatchWriter {
     const packed: (Packed & { readonly position: number })[] = []
     sets.forEach((set, position) => {
       try {
-        packed.push({ tenant: set.tenant, changes: packSet(set), position })
+        packed.push({
+          tenant: set.tenant,
+          changes: packSet(set),
+          changesGrants: changesGrants(set),
+          position,
+        })
       } catch {
         // It cannot be stored, whatever the others hold.
       }
@@ -52,7 +62,7 @@ export class BatchWriter {
   async #commitPacked(sets: readonly Packed[]): Promise<BatchResult[]> {
     if (sets.length === 0) return []
     try {
-      if (sets.length > 1 && !sets.some(changesGrants)) {
+      if (sets.length > 1 && !sets.some(set => set.changesGrants)) {
         const isCommitted = await this.#commitAsOne(sets)
         if (isCommitted) return sets.map(() => ({ committed: true }))
       }
@@ -86,7 +96,7 @@ export class BatchWriter {
       await this.#transaction(statements)
       return true
     } catch (error) {
-      if (errorCode(error) === conditionFailed) return false
+      if (foreignCode(error) === conditionFailed) return false
       throw error
     }
   }
@@ -94,7 +104,7 @@ export class BatchWriter {
   async #commitOneByOne(sets: readonly Packed[]): Promise<BatchResult[]> {
     const answers = await this.#transaction(
       sets.map(set =>
-        this.#apply(changesGrants(set) ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
+        this.#apply(set.changesGrants ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
       ),
     )
     return answers.map(conflict =>
@@ -123,7 +133,7 @@ export class BatchWriter {
       const failure = answers
         .filter(answer => answer.status === 'rejected')
         .map(({ reason }) => reason)
-        .find(reason => errorCode(reason) !== transactionAborted)
+        .find(reason => foreignCode(reason) !== transactionAborted)
       if (failure === undefined)
         return answers
           .map(answer => (answer.status === 'fulfilled' ? answer.value : undefined))
@@ -133,7 +143,3 @@ export class BatchWriter {
     }
   }
 }
-
-/** Such a set stands alone: what comes behind it must find what it left. */
-const changesGrants = ({ changes }: Packed): boolean =>
-  'reviseTenant' in changes || 'insertTenantKey' in changes

@@ -1,5 +1,5 @@
-import type { Value } from '../sql/columns.ts'
-import type { ColumnKind } from '../sql/tables.ts'
+import type { Value } from '../columns.ts'
+import type { ColumnKind } from '../tables.ts'
 
 /** PostgreSQL's own numbers for the types of elements, and their names. */
 const types = {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
+import type { Columns } from '../columns.ts'
 import { StoreUnavailableError } from '../port.ts'
-import type { Columns } from '../sql/columns.ts'
 import type { DatabaseAddress } from './database-url.ts'
-import { endsConnection, isAnswered } from './failures.ts'
+import { endsConnection } from './failures.ts'
 import { Succession } from './succession.ts'
 import { typeParser } from './type-parser.ts'
 
@@ -15,9 +15,9 @@ export type ConnectionSettings = {
   /** PEM; without it the certificates that Node trusts. */
   readonly ca?: string
   readonly statementTimeoutMs: number
-  /** Citus chooses the shard when it knows the values, so it plans for each unless it can do without. */
+  /** Whether the server may plan for the values at hand, as Citus must: they tell it the shard. */
   readonly plansPerValue?: boolean
-  /** Of all connections that have to agree on the primary. */
+  /** Shared by all connections that have to agree on the primary. */
   readonly succession?: Succession
 }
 
@@ -39,7 +39,7 @@ export type Statement = {
 export const applicationName = 'strongroom'
 
 const connectTimeoutMs = 5_000
-/** A server that does not even answer that it took too long is gone. */
+/** Beyond the time of a statement: a server that does not even say that time is up is gone. */
 const answerGraceMs = 5_000
 /** Bounds what piles up on a connection whose server hangs. */
 const inFlightMax = 1_000
@@ -183,10 +183,6 @@ export class Connection {
     this.#client = undefined
   }
 }
-
-/** Whether a statement may have had its effect although no answer came. */
-export const isUnknown = (error: unknown): boolean =>
-  !isAnswered(error) && !(error instanceof StoreUnavailableError)
 
 const clientConfig = (
   { address, passwordFile, ca, statementTimeoutMs, plansPerValue = false }: ConnectionSettings,

@@ -1,11 +1,11 @@
-import { tokenColumns } from '../sql/columns.ts'
 import type { Dialect } from '../sql/dialect.ts'
+import { tokenColumns } from '../sql/statements.ts'
 
 /** Many values as one parameter. */
 export type List = readonly string[] | readonly Uint8Array[]
 
 export const postgresDialect: Dialect<List> = {
-  // OFFSET 0 is a fence: as plain joins, a planner that knows nothing of the tables yet compares whole tenants.
+  // OFFSET 0 is a fence: of a plain join, a planner that knows nothing of the tables yet would compare whole tenants.
   rowsFound: (tenant, { sql, values }) => ({
     sql: `SELECT ${tokenColumns} FROM (${sql}) found
       CROSS JOIN LATERAL (SELECT * FROM tokens WHERE tenant = ? AND token_id = found.token_id OFFSET 0) k

@@ -1,36 +1,28 @@
 import type pg from 'pg'
+import { accessTables, contentTables, type Table } from '../tables.ts'
 import { applicationName, plannerSettings } from './connection.ts'
 
+const namesOf = (tables: readonly Table[]): string[] => tables.map(({ name }) => name)
+
 /**
- * How the tables lie on the nodes of a Citus cluster. Everything about tokens lies with its tenant. What grants
- * access is on every node, the coordinator among them: there it is read and there a change of it is told, so nobody
- * who was told reads what was before (C27). None of it changes often. `migrations` stays on the coordinator.
+ * How the tables lie on the nodes of a Citus cluster. Content lies with its tenant. What grants access is on every
+ * node, the coordinator among them: it is read there and a change of it is told there, so nobody who was told of a
+ * change reads what was before (C27). `migrations` stays on the coordinator.
  */
 const placements: readonly { readonly spread: string; readonly tables: readonly string[] }[] = [
-  {
-    spread: 'create_reference_table($1)',
-    tables: [
-      'vault_keys',
-      'tenants',
-      'tenant_keys',
-      'applications',
-      'api_keys',
-      'grants_epoch',
-      'dead_tenants',
-    ],
-  },
+  { spread: 'create_reference_table($1)', tables: [...namesOf(accessTables), 'grants_epoch'] },
   { spread: "create_distributed_table($1, 'tenant', colocate_with => 'none')", tables: ['tokens'] },
   {
     spread: "create_distributed_table($1, 'tenant', colocate_with => 'tokens')",
-    tables: ['terms', 'matches', 'transients', 'results', 'reports', 'counters', 'key_uses'],
+    tables: namesOf(contentTables).filter(name => name !== 'tokens'),
   },
   { spread: "create_distributed_table($1, 'name', colocate_with => 'none')", tables: ['leases'] },
 ]
 
-/** Called at the coordinator, made where the rows of the tenant are, which they take as their first argument. */
+/** Called at the coordinator and run where the rows of the tenant are, which is their first argument. */
 const delegatedFunctions = ['apply_or_abort_2', 'apply_or_undo_2']
 
-/** What those call there. */
+/** What they call there. */
 const calledFunctions = ['apply_changes_3', 'apply_changes_2', 'move_counters_2']
 
 /** Whether rows are spread over the shards of Citus. */
@@ -117,7 +109,7 @@ const requireNobodyElse = async (client: pg.Client): Promise<void> => {
   if (rows.length > 0) throw new Error('the vault is in use: stop its servers first')
 }
 
-/** What a connection of ours asks of the planner does not reach the workers; what the database says, does. */
+/** What our connections ask of the planner does not reach the workers; settings of the database do. */
 const settlePlanner = async (client: pg.Client): Promise<void> => {
   const { rows } = await client.query('SELECT quote_ident(current_database()) AS database')
   for (const [name, value] of Object.entries(plannerSettings))

@@ -3,13 +3,13 @@ import { Connection, type ConnectionSettings } from './connection.ts'
 /** How often the epoch is read, and how long after a reading was asked for it may be relied on. */
 const pollMs = 250
 const trustMs = 800
-/** A server that is that late with so little is taken for gone. */
+/** A server that takes this long over so little is taken for gone. */
 const silenceMaxMs = 3_000
 
 /**
  * Whether grants may have changed, known without asking storage (C27). A notification tells it at once, a reading
- * every quarter of a second tells it for sure; once neither the one nor the other is heard, every ask gets another
- * answer, so that nothing remembered is used.
+ * every quarter of a second tells it for sure. Once no reading has come for a while, every call of `epoch` gives
+ * another number, so that nothing cached is used.
  */
 export class GrantsWatch {
   readonly #connection: Connection
@@ -55,7 +55,7 @@ export class GrantsWatch {
 
   async #poll(): Promise<void> {
     const askedAt = performance.now()
-    // One that is not open yet has its own limit.
+    // Opening a connection has a limit of its own.
     const silence = this.#connection.isOpen ? setTimeout(this.#onSilence, silenceMaxMs) : undefined
     try {
       const { rows } = await this.#connection.query({
@@ -67,7 +67,7 @@ export class GrantsWatch {
       this.#stored = stored
       this.#heardAt = askedAt
     } catch {
-      // Not heard; what that means is decided when somebody asks.
+      // Nothing was heard; what that means, `epoch` decides.
     } finally {
       clearTimeout(silence)
     }

@@ -12,7 +12,7 @@ export const migrations: readonly Migration[] = [vault, applyChanges, signatures
 
 const newest = migrations.at(-1)?.number ?? 0
 
-/** Any number that no tenant has: tenants lock theirs. */
+/** Any number but a tenant's: writes of a tenant take a lock of its number. */
 const migrationLock = -1
 
 /**

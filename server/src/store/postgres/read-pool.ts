@@ -1,4 +1,4 @@
-import type { Columns } from '../sql/columns.ts'
+import type { Columns } from '../columns.ts'
 import { type Answer, Connection, type ConnectionSettings, type Statement } from './connection.ts'
 import { endsConnection, unavailable } from './failures.ts'
 

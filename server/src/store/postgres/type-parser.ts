@@ -7,5 +7,5 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   23: Number,
 }
 
-/** What no double holds becomes a number that columns.ts refuses; everything else stays text. */
+/** An integer that no double holds becomes a number that columns.ts refuses; other types stay text. */
 export const typeParser = (type: number): ((text: string) => unknown) => parsers[type] ?? (text => text)

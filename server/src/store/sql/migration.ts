@@ -1,6 +1,6 @@
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
 
-/** How far storage is, and whether this release wants it further. */
+/** Which schema storage has, and whether this release needs a newer one. */
 export type SchemaState = {
   readonly current: number
   readonly newest: number

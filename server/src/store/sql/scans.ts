@@ -1,9 +1,10 @@
+import { indexEntry, matchRow, type Value } from '../columns.ts'
 import type { IndexEntry, MatchRow } from '../rows.ts'
-import { type Columns, indexEntry, matchRow, type Value } from './columns.ts'
+import type { Reading } from './reading.ts'
 
-type ReadRows = <Row>(sql: string, values: readonly Value[], toRow: (row: Columns) => Row) => Promise<Row[]>
+type ReadRows = Reading['rows']
 
-/** The rest of the term that the page before ended in, then what follows: one condition for both would be no seek. */
+/** First the rest of the term that the page before ended in, then the terms behind it; no index takes both at once. */
 export const scanTerms = async (
   read: ReadRows,
   tenant: number,

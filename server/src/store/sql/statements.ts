@@ -1,6 +1,11 @@
+import { tableNamed } from '../tables.ts'
 import type { Match } from '../write-set.ts'
-import { tokenColumns } from './columns.ts'
 import type { Dialect, Sql } from './dialect.ts'
+
+/** The columns of a token's row `k`, in the order in which `tokenRow` reads them. */
+export const tokenColumns = Object.keys(tableNamed('tokens').columns)
+  .map(column => `k.${column}`)
+  .join(', ')
 
 /**
  * Reads that are the same on every engine. They name their columns: a node of an older release goes on reading

@@ -2,7 +2,7 @@ import type { ColumnCondition, ListPosition, TimeSpan, TokenBranch, TokenQuery }
 import { signatureOf } from '../term-signature.ts'
 import { type Dialect, limited, type Sql } from './dialect.ts'
 
-/** A query of which one slice is asked for: nothing behind `upTo`. */
+/** A query, or a slice of it: what comes up to and including `upTo`. */
 export type SliceQuery = TokenQuery & { readonly upTo?: ListPosition }
 
 /** Rows of tokens, newest first, ties by id; only those of the page are fetched. */
@@ -18,7 +18,7 @@ export const pageQuery = <List>(
   })
 }
 
-/** The order makes the engine merge the arms; without it, it would gather all matches to drop repetitions. */
+/** Sorted although it only counts: engines then merge the arms, and do not gather all matches to drop repetitions. */
 export const countQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
   const { sql, values } = indexQuery(query, dialect)
   return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} ${dialect.withoutEnd}) found`, values }
@@ -26,7 +26,7 @@ export const countQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql
 
 /**
  * The same query without those terms of its first group that no token has. A list of everything starts from
- * every type, most of which a tenant never uses: to merge each costs ten times as much as to ask for it.
+ * every type, most of which a tenant never uses: merging an empty one costs ten times as much as asking for it.
  */
 export const withoutEmptyStarts = (
   query: TokenQuery,
@@ -40,8 +40,8 @@ export const withoutEmptyStarts = (
 const inListOrder = 'ORDER BY 1 DESC, 2'
 
 /**
- * Where the next slice ends: one SELECT per place that the query starts from, each with the position of the
- * index entry behind which so many more were read. No row: that start is read to its end.
+ * Where the next slice ends: one SELECT for each term that the query starts from, which finds the last of the next so
+ * many index entries. It finds no row where fewer are left.
  */
 export const sliceEnds = (query: TokenQuery, entries: number): Sql[] =>
   branchesOf(query)
@@ -59,7 +59,7 @@ export const sliceEnds = (query: TokenQuery, entries: number): Sql[] =>
       }),
     )
 
-/** Whether an index entry of the start may turn out not to be one of the answer, for more than its expiry. */
+/** Whether an index entry that the query starts from may be left out of the answer for more than its expiry. */
 export const hasConditions = (query: TokenQuery): boolean =>
   branchesOf(query).some(
     ({ groups, ids, without, untagged, withoutUntagged, withoutIds, notCreatedAt, columns }) =>
@@ -67,12 +67,12 @@ export const hasConditions = (query: TokenQuery): boolean =>
       [without, untagged, withoutUntagged, withoutIds, notCreatedAt, columns].some(list => list?.length),
   )
 
-/** A branch with a group that nothing meets is met by nothing. */
+/** Without branches that no token meets, because no term is left in one of their groups. */
 const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
   ('anyOf' in query ? query.anyOf : [query]).filter(({ groups }) => groups.every(group => group.length > 0))
 
 /**
- * (created_at, token_id) of all that the query holds, read off the index alone: one SELECT per start, all
+ * (created_at, token_id) of all that the query finds, read off the index alone: one SELECT per start, all
  * merged. Each comes in the order of the index, and the union drops the tokens that several of them find.
  */
 const indexQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
@@ -86,8 +86,8 @@ const indexQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> 
 const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE FALSE', values: [] }
 
 /**
- * A first group of several terms takes an arm for each, or, next to other branches, one arm that is sorted:
- * SQLite merges at most 500 arms.
+ * The SELECTs that a branch takes: one for each term of its first group. Next to other branches it is one for the whole
+ * group, whose matches are then sorted, because SQLite merges at most 500.
  */
 const toArms = <List>(
   query: SliceQuery,
@@ -107,7 +107,7 @@ const toArms = <List>(
       only !== undefined && more.length === 0 && Buffer.compare(term, only) === 0
     const { untagged = [] } = branch
     if (!untagged.some(isOnly)) return arm('terms', [start], query, branch, others, dialect)
-    // The entry that the arm is at tells it by itself.
+    // The index entry at hand has the tag, so this term needs no look-up.
     const rest = { ...branch, untagged: untagged.filter(term => !isOnly(term)) }
     return arm('terms', [start, { sql: 't.tag IS NULL', values: [] }], query, rest, others, dialect)
   })
@@ -156,7 +156,7 @@ const not = <List>({ sql, values }: Sql<List>): Sql<List> => ({ sql: `NOT (${sql
 
 type IsIn<List> = Dialect<List>['oneOf']
 
-/** One value is compared, not listed: a list costs the order of the index, and with it a sort of all matches. */
+/** A single value is compared with `=`: a list would lose the order of the index, and all matches be sorted. */
 const among =
   <List>({ oneOf }: Dialect<List>): IsIn<List> =>
   (column, values) => {
@@ -174,8 +174,8 @@ const isWithin = ({ from, until }: TimeSpan, column = 't.created_at'): Sql =>
   ])
 
 /**
- * Within the span, behind `after` and not behind `upTo`. The ends of the span are narrowed to theirs: the index
- * takes only one of each, and another one would be paid for at each depth.
+ * Within the span, behind `after`, up to `upTo`. All their times become one start and one end: the index takes no more
+ * than one of each, and another would be compared with every entry on the way to a deep page.
  */
 const isBetween = ({ from, until }: TimeSpan, { after, upTo }: SliceQuery): Sql[] => {
   const starts = [from, upTo?.createdAt].filter(start => start !== undefined)
@@ -190,12 +190,12 @@ const isBetween = ({ from, until }: TimeSpan, { after, upTo }: SliceQuery): Sql[
   ]
 }
 
-/** A longer group is met by about every signature. */
+/** Nearly every signature has the bits of some term of a longer group. */
 const comparedTermsMax = 8
 
 /**
- * That the token of the entry `t` may have one of the terms of each group, as far as its signature tells: what follows
- * looks each of them up, on a page of the index that is seldom in memory.
+ * That the token of the entry `t` may have a term of each group, as far as its signature tells. It spares the
+ * conditions behind it a look-up for each term, on a page of the index that is seldom in memory.
  */
 const mayHave = (groups: readonly (readonly Uint8Array[])[]): Sql[] => {
   const all = signatureOf(groups.flatMap(group => (group.length === 1 ? group : [])))
@@ -215,8 +215,8 @@ const anyOf = (choices: readonly Sql[]): Sql => {
 const unlessUnsigned = ({ sql, values }: Sql): Sql => ({ sql: `(t.signature IS NULL OR ${sql})`, values })
 
 /**
- * That the token `t` has one of the terms. Names the tenant itself: behind a NOT, no planner follows the
- * comparison with the outer row.
+ * That the token `t` has one of the terms. The tenant is given as a value: behind a NOT, no planner takes it from the
+ * outer row.
  */
 export const hasOneOf = <List>(
   tenant: number,

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { tokenValues } from '../sql/columns.ts'
+import { tokenValues } from '../columns.ts'
+import { tableNamed } from '../tables.ts'
 import type { Conflict, Effect, GuardedChange } from '../write-set.ts'
 import { counterMover } from './counter-mover.ts'
 import { type EffectAppliers, grantEffects } from './grant-effects.ts'
@@ -24,9 +25,10 @@ export type ApplyChanges = {
 
 /** One prepared statement per kind of change. */
 export const changeApplier = (database: DatabaseSync): ApplyChanges => {
+  const columns = Object.keys(tableNamed('tokens').columns)
   const insertToken = database.prepare(
-    `INSERT INTO tokens (rowid, tenant, token_id, type, version, created_at, created_by, modified_at, modified_by,
-       expires_at, transient_until, active_month, sealed) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO tokens (rowid, ${columns.join(', ')}) VALUES (?${',?'.repeat(columns.length)})
+     ON CONFLICT DO NOTHING`,
   )
   const updateToken = database.prepare(
     `UPDATE tokens SET version = ?, modified_at = ?, modified_by = ?, expires_at = ?, transient_until = ?, sealed = ?
@@ -93,7 +95,7 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
       const values = tokenValues(row)
       const number = rowNumberFor(row)
       const inserted = insertToken.run(number, ...values)
-      // The number may be taken instead of the id; without one SQLite takes the next that is free.
+      // It may be the number that is taken, and not the id. Without a number SQLite gives the next free one.
       return inserted.changes === 0 && number !== null
         ? when(insertToken.run(null, ...values), 'tokenExists')
         : when(inserted, 'tokenExists')
@@ -128,7 +130,7 @@ export const changeApplier = (database: DatabaseSync): ApplyChanges => {
         'matchTaken',
       ),
     insertTenantKey: (tenant, { row }) => {
-      // Looked up first: a slot that was filled for a row that exists would stay filled.
+      // Looked up before a slot is filled: one that was filled in vain would stay filled.
       if (findTenantKey.get(tenant, row.purpose, row.version) !== undefined) return 'keyExists'
       insertTenantKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
       advanceEpoch.run()

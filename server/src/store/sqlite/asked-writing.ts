@@ -1,12 +1,13 @@
 import type { BatchResult } from '../commit-queue.ts'
 import { StoreUnavailableError } from '../port.ts'
 import { type PackedSets, packSets } from './packed-sets.ts'
-import type { UpkeepName, WritingSide } from './writing-side.ts'
+import type { StandaloneName } from './standalone-writes.ts'
+import type { WritingSide } from './writing-side.ts'
 
 /** What a writer elsewhere, on another thread or in another process, is asked: plain data. */
 export type WriterRequest =
   | { readonly kind: 'commit'; readonly batches: readonly PackedSets[] }
-  | { readonly kind: 'upkeep'; readonly name: UpkeepName; readonly args: readonly unknown[] }
+  | { readonly kind: 'standalone'; readonly name: StandaloneName; readonly args: readonly unknown[] }
   | { readonly kind: 'close' }
 
 export type WriterAnswer =
@@ -20,7 +21,7 @@ export type AskWriter = (request: WriterRequest) => Promise<WriterAnswer>
 export const askedWriting = (writer: AskWriter): WritingSide => {
   let isClosed = false
   const ask: AskWriter = async request => {
-    // The writer itself may live on for others.
+    // The writer itself may go on, for other processes.
     if (isClosed) throw new StoreUnavailableError('storage is closed')
     return writer(request)
   }
@@ -30,8 +31,8 @@ export const askedWriting = (writer: AskWriter): WritingSide => {
       if ('results' in answer) return answer.results
       throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the batch was not answered')
     },
-    upkeep: async (name, args) => {
-      const answer = await ask({ kind: 'upkeep', name, args })
+    standalone: async (name, args) => {
+      const answer = await ask({ kind: 'standalone', name, args })
       if ('value' in answer) return answer.value as never
       throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the call was not answered')
     },

@@ -29,10 +29,10 @@ export class BatchWriter {
   }
 
   /**
-   * A set that fails half way needs a place to fall back to; but places cost every set of a batch, and such sets are
-   * rare. So a batch goes without them first, and is begun again with them where it has to be.
+   * A set that fails half way needs a savepoint to fall back to, but savepoints cost every set of a batch, and such
+   * sets are rare. So a batch goes without them first, and begins again with them where one is needed.
    */
-  #commit(sets: readonly WriteSet[], hasPlaces: boolean): BatchResult[] {
+  #commit(sets: readonly WriteSet[], hasSavepoints: boolean): BatchResult[] {
     try {
       this.#database.exec('BEGIN IMMEDIATE')
     } catch {
@@ -40,15 +40,15 @@ export class BatchWriter {
       return sets.map(() => 'failed')
     }
     try {
-      return this.#applyAndCommit(sets, hasPlaces)
+      return this.#applyAndCommit(sets, hasSavepoints)
     } catch (error) {
       if (error instanceof HalfWrittenError) return this.#commit(sets, true)
       // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
-      return sets.length === 1 ? ['failed'] : sets.flatMap(set => this.#commit([set], hasPlaces))
+      return sets.length === 1 ? ['failed'] : sets.flatMap(set => this.#commit([set], hasSavepoints))
     }
   }
 
-  #applyAndCommit(sets: readonly WriteSet[], hasPlaces: boolean): Outcome[] {
+  #applyAndCommit(sets: readonly WriteSet[], hasSavepoints: boolean): Outcome[] {
     try {
       const living = new Map<number, boolean>()
       const counters = new CounterSums()
@@ -58,7 +58,7 @@ export class BatchWriter {
           lives = this.#tenantLives(set.tenant)
           living.set(set.tenant, lives)
         }
-        const conflict = lives ? this.#applySet(set, hasPlaces) : 'tenantGone'
+        const conflict = lives ? this.#applySet(set, hasSavepoints) : 'tenantGone'
         if (conflict !== undefined) return { committed: false, conflict }
         for (const move of set.counters) counters.add(set.tenant, move)
         // What follows in this very batch must find the tenant gone (C27).
@@ -74,17 +74,17 @@ export class BatchWriter {
     }
   }
 
-  #applySet({ tenant, guarded, effects }: WriteSet, hasPlaces: boolean): Conflict | undefined {
-    if (hasPlaces) this.#database.exec('SAVEPOINT one_set')
+  #applySet({ tenant, guarded, effects }: WriteSet, hasSavepoints: boolean): Conflict | undefined {
+    if (hasSavepoints) this.#database.exec('SAVEPOINT one_set')
     for (const [position, change] of guarded.entries()) {
       const conflict = this.#apply.guarded(tenant, change)
       if (conflict === undefined) continue
-      if (hasPlaces) this.#database.exec('ROLLBACK TO one_set; RELEASE one_set')
+      if (hasSavepoints) this.#database.exec('ROLLBACK TO one_set; RELEASE one_set')
       else if (position > 0) throw new HalfWrittenError()
       return conflict
     }
     for (const effect of effects) this.#apply.effect(tenant, effect)
-    if (hasPlaces) this.#database.exec('RELEASE one_set')
+    if (hasSavepoints) this.#database.exec('RELEASE one_set')
     return undefined
   }
 }

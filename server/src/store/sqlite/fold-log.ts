@@ -4,9 +4,9 @@ import type { DatabaseSync } from 'node:sqlite'
 const rowsBetween = 1_000
 
 /**
- * Folds the log into the file a little at a time. SQLite would do it within a commit, and all that it commits would wait:
- * 30 ms for 8,000 pages, so that at half the rate that the vault can take one create in a hundred took longer than
- * 15 ms. The function returned is for when a commit has been answered and the next one is not there yet.
+ * Folds the log into the file a little at a time. Left to itself SQLite does it within a commit, which then takes 30 ms
+ * for 8,000 pages: at half the load that the vault can take, one create in a hundred took longer than 15 ms. Call what
+ * is returned when a commit has been answered and the next one has not come yet.
  */
 export const logFolding = (database: DatabaseSync): (() => void) => {
   const changed = database.prepare('SELECT total_changes() AS rows')
@@ -19,7 +19,7 @@ export const logFolding = (database: DatabaseSync): (() => void) => {
     try {
       fold.get()
     } catch {
-      // What was committed is safe in the log; a disk that is full or gone is told by the next commit.
+      // What was committed is safe in the log; that a disk is full or gone, the next commit will say.
     }
   }
 }

@@ -1,8 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
 
+/** How long a connection waits for another process, such as a server that closes, before it says "locked". */
+export const lockWaitDefaultMs = 5_000
+
 /**
- * A connection with every setting that the engine's promises rest on. One that writes gets by with half the cache: in a
- * large vault what it needs next is elsewhere in any case, and after a split SQLite goes through all of it.
+ * A connection with every setting that the engine's promises rest on. The one that writes makes do with half the cache:
+ * in a large vault the page that it needs next is not there anyway, and after a page was split SQLite goes through all
+ * of the cache.
  */
 export const openDatabase = (
   path: string,
@@ -23,6 +27,13 @@ export const openDatabase = (
   `)
   return database
 }
+
+/**
+ * A connection that changes nothing. It waits like any other: the last one that closes a file has it to itself while it
+ * folds the log in.
+ */
+export const openToRead = (path: string): DatabaseSync =>
+  new DatabaseSync(path, { readOnly: true, timeout: lockWaitDefaultMs })
 
 const busy = 5
 const retryMs = 10

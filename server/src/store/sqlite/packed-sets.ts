@@ -11,16 +11,16 @@ export type PackedSets = { readonly count: number; readonly bytes: Uint8Array }
 
 type Terms = Extract<Effect, { kind: 'addTerms' | 'removeTerms' }>
 
-/** What comes next, where it is not a whole change of a rarer kind. */
+/** Announce what has a form of its own; a change of a rarer kind comes unannounced. */
 const row = 'row'
 const added = 'added'
 const removed = 'removed'
 
-/** Packing never pauses, so one for all. */
+/** Packing runs without a pause, so one is enough for all. */
 const writer = new ValueWriter()
 
 export const packSets = (sets: readonly WriteSet[]): PackedSets => {
-  // Not at the end: whoever fails half way, for want of memory, leaves something behind.
+  // First and not last: packing that failed half way, for want of memory, left something behind.
   writer.clear()
   for (const { tenant, guarded, effects, counters } of sets) {
     for (const value of [tenant, guarded.length, effects.length, counters.length]) writer.add(value)
@@ -78,7 +78,7 @@ const packRow = (columns: TokenRow): void => {
   writer.add(columns.sealed)
 }
 
-/** As it was packed: `tokenRow` would make something storable of a value that storage must refuse. */
+/** Not by `tokenRow`, which would make something storable of a value that storage must refuse. */
 const unpackRow = (reader: ValueReader): TokenRow => ({
   tenant: reader.next(),
   id: reader.next(),

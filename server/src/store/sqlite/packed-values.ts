@@ -18,8 +18,8 @@ const roomAtFirst = 1 << 16
 const roomKeptMax = 1 << 20
 
 /**
- * Values one behind the other as bytes, for another thread or process. What is none of them arrives as undefined:
- * storage refuses it, where only its own set fails with it.
+ * Values one behind the other as bytes, for another thread or process. A value of any other type arrives as undefined,
+ * which storage refuses: then only the set fails that it is in.
  */
 export class ValueWriter {
   #room = Buffer.allocUnsafeSlow(roomAtFirst)
@@ -41,7 +41,7 @@ export class ValueWriter {
     }
   }
 
-  /** A text that is likely to come again is written once. To look for one that is not takes longer than to write it. */
+  /** Writes a text once, however often it comes. Where it seldom comes again, `add` is faster than looking for it. */
   addRecurring(value: PackedValue): void {
     if (typeof value !== 'string') {
       this.add(value)
@@ -71,7 +71,7 @@ export class ValueWriter {
     }
   }
 
-  /** A copy of all that was added: to send a part of the room would send the whole, and it is written over next. */
+  /** A copy of all that was added: a part of the room cannot be sent without the rest, and the room is used again. */
   copy(): Uint8Array {
     return new Uint8Array(this.#room.subarray(0, this.#end))
   }

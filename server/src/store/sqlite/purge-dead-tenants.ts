@@ -1,24 +1,27 @@
 import type { StatementSync } from 'node:sqlite'
+import { contentTables, keyColumns, type Table } from '../tables.ts'
 
-/** Tables without a row number are cut by their key; each is emptied before the next is begun. */
-const tables: readonly { name: string; key: string }[] = [
-  { name: 'transients', key: 'rowid' },
-  { name: 'tokens', key: 'rowid' },
-  { name: 'results', key: 'rowid' },
-  { name: 'reports', key: 'rowid' },
-  { name: 'terms', key: 'tenant, term, created_at, token_id' },
-  { name: 'matches', key: 'tenant, term, tag' },
-  { name: 'counters', key: 'tenant, name' },
-]
+/** Here the last use of a key is a column of the key, and went with it. */
+const tables = contentTables.filter(({ name }) => name !== 'key_uses')
 
-/** Removes a bounded number of rows that deleted tenants left behind; the tenant's keys went first, at once. */
+/** Tables that SQLite keeps by row number; the others are clustered on their key and have no such number. */
+const numberedTables: ReadonlySet<string> = new Set(['tokens', 'transients', 'results', 'reports'])
+
+const rowKey = (table: Table): string =>
+  numberedTables.has(table.name) ? 'rowid' : keyColumns(table).join(', ')
+
+/**
+ * Removes a bounded number of rows that deleted tenants left behind, one table after the other; the tenant's keys went
+ * first, at once.
+ */
 export const purgeDeadTenants = (prepared: (sql: string) => StatementSync, limit: number): number => {
   const dead = prepared('SELECT tenant FROM dead_tenants ORDER BY tenant LIMIT 1').get()
   if (dead === undefined) return 0
   const tenant = Number(dead.tenant)
-  for (const { name, key } of tables) {
+  for (const table of tables) {
+    const key = rowKey(table)
     const { changes } = prepared(
-      `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ? LIMIT ?)`,
+      `DELETE FROM ${table.name} WHERE (${key}) IN (SELECT ${key} FROM ${table.name} WHERE tenant = ? LIMIT ?)`,
     ).run(tenant, limit)
     if (Number(changes) > 0) return Number(changes)
   }

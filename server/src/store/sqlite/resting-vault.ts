@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import type { Value } from '../columns.ts'
 import { CopyRefusedError, type PlainRow, type RestingVault, rowName } from '../copying.ts'
-import type { Value } from '../sql/columns.ts'
 import { vaultKeys } from '../sql/statements.ts'
-import type { ColumnKind, Table } from '../sql/tables.ts'
+import type { ColumnKind, Table } from '../tables.ts'
 import { isBusy } from './open-database.ts'
 import { prepareRead } from './statement-cache.ts'
 
 /** Bounds the memory that a page takes where rows are long: a token may have a megabyte. */
 const pageBytesMax = 8 * 1_048_576
 
-/** Tables whose rows lie elsewhere here: bytes that must not move in slots, the uses of a key with the key. */
+/** Where SQLite has rows elsewhere: bytes that must not move are in slots, the last use of a key is with the key. */
 const rowsOf: Readonly<Record<string, string>> = {
   key_uses: '(SELECT tenant, hash, last_used_at FROM api_keys WHERE last_used_at IS NOT NULL) key_uses',
   tenant_keys:
@@ -28,7 +28,7 @@ export const openRestingVault = (path: string): RestingVault => {
   const database = new DatabaseSync(path)
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
-    // What a killed server left in the log comes into the file, whose size and time then tell a later write.
+    // Folds in what a killed server left in the log: from then on the size and time of the file tell of any write.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {
     database.close()
@@ -83,7 +83,7 @@ const identityOf = (database: DatabaseSync, path: string): string => {
   return hash.digest('hex')
 }
 
-/** SQLite's columns take values of any kind; another engine's do not, and none was written by the vault. */
+/** SQLite's columns take values of any kind, other engines' do not. The vault itself writes only the right ones. */
 const rowCheck = (table: Table): ((row: PlainRow) => PlainRow) => {
   const kinds = Object.values(table.columns)
   return row => {

@@ -3,13 +3,13 @@ const idLength = 36
 const epoch = Date.UTC(2020)
 const timeMax = 2 ** 41
 const counters = 2 ** 12
-/** A row whose id tells another time than its own, as a caller's may, would lie between those of before or far ahead. */
+/** An id that a caller chose may tell any time; by its number the row would lie among older ones, or far ahead. */
 const toleranceMs = 60_000
 
 /**
  * The number that a token's row has in its table, told from its id: the milliseconds of a UUIDv7 and the twelve bits
  * behind them (crypto/token-id.ts). By id alone a row takes two look-ups, in the index of ids and in the table, each
- * on a page that is seldom in memory. Null where the id is another one. A hint and no more: the number may be another
+ * on a page that is seldom in memory. Null for an id of another form. A hint and no more: the number may be another
  * row's, and rows of earlier releases have other numbers; what is not found by it is found by the index.
  */
 export const rowNumberOf = (id: string): number | null => {
@@ -27,7 +27,7 @@ export const rowNumberFor = ({ id, createdAt }: { id: string; createdAt: number 
   return Math.abs(idTime - createdAt) <= toleranceMs ? number : null
 }
 
-/** NaN where a digit is none. */
+/** NaN where a character is no digit. */
 const hexAt = (text: string, from: number, to: number): number => {
   let value = 0
   for (let at = from; at < to; at++) value = value * 16 + (digits[text.charCodeAt(at)] ?? Number.NaN)

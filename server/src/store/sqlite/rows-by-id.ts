@@ -1,24 +1,28 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { tokenRow } from '../columns.ts'
 import type { TokenRow } from '../rows.ts'
-import { tokenColumns, tokenRow } from '../sql/columns.ts'
 import type { Sql } from '../sql/dialect.ts'
-import { tokenById } from '../sql/statements.ts'
+import { tokenById, tokenColumns } from '../sql/statements.ts'
 import { rowNumberOf } from './row-number.ts'
 
-/** A statement may ask for the number that an id tells. */
+/** Lets statements ask for the number that an id tells: `row_number_of(id)`. */
 export const knowsRowNumbers = (database: DatabaseSync): DatabaseSync => {
   database.function('row_number_of', { deterministic: true }, id => rowNumberOf(String(id)))
   return database
 }
 
-/** In SQL, the number of the row that has this id: the one that the id tells, or what the index of ids knows. */
-export const rowNumber = (tenant: number, id: string): Sql => ({
-  // The sign keeps SQLite from taking the index at once.
-  sql: `coalesce(
-    (SELECT r.rowid FROM tokens r WHERE r.rowid = row_number_of(${id}) AND +r.tenant = ? AND r.token_id = ${id}),
-    (SELECT r.rowid FROM tokens r WHERE r.tenant = ? AND r.token_id = ${id}))`,
-  values: [tenant, tenant],
-})
+/** That the row `table` of a token has one of the ids: each is looked up by its number, or else by the index of ids. */
+export const hasOneOfIds = (table: 'k' | 't', tenant: number, ids: readonly string[]): Sql => {
+  if (ids.length === 0) return { sql: `${table}.rowid IN ()`, values: [] }
+  // `column1` is SQLite's name for what VALUES lists. The `+` keeps it from taking the index of ids at once.
+  return {
+    sql: `${table}.rowid IN (SELECT coalesce(
+      (SELECT r.rowid FROM tokens r WHERE r.rowid = row_number_of(column1) AND +r.tenant = ? AND r.token_id = column1),
+      (SELECT r.rowid FROM tokens r WHERE r.tenant = ? AND r.token_id = column1))
+      FROM (VALUES ${ids.map(() => '(?)').join()}))`,
+    values: [tenant, tenant, ...ids],
+  }
+}
 
 export type TokenReader = {
   one(tenant: number, id: string): TokenRow | undefined
@@ -73,8 +77,8 @@ const yieldsArrays = (statement: StatementSync): StatementSync => {
 }
 
 /**
- * Reads fail where storage does, or where an integer that no double holds was written past us: bigints, 1 µs dearer,
- * can tell it.
+ * A read fails where storage does, or where a row holds an integer that no double holds, which the vault never wrote.
+ * Such a row can be read with bigints, which take 1 µs longer.
  */
 const withAnyInteger = <T>(statement: StatementSync, read: () => T): T => {
   try {

@@ -43,6 +43,6 @@ export const sharedWriting = (ask: AskWriter): AskWriter => {
   }
 }
 
-/** A failure travels to who asked, as an answer. */
+/** A failure reaches whoever asked as an answer. */
 const answered = (asked: Promise<WriterAnswer>): Promise<WriterAnswer> =>
   asked.catch(error => ({ failed: error instanceof Error ? error.message : 'failed' }))

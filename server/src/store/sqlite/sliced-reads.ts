@@ -7,7 +7,7 @@ import { hasConditions, type SliceQuery } from '../sql/token-query.ts'
 export type SliceReads = {
   list(query: SliceQuery, page: { offset: number; limit: number }): TokenRow[]
   count(query: SliceQuery): number
-  /** Where reading so many index entries from each start of the query ends; undefined: all are read. */
+  /** How far so many index entries from each start of the query reach; undefined: to the end. */
   end(query: TokenQuery, entries: number): ListPosition | undefined
 }
 

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const statementsMax = 200
 
-/** A statement whose rows columns.ts reads. */
+/** A statement for columns.ts: with bigints, because on an integer that no double holds the driver would throw. */
 export const prepareRead = (database: DatabaseSync, sql: string): StatementSync => {
   const statement = database.prepare(sql)
   statement.setReadBigInts(true)

@@ -2,34 +2,35 @@ import type { BatchResult } from '../commit-queue.ts'
 import type { WriteSet } from '../write-set.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { openDatabase } from './open-database.ts'
-import { type UpkeepWrites, upkeepWrites } from './upkeep-writes.ts'
-
-export type UpkeepName = keyof UpkeepWrites
+import {
+  type StandaloneArgs,
+  type StandaloneName,
+  type StandaloneResult,
+  syncStandaloneWrites,
+} from './standalone-writes.ts'
 
 /** `lockWaitMs` is how long a write waits for another process, such as the command line, to finish its own. */
 export type WritingOptions = { readonly path: string; readonly lockWaitMs: number }
 
-export const lockWaitDefaultMs = 5_000
-
 /** The one connection that writes: here, on a thread of its own or in another process. */
 export type WritingSide = {
   commit(sets: readonly WriteSet[]): Promise<readonly BatchResult[]>
-  upkeep<N extends UpkeepName>(
-    name: N,
-    args: Parameters<UpkeepWrites[N]>,
-  ): Promise<ReturnType<UpkeepWrites[N]>>
+  standalone<Name extends StandaloneName>(
+    name: Name,
+    args: StandaloneArgs<Name>,
+  ): Promise<StandaloneResult<Name>>
   close(): Promise<void>
 }
 
-/** In this thread: for the short life of a command, and for tests that count on it. */
+/** In this thread, for tests and benchmarks that watch the connection; whatever serves requests has a thread. */
 export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide => {
   const database = openDatabase(path, lockWaitMs, { isWriter: true })
   const writer = new BatchWriter(database)
-  const writes = upkeepWrites(database, lockWaitMs)
+  const writes = syncStandaloneWrites(database, lockWaitMs)
   return {
     commit: async sets => writer.commit(sets),
-    upkeep: async (name, args) =>
-      (writes[name] as (...args: unknown[]) => ReturnType<UpkeepWrites[typeof name]>)(...args),
+    standalone: async (name, args) =>
+      (writes[name] as (...args: unknown[]) => StandaloneResult<typeof name>)(...args),
     close: async () => database.close(),
   }
 }

@@ -4,14 +4,14 @@ import { BatchWriter } from './batch-writer.ts'
 import { logFolding } from './fold-log.ts'
 import { openDatabase } from './open-database.ts'
 import { unpackSets } from './packed-sets.ts'
-import { upkeepWrites } from './upkeep-writes.ts'
+import { syncStandaloneWrites } from './standalone-writes.ts'
 import type { WritingOptions } from './writing-side.ts'
 
-/** The thread that owns the writing connection: commits, fsyncs and checkpoints happen here, not where requests are answered. */
+/** The thread that owns the writing connection: its commits, fsyncs and checkpoints hold up no other request. */
 const { path, lockWaitMs } = workerData as WritingOptions
 const database = openDatabase(path, lockWaitMs, { isWriter: true })
 const writer = new BatchWriter(database)
-const writes = upkeepWrites(database, lockWaitMs)
+const writes = syncStandaloneWrites(database, lockWaitMs)
 const foldLog = logFolding(database)
 
 const answer = (request: WriterRequest): WriterAnswer => {
@@ -19,7 +19,7 @@ const answer = (request: WriterRequest): WriterAnswer => {
     switch (request.kind) {
       case 'commit':
         return { results: writer.commit(request.batches.flatMap(unpackSets)) }
-      case 'upkeep':
+      case 'standalone':
         return { value: (writes[request.name] as (...args: unknown[]) => unknown)(...request.args) }
       case 'close':
         database.close()

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import { compileExpression, type RandomBelow } from '../../../src/domain/expressions/expression.ts'
+import { compileExpression } from '../../../src/domain/expressions/expression.ts'
+import type { RandomBelow } from '../../../src/domain/expressions/run.ts'
 import type { Json } from '../../../src/domain/json.ts'
 import { passesLuhn } from '../../../src/domain/token-types/luhn.ts'
+import { fc } from '../../rig/properties.ts'
 import { render } from './table.ts'
 
 const fromSeed = (draws: readonly number[]): RandomBelow => {

@@ -152,6 +152,7 @@ table('C21.5 C21.6 numbers', 'index', [
   ['divided_by: 4, true', -10, -3],
   ['divided_by: 0', 1, fails('divided_by: division by zero')],
   ['modulo: 3', -7, 2],
+  ['modulo: -3', 7, -2],
   ['modulo: 0', 1, fails('modulo: division by zero')],
   ['round', 2.5, 3],
   ['round', -2.5, -3],

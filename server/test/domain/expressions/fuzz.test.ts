@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { stepsPerInputCharacter } from '../../../src/domain/expressions/budget.ts'
-import {
-  budgetFor,
-  compileExpression,
-  ExpressionError,
-  type Use,
-} from '../../../src/domain/expressions/expression.ts'
+import { compileExpression } from '../../../src/domain/expressions/expression.ts'
+import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import { filters } from '../../../src/domain/expressions/filters/registry.ts'
+import { budgetFor, type Use } from '../../../src/domain/expressions/run.ts'
 import { exactNumber, type Json, stringify } from '../../../src/domain/json.ts'
 import { limits } from '../../../src/domain/limits.ts'
 import { anyCharacter } from '../../rig/any-character.ts'
+import { fc } from '../../rig/properties.ts'
 
 const uses = fc.constantFrom<Use>('mask', 'fingerprint', 'index', 'id')
 const names = [...filters.keys()]

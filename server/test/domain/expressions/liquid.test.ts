@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { Liquid } from 'liquidjs'
-import { ExpressionError } from '../../../src/domain/expressions/expression.ts'
+import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import type { Json } from '../../../src/domain/json.ts'
+import { fc } from '../../rig/properties.ts'
 import { render } from './table.ts'
 
 /**

@@ -4,14 +4,14 @@ import { fails, table } from './table.ts'
 const dashed = '3622-7206-2716-5567'
 const exact = exactNumber('12345678901234567890')
 
-table('C22.3 C22.4 C22.5 C22.6 C22.7 C22.8 C22.9 C22.10 vector', 'mask', [
-  ['reveal_last: 4', 'Sensitive Value', 'XXXXXXXXXXXalue'],
-  ["reveal_last: 3, '#'", '36227206271667', '###########667'],
-  ['reveal_last: 4', '1234', 'XXXX'],
-  ['reveal: 7, 4, \'#\', "-"', dashed, '3622-72##-####-5567'],
-  ['reveal: 10, 9', dashed, 'X'.repeat(19)],
-  ['card_mask: "true","true"', '4242424242424242', '42424242XXXX4242'],
-  ["pad_left: 6,'0'", '1234', '001234'],
+table('C22.3 vector', 'mask', [['reveal_last: 4', 'Sensitive Value', 'XXXXXXXXXXXalue']])
+table('C22.4 vector', 'mask', [["reveal_last: 3, '#'", '36227206271667', '###########667']])
+table('C22.5 vector', 'mask', [['reveal_last: 4', '1234', 'XXXX']])
+table('C22.6 vector', 'mask', [['reveal: 7, 4, \'#\', "-"', dashed, '3622-72##-####-5567']])
+table('C22.7 vector', 'mask', [['reveal: 10, 9', dashed, 'X'.repeat(19)]])
+table('C22.8 vector', 'mask', [['card_mask: "true","true"', '4242424242424242', '42424242XXXX4242']])
+table('C22.9 vector', 'mask', [["pad_left: 6,'0'", '1234', '001234']])
+table('C22.10 vector', 'mask', [
   ['stringify', 8.99, '8.99'],
   ['stringify', 'x', 'x'],
   ['stringify', { a: [1, null], b: 'x' }, '{"a":[1,null],"b":"x"}'],

@@ -98,7 +98,7 @@ export const grantContract = (open: OpenStore): void => {
       assert.ok(await rig.store.findApiKey(bytes('hash of k3'), 0))
     })
 
-    test('C29.6 the last use of a key is remembered; later moments win, unknown keys do no harm', async () => {
+    test('C29.7 the last use of a key is remembered; later moments win, unknown keys do no harm', async () => {
       const tenant = await rig.newTenant()
       const hash = bytes('hash in use')
       await change(tenant, 1, [

@@ -62,7 +62,7 @@ export const idContract = (open: OpenStore): void => {
       )
     })
 
-    test('C16.4 C16.6 a taken id is taken, and free again when its token is gone', async () => {
+    test('C16.4 C16.5 a taken id is taken, and free again when its token is gone', async () => {
       const tenant = await rig.newTenant()
       for (const id of all) await insert(tenant, id)
       for (const id of all)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import type { ColumnCondition, TokenBranch, TokenQuery } from '../../../src/store/port.ts'
 import type { TokenRow } from '../../../src/store/rows.ts'
 import { signatureOf } from '../../../src/store/term-signature.ts'
 import type { WriteSet } from '../../../src/store/write-set.ts'
+import { fc } from '../../rig/properties.ts'
 import { bytes, type OpenStore, StoreRig, tag, terms, tokenRow, writeSet } from './rig.ts'
 
 /** Any query that the port can ask, against a list that is gone through from end to end. */

@@ -9,7 +9,7 @@ import { listOf, pay, textOf } from '../values.ts'
 import { filter, type Parameter } from './filter.ts'
 import { anything, integer, optional, text } from './parameters.ts'
 
-/** `a.b`, as Liquid's `map` and `sort` take it. Written out, so that an expression's paths are all known. */
+/** `a.b`, as Liquid's `map` and `sort` take it. Always a literal, so that an expression's paths are all known. */
 const property: Parameter<readonly Segment[]> = {
   isLiteralOnly: true,
   read: value => {

@@ -44,7 +44,7 @@ const runsOf = (text: string): string[] => {
   return runs
 }
 
-export const formatExpiry = (card: Json, format: readonly Piece[], run: Run): Json => {
+export const formatCardExpiry = (card: Json, format: readonly Piece[], run: Run): Json => {
   if (!isJsonObject(card)) throw new ExpressionError('the data of a card is needed')
   const month = partOf(card, 'expiration_month', { least: 1, most: 12 }, run)
   const year = partOf(card, 'expiration_year', { least: 0, most: 9999 }, run)

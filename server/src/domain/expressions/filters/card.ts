@@ -2,7 +2,7 @@ import type { Json } from '../../json.ts'
 import { isDigit } from '../characters.ts'
 import type { Run } from '../run.ts'
 import { scalarText } from '../values.ts'
-import { expiryFormat, formatExpiry } from './card-expiry.ts'
+import { expiryFormat, formatCardExpiry } from './card-expiry.ts'
 import { filter } from './filter.ts'
 import { hide } from './hiding.ts'
 import { character, flag, optional, text } from './parameters.ts'
@@ -58,6 +58,6 @@ export const cardFilters = {
   }),
   /** Of the card's whole data: `{{ data | card_exp: 'MM/YY' }}`. Null where month or year are missing. */
   card_exp: filter([expiryFormat], {
-    apply: (input, run, format) => (input === null ? null : formatExpiry(input, format, run)),
+    apply: (input, run, format) => (input === null ? null : formatCardExpiry(input, format, run)),
   }),
 }

@@ -3,8 +3,8 @@ import type { Segment } from '../path.ts'
 import type { Run } from '../run.ts'
 
 /**
- * One argument of a filter. `read` checks and converts it: once, at compile time, where the argument is
- * written out, at every rendering where it is a path. It throws ExpressionError.
+ * One argument of a filter. `read` checks and converts it: a literal once, when the expression is compiled, a path at
+ * every rendering. It throws ExpressionError.
  */
 export type Parameter<T> = {
   readonly read: (value: Json, run: Run) => T

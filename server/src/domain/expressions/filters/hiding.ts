@@ -15,9 +15,9 @@ export type Hiding = {
 }
 
 /**
- * The text with its middle hidden, at its own length. Where that would hide not one character, the mask is too
- * short for the value, and showing the value would be the opposite of what was asked for: then all of it is
- * hidden, but for preserved characters (C22).
+ * The text with its middle hidden, at its own length. Where that would hide not one character, the value is too
+ * short for the mask, and showing it would be the opposite of what was asked for: then all of it is hidden, but for
+ * preserved characters (C22).
  */
 export const hide = (text: string, { first, last, ...hiding }: Hiding, run: Run): string => {
   const { fill, preserve, hidesShortValues } = hiding

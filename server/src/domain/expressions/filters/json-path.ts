@@ -6,7 +6,7 @@ import type { Parameter } from './filter.ts'
 
 /**
  * The part of JSONPath that has one result: `$`, `.name`, `['name']`, `["name"]`, `[0]`, `[-1]`. Wildcards,
- * slices, filters and `..` are refused. Written out, so that an expression's paths are all known.
+ * slices, filters and `..` are refused. Always a literal, so that an expression's paths are all known.
  */
 export const jsonPath: Parameter<readonly Segment[]> = {
   isLiteralOnly: true,

@@ -46,7 +46,7 @@ export const numberFilters = {
       return finite(isInteger ? Math.floor(quotient) : quotient)
     },
   }),
-  /** Has the sign of the divisor. */
+  /** Has the sign of the divisor; rounds as the common implementations of Liquid do. */
   modulo: binary((value, divisor) => ((value % nonZero(divisor)) + divisor) % divisor),
   round: filter([optional(integer, 0)], {
     apply: (input, run, places) => finite(round(numberOf(input, run), places)),

@@ -1,0 +1,17 @@
+import { formatInstant, type Instant } from './instant.ts'
+import type { JsonObject } from './json.ts'
+
+/** Who made a thing and who changed it last. */
+export type Authorship = {
+  readonly createdBy: string
+  readonly createdAt: Instant
+  readonly modifiedBy?: string
+  readonly modifiedAt?: Instant
+}
+
+export const viewAuthorship = ({ createdBy, createdAt, modifiedBy, modifiedAt }: Authorship): JsonObject => ({
+  created_by: createdBy,
+  created_at: formatInstant(createdAt),
+  ...(modifiedBy !== undefined && { modified_by: modifiedBy }),
+  ...(modifiedAt !== undefined && { modified_at: formatInstant(modifiedAt) }),
+})

@@ -1,0 +1,48 @@
+/**
+ * How the vault paces its own work: no limit of the interface (`limits.ts`), and nothing that an operator sets. Units
+ * come last in the names.
+ */
+export const pace = {
+  /** How far the index is read to tell a rare term from a common one. */
+  searchProbeEntries: 1_000,
+  /** Rows that a search opens before other requests have their turn. */
+  searchBatchRows: 500,
+
+  /** How long after an index report the next one is begun. */
+  reportIntervalMs: 3_600_000,
+  /** Tokens of one tenant that its report opens in each minute. */
+  reportRowsPerTenant: 20_000,
+  /** Tokens that a report opens before requests have their turn: 4 ms. */
+  reportBatchRows: 100,
+  /** Tokens of all tenants that reports open in each minute. */
+  reportRowsPerRun: 60_000,
+
+  /** Requests that are worked on at one time; others are turned away. */
+  requestsInFlight: 1_000,
+  /** While fewer are worked on, none is turned away for what waits ahead of it (the next two). */
+  requestsAlwaysTaken: 64,
+  /** Requests with a long body that may wait for their turn: some 15 ms each, half a second in all. */
+  longRequestsWaiting: 32,
+  /** Changes that may wait for storage: half a second's worth, ten tokenizes of a thousand. */
+  changesWaiting: 10_000,
+  /** A turn of the event loop that has worked for so long takes in no more requests, beyond these few. */
+  turnWorkMs: 1_000,
+  requestsPerTurnMin: 4,
+  turnCheckIntervalMs: 50,
+
+  /** C11, C17: what is due is purged within five minutes; a sweep each minute leaves room for a slow one. */
+  sweepIntervalMs: 60_000,
+  sweepDeadlineMs: 300_000,
+  sweepBatchRows: 200,
+  /**
+   * The sweeps run on one node, which renews its lease with each. Two intervals: a node whose clock is a minute
+   * ahead does not take the lease from one that lives, and one that is a minute behind still takes it over in time.
+   */
+  upkeepLeaseMs: 120_000,
+  clockSkewMs: 60_000,
+  /** C32: read activity may lose its last second in a crash. */
+  activityFlushIntervalMs: 1_000,
+
+  /** AES-GCM with random nonces stays safe to 2^32 seals per key; a new version is made at half of that. */
+  dataKeySealsMax: 2 ** 31,
+} as const

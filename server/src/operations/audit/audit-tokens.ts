@@ -1,0 +1,60 @@
+import { sealedKeyVersion } from '../../crypto/aead.ts'
+import type { IndexEntry, TokenRow } from '../../store/rows.ts'
+import { sealsCounter } from '../tokens/counters.ts'
+import { entriesOf } from '../tokens/index-entries.ts'
+import { categoryOf } from '../tokens/token-category.ts'
+import type { UnlockedTenant, Vault } from '../vault.ts'
+import type { MissingEntry } from './audit.ts'
+import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
+
+export type TokenAudit = {
+  readonly unreadable: string[]
+  readonly missing: MissingEntry[]
+  /** What the counters of types and containers should be. */
+  readonly counted: Map<string, number>
+  /** How many rows each data key has sealed. */
+  readonly seals: Map<string, number>
+  /** How many index entries the tokens should have. */
+  readonly entries: number
+}
+
+/** Opens the tokens, and looks for the index entries that each of them should have. */
+export const auditTokens = async (
+  vault: Vault,
+  tenant: UnlockedTenant,
+  pages: AsyncIterable<TokenRow[]>,
+): Promise<TokenAudit> => {
+  const unreadable: string[] = []
+  const missing: MissingEntry[] = []
+  const counted = new Map<string, number>()
+  const seals = new Map<string, number>()
+  let entries = 0
+  const count = (sums: Map<string, number>, name: string): void => {
+    sums.set(name, (sums.get(name) ?? 0) + 1)
+  }
+  for await (const rows of pages) {
+    const expected: IndexEntry[] = []
+    const sealed = new Map<string, Uint8Array>()
+    for (const row of rows) {
+      const token = openRow(row, tenant.keys)
+      if (token === undefined) {
+        unreadable.push(row.id)
+        continue
+      }
+      sealed.set(token.id, row.sealed)
+      expected.push(...entriesOf(tenant, token))
+      const { typeCounter, containerCounters } = categoryOf(tenant.keys, token)
+      for (const name of [typeCounter, ...containerCounters]) count(counted, name)
+      count(seals, sealsCounter(sealedKeyVersion(row.sealed) ?? 0))
+    }
+    entries += expected.length
+    const absent = await vault.store.absentTerms(tenant.tenantNumber, expected)
+    if (absent.length === 0) continue
+    const now = await sealedNow(vault, tenant, absent)
+    for (const entry of absent) {
+      const then = sealed.get(entry.tokenId)
+      if (then && isUnchanged(then, now.get(entry.tokenId))) missing.push({ ...entry, sealed: then })
+    }
+  }
+  return { unreadable, missing, counted, seals, entries }
+}

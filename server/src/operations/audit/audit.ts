@@ -1,0 +1,22 @@
+import type { IndexEntry, MatchRow } from '../../store/rows.ts'
+
+/** What storage holds otherwise than the opened tokens say. */
+export type Audit = {
+  /** Tokens whose rows do not open. */
+  readonly unreadable: string[]
+  readonly missing: MissingEntry[]
+  readonly extra: ExtraEntry[]
+  /** Claims on a match by tokens that do not have it. */
+  readonly matches: MatchRow[]
+  readonly counters: WrongCounter[]
+  /** The tenant was written to meanwhile, so its counters could not be judged. */
+  readonly wasWritten: boolean
+}
+
+/** An index entry that its token lacks, as of the row that holds these sealed bytes. */
+export type MissingEntry = IndexEntry & { readonly sealed: Uint8Array }
+
+/** An index entry that its token should not have; `sealed` is null where there is no such token. */
+export type ExtraEntry = IndexEntry & { readonly sealed: Uint8Array | null }
+
+export type WrongCounter = { readonly name: string; readonly stored: number; readonly counted: number }

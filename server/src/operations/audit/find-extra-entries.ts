@@ -1,0 +1,40 @@
+import type { IndexEntry } from '../../store/rows.ts'
+import { entriesOf } from '../tokens/index-entries.ts'
+import type { UnlockedTenant, Vault } from '../vault.ts'
+import type { ExtraEntry } from './audit.ts'
+import { pagesOfEntries, tokensPerPage } from './pages.ts'
+import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
+
+/** Opens the token of every entry, so it is done only where there are more entries than there should be. */
+export const findExtraEntries = async (
+  vault: Vault,
+  tenant: UnlockedTenant,
+  unreadable: ReadonlySet<string>,
+): Promise<ExtraEntry[]> => {
+  const extra: ExtraEntry[] = []
+  for await (const page of pagesOfEntries(vault, tenant, tokensPerPage)) {
+    const ids = [...new Set(page.map(({ tokenId }) => tokenId))]
+    const { rows } = await vault.store.getTokens(tenant.tenantNumber, ids)
+    const expected = new Map<string, { sealed: Uint8Array; names: Set<string> }>()
+    for (const row of rows) {
+      const token = openRow(row, tenant.keys)
+      if (token === undefined) continue
+      expected.set(row.id, { sealed: row.sealed, names: new Set(entriesOf(tenant, token).map(entryName)) })
+    }
+    const suspects = page.filter(
+      entry => !unreadable.has(entry.tokenId) && !expected.get(entry.tokenId)?.names.has(entryName(entry)),
+    )
+    const gone = new Set(await vault.store.absentTerms(tenant.tenantNumber, suspects))
+    const now = await sealedNow(vault, tenant, suspects)
+    for (const entry of suspects) {
+      const then = expected.get(entry.tokenId)?.sealed
+      if (!gone.has(entry) && isUnchanged(then, now.get(entry.tokenId)))
+        extra.push({ ...entry, sealed: then ?? null })
+    }
+  }
+  return extra
+}
+
+/** The key of an entry. One with a wrong expiry, tag or signature is not extra: `missing` has it with the right ones. */
+const entryName = ({ term, createdAt }: IndexEntry): string =>
+  `${createdAt} ${Buffer.from(term).toString('base64')}`

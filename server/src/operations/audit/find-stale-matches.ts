@@ -1,0 +1,35 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { MatchRow } from '../../store/rows.ts'
+import { matchOf, sameMatch } from '../tokens/index-entries.ts'
+import type { UnlockedTenant, Vault } from '../vault.ts'
+import { tokensPerPage } from './pages.ts'
+import { isUnchanged, openRow } from './sealed-rows.ts'
+
+/** Claims on a match (C15) by tokens that do not have it, or are gone. */
+export const findStaleMatches = async (
+  vault: Vault,
+  tenant: UnlockedTenant,
+  unreadable: ReadonlySet<string>,
+): Promise<MatchRow[]> => {
+  const stale: MatchRow[] = []
+  for (let after: MatchRow | undefined; ; ) {
+    const page = await vault.store.scanMatches(tenant.tenantNumber, after, tokensPerPage)
+    const { rows } = await vault.store.getTokens(
+      tenant.tenantNumber,
+      page.map(({ tokenId }) => tokenId),
+    )
+    const holders = new Map(rows.map(row => [row.id, row]))
+    for (const match of page) {
+      const row = holders.get(match.tokenId)
+      const holder = row && openRow(row, tenant.keys)
+      if (unreadable.has(match.tokenId) || (holder && sameMatch(matchOf(tenant, holder), match))) continue
+      // Meanwhile another token may have claimed it, or its holder may have changed.
+      const holderNow = await vault.store.matchHolder(tenant.tenantNumber, match)
+      const rowNow = await vault.store.getToken(tenant.tenantNumber, match.tokenId)
+      if (holderNow === match.tokenId && isUnchanged(row?.sealed, rowNow?.sealed)) stale.push(match)
+    }
+    if (page.length < tokensPerPage) return stale
+    after = page.at(-1)
+    await nextTurn()
+  }
+}

@@ -1,0 +1,60 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { IndexEntry, TokenRow } from '../../store/rows.ts'
+import type { UnlockedTenant, Vault } from '../vault.ts'
+
+export const tokensPerPage = 500
+
+/** Every token of the tenant; others write between the pages. */
+export async function* pagesOfAll(
+  vault: Vault,
+  { tenantNumber }: UnlockedTenant,
+): AsyncGenerator<TokenRow[]> {
+  for (let after: string | undefined; ; ) {
+    const rows = await vault.store.scanTokens(tenantNumber, after, tokensPerPage)
+    if (rows.length === 0) return
+    yield rows
+    after = rows.at(-1)?.id
+    await nextTurn()
+  }
+}
+
+/**
+ * A few tokens from each of many moments since the tenant was made: ids that the vault made begin with their time, so
+ * a moment says where in the order of ids to start.
+ */
+export async function* pagesOfSome(
+  vault: Vault,
+  { tenantNumber, createdAt }: UnlockedTenant & { createdAt: number },
+  size: number,
+  random: () => number,
+): AsyncGenerator<TokenRow[]> {
+  const runLength = 20
+  const seen = new Set<string>()
+  for (let run = 0; run < Math.ceil(size / runLength); run++) {
+    const moment = Math.floor(createdAt + random() * (vault.clock() - createdAt))
+    const digits = moment.toString(16).padStart(12, '0')
+    const startOfId = `${digits.slice(0, 8)}-${digits.slice(8)}`
+    const found = await vault.store.scanTokens(tenantNumber, startOfId, runLength)
+    const more =
+      found.length < runLength
+        ? await vault.store.scanTokens(tenantNumber, undefined, runLength - found.length)
+        : []
+    const fresh = [...found, ...more].filter(({ id }) => !seen.has(id)).slice(0, size - seen.size)
+    for (const { id } of fresh) seen.add(id)
+    if (fresh.length > 0) yield fresh
+  }
+}
+
+export async function* pagesOfEntries(
+  vault: Vault,
+  { tenantNumber }: UnlockedTenant,
+  limit: number,
+): AsyncGenerator<IndexEntry[]> {
+  for (let after: IndexEntry | undefined; ; ) {
+    const page = await vault.store.scanTerms(tenantNumber, after, limit)
+    if (page.length === 0) return
+    yield page
+    after = page.at(-1)
+    await nextTurn()
+  }
+}

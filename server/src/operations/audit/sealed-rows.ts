@@ -1,0 +1,31 @@
+import type { TenantKeys } from '../../crypto/keys.ts'
+import { TamperedError } from '../../domain/errors.ts'
+import type { Token } from '../../domain/token.ts'
+import type { TokenRow } from '../../store/rows.ts'
+import { toToken } from '../tokens/token-rows.ts'
+import type { UnlockedTenant, Vault } from '../vault.ts'
+
+/** Undefined where the row does not open. */
+export const openRow = (row: TokenRow, keys: TenantKeys): Token | undefined => {
+  try {
+    return toToken(row, [], keys)
+  } catch (error) {
+    if (error instanceof TamperedError) return undefined
+    throw error
+  }
+}
+
+/** The sealed bytes that the tokens of these entries have now. */
+export const sealedNow = async (
+  vault: Vault,
+  { tenantNumber }: UnlockedTenant,
+  entries: readonly { tokenId: string }[],
+): Promise<Map<string, Uint8Array>> => {
+  const ids = [...new Set(entries.map(({ tokenId }) => tokenId))]
+  const { rows } = await vault.store.getTokens(tenantNumber, ids)
+  return new Map(rows.map(({ id, sealed }) => [id, sealed]))
+}
+
+/** Whether a row was left alone in between: no two writes seal the same bytes. Undefined is a row that is not there. */
+export const isUnchanged = (then: Uint8Array | undefined, now: Uint8Array | undefined): boolean =>
+  then === undefined || now === undefined ? then === now : Buffer.compare(then, now) === 0

@@ -1,0 +1,56 @@
+import type { KeyProvider } from '../../crypto/key-provider.ts'
+import { type TenantKeys, unwrapTenantKeys, unwrapVaultKeys, type VaultKeys } from '../../crypto/keys.ts'
+import { type Columns, keyRow, tenantRow } from '../../store/columns.ts'
+import { type ArrivingVault, namedColumns } from '../../store/copying.ts'
+import type { KeyRow } from '../../store/rows.ts'
+import { tableNamed } from '../../store/tables.ts'
+import type { CopyFault } from './copy-fault.ts'
+
+/** The keys of a copy, unwrapped from its own rows. */
+export type CopiedKeys = {
+  readonly vault: VaultKeys
+  /** By the tenant's number inside storage. */
+  readonly tenants: ReadonlyMap<number, TenantKeys>
+  /** Deleted tenants whose rows are still to be removed: nothing opens them any more. */
+  readonly dead: ReadonlySet<number>
+}
+
+/** A tenant whose keys do not unwrap is a fault of its own; its rows then do not open either. */
+export const loadCopiedKeys = async (
+  destination: ArrivingVault,
+  keyProvider: KeyProvider,
+  rowsPerPage: number,
+): Promise<{ keys: CopiedKeys; faults: CopyFault[] }> => {
+  const read = async <Row>(name: string, toRow: (columns: Columns) => Row): Promise<Row[]> => {
+    const table = tableNamed(name)
+    const reader = destination.read(table)
+    try {
+      const rows: Row[] = []
+      for (let page = await reader.next(rowsPerPage); page.length > 0; page = await reader.next(rowsPerPage))
+        rows.push(...page.map(row => toRow(namedColumns(table, row))))
+      return rows
+    } finally {
+      await reader.close()
+    }
+  }
+  const vault = await unwrapVaultKeys(keyProvider, await read('vault_keys', keyRow))
+  const dead = await read('dead_tenants', ({ tenant }) => Number(tenant))
+  const wrapped = Map.groupBy(
+    await read('tenant_keys', (columns): KeyRow & { tenant: number } => ({
+      tenant: Number(columns.tenant),
+      ...keyRow(columns),
+    })),
+    ({ tenant }) => tenant,
+  )
+  const tenants = new Map<number, TenantKeys>()
+  const faults: CopyFault[] = []
+  for (const { tenant, id } of await read('tenants', tenantRow))
+    try {
+      tenants.set(tenant, await unwrapTenantKeys(keyProvider, id, wrapped.get(tenant) ?? []))
+    } catch {
+      // Throws where the provider is down, which says nothing about the row.
+      await keyProvider.health()
+      faults.push({ row: `tenant_keys of tenant ${id}`, problem: 'does not open' })
+    }
+  return { keys: { vault, tenants, dead: new Set(dead) }, faults }
+}

@@ -1,0 +1,88 @@
+import type { TenantKeys } from '../../crypto/keys.ts'
+import { openReport } from '../../crypto/report-seal.ts'
+import { openResult } from '../../crypto/result-seal.ts'
+import { TamperedError } from '../../domain/errors.ts'
+import * as columns from '../../store/columns.ts'
+import { type ArrivingVault, namedColumns, type PlainRow } from '../../store/copying.ts'
+import { tableNamed } from '../../store/tables.ts'
+import { openApiKey, openApplication, openTenant } from '../grants/grant-rows.ts'
+import { toToken } from '../tokens/token-rows.ts'
+import type { CopiedKeys } from './copied-keys.ts'
+
+/** Those of the rows that are not as they were sealed. */
+export type SealCheck = (rows: readonly PlainRow[]) => Promise<PlainRow[]>
+
+/** One for each table that holds something sealed; what only the provider opens is opened by `loadCopiedKeys`. */
+export const sealChecks = (
+  keys: CopiedKeys,
+  destination: ArrivingVault,
+): Readonly<Record<string, SealCheck>> => {
+  const eachRow = (name: string, open: (row: columns.Columns) => unknown): Record<string, SealCheck> => {
+    const table = tableNamed(name)
+    return { [name]: async rows => rows.filter(row => !opens(() => open(namedColumns(table, row)))) }
+  }
+  const tenantIdOf = (tenant: number): string => keysOf(keys, tenant).tenantId
+  /** What belongs to a deleted tenant can be opened by nobody, and is on its way out. */
+  const eachRowOfTenants = (name: string, open: (row: columns.Columns, of: TenantKeys) => unknown) =>
+    eachRow(name, row => {
+      const tenant = Number(row.tenant)
+      if (!keys.dead.has(tenant)) open(row, keysOf(keys, tenant))
+    })
+  return {
+    ...eachRow('tenants', row => openTenant(keys.vault, columns.tenantRow(row))),
+    ...eachRow('applications', row => {
+      const application = columns.applicationRow(row)
+      openApplication(keys.vault, application, tenantIdOf(application.tenant))
+    }),
+    ...eachRow('api_keys', row => {
+      const apiKey = columns.apiKeyRow(row)
+      openApiKey(keys.vault, apiKey, tenantIdOf(apiKey.tenant))
+    }),
+    ...eachRowOfTenants('results', (row, of) => openResult(of, columns.resultRow(row))),
+    ...eachRowOfTenants('reports', (row, of) => openReport(of, String(row.name), columns.sealedBytes(row))),
+    tokens: async rows =>
+      rows.filter(row => {
+        const token = columns.tokenRow(row)
+        return !keys.dead.has(token.tenant) && !opens(() => toToken(token, [], keysOf(keys, token.tenant)))
+      }),
+    transients: rows => unopenedTransients(rows, keys, destination),
+  }
+}
+
+/** A transient field opens together with its token only. */
+const unopenedTransients = async (
+  rows: readonly PlainRow[],
+  keys: CopiedKeys,
+  destination: ArrivingVault,
+): Promise<PlainRow[]> => {
+  const table = tableNamed('transients')
+  const transients = rows.map(row => ({ row, transient: columns.transientRow(namedColumns(table, row)) }))
+  const unopened: PlainRow[] = []
+  for (const [tenant, ofTenant] of Map.groupBy(transients, ({ transient }) => transient.tenant)) {
+    if (keys.dead.has(tenant)) continue
+    const ids = [...new Set(ofTenant.map(({ transient }) => transient.tokenId))]
+    const tokens = new Map((await destination.getTokens(tenant, ids)).map(token => [token.id, token]))
+    for (const { row, transient } of ofTenant) {
+      const token = tokens.get(transient.tokenId)
+      if (token === undefined || !opens(() => toToken(token, [transient], keysOf(keys, tenant))))
+        unopened.push(row)
+    }
+  }
+  return unopened
+}
+
+const keysOf = ({ tenants }: CopiedKeys, tenant: number): TenantKeys => {
+  const keys = tenants.get(tenant)
+  if (keys === undefined) throw new TamperedError({ kind: 'tenant', id: String(tenant) })
+  return keys
+}
+
+const opens = (open: () => unknown): boolean => {
+  try {
+    open()
+    return true
+  } catch (error) {
+    if (error instanceof TamperedError) return false
+    throw error
+  }
+}

@@ -1,0 +1,106 @@
+import type { KeyProvider } from '../../crypto/key-provider.ts'
+import type { Value } from '../../store/columns.ts'
+import {
+  type ArrivingVault,
+  type PlainRow,
+  type RestingVault,
+  rowName,
+  type TableReader,
+} from '../../store/copying.ts'
+import { type Table, tables } from '../../store/tables.ts'
+import { loadCopiedKeys } from './copied-keys.ts'
+import type { CopyFault } from './copy-fault.ts'
+import { type SealCheck, sealChecks } from './seal-checks.ts'
+
+type Parts = {
+  readonly source: RestingVault
+  readonly destination: ArrivingVault
+  readonly rowsPerPage: number
+  /** How many rows were looked at since the last time. */
+  readonly report: (rows: number) => void
+}
+
+/** A copy that has this many is looked at no further. */
+const faultsMax = 1_000
+
+/**
+ * Reads the whole copy back, beside the source and in the same order: each row must be the source's, to the bit,
+ * and whatever is sealed must open with the keys that were copied.
+ */
+export const verifyCopy = async (
+  parts: Parts & { readonly keyProvider: KeyProvider },
+): Promise<CopyFault[]> => {
+  const { destination, keyProvider, rowsPerPage } = parts
+  const { keys, faults } = await loadCopiedKeys(destination, keyProvider, rowsPerPage)
+  const checks = sealChecks(keys, destination)
+  for (const table of tables) {
+    if (faults.length >= faultsMax) break
+    faults.push(...(await verifyTable(parts, table, checks[table.name])))
+  }
+  return faults
+}
+
+/** Up to the first page with a difference: after a row that is missing, all others would differ. */
+const verifyTable = async (
+  { source, destination, rowsPerPage, report }: Parts,
+  table: Table,
+  findUnopened: SealCheck = async () => [],
+): Promise<CopyFault[]> => {
+  const reader = destination.read(table)
+  const faults: CopyFault[] = []
+  try {
+    for await (const { originals, copies } of pairedPages(source.pages(table, 0, rowsPerPage), reader)) {
+      const unopened = await findUnopened(copies)
+      faults.push(
+        ...unopened.map((row): CopyFault => ({ row: rowName(table, row), problem: 'does not open' })),
+      )
+      const different = firstDifference(originals, copies)
+      if (different !== undefined) return [...faults, differs(table, different)]
+      if (faults.length >= faultsMax) return faults
+      report(copies.length)
+    }
+    const [extra] = await reader.next(1)
+    return extra === undefined ? faults : [...faults, differs(table, extra)]
+  } finally {
+    await reader.close()
+  }
+}
+
+type PagePair = { readonly originals: readonly PlainRow[]; readonly copies: readonly PlainRow[] }
+
+/** The destination reads the next page while one is looked at. */
+async function* pairedPages(pages: Iterable<PlainRow[]>, reader: TableReader): AsyncGenerator<PagePair> {
+  let ahead: Promise<PagePair> | undefined
+  for (const originals of pages) {
+    const next = reader.next(originals.length).then(copies => ({ originals, copies }))
+    // Its failure is thrown when its turn comes.
+    next.catch(() => {})
+    if (ahead !== undefined) yield await ahead
+    ahead = next
+  }
+  if (ahead !== undefined) yield await ahead
+}
+
+const differs = (table: Table, row: PlainRow): CopyFault => ({
+  row: rowName(table, row),
+  problem: 'is not what the source holds',
+})
+
+const firstDifference = (
+  originals: readonly PlainRow[],
+  copies: readonly PlainRow[],
+): PlainRow | undefined => {
+  for (let at = 0; at < Math.max(originals.length, copies.length); at++) {
+    const original = originals[at]
+    const copy = copies[at]
+    if (original === undefined || copy === undefined) return original ?? copy
+    if (!original.every((value, column) => isSame(value, copy[column]))) return original
+  }
+  return undefined
+}
+
+const isSame = (a: Value | undefined, b: Value | undefined): boolean =>
+  a instanceof Uint8Array && b instanceof Uint8Array ? Buffer.compare(a, b) === 0 : plain(a) === plain(b)
+
+/** Engines hand an integer out as a number or as a bigint. */
+const plain = (value: Value | undefined) => (typeof value === 'bigint' ? Number(value) : value)

@@ -1,0 +1,57 @@
+import type { Term } from '../../domain/index-terms.ts'
+import type { TokenQuery } from '../../store/port.ts'
+import { containerCounter, severalContainersCounter, typeCounter } from '../tokens/counters.ts'
+import { hashTerm } from '../tokens/index-entries.ts'
+import type { Caller, Vault } from '../vault.ts'
+
+/**
+ * C24: kept counters where they can answer, the index otherwise; tokens are never counted row by row.
+ * `onlyTerms`: where the query asks for one of these terms and for nothing else.
+ */
+export const countTokens = async (
+  vault: Vault,
+  caller: Caller,
+  query: TokenQuery,
+  onlyTerms: readonly Term[] = [],
+): Promise<number> => {
+  const [first] = onlyTerms
+  const isAll = (field: string): boolean => first?.field === field && onlyTerms.every(t => t.field === field)
+  const kept = isAll('type')
+    ? await countTypes(vault, caller, onlyTerms, query.now)
+    : isAll('container')
+      ? await countContainers(vault, caller, onlyTerms, query.now)
+      : undefined
+  return kept ?? vault.store.countTokens(query)
+}
+
+const countTypes = async (
+  { store }: Vault,
+  { tenantNumber }: Caller,
+  terms: readonly Term[],
+  now: number,
+): Promise<number> => {
+  const types = [...new Set(terms.map(({ value }) => value))]
+  const { counters, expired } = await store.readCounts(tenantNumber, types.map(typeCounter), now)
+  const gone = types.reduce((sum, type) => sum + (expired.get(type) ?? 0), 0)
+  return counters.reduce((sum, { value }) => sum + value, -gone)
+}
+
+/** Undefined where tokens may lie in two of the containers: their counters do not add up. */
+const countContainers = async (
+  { store }: Vault,
+  caller: Caller,
+  terms: readonly Term[],
+  now: number,
+): Promise<number | undefined> => {
+  const hashes = terms.map(term => hashTerm(caller, term))
+  const { counters, expired } = await store.readCounts(
+    caller.tenantNumber,
+    [...hashes.map(containerCounter), severalContainersCounter],
+    now,
+    hashes,
+  )
+  const several = counters.find(({ name }) => name === severalContainersCounter)
+  if (terms.length > 1 && (several?.value ?? 0) !== 0) return undefined
+  const gone = [...expired.values()].reduce((sum, n) => sum + n, 0)
+  return counters.filter(counter => counter !== several).reduce((sum, { value }) => sum + value, -gone)
+}

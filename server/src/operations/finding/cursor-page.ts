@@ -1,0 +1,45 @@
+import { openCursor, sealCursor } from '../../crypto/cursor.ts'
+import { invalid } from '../../domain/errors.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { TokenQuery } from '../../store/port.ts'
+import type { Caller, Vault } from '../vault.ts'
+import { findByOpening } from './find-by-opening.ts'
+import { type Matches, showTokens } from './show-tokens.ts'
+
+/** What to page through: by the index alone, or by opening each token where only that can tell. */
+export type Finding = { readonly query: TokenQuery; readonly matches: Matches; readonly byOpening: boolean }
+
+/** Which page. A cursor is good for the very list or search that it was made for, which `boundTo` names. */
+export type WantedPage = {
+  readonly start: string | undefined
+  readonly size: number
+  readonly boundTo: string
+}
+
+/**
+ * C25. A page starts behind the last token of the one before, wherever that is, so its cost does not grow with
+ * the depth, and tokens that come or go meanwhile shift nothing.
+ */
+export const cursorPage = async (
+  vault: Vault,
+  caller: Caller,
+  { query, matches, byOpening }: Finding,
+  { start, size, boundTo }: WantedPage,
+): Promise<JsonObject> => {
+  const after = start === undefined ? undefined : openCursor(caller.keys, start, boundTo)
+  if (start !== undefined && after === undefined)
+    throw invalid({ path: 'start', message: 'is not a cursor of this list; start again without it' })
+
+  const rest = { ...query, ...(after && { after }) }
+  // One more than is shown tells whether there is a next page.
+  const limit = size + 1
+  const rows = byOpening
+    ? (await findByOpening(vault, caller, rest, matches, { offset: 0, limit, stopWhenFull: true })).rows
+    : await vault.store.listTokens(rest, { offset: 0, limit })
+  const last = rows[size - 1]
+  const hasMore = last !== undefined && rows.length > size
+  return {
+    pagination: { page_size: size, ...(hasMore && { next: sealCursor(caller.keys, last, boundTo) }) },
+    data: await showTokens(vault, caller, rows.slice(0, size), matches),
+  }
+}

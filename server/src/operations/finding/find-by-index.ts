@@ -1,0 +1,24 @@
+import type { TokenQuery } from '../../store/port.ts'
+import type { TokenRow } from '../../store/rows.ts'
+import type { Vault } from '../vault.ts'
+
+export type Found = {
+  readonly rows: readonly TokenRow[]
+  /** All that were found, also outside the page. */
+  readonly total: number
+  /** How many rows were read and opened. */
+  readonly opened: number
+}
+
+/** One page, and how many there are in all; they need not be counted where the first page holds all of them. */
+export const findByIndex = async (
+  vault: Vault,
+  query: TokenQuery,
+  { offset, limit }: { offset: number; limit: number },
+  count: () => Promise<number>,
+): Promise<Found> => {
+  const rows = await vault.store.listTokens(query, { offset, limit })
+  const most = 'ids' in query && query.ids !== undefined ? query.ids.length : Number.POSITIVE_INFINITY
+  const isAll = offset === 0 && (rows.length < limit || rows.length === most)
+  return { rows, total: isAll ? rows.length : await count(), opened: rows.length }
+}

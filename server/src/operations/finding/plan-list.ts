@@ -1,0 +1,55 @@
+import { grantedRoots, mayRedact } from '../../domain/access.ts'
+import type { Term } from '../../domain/index-terms.ts'
+import { filterTerms, type TokenFilter, visibleTerms } from '../../domain/token-filter.ts'
+import type { TokenQuery } from '../../store/port.ts'
+import { hashTerm } from '../tokens/index-entries.ts'
+import type { Caller, Vault } from '../vault.ts'
+import { estimateTerms } from './estimate-terms.ts'
+
+/** A list as storage is asked for it. */
+export type ListPlan = {
+  readonly query: TokenQuery
+  /** A token needs one of these terms and nothing else; absent where it needs more. */
+  readonly onlyTerms?: readonly Term[]
+}
+
+/** What the filters ask for and what the caller may see, the rarest first; who may see all needs no group for that. */
+export const planList = async (
+  vault: Vault,
+  caller: Caller,
+  filter: TokenFilter,
+  now: number,
+): Promise<ListPlan> => {
+  const roots = grantedRoots(caller.application, 'token:read')
+  const filters = filterTerms(filter)
+  const isFiltered = filters.length > 0 || filter.ids !== undefined
+  const wanted = roots.includes('/') && isFiltered ? filters : [...filters, visibleTerms(roots)]
+  const groups = filter.ids === undefined ? await rarestFirst(vault, caller, wanted) : wanted
+  const [only] = groups
+  return {
+    query: {
+      tenant: caller.tenantNumber,
+      groups: groups.map(terms => terms.map(term => hashTerm(caller, term))),
+      ...(filter.ids && { ids: [...filter.ids] }),
+      now,
+    },
+    ...(only && groups.length === 1 && filter.ids === undefined && { onlyTerms: only }),
+  }
+}
+
+/** A list starts from its first group and looks the others up for each entry of it. */
+const rarestFirst = async (vault: Vault, caller: Caller, groups: readonly Term[][]): Promise<Term[][]> => {
+  if (groups.length < 2) return [...groups]
+  const estimateOf = await estimateTerms(vault, caller, groups.flat())
+  const estimates = new Map(
+    groups.map(group => [group, group.reduce((sum, term) => sum + estimateOf(term), 0)]),
+  )
+  return [...groups].sort((a, b) => (estimates.get(a) ?? 0) - (estimates.get(b) ?? 0))
+}
+
+/**
+ * C12: a token under `redact` has no fingerprint to be found by, or the filter would tell what the token does
+ * not. Which tokens those are depends on the rules and on all containers of each, which no index knows.
+ */
+export const mayMeetHiddenFingerprints = (caller: Caller, { fingerprint }: TokenFilter): boolean =>
+  fingerprint !== undefined && mayRedact(caller.application, 'token:read')

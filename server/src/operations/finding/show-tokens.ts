@@ -1,0 +1,52 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Transform } from '../../domain/application.ts'
+import type { Json } from '../../domain/json.ts'
+import { isExpired, type Token } from '../../domain/token.ts'
+import { viewToken } from '../../domain/token-view.ts'
+import type { TokenRow } from '../../store/rows.ts'
+import { readTransform } from '../tokens/access-checks.ts'
+import { openTokens } from '../tokens/load-token.ts'
+import type { Caller, Vault } from '../vault.ts'
+
+/** Whether a token belongs to the answer, for a caller who reads it under this transform. */
+export type Matches = (token: Token, transform: Transform) => boolean
+
+/** An index only proposes: the opened token decides. Undefined for one that the answer leaves out. */
+export const visibleTransform = (
+  caller: Caller,
+  token: Token,
+  now: number,
+  matches: Matches,
+): Transform | undefined => {
+  if (isExpired(token, now)) return undefined
+  const transform = readTransform(caller, token.containers)
+  return transform !== undefined && matches(token, transform) ? transform : undefined
+}
+
+/** A page of masks that are heavy to render must not hold up everybody else: others have their turn between. */
+const turnMs = 20
+
+/** The rows as the caller sees them; what is shown counts as active this month (C32). */
+export const showTokens = async (
+  vault: Vault,
+  caller: Caller,
+  rows: readonly TokenRow[],
+  matches: Matches,
+): Promise<Json[]> => {
+  const now = vault.clock()
+  const data: Json[] = []
+  const shown: Token[] = []
+  let turnStarted = performance.now()
+  for (const token of await openTokens(vault, caller, rows)) {
+    if (performance.now() - turnStarted > turnMs) {
+      await nextTurn()
+      turnStarted = performance.now()
+    }
+    const transform = visibleTransform(caller, token, now, matches)
+    if (transform === undefined) continue
+    shown.push(token)
+    data.push(viewToken(token, transform, now))
+  }
+  vault.activity.note(caller.tenantNumber, shown, now)
+  return data
+}

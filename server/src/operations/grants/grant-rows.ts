@@ -1,0 +1,40 @@
+import { openGrant, sealGrant } from '../../crypto/grant-seal.ts'
+import type { VaultKeys } from '../../crypto/keys.ts'
+import type { ApiKeyGrant, Application } from '../../domain/application.ts'
+import type { Json } from '../../domain/json.ts'
+import type { Tenant } from '../../domain/tenant.ts'
+import type { ApiKeyRow, ApplicationRow, TenantRow } from '../../store/rows.ts'
+
+/** How tenants, applications and API keys become sealed rows and come back: each binds what it is found by. */
+export const sealTenant = (keys: VaultKeys, tenant: Tenant): Buffer =>
+  sealGrant(keys, 'tenant', [tenant.id], tenant as unknown as Json)
+
+export const openTenant = (keys: VaultKeys, row: TenantRow): Tenant =>
+  openGrant<Tenant>(keys, 'tenant', [row.id], row.sealed)
+
+export const sealApplication = (keys: VaultKeys, application: Application): Buffer =>
+  sealGrant(keys, 'application', [application.id, application.tenantId], application as unknown as Json)
+
+export const openApplication = (keys: VaultKeys, row: ApplicationRow, tenantId: string): Application =>
+  openGrant<Application>(keys, 'application', [row.id, tenantId], row.sealed)
+
+type ApiKeyIdentity = Pick<ApiKeyRow, 'id' | 'applicationId' | 'hash' | 'expiresAt'>
+
+/** An API key binds its hash, so the row of one key cannot lend its rights to another. */
+const apiKeyIdentity = (row: ApiKeyIdentity, tenantId: string) => [
+  row.id,
+  tenantId,
+  row.applicationId,
+  Buffer.from(row.hash).toString('hex'),
+  row.expiresAt,
+]
+
+export const sealApiKey = (
+  keys: VaultKeys,
+  row: ApiKeyIdentity,
+  tenantId: string,
+  grant: ApiKeyGrant,
+): Buffer => sealGrant(keys, 'api-key', apiKeyIdentity(row, tenantId), grant as unknown as Json)
+
+export const openApiKey = (keys: VaultKeys, row: ApiKeyRow, tenantId: string): ApiKeyGrant =>
+  openGrant<ApiKeyGrant>(keys, 'api-key', apiKeyIdentity(row, tenantId), row.sealed)

@@ -1,0 +1,38 @@
+import type { Json } from '../../domain/json.ts'
+import type { Effect } from '../../store/write-set.ts'
+import type { Caller, Vault } from '../vault.ts'
+import { retryOnConflict } from '../writing/retry-on-conflict.ts'
+import { requireStillGranted } from './grant-checks.ts'
+import { type Grants, loadGrants } from './load-grants.ts'
+
+export type Revision<A extends Json> = {
+  readonly effects: readonly Effect[]
+  readonly answer: A
+  /** What a replay shows, where that is not the answer itself. */
+  readonly kept?: Json
+}
+
+/**
+ * Changes who may do what: read all of it, decide, write if nothing of it has changed meanwhile. Every
+ * change goes through here, so a decision that looks at several rows (the last management key) holds.
+ */
+export const reviseTenant = <A extends Json>(
+  vault: Vault,
+  caller: Caller,
+  decide: (grants: Grants) => Revision<A>,
+): Promise<A> =>
+  retryOnConflict(async () => {
+    const { grants, revision } = await loadGrants(vault, caller.tenantNumber)
+    requireStillGranted(caller, grants, vault.clock())
+    const { effects, answer, kept } = decide(grants)
+    const outcome = await caller.commit(
+      {
+        tenant: caller.tenantNumber,
+        guarded: [{ kind: 'reviseTenant', ifRevision: revision }],
+        effects,
+        counters: [],
+      },
+      kept ?? answer,
+    )
+    return { outcome, answer }
+  })

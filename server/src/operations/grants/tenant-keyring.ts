@@ -1,0 +1,62 @@
+import type { KeyProvider } from '../../crypto/key-provider.ts'
+import { type TenantKeys, unwrapTenantKeys } from '../../crypto/keys.ts'
+import type { Store } from '../../store/port.ts'
+
+export type TenantKeyring = {
+  of(tenantNumber: number, tenantId: string): Promise<TenantKeys>
+  /** The same, but storage is looked at whatever is remembered. */
+  lookAgain(tenantNumber: number, tenantId: string): Promise<TenantKeys>
+  forget(tenantNumber: number): void
+  /** The tenants whose keys are in memory: those that this process has worked for. */
+  loaded(): { tenantNumber: number; tenantId: string }[]
+}
+
+/** What was unwrapped, and from which versions. */
+type Unwrapped = { readonly tenantId: string; readonly versions: string; readonly keys: TenantKeys }
+type Look = { readonly asOf: number; readonly unwrapped: Promise<Unwrapped> }
+
+/**
+ * Unwrapped once per tenant and process. When grants have changed, here or on another node, the versions in
+ * storage are looked at again, and only new ones are unwrapped: what is unlocked stays so while the provider is
+ * down. A look that failed is not remembered, so a provider, or storage, can come back.
+ */
+export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKeyring => {
+  const looks = new Map<number, Look>()
+  const unlocked = new Map<number, Unwrapped>()
+
+  const unwrap = async (tenantNumber: number, tenantId: string): Promise<Unwrapped> => {
+    const rows = await store.tenantKeys(tenantNumber)
+    const versions = rows.map(({ purpose, version }) => `${purpose} ${version}`).join()
+    const before = unlocked.get(tenantNumber)
+    if (before?.versions === versions) return before
+    return { tenantId, versions, keys: await unwrapTenantKeys(keyProvider, tenantId, rows) }
+  }
+
+  const look = async (tenantNumber: number, tenantId: string, asOf: number): Promise<TenantKeys> => {
+    const current = { asOf, unwrapped: unwrap(tenantNumber, tenantId) }
+    looks.set(tenantNumber, current)
+    const isLast = (): boolean => looks.get(tenantNumber) === current
+    try {
+      const unwrapped = await current.unwrapped
+      if (isLast()) unlocked.set(tenantNumber, unwrapped)
+      return unwrapped.keys
+    } catch (error) {
+      if (isLast()) looks.delete(tenantNumber)
+      throw error
+    }
+  }
+
+  return {
+    of: async (tenantNumber, tenantId) => {
+      const asOf = store.grantsEpoch()
+      const last = looks.get(tenantNumber)
+      return last?.asOf === asOf ? (await last.unwrapped).keys : look(tenantNumber, tenantId, asOf)
+    },
+    lookAgain: (tenantNumber, tenantId) => look(tenantNumber, tenantId, store.grantsEpoch()),
+    forget: tenantNumber => {
+      looks.delete(tenantNumber)
+      unlocked.delete(tenantNumber)
+    },
+    loaded: () => [...unlocked].map(([tenantNumber, { tenantId }]) => ({ tenantNumber, tenantId })),
+  }
+}

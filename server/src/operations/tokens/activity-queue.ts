@@ -1,0 +1,60 @@
+import type { Instant } from '../../domain/instant.ts'
+import { monthOf } from '../../domain/month.ts'
+import type { Token } from '../../domain/token.ts'
+import type { Store } from '../../store/port.ts'
+import { activeCounter } from './counters.ts'
+
+/** C32: tokens that were returned for the first time this month and wait to be counted; a crash may lose a second of them. */
+export type ActivityQueue = {
+  note(tenantNumber: number, tokens: readonly Token[], now: Instant): void
+  /** Whether this token waits; once it is deleted there is nothing left to mark. */
+  has(tenantNumber: number, id: string): boolean
+  flush(): Promise<number>
+}
+
+const idsPerCommit = 500
+
+export const activityQueue = (store: Store): ActivityQueue => {
+  const waiting = new Map<string, { tenantNumber: number; month: number; ids: Set<string> }>()
+  let flushing: Promise<number> = Promise.resolve(0)
+
+  /** An id leaves the queue once it is written down, so a failure of storage loses none. */
+  const writeDown = async (): Promise<number> => {
+    let marked = 0
+    for (const [name, { tenantNumber, month, ids }] of waiting) {
+      while (ids.size > 0) {
+        const some = [...ids].slice(0, idsPerCommit)
+        await store.commit({
+          tenant: tenantNumber,
+          guarded: [],
+          effects: [{ kind: 'markActive', ids: some, month, counter: activeCounter(month) }],
+          counters: [],
+        })
+        for (const id of some) ids.delete(id)
+        marked += some.length
+      }
+      waiting.delete(name)
+    }
+    return marked
+  }
+
+  return {
+    note: (tenantNumber, tokens, now) => {
+      const month = monthOf(now)
+      for (const { id, activeMonth } of tokens) {
+        if (activeMonth >= month) continue
+        const name = `${tenantNumber}:${month}`
+        const entry = waiting.get(name) ?? { tenantNumber, month, ids: new Set() }
+        entry.ids.add(id)
+        waiting.set(name, entry)
+      }
+    },
+    has: (tenantNumber, id) =>
+      waiting.values().some(entry => entry.tenantNumber === tenantNumber && entry.ids.has(id)),
+    flush: () => {
+      // One after the other: whoever asks while a flush is under way waits for what that one took, too.
+      flushing = flushing.then(writeDown, writeDown)
+      return flushing
+    },
+  }
+}

@@ -1,0 +1,146 @@
+import { firstVersion, randomBelow } from '../../crypto/random.ts'
+import { newTokenId } from '../../crypto/token-id.ts'
+import { invalid, VaultError } from '../../domain/errors.ts'
+import { ExpressionError } from '../../domain/expressions/expression-error.ts'
+import type { Json } from '../../domain/json.ts'
+import { limits } from '../../domain/limits.ts'
+import { monthOf } from '../../domain/month.ts'
+import { field } from '../../domain/place.ts'
+import type { Token, Writable } from '../../domain/token.ts'
+import type { TokenDefinition } from '../../domain/token-definition.ts'
+import { tokenIdFault } from '../../domain/token-id.ts'
+import type { Caller, Vault } from '../vault.ts'
+import { retryOnConflict } from '../writing/retry-on-conflict.ts'
+import { requireDestinations } from './access-checks.ts'
+import { findMatch } from './find-match.ts'
+import { matchOf } from './index-entries.ts'
+import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
+import { toToken } from './token-rows.ts'
+import { TokenWrites } from './token-writes.ts'
+
+export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
+
+/** Creates tokens, all of them or none: the heart of createToken and tokenize, which say what the answer is. */
+export const createTokens = async <A extends Json>(
+  vault: Vault,
+  caller: Caller,
+  definitions: readonly TokenDefinition[],
+  answerFor: (created: readonly CreatedToken[]) => A,
+): Promise<A> => {
+  const now = vault.clock()
+  const ids = definitions.map(definition => chooseId(definition, now))
+  for (const definition of definitions)
+    requireDestinations(caller, 'token:create', definition.content.containers)
+  let aliasesLeft = limits.aliasAttempts
+  let mayBeMatch = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
+  return retryOnConflict(async () => {
+    const writes = new TokenWrites(caller)
+    const answer = answerFor(await draft(vault, caller, definitions, ids, writes))
+    const outcome = await caller.commit(writes.set, answer)
+    if (!outcome.committed && outcome.conflict === 'tokenExists') {
+      // Whoever took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
+      if (mayBeMatch) mayBeMatch = false
+      else {
+        aliasesLeft--
+        await replaceTakenIds(vault, caller, definitions, ids, aliasesLeft > 0)
+      }
+    }
+    return { outcome, answer }
+  })
+}
+
+/** Decides for each definition whether it is a new token or one that exists, and collects what is to be written. */
+const draft = async (
+  vault: Vault,
+  caller: Caller,
+  definitions: readonly TokenDefinition[],
+  ids: readonly string[],
+  writes: TokenWrites,
+): Promise<CreatedToken[]> => {
+  const now = vault.clock()
+  const created: CreatedToken[] = []
+  const inThisRequest = new Map<string, Token>()
+  const someDeduplicated = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
+  for (const [index, { content }] of definitions.entries()) {
+    const token: Writable<Token> = {
+      ...content,
+      id: ids[index] ?? newTokenId(now),
+      tenantId: caller.tenant.id,
+      version: firstVersion(),
+      activeMonth: monthOf(now),
+      createdBy: caller.application.id,
+      createdAt: now,
+    }
+    const fingerprint = fingerprintFor(caller, content)
+    if (fingerprint !== undefined) token.fingerprint = fingerprint
+    const match = someDeduplicated ? matchOf(caller, token) : undefined
+    if (match !== undefined) {
+      const name = Buffer.concat([match.term, match.tag]).toString('base64')
+      if (isDeduplicated(caller, content.deduplicate)) {
+        // The holder is read first: a claim after this look makes ours fail, and who claimed before it is found below.
+        const holder = await vault.store.matchHolder(caller.tenantNumber, match)
+        const existing = (await findMatch(vault, caller, match, token)) ?? inThisRequest.get(name)
+        if (existing !== undefined) {
+          created.push({ token: existing, deduplicated: true })
+          continue
+        }
+        writes.claimMatch(match, token, holder)
+      }
+      // Also where this one asks for no deduplication: a later one of the request may ask, and match it.
+      if (!inThisRequest.has(name)) inThisRequest.set(name, token)
+    }
+    writes.insert(token)
+    created.push({ token, deduplicated: false })
+  }
+  return created
+}
+
+/** C16: the vault's own id, the literal one, or what the expression renders. */
+const chooseId = ({ id, place, content: { type, data } }: TokenDefinition, now: number): string => {
+  if (id === undefined) return newTokenId(now)
+  const path = field(place, 'id')
+  const exposed = data.expose('rendering an id, and keeping the number out of it')
+  let chosen: string
+  try {
+    chosen = idText(id.render({ data: exposed }, randomBelow))
+  } catch (error) {
+    if (error instanceof ExpressionError) throw invalid({ path, message: error.message })
+    throw error
+  }
+  const message = tokenIdFault(chosen)
+  if (message !== undefined) throw invalid({ path, message })
+  if (type.numbers(exposed).some(number => chosen.includes(number)))
+    throw invalid({ path, message: 'must not contain the number itself' })
+  return chosen
+}
+
+const idText = (value: Json): string =>
+  typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)
+
+/**
+ * Makes room where it may: an expired token that the sweeper has not met yet gives its id back (C17), an alias
+ * that met a taken id is drawn again and, after too many draws, replaced by an id of the vault's own (C16). An id whose
+ * holder went meanwhile is free. Any other taken id is the caller's conflict.
+ */
+const replaceTakenIds = async (
+  vault: Vault,
+  caller: Caller,
+  definitions: readonly TokenDefinition[],
+  ids: string[],
+  drawAgain: boolean,
+): Promise<void> => {
+  const now = vault.clock()
+  for (const [index, definition] of definitions.entries()) {
+    if (definition.id === undefined) continue
+    const id = ids[index] ?? ''
+    const isRepeated = ids.indexOf(id) !== index
+    const holder = await vault.store.getToken(caller.tenantNumber, id)
+    if (holder === undefined && !isRepeated) continue
+    if (holder?.expiresAt != null && holder.expiresAt <= now) {
+      const writes = new TokenWrites(caller)
+      writes.remove(toToken(holder, [], caller.keys))
+      await vault.store.commit(writes.set)
+    } else if (definition.id.hasAlias) ids[index] = drawAgain ? chooseId(definition, now) : newTokenId(now)
+    else throw new VaultError('idTaken')
+  }
+}

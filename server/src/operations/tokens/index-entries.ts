@@ -1,0 +1,56 @@
+import { fingerprintHash, indexHash } from '../../crypto/index-hash.ts'
+import { contentTerms, matchTag, type Term } from '../../domain/index-terms.ts'
+import type { Token } from '../../domain/token.ts'
+import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
+import { signatureOf } from '../../store/term-signature.ts'
+import type { Match } from '../../store/write-set.ts'
+import type { UnlockedTenant } from '../vault.ts'
+import { categoryOf } from './token-category.ts'
+
+/** A term as storage knows it. */
+export const hashTerm = ({ keys }: UnlockedTenant, { field, value }: Term): Buffer =>
+  indexHash(keys, field, value)
+
+/** Everything that the token is found by, without repetition. */
+export const tokenTerms = (
+  tenant: UnlockedTenant,
+  token: Token,
+  category = categoryOf(tenant.keys, token),
+): IndexTerm[] => {
+  const terms = [...category.terms]
+  for (const term of contentTerms(token)) terms.push({ term: hashTerm(tenant, term), tag: null })
+  if (token.fingerprint !== undefined)
+    terms.push(fingerprintHash(tenant.keys, token.fingerprint, matchTag(token)))
+  return terms
+}
+
+/** What each index entry of a token carries, given all of its terms. */
+export const indexedToken = (
+  { id, createdAt, expiry }: Token,
+  terms: readonly IndexTerm[],
+): IndexedToken => ({
+  tokenId: id,
+  createdAt,
+  expiresAt: expiry?.at ?? null,
+  signature: signatureOf(terms.map(({ term }) => term)),
+})
+
+export const entriesOf = (tenant: UnlockedTenant, token: Token): IndexEntry[] => {
+  const terms = tokenTerms(tenant, token)
+  const carried = indexedToken(token, terms)
+  return terms.map(term => ({ ...carried, ...term }))
+}
+
+/** What equal tokens meet on (C15); undefined for a token that takes no part in deduplication. */
+export const matchOf = ({ keys }: UnlockedTenant, token: Token): Match | undefined => {
+  const tagText = matchTag(token)
+  if (token.fingerprint === undefined || tagText === undefined) return undefined
+  const { term, tag } = fingerprintHash(keys, token.fingerprint, tagText)
+  return tag === null ? undefined : { term, tag }
+}
+
+export const sameMatch = (a: Match | undefined, b: Match | undefined): boolean =>
+  a !== undefined &&
+  b !== undefined &&
+  Buffer.compare(a.term, b.term) === 0 &&
+  Buffer.compare(a.tag, b.tag) === 0

@@ -1,0 +1,41 @@
+import { isExpired, type Token } from '../../domain/token.ts'
+import type { TokenRow } from '../../store/rows.ts'
+import type { Caller, Vault } from '../vault.ts'
+import { toToken } from './token-rows.ts'
+
+/** The living token with this id, opened, or undefined. Access is the operation's to decide. */
+export const loadToken = async (vault: Vault, caller: Caller, id: string): Promise<Token | undefined> => {
+  const row = await vault.store.getToken(caller.tenantNumber, id)
+  if (row === undefined) return undefined
+  const now = vault.clock()
+  const mayHaveTransients = row.transientUntil !== null && row.transientUntil > now
+  const token = mayHaveTransients
+    ? (await openTokens(vault, caller, [row]))[0]
+    : toToken(row, [], caller.keys)
+  return token === undefined || isExpired(token, now) ? undefined : token
+}
+
+/**
+ * Opens rows with those of their transient fields that are not due yet. A row that has some is read again,
+ * together with them, so that no change in between mixes an old token with a new field; one that is gone by
+ * then is left out.
+ */
+export const openTokens = async (
+  vault: Vault,
+  caller: Caller,
+  rows: readonly TokenRow[],
+): Promise<Token[]> => {
+  const now = vault.clock()
+  const hasTransients = (row: TokenRow): boolean => row.transientUntil !== null && row.transientUntil > now
+  const ids = rows.filter(hasTransients).map(row => row.id)
+  if (ids.length === 0) return rows.map(row => toToken(row, [], caller.keys))
+  const whole = await vault.store.getTokens(caller.tenantNumber, ids)
+  return rows.flatMap(row => {
+    const current = hasTransients(row) ? whole.rows.find(({ id }) => id === row.id) : row
+    if (current === undefined) return []
+    const transients = whole.transients.filter(
+      ({ tokenId, expiresAt }) => tokenId === current.id && expiresAt > now,
+    )
+    return [toToken(current, transients, caller.keys)]
+  })
+}

@@ -1,0 +1,34 @@
+import { fingerprintOf } from '../../crypto/fingerprint.ts'
+import { ExpressionError } from '../../domain/expressions/expression-error.ts'
+import { renderFingerprint } from '../../domain/fingerprint.ts'
+import type { Token } from '../../domain/token.ts'
+import type { Caller } from '../vault.ts'
+
+/** C15: for applications whose keys leave the server only the tenant's setting counts. */
+export const isDeduplicated = ({ application, tenant }: Caller, flag: boolean | undefined): boolean =>
+  application.type === 'public'
+    ? tenant.settings.deduplicateTokens
+    : (flag ?? tenant.settings.deduplicateTokens)
+
+type Fingerprintable = Pick<
+  Token,
+  'data' | 'metadata' | 'type' | 'fingerprintExpression' | 'deduplicate' | 'fingerprint'
+>
+
+/** C14: the fingerprint that a write gives the token, or undefined where none is in force or none can be rendered. */
+export const fingerprintFor = (caller: Caller, token: Fingerprintable): string | undefined => {
+  const inForce =
+    token.fingerprint !== undefined ||
+    token.fingerprintExpression !== undefined ||
+    caller.tenant.settings.fingerprintTokens ||
+    isDeduplicated(caller, token.deduplicate)
+  if (!inForce) return undefined
+  try {
+    const rendered = renderFingerprint(token)
+    return rendered && fingerprintOf(caller.keys, token.type.name, rendered)
+  } catch (error) {
+    // Callers who know the data were told when the expression was checked; others must not learn of it (C13).
+    if (error instanceof ExpressionError) return undefined
+    throw error
+  }
+}

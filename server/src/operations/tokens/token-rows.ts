@@ -1,0 +1,122 @@
+import type { TenantKeys } from '../../crypto/keys.ts'
+import { openToken, openTransient, sealToken, sealTransient } from '../../crypto/token-seal.ts'
+import { TamperedError } from '../../domain/errors.ts'
+import { type Json, type JsonObject, stringify } from '../../domain/json.ts'
+import { parseStored } from '../../domain/parse-json.ts'
+import { Secret } from '../../domain/secret.ts'
+import type { Blindness, Metadata, Token, Transient, Writable } from '../../domain/token.ts'
+import { tokenType } from '../../domain/token-types/registry.ts'
+import type { TokenRow, TransientRow } from '../../store/rows.ts'
+
+/**
+ * A token's sealed record: everything that came from the caller. Names are short because every row repeats
+ * them; what equals the type's default is left out.
+ */
+type TokenRecord = {
+  d: Json
+  m?: Json
+  c?: readonly string[]
+  md?: Metadata
+  si?: readonly string[]
+  fe?: string
+  fp?: string
+  dd?: boolean
+  /** Offset of expires_at in minutes; its instant is a column. */
+  xo?: number
+  b?: Blindness
+}
+
+export const toTokenRow = (token: Token, tenantNumber: number, keys: TenantKeys): TokenRow => {
+  const columns = {
+    tenant: tenantNumber,
+    id: token.id,
+    type: token.type.name,
+    version: token.version,
+    createdAt: token.createdAt,
+    createdBy: token.createdBy,
+    modifiedAt: token.modifiedAt ?? null,
+    modifiedBy: token.modifiedBy ?? null,
+    expiresAt: token.expiry?.at ?? null,
+    transientUntil: latestDeadline(token.transients),
+    activeMonth: token.activeMonth,
+  }
+  return { ...columns, sealed: sealToken(keys, columns, JSON.stringify(toRecord(token))) }
+}
+
+const latestDeadline = (transients: readonly Transient[]): number | null =>
+  transients.length === 0 ? null : Math.max(...transients.map(transient => transient.expiresAt))
+
+const toRecord = (token: Token): TokenRecord => {
+  const record: TokenRecord = { d: token.data.expose('sealing') }
+  if (token.mask.from === 'caller') record.m = token.mask.template
+  if (token.mask.from === 'nobody') record.m = null
+  if (token.containers.length !== 1 || token.containers[0] !== token.type.container)
+    record.c = token.containers
+  if (token.metadata !== undefined) record.md = token.metadata
+  if (token.searchIndexes !== undefined) record.si = token.searchIndexes
+  if (token.fingerprintExpression !== undefined) record.fe = token.fingerprintExpression
+  if (token.fingerprint !== undefined) record.fp = token.fingerprint
+  if (token.deduplicate !== undefined) record.dd = token.deduplicate
+  if (token.expiry !== undefined && token.expiry.offsetMinutes !== 0) record.xo = token.expiry.offsetMinutes
+  if (Object.keys(token.blind).length > 0) record.b = token.blind
+  return record
+}
+
+/** Opens a row; throws TamperedError, which names the token, where anything of it is not as it was sealed. */
+export const toToken = (row: TokenRow, transients: readonly TransientRow[], keys: TenantKeys): Token => {
+  const record = parseStored(openToken(keys, row)) as JsonObject as unknown as TokenRecord
+  const type = tokenType(row.type)
+  if (type === undefined) throw new TamperedError({ kind: 'token', id: row.id, tenantId: keys.tenantId })
+  const token: Writable<Token> = {
+    id: row.id,
+    tenantId: keys.tenantId,
+    type,
+    version: row.version,
+    data: new Secret(record.d),
+    transients: transients.map(transient => toTransient(row, transient, keys)),
+    mask:
+      record.m === undefined
+        ? { from: 'type' }
+        : record.m === null
+          ? { from: 'nobody' }
+          : { from: 'caller', template: record.m },
+    containers: record.c ?? [type.container],
+    blind: record.b ?? {},
+    activeMonth: row.activeMonth,
+    createdBy: row.createdBy,
+    createdAt: row.createdAt,
+  }
+  if (record.md !== undefined) token.metadata = record.md
+  if (record.si !== undefined) token.searchIndexes = record.si
+  if (record.fe !== undefined) token.fingerprintExpression = record.fe
+  if (record.fp !== undefined) token.fingerprint = record.fp
+  if (record.dd !== undefined) token.deduplicate = record.dd
+  if (row.expiresAt !== null) token.expiry = { at: row.expiresAt, offsetMinutes: record.xo ?? 0 }
+  if (row.modifiedBy !== null) token.modifiedBy = row.modifiedBy
+  if (row.modifiedAt !== null) token.modifiedAt = row.modifiedAt
+  return token
+}
+
+export const toTransientRow = (
+  token: Token,
+  { field, value, expiresAt }: Transient,
+  tenantNumber: number,
+  keys: TenantKeys,
+): TransientRow => ({
+  tenant: tenantNumber,
+  tokenId: token.id,
+  field,
+  expiresAt,
+  sealed: sealTransient(
+    keys,
+    { id: token.id, type: token.type.name, createdBy: token.createdBy, createdAt: token.createdAt },
+    { field, expiresAt },
+    stringify(value.expose('sealing')),
+  ),
+})
+
+const toTransient = (token: TokenRow, row: TransientRow, keys: TenantKeys): Transient => ({
+  field: row.field,
+  value: new Secret(parseStored(openTransient(keys, token, row))),
+  expiresAt: row.expiresAt,
+})

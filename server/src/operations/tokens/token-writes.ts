@@ -1,0 +1,137 @@
+import type { Token } from '../../domain/token.ts'
+import { CounterSums } from '../../store/counter-sums.ts'
+import type { IndexTerm } from '../../store/rows.ts'
+import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../../store/write-set.ts'
+import type { UnlockedTenant } from '../vault.ts'
+import { activeCounter, sealsCounter } from './counters.ts'
+import { indexedToken, matchOf, sameMatch, tokenTerms } from './index-entries.ts'
+import { type Category, categoryOf } from './token-category.ts'
+import { toTokenRow, toTransientRow } from './token-rows.ts'
+
+/** Collects the changes of one operation into one write set; the index and the counters follow from the tokens. */
+export class TokenWrites {
+  readonly #tenant: UnlockedTenant
+  readonly #guarded: GuardedChange[] = []
+  readonly #entries: Effect[] = []
+  readonly #effects: Effect[] = []
+  readonly #counters = new CounterSums()
+
+  constructor(tenant: UnlockedTenant) {
+    this.#tenant = tenant
+  }
+
+  /**
+   * Entries of new tokens are added in reverse. Within a millisecond the index sorts later ids first, so each entry goes
+   * behind the one added before it, and pages fill up; in the other order they would be split into halves.
+   */
+  get set(): WriteSet {
+    return {
+      tenant: this.#tenant.tenantNumber,
+      guarded: this.#guarded,
+      effects: [...this.#entries.toReversed(), ...this.#effects],
+      counters: this.#counters.of(this.#tenant.tenantNumber),
+    }
+  }
+
+  insert(token: Token): void {
+    const { tenantNumber, keys } = this.#tenant
+    this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
+    const category = categoryOf(keys, token)
+    const terms = tokenTerms(this.#tenant, token, category)
+    this.#entries.push({ kind: 'addTerms', of: indexedToken(token, terms), terms })
+    this.#putTransients(token, [])
+    this.#countContainers(category, 1)
+    this.#move({ name: category.typeCounter, by: 1, at: token.createdAt })
+    this.#move({ name: activeCounter(token.activeMonth), by: 1 })
+    this.#countSeals(1)
+  }
+
+  update(before: Token, after: Token): void {
+    const { tenantNumber, keys } = this.#tenant
+    this.#guarded.push({
+      kind: 'updateToken',
+      row: toTokenRow(after, tenantNumber, keys),
+      ifVersion: before.version,
+    })
+    this.#moveTerms(before, after)
+    this.#putTransients(after, before.transients)
+    if (!sameList(before.containers, after.containers)) {
+      this.#countContainers(categoryOf(keys, before), -1)
+      this.#countContainers(categoryOf(keys, after), 1)
+    }
+    this.#countSeals(1)
+  }
+
+  remove(token: Token): void {
+    this.#guarded.push({ kind: 'deleteToken', id: token.id, ifVersion: token.version })
+    const category = categoryOf(this.#tenant.keys, token)
+    const terms = tokenTerms(this.#tenant, token, category)
+    this.#effects.push({ kind: 'removeTerms', of: indexedToken(token, terms), terms })
+    this.#release(token)
+    this.#countContainers(category, -1)
+    this.#move({ name: category.typeCounter, by: -1 })
+  }
+
+  /** Claims the match that the token stands for, from nobody or from a token that no longer does. */
+  claimMatch(match: Match, token: Token, insteadOf: string | undefined): void {
+    this.#guarded.push({ kind: 'claimMatch', match, tokenId: token.id, insteadOf: insteadOf ?? null })
+  }
+
+  #moveTerms(before: Token, after: Token): void {
+    const old = tokenTerms(this.#tenant, before)
+    const next = tokenTerms(this.#tenant, after)
+    const [was, is] = [indexedToken(before, old), indexedToken(after, next)]
+    // Each entry carries expiry and signature: where one of them moved, all entries are written again.
+    const allMoved = was.expiresAt !== is.expiresAt || was.signature !== is.signature
+    const added = allMoved ? next : without(next, old, taggedName)
+    const removed = without(old, next, termName)
+    if (removed.length > 0) this.#effects.push({ kind: 'removeTerms', of: was, terms: removed })
+    if (added.length > 0) this.#effects.push({ kind: 'addTerms', of: is, terms: added })
+    if (!sameMatch(matchOf(this.#tenant, before), matchOf(this.#tenant, after))) this.#release(before)
+  }
+
+  #release(token: Token): void {
+    const match = matchOf(this.#tenant, token)
+    if (match !== undefined) this.#effects.push({ kind: 'releaseMatch', match, tokenId: token.id })
+  }
+
+  #putTransients(token: Token, before: Token['transients']): void {
+    const { tenantNumber, keys } = this.#tenant
+    for (const transient of token.transients) {
+      if (before.includes(transient)) continue
+      this.#effects.push({ kind: 'putTransient', row: toTransientRow(token, transient, tenantNumber, keys) })
+      this.#countSeals(1)
+    }
+    for (const { field } of before)
+      if (!token.transients.some(transient => transient.field === field))
+        this.#effects.push({ kind: 'dropTransient', tokenId: token.id, field })
+  }
+
+  #countContainers({ containerCounters }: Category, by: 1 | -1): void {
+    for (const name of containerCounters) this.#move({ name, by })
+  }
+
+  #move(move: CounterMove): void {
+    this.#counters.add(this.#tenant.tenantNumber, move)
+  }
+
+  #countSeals(by: number): void {
+    this.#move({ name: sealsCounter(this.#tenant.keys.currentDataVersion), by })
+  }
+}
+
+const sameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((item, index) => item === b[index])
+
+const without = (
+  terms: readonly IndexTerm[],
+  others: readonly IndexTerm[],
+  nameOf: (term: IndexTerm) => string,
+): IndexTerm[] => {
+  const known = new Set(others.map(nameOf))
+  return terms.filter(term => !known.has(nameOf(term)))
+}
+
+const termName = ({ term }: IndexTerm): string => Buffer.from(term).toString('base64')
+const taggedName = (entry: IndexTerm): string =>
+  `${termName(entry)}:${entry.tag === null ? '' : Buffer.from(entry.tag).toString('base64')}`

@@ -1,0 +1,34 @@
+import { newWrappedKey } from '../../crypto/keys.ts'
+import { pace } from '../../domain/pace.ts'
+import { sealsCounter } from '../tokens/counters.ts'
+import type { Vault } from '../vault.ts'
+
+/**
+ * Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs.
+ * Each node looks after the keys that it uses. Where several make the next version at once, one of them succeeds, and the
+ * others learn of it as of any change of grants. The keys of tenants that are gone are dropped from memory here, too.
+ */
+export const rotateDataKeys = async (
+  vault: Vault,
+  sealsMax: number = pace.dataKeySealsMax,
+): Promise<number> => {
+  let rotated = 0
+  for (const { tenantNumber, tenantId } of vault.tenantKeys.loaded()) {
+    if ((await vault.store.getTenant(tenantNumber)) === undefined) {
+      vault.tenantKeys.forget(tenantNumber)
+      continue
+    }
+    const { currentDataVersion } = await vault.tenantKeys.of(tenantNumber, tenantId)
+    const [seals] = await vault.store.readCounters(tenantNumber, [sealsCounter(currentDataVersion)])
+    if (seals === undefined || seals.value < sealsMax) continue
+    const row = await newWrappedKey(vault.keyProvider, tenantId, 'data', currentDataVersion + 1)
+    const { committed } = await vault.store.commit({
+      tenant: tenantNumber,
+      guarded: [{ kind: 'insertTenantKey', row }],
+      effects: [],
+      counters: [],
+    })
+    if (committed) rotated++
+  }
+  return rotated
+}

@@ -1,0 +1,6 @@
+import type { Vault } from '../vault.ts'
+import { purgeInBatches } from './purge-in-batches.ts'
+
+/** §4.11.7: kept answers go after 24 hours. */
+export const sweepResults = ({ store, clock }: Vault): Promise<number> =>
+  purgeInBatches(rowsMax => store.purgeResults(clock(), rowsMax))

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { indexHash } from '../../crypto/index-hash.ts'
+import { openResult, sealResult } from '../../crypto/result-seal.ts'
+import { VaultError } from '../../domain/errors.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { limits } from '../../domain/limits.ts'
+import { parseStored } from '../../domain/parse-json.ts'
+import type { Caller, Vault } from '../vault.ts'
+import { commitSet } from './commit.ts'
+
+/** One request that must not happen twice (C33): who, what and the key that the client chose. */
+export type IdempotentRequest = {
+  readonly method: string
+  readonly path: string
+  readonly key: string
+  readonly body: Uint8Array
+}
+
+/** What is kept of a request that succeeded. */
+export type KeptResult = { readonly answer: Json; readonly sameBody: boolean }
+
+export const requestHash = (caller: Caller, { method, path, key }: IdempotentRequest): Buffer =>
+  indexHash(caller.keys, 'idempotency', JSON.stringify([caller.application.id, method, path, key]))
+
+export const findResult = async (
+  vault: Vault,
+  caller: Caller,
+  hash: Uint8Array,
+  request: IdempotentRequest,
+): Promise<KeptResult | undefined> => {
+  const row = await vault.store.getResult(caller.tenantNumber, hash, vault.clock())
+  if (row === undefined) return undefined
+  const kept = parseStored(openResult(caller.keys, row)) as JsonObject
+  return { answer: kept.answer ?? null, sameBody: kept.body === bodyDigest(request) }
+}
+
+/** The caller whose commits also keep the answer: both become durable together, or neither does. */
+export const keepingResults = (
+  vault: Vault,
+  caller: Caller,
+  hash: Uint8Array,
+  request: IdempotentRequest,
+): Caller => ({
+  ...caller,
+  commit: async (set, answer) => {
+    const now = vault.clock()
+    const expiresAt = now + limits.idempotencyLifetimeMs
+    const sealed = sealResult(
+      caller.keys,
+      { hash, expiresAt },
+      JSON.stringify({ answer, body: bodyDigest(request) }),
+    )
+    const outcome = await commitSet(vault.store, {
+      ...set,
+      guarded: [
+        // The first condition: otherwise the loser of a race would be told that its id is taken, by the winner's token.
+        { kind: 'keepResult', row: { tenant: caller.tenantNumber, hash, expiresAt, sealed }, now },
+        ...set.guarded,
+      ],
+    })
+    if (!outcome.committed && outcome.conflict === 'resultKept') throw requestInFlight()
+    return outcome
+  },
+})
+
+export const requestInFlight = (): VaultError =>
+  new VaultError('requestInFlight', { headers: { 'retry-after': '1' } })
+
+const bodyDigest = ({ body }: IdempotentRequest): string => createHash('sha256').update(body).digest('base64')

@@ -1,0 +1,16 @@
+import { keyColumns, type Table } from '../tables.ts'
+import { ownKeyColumns } from './own-key-columns.ts'
+
+/** Rows that another node deletes at the same moment are left to it. */
+export const skipLocked = 'FOR UPDATE SKIP LOCKED'
+
+/**
+ * Deletes the rows of a table that `which` chooses. They are chosen in a part of its own, which is computed once; a
+ * subquery would be computed for each row, and its limit would limit nothing.
+ */
+export const deleteSome = (table: Table, which: string): string => {
+  const key = [...keyColumns(table), ...(ownKeyColumns[table.name] ?? [])]
+  const sameRow = key.map(column => `d.${column} = some_rows.${column}`).join(' AND ')
+  return `WITH some_rows AS MATERIALIZED (SELECT ${key.join(', ')} FROM ${table.name} WHERE ${which})
+    DELETE FROM ${table.name} d USING some_rows WHERE ${sameRow}`
+}

@@ -1,0 +1,129 @@
+import * as columns from '../columns.ts'
+import type { StandaloneWrites } from '../port.ts'
+import { vaultKeys } from '../sql/statements.ts'
+import { contentTables, tableNamed } from '../tables.ts'
+import type { Answer, Connection, Statement } from './connection.ts'
+import { deleteSome, skipLocked } from './delete-some.ts'
+import { isWorthRepeating, unavailable } from './failures.ts'
+import { bytes, integer, text } from './json-values.ts'
+
+const attemptsMax = 8
+
+/** Each statement is a transaction of its own; `drain` waits for the write sets that were asked for before. */
+export const standaloneWrites = (
+  connection: Connection,
+  { isSharded, drain }: { isSharded: boolean; drain: () => Promise<void> },
+): StandaloneWrites => {
+  const run = async (statement: Statement): Promise<Answer> => {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await connection.query(statement)
+      } catch (error) {
+        if (!isWorthRepeating(error) || attempt === attemptsMax)
+          throw unavailable('storage cannot be written', error)
+      }
+  }
+
+  const purgeDue = async (table: 'transients' | 'results', now: number, limit: number): Promise<number> => {
+    await drain()
+    // Rows of many shards cannot be locked before they are deleted.
+    const which = `expires_at <= $1 ORDER BY expires_at LIMIT $2 ${isSharded ? '' : skipLocked}`
+    const { rowCount } = await run({ text: deleteSome(tableNamed(table), which), values: [now, limit] })
+    return Number(rowCount)
+  }
+
+  return {
+    purgeTransients: (now, limit) => purgeDue('transients', now, limit),
+    purgeResults: (now, limit) => purgeDue('results', now, limit),
+    purgeDeadTenants: async limit => {
+      await drain()
+      const { rows } = await run({ text: 'SELECT tenant FROM dead_tenants ORDER BY tenant LIMIT 1' })
+      const tenant = rows[0]?.tenant
+      if (tenant === undefined) return 0
+      for (const table of contentTables) {
+        const { rowCount } = await run({
+          text: deleteSome(table, `tenant = $1 LIMIT $2 ${skipLocked}`),
+          values: [tenant, limit],
+        })
+        if (Number(rowCount) > 0) return Number(rowCount)
+      }
+      await run({ text: 'DELETE FROM dead_tenants WHERE tenant = $1', values: [tenant] })
+      return 1
+    },
+    // Frees the rows that were deleted. Which bytes stay in pages, log and backups is up to PostgreSQL.
+    shred: async () => {
+      await run({ text: 'VACUUM (SKIP_LOCKED) transients, tenant_keys' })
+    },
+
+    createTenant: async ({ id, sealed, keys, applications, apiKeys }) => {
+      const { rows } = await run({
+        text: 'SELECT create_tenant_2($1, $2, $3, $4, $5) AS tenant',
+        values: [
+          id,
+          sealed,
+          JSON.stringify(
+            keys.map(row => ({
+              purpose: text(row.purpose),
+              version: integer(row.version),
+              wrapped: bytes(row.wrapped),
+            })),
+          ),
+          JSON.stringify(applications.map(row => ({ id: text(row.id), sealed: bytes(row.sealed) }))),
+          JSON.stringify(
+            apiKeys.map(row => ({
+              id: text(row.id),
+              application_id: text(row.applicationId),
+              hash: bytes(row.hash),
+              expires_at: integer(row.expiresAt),
+              sealed: bytes(row.sealed),
+            })),
+          ),
+        ],
+      })
+      return Number(rows[0]?.tenant)
+    },
+
+    noteKeyUse: async uses => {
+      await run({
+        text: `
+          INSERT INTO key_uses AS u (tenant, hash, last_used_at)
+          SELECT k.tenant, k.hash, max(c.at) FROM unnest($1::bytea[], $2::bigint[]) c(hash, at)
+          JOIN api_keys k ON k.hash = c.hash GROUP BY k.tenant, k.hash
+          ON CONFLICT (tenant, hash) DO UPDATE SET last_used_at = greatest(u.last_used_at, excluded.last_used_at)`,
+        values: [uses.map(({ hash }) => hash), uses.map(({ at }) => at)],
+      })
+    },
+
+    ensureVaultKeys: async keys => {
+      // Of two nodes that find none, one waits for the other's rows and then skips all of its own.
+      await run({
+        text: `
+          INSERT INTO vault_keys (purpose, version, wrapped)
+          SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[]) WHERE NOT EXISTS (SELECT FROM vault_keys)
+          ON CONFLICT DO NOTHING`,
+        values: [
+          keys.map(({ purpose }) => purpose),
+          keys.map(({ version }) => version),
+          keys.map(({ wrapped }) => wrapped),
+        ],
+      })
+      const { rows } = await run({ text: vaultKeys })
+      return rows.map(columns.keyRow)
+    },
+
+    acquireLease: async ({ name, holder, until }, now) => {
+      const { rowCount } = await run({
+        text: `
+          INSERT INTO leases AS l (name, holder, until) VALUES ($1, $2, $3)
+          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+          WHERE l.holder = excluded.holder OR l.until <= $4 OR l.until > $5`,
+        values: [name, holder, until, now, 2 * until - now],
+      })
+      return Number(rowCount) > 0
+    },
+
+    releaseLease: async ({ name, holder }) => {
+      await run({ text: 'DELETE FROM leases WHERE name = $1 AND holder = $2', values: [name, holder] })
+    },
+  }
+}

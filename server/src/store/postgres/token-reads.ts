@@ -1,0 +1,78 @@
+import * as columns from '../columns.ts'
+import type { Store } from '../port.ts'
+import * as statements from '../sql/statements.ts'
+import { countQuery, pageQuery } from '../sql/token-query.ts'
+import { postgresDialect } from './dialect.ts'
+import type { ReadingSide } from './reading-side.ts'
+
+export const tokenReads = ({ pool, ask, row, rows, tokens }: ReadingSide) =>
+  ({
+    getToken: async (tenant, id) => (await tokens(statements.tokenById, [tenant, id]))[0],
+
+    getTokens: async (tenant, ids) => {
+      const found = await ask<columns.Value[]>(tokensWithTransients, [tenant, ids, tenant, ids], 'array')
+      const isTransient = (values: readonly columns.Value[]): boolean => values[2] === null
+      return {
+        rows: found.filter(values => !isTransient(values)).map(columns.tokenRow),
+        transients: found
+          .filter(isTransient)
+          .map(([owner, tokenId, , , , field, , , expiresAt, , , sealed]) =>
+            columns.transientRow({ tenant: owner, token_id: tokenId, field, expires_at: expiresAt, sealed }),
+          ),
+      }
+    },
+
+    listTokens: (query, page) => {
+      const { sql, values } = pageQuery(query, page, postgresDialect)
+      return tokens(sql, values)
+    },
+
+    countTokens: async query => {
+      const { sql, values } = countQuery(query, postgresDialect)
+      return Number(await row(sql, values, ({ n }) => n))
+    },
+
+    estimateTerms: (tenant, terms, limit) =>
+      rows(termEstimates, [tenant, limit, terms], ({ n }) => Number(n)),
+
+    oldestMatch: async (tenant, match, now) => {
+      const { sql, values } = statements.oldestMatch(tenant, match, now, postgresDialect)
+      return (await tokens(sql, values))[0]
+    },
+
+    absentTerms: async (tenant, entries) => {
+      const absent = await pool.query({
+        text: absentTerms,
+        values: [
+          tenant,
+          entries.map(({ term }) => term),
+          entries.map(({ createdAt }) => createdAt),
+          entries.map(({ tokenId }) => tokenId),
+          entries.map(({ expiresAt }) => expiresAt),
+          entries.map(({ tag }) => tag),
+          entries.map(({ signature }) => signature),
+        ],
+      })
+      return absent.rows.flatMap(({ place }) => entries[Number(place) - 1] ?? [])
+    },
+  }) satisfies Partial<Store>
+
+/** One statement, and so one moment. A transient field comes in the columns of a token that has no type. */
+const tokensWithTransients = `
+  SELECT ${statements.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)
+  UNION ALL
+  SELECT t.tenant, t.token_id, NULL, NULL, NULL, t.field, NULL, NULL, t.expires_at, NULL, NULL, t.sealed
+  FROM transients t WHERE t.tenant = ? AND t.token_id = ANY (?)`
+
+const termEstimates = `
+  SELECT (SELECT count(*) FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = asked.term LIMIT ?) probe) AS n
+  FROM unnest(?::bytea[]) WITH ORDINALITY asked(term, place) ORDER BY place`
+
+const absentTerms = `
+  SELECT a.place FROM unnest($2::bytea[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[])
+    WITH ORDINALITY a(term, created_at, token_id, expires_at, tag, signature, place)
+  WHERE NOT EXISTS (SELECT 1 FROM terms t
+    WHERE t.tenant = $1 AND t.term = a.term AND t.created_at = a.created_at AND t.token_id = a.token_id
+      AND t.expires_at IS NOT DISTINCT FROM a.expires_at AND t.tag IS NOT DISTINCT FROM a.tag
+      AND coalesce(t.signature, a.signature) IS NOT DISTINCT FROM a.signature)
+  ORDER BY a.place`

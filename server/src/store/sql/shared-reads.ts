@@ -1,0 +1,35 @@
+import * as columns from '../columns.ts'
+import type { Store } from '../port.ts'
+import type { Reading } from './reading.ts'
+import { scanMatches, scanTerms } from './scans.ts'
+import * as statements from './statements.ts'
+
+/** The part of a store that is the same on every engine. */
+export const sharedReads = ({ row, rows, tokens }: Reading) =>
+  ({
+    matchHolder: (tenant, { term, tag }) =>
+      row(statements.matchHolder, [tenant, term, tag], ({ token_id }) => String(token_id)),
+    expiredTokens: (now, { offset, limit }) => tokens(statements.expiredTokens, [now, limit, offset]),
+
+    newestTokenAt: async () => {
+      const at = await row(statements.newestTokenAt, [], newest => newest.at)
+      return at === undefined || at === null ? undefined : Number(at)
+    },
+
+    scanTokens: (tenant, after, limit) => tokens(statements.tokensBehind, [tenant, after ?? '', limit]),
+    scanTerms: (...scan) => scanTerms(rows, ...scan),
+    scanMatches: (...scan) => scanMatches(rows, ...scan),
+
+    getResult: (tenant, hash, now) => row(statements.resultByHash, [tenant, hash, now], columns.resultRow),
+    getReport: (tenant, name) => row(statements.reportByName, [tenant, name], columns.sealedBytes),
+
+    vaultKeys: () => rows(statements.vaultKeys, [], columns.keyRow),
+    getTenant: tenant => row(statements.tenantByNumber, [tenant], columns.tenantRow),
+    listTenants: () => rows(statements.allTenants, [], columns.tenantRow),
+    getApplication: (tenant, id) => row(statements.applicationById, [tenant, id], columns.applicationRow),
+    listApplications: tenant => rows(statements.applicationsOfTenant, [tenant], columns.applicationRow),
+
+    health: async () => {
+      await row(statements.health, [], ({ up }) => up)
+    },
+  }) satisfies Partial<Store>

@@ -1,0 +1,32 @@
+import * as columns from '../columns.ts'
+import type { Store } from '../port.ts'
+import type { Counter } from '../rows.ts'
+import { hasOneOf } from '../sql/token-query.ts'
+import { sqliteDialect } from './dialect.ts'
+import type { ReadingSide } from './reading-side.ts'
+
+export const counterReads = ({ prepared, read, readAtOneMoment, rows }: ReadingSide) => {
+  const countersNamed = (tenant: number, names: readonly string[]): Counter[] =>
+    prepared(`SELECT * FROM counters WHERE tenant = ? AND name IN (${names.map(() => '?').join(',')})`)
+      .all(tenant, ...names)
+      .map(columns.counter)
+
+  return {
+    readCounts: (tenant, names, now, terms) =>
+      readAtOneMoment(() => {
+        const having =
+          terms === undefined ? { sql: 'TRUE', values: [] } : hasOneOf(tenant, terms, sqliteDialect)
+        const expired = prepared(
+          // By name: left to itself SQLite takes the index of the tenant and goes through all of its tokens.
+          `SELECT t.type, count(*) AS n FROM tokens t INDEXED BY tokens_by_expiry
+           WHERE t.expires_at <= ? AND t.tenant = ? AND ${having.sql} GROUP BY t.type`,
+        ).all(now, tenant, ...having.values)
+        return {
+          counters: countersNamed(tenant, names),
+          expired: new Map(expired.map(row => [String(row.type), Number(row.n)])),
+        }
+      }),
+    readCounters: (tenant, names) => read(() => countersNamed(tenant, names)),
+    listCounters: tenant => rows('SELECT * FROM counters WHERE tenant = ?', [tenant], columns.counter),
+  } satisfies Partial<Store>
+}

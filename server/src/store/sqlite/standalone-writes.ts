@@ -1,0 +1,110 @@
+import type { DatabaseSync } from 'node:sqlite'
+import * as columns from '../columns.ts'
+import type { StandaloneWrites } from '../port.ts'
+import type { KeyRow } from '../rows.ts'
+import { vaultKeys } from '../sql/statements.ts'
+import { purgeDeadTenants } from './purge-dead-tenants.ts'
+import { slotFiller } from './slots.ts'
+import { statementCache } from './statement-cache.ts'
+
+export type StandaloneName = keyof StandaloneWrites
+export type StandaloneArgs<Name extends StandaloneName> = Parameters<StandaloneWrites[Name]>
+export type StandaloneResult<Name extends StandaloneName> = Awaited<ReturnType<StandaloneWrites[Name]>>
+
+/** The standalone writes of the port as the writing connection makes them: at once. */
+export type SyncStandaloneWrites = {
+  readonly [Name in StandaloneName]: (...args: StandaloneArgs<Name>) => StandaloneResult<Name>
+}
+
+const shredWaitMs = 100
+
+export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
+  const prepared = statementCache(database)
+  const slotWith = slotFiller(database)
+  const transaction = <T>(work: () => T): T => {
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      database.exec('COMMIT')
+      return result
+    } catch (error) {
+      if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')
+      throw error
+    }
+  }
+  const purgeDue = (table: 'transients' | 'results', now: number, limit: number): number =>
+    transaction(() =>
+      Number(
+        prepared(
+          `DELETE FROM ${table} WHERE rowid IN
+             (SELECT rowid FROM ${table} WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+        ).run(now, limit).changes,
+      ),
+    )
+  const readVaultKeys = (): KeyRow[] => prepared(vaultKeys).all().map(columns.keyRow)
+
+  return {
+    purgeTransients: (now, limit) => purgeDue('transients', now, limit),
+    purgeResults: (now, limit) => purgeDue('results', now, limit),
+    purgeDeadTenants: limit => transaction(() => purgeDeadTenants(prepared, limit)),
+    shred: () => {
+      // Deleted bytes are zero in the newest page images; truncating the log removes the older images.
+      // Writers wait meanwhile, so a long read of another process (a backup) is left to the next sweep.
+      database.exec(`PRAGMA busy_timeout = ${Math.min(lockWaitMs, shredWaitMs)}`)
+      try {
+        const result = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
+        if (Number(result?.busy) !== 0)
+          throw new Error('the log cannot be truncated while another process reads')
+      } finally {
+        database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`)
+      }
+    },
+    createTenant: ({ id, sealed, keys, applications, apiKeys }) =>
+      transaction(() => {
+        const insertTenant = prepared('INSERT INTO tenants (tenant_id, revision, sealed) VALUES (?,1,?)')
+        const insertKey = prepared(
+          'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)',
+        )
+        const insertApplication = prepared(
+          'INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)',
+        )
+        const insertApiKey = prepared(
+          'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,?,?)',
+        )
+        const tenant = Number(insertTenant.run(id, sealed).lastInsertRowid)
+        for (const row of keys) insertKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
+        for (const row of applications) insertApplication.run(tenant, row.id, row.sealed)
+        for (const row of apiKeys)
+          insertApiKey.run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
+        return tenant
+      }),
+    noteKeyUse: uses =>
+      transaction(() => {
+        const note = prepared(
+          'UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE hash = ?',
+        )
+        for (const { hash, at } of uses) note.run(at, hash)
+      }),
+    ensureVaultKeys: keys =>
+      transaction(() => {
+        if (readVaultKeys().length === 0) {
+          const insert = prepared('INSERT INTO vault_keys (purpose, version, wrapped) VALUES (?,?,?)')
+          for (const key of keys) insert.run(key.purpose, key.version, key.wrapped)
+        }
+        return readVaultKeys()
+      }),
+    acquireLease: ({ name, holder, until }, now) =>
+      transaction(() => {
+        const take = prepared(
+          `INSERT INTO leases (name, holder, until) VALUES (?,?,?)
+           ON CONFLICT DO UPDATE SET holder = excluded.holder, until = excluded.until
+             WHERE holder = excluded.holder OR until <= ? OR until > ?`,
+        )
+        return Number(take.run(name, holder, until, now, 2 * until - now).changes) > 0
+      }),
+    releaseLease: ({ name, holder }) =>
+      transaction(() => {
+        prepared('DELETE FROM leases WHERE name = ? AND holder = ?').run(name, holder)
+      }),
+  }
+}

@@ -1,0 +1,108 @@
+import type { SQLOutputValue } from 'node:sqlite'
+import * as columns from '../columns.ts'
+import type { ListPosition, Store } from '../port.ts'
+import { limited } from '../sql/dialect.ts'
+import * as statements from '../sql/statements.ts'
+import { countQuery, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'
+import { sqliteDialect } from './dialect.ts'
+import { type ReadingSide, unreadable } from './reading-side.ts'
+import { hasOneOfIds, readTokens, type TokenReader, tokenReader } from './rows-by-id.ts'
+import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
+
+export const tokenReads = (side: ReadingSide) => {
+  const { database, snapshot, prepared, read, readAtOneMoment } = side
+  const tokens = tokenReader(database)
+  const slices = sliceReads(side, tokens)
+  const inUse = termsInUse(prepared)
+
+  return {
+    // Not by `read`, whose `await` would cost every get of a token a turn of the promise queue.
+    getToken: (tenant, id) => {
+      try {
+        snapshot.join()
+        return Promise.resolve(tokens.one(tenant, id))
+      } catch (error) {
+        return Promise.reject(unreadable(error))
+      }
+    },
+
+    getTokens: (tenant, ids) =>
+      readAtOneMoment(() => {
+        const marks = ids.map(() => '?').join(',')
+        const named = hasOneOfIds('k', tenant, ids)
+        return {
+          rows: readTokens(
+            prepared(`SELECT ${statements.tokenColumns} FROM tokens k WHERE ${named.sql}`),
+            named.values,
+          ),
+          transients: prepared(
+            `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
+             FROM transients t LEFT JOIN slots s ON s.slot = t.slot
+             WHERE t.tenant = ? AND t.token_id IN (${marks})`,
+          )
+            .all(tenant, ...ids)
+            .map(columns.transientRow),
+        }
+      }),
+
+    listTokens: (query, page) => read(() => listInSlices(withoutEmptyStarts(query, inUse), page, slices)),
+    countTokens: query => read(() => countInSlices(query, slices)),
+
+    estimateTerms: (tenant, terms, limit) =>
+      read(() => {
+        const probe = prepared(
+          `SELECT count(*) AS n FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = ? ${limited})`,
+        )
+        return terms.map(term => Number(probe.get(tenant, term, limit)?.n))
+      }),
+
+    oldestMatch: (tenant, match, now) =>
+      readAtOneMoment(() => {
+        const { sql, values } = statements.oldestMatch(tenant, match, now, sqliteDialect)
+        return tokens.found(tenant, prepared(sql), values)[0]
+      }),
+
+    absentTerms: (tenant, entries) =>
+      read(() => {
+        const find = prepared(
+          `SELECT 1 FROM terms WHERE tenant = ? AND term = ? AND created_at = ? AND token_id = ?
+             AND expires_at IS ? AND tag IS ? AND coalesce(signature, ?) IS ?`,
+        )
+        return entries.filter(
+          ({ term, createdAt, tokenId, expiresAt, tag, signature }) =>
+            find.get(tenant, term, createdAt, tokenId, expiresAt, tag, signature, signature) === undefined,
+        )
+      }),
+  } satisfies Partial<Store>
+}
+
+const sliceReads = ({ prepared, atOneMoment }: ReadingSide, tokens: TokenReader): SliceReads => ({
+  list: (query, page) => {
+    const { sql, values } = pageQuery(query, page, sqliteDialect)
+    return atOneMoment(() => tokens.found(query.tenant, prepared(sql), values))
+  },
+  count: query => {
+    const { sql, values } = countQuery(query, sqliteDialect)
+    return Number(prepared(sql).get(...values)?.n)
+  },
+  end: (query, entries) =>
+    sliceEnds(query, entries)
+      .flatMap(({ sql, values }) => prepared(sql).all(...values))
+      .map(columns.listPosition)
+      .sort(inListOrder)[0],
+})
+
+/** Newest first, ties by id as SQLite compares text: byte by byte. */
+const inListOrder = (a: ListPosition, b: ListPosition): number =>
+  b.createdAt - a.createdAt || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))
+
+/** Those of the terms that some token has, in one statement: on its own each look-up costs twice as much. */
+const termsInUse =
+  (prepared: ReadingSide['prepared']) =>
+  (tenant: number, terms: readonly Uint8Array[]): Uint8Array[] => {
+    const isInUse = 'EXISTS (SELECT 1 FROM terms WHERE tenant = ? AND term = ?)'
+    const statement = prepared(`SELECT ${terms.map(() => isInUse).join(', ')}`)
+    statement.setReturnArrays(true)
+    const answers = statement.get(...terms.flatMap(term => [tenant, term])) as unknown as SQLOutputValue[]
+    return terms.filter((_, place) => Number(answers[place]) === 1)
+  }

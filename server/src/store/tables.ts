@@ -1,0 +1,160 @@
+/** What a column holds; with `?` it may be empty. */
+export type ColumnKind = 'integer' | 'integer?' | 'text' | 'text?' | 'bytes' | 'bytes?'
+
+/** A table of the vault, as every engine has it. */
+export type Table = {
+  readonly name: string
+  readonly columns: Readonly<Record<string, ColumnKind>>
+  /** The order in which every engine can go through it on an index: text and bytes sort by their bytes. */
+  readonly key: string
+  /**
+   * Decides where rows are on the nodes of a cluster, and how they go when their tenant is deleted.
+   * `access`: keys, grants, and which tenants there are. Few rows that seldom change, so every node has all of
+   * them; those of a tenant go with it, at once.
+   * `content`: what grows as a tenant uses the vault. It is on the tenant's shard, and goes later, batch by batch.
+   */
+  readonly holds: 'access' | 'content'
+}
+
+/**
+ * All that makes up a vault, in the order in which it is copied: keys and grants first, then what they open.
+ * A table or column that a migration adds must be added here, or to `notCopied` (test/store/tables.test.ts).
+ */
+export const tables: readonly Table[] = [
+  {
+    name: 'vault_keys',
+    columns: { purpose: 'text', version: 'integer', wrapped: 'bytes' },
+    key: 'purpose, version',
+    holds: 'access',
+  },
+  {
+    name: 'tenants',
+    columns: { tenant: 'integer', tenant_id: 'text', revision: 'integer', sealed: 'bytes' },
+    key: 'tenant',
+    holds: 'access',
+  },
+  {
+    name: 'dead_tenants',
+    columns: { tenant: 'integer' },
+    key: 'tenant',
+    holds: 'access',
+  },
+  {
+    name: 'tenant_keys',
+    columns: { tenant: 'integer', purpose: 'text', version: 'integer', wrapped: 'bytes' },
+    key: 'tenant, purpose, version',
+    holds: 'access',
+  },
+  {
+    name: 'applications',
+    columns: { tenant: 'integer', application_id: 'text', sealed: 'bytes' },
+    key: 'tenant, application_id',
+    holds: 'access',
+  },
+  {
+    name: 'api_keys',
+    columns: {
+      hash: 'bytes',
+      tenant: 'integer',
+      key_id: 'text',
+      application_id: 'text',
+      expires_at: 'integer?',
+      sealed: 'bytes',
+    },
+    key: 'hash',
+    holds: 'access',
+  },
+  {
+    name: 'key_uses',
+    columns: { tenant: 'integer', hash: 'bytes', last_used_at: 'integer' },
+    key: 'tenant, hash',
+    holds: 'content',
+  },
+  {
+    // Rows of tokens are read by the place of a column, not by its name: `tokenRow` and `tokenValues` keep this order.
+    name: 'tokens',
+    columns: {
+      tenant: 'integer',
+      token_id: 'text',
+      type: 'text',
+      version: 'integer',
+      created_at: 'integer',
+      created_by: 'text',
+      modified_at: 'integer?',
+      modified_by: 'text?',
+      expires_at: 'integer?',
+      transient_until: 'integer?',
+      active_month: 'integer',
+      sealed: 'bytes',
+    },
+    key: 'tenant, token_id',
+    holds: 'content',
+  },
+  {
+    name: 'transients',
+    columns: { tenant: 'integer', token_id: 'text', field: 'text', expires_at: 'integer', sealed: 'bytes' },
+    key: 'tenant, token_id, field',
+    holds: 'content',
+  },
+  {
+    name: 'results',
+    columns: { tenant: 'integer', hash: 'bytes', expires_at: 'integer', sealed: 'bytes' },
+    key: 'tenant, hash',
+    holds: 'content',
+  },
+  {
+    name: 'reports',
+    columns: { tenant: 'integer', name: 'text', sealed: 'bytes' },
+    key: 'tenant, name',
+    holds: 'content',
+  },
+  {
+    name: 'terms',
+    columns: {
+      tenant: 'integer',
+      term: 'bytes',
+      created_at: 'integer',
+      token_id: 'text',
+      expires_at: 'integer?',
+      tag: 'bytes?',
+      signature: 'integer?',
+    },
+    key: 'tenant, term, created_at, token_id DESC',
+    holds: 'content',
+  },
+  {
+    name: 'matches',
+    columns: { tenant: 'integer', term: 'bytes', tag: 'bytes', token_id: 'text' },
+    key: 'tenant, term, tag',
+    holds: 'content',
+  },
+  {
+    name: 'counters',
+    columns: { tenant: 'integer', name: 'text', value: 'integer', at: 'integer?' },
+    key: 'tenant, name',
+    holds: 'content',
+  },
+]
+
+export const accessTables = tables.filter(({ holds }) => holds === 'access')
+export const contentTables = tables.filter(({ holds }) => holds === 'content')
+
+/** The columns that tell a row from all others. */
+export const keyColumns = ({ key }: Table): string[] =>
+  key.split(', ').map(column => column.replace(' DESC', ''))
+
+export const tableNamed = (name: string): Table => {
+  const table = tables.find(known => known.name === name)
+  if (table === undefined) throw new Error('there is no such table')
+  return table
+}
+
+/** Tables that are an engine's own and no part of the vault, each with the reason. */
+export const notCopied: Readonly<Record<string, string>> = {
+  slots: 'where SQLite keeps bytes of rows that are copied',
+  sqlite_sequence: 'the highest number of a tenant is carried over by itself',
+  grants_epoch: 'tells processes that run to forget; none does during a copy',
+  leases: 'names processes that are gone',
+  migrations: 'how far the schema of the database itself is',
+  arrival: 'how far a copy into the database is',
+}

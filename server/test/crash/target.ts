@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import type { KeyName, StarterKeys } from '../../src/cli/starter-applications.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the oracle looks into answers freely and asserts what it finds
+export type Body = any
+export type Answer = {
+  readonly status: number
+  readonly body: Body
+  readonly replayed: boolean
+  readonly retryAfter: string | null
+}
+
+/** A vault that may die at any moment. */
+export type Target = {
+  readonly keys: Omit<StarterKeys, 'base_url'>
+  /** How far its clock is ahead of ours. */
+  readonly clockMs: number
+  /** What it stands on was killed not long ago, so that 503 is an honest answer. */
+  readonly isShaken: boolean
+  /** The address of a node that lives; waits while storage is away. Undefined once no node lives. */
+  reach(pick: (count: number) => number): Promise<string | undefined>
+}
+
+/** Whatever has not been answered by then never will be. */
+const patienceMs = 60_000
+
+/** An answer, or undefined where the process that should give it died before. */
+export const askOnce = async (
+  url: string,
+  method: string,
+  path: string,
+  { key, body, headers = {} }: { key: string; body?: unknown; headers?: Record<string, string> },
+): Promise<Answer | undefined> => {
+  const signal = AbortSignal.timeout(patienceMs)
+  try {
+    const reply = await fetch(url + path, {
+      method,
+      signal,
+      headers: {
+        'svc-api-key': key,
+        ...(body !== undefined && {
+          'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+        }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await reply.text()
+    return {
+      status: reply.status,
+      body: text === '' ? {} : JSON.parse(text),
+      replayed: reply.headers.get('idempotent-replayed') === 'true',
+      retryAfter: reply.headers.get('retry-after'),
+    }
+  } catch {
+    assert.ok(!signal.aborted, `${method} ${path} was never answered`)
+    return undefined
+  }
+}
+
+/** What must be answered, and well. */
+export const read = async (target: Target, path: string, by: KeyName): Promise<Body> => {
+  const url = await target.reach(() => 0)
+  assert.ok(url !== undefined, 'no node lives')
+  const answer = await askOnce(url, 'GET', path, { key: target.keys[by] })
+  assert.equal(answer?.status, 200, `${path} ${JSON.stringify(answer?.body)}`)
+  return answer?.body
+}

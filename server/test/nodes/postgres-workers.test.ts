@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { freshCall } from '../cli/fresh-call.ts'
+import { Site } from '../cli/program.ts'
+import { emptyDatabase } from '../rig/postgres-databases.ts'
+
+describe('two workers on one database (postgres: what is remembered of grants is told by the primary)', () => {
+  const site = new Site()
+  let database: Awaited<ReturnType<typeof emptyDatabase>>
+  let url: string
+  let keys: { management_api_key: string }
+  // Whoever is free takes a connection, so that of several each worker has some.
+  const connections = Array.from({ length: 8 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
+
+  before(async () => {
+    database = await emptyDatabase()
+    const env = { STRONGROOM_DATABASE_URL: database.url }
+    const provider = ['--key-provider', 'file', '--master-key-file', site.masterKeyFile]
+    const server = site.start(['serve', ...provider, '--port', '0', '--workers', '2'], env)
+    url = JSON.parse(await server.logged('listening')).url
+    const created = await site.run(['tenant', 'create', '--name', 'T', '--json', ...provider], env)
+    keys = JSON.parse(created.stdout)
+  })
+  after(async () => {
+    for (const connection of connections) connection.destroy()
+    await site.remove()
+    await database.drop()
+  })
+
+  test('C27.2 a change of grants that was answered counts at once on both', async () => {
+    const manager = keys.management_api_key
+    const made = await freshCall(url, 'POST', '/applications', manager, {
+      name: 'x',
+      type: 'private',
+      permissions: ['token:read'],
+    })
+    for (let round = 0; round < 60; round++) {
+      const mayRead = round % 2 === 1
+      const permissions = mayRead ? ['token:read'] : ['token:create']
+      const body = { name: 'x', permissions }
+      const [first] = connections
+      const changed = await freshCall(url, 'PUT', `/applications/${made.body.id}`, manager, body, {}, first)
+      assert.equal(changed.status, 200)
+      const replies = await Promise.all(
+        connections.map(agent => freshCall(url, 'GET', '/tokens', made.body.key, undefined, {}, agent)),
+      )
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        connections.map(() => (mayRead ? 200 : 403)),
+        `after change ${round}`,
+      )
+    }
+  })
+})

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+
+/** An answer as a test looks at it, however it was asked for. */
+export type TestReply = {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON; undefined where it is empty or something else. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find
+  readonly body: any
+}
+
+export const makeReply = (status: number, headers: Headers, text: string): TestReply => ({
+  status,
+  headers,
+  text,
+  body: text === '' || !headers.get('content-type')?.includes('json') ? undefined : JSON.parse(text),
+})
+
+/** The body of an answer that the test takes for granted. */
+export const granted = (reply: TestReply): TestReply['body'] => {
+  assert.ok(reply.status < 300, `${reply.status} ${reply.text}`)
+  return reply.body
+}
+
+/** An answer without what differs from request to request: two that are equal tell their reader the same. */
+export const appearance = ({ status, headers, body }: TestReply) => {
+  const { trace_id: _trace, ...rest } = body ?? {}
+  return {
+    status,
+    headers: [...headers].filter(([name]) => !['date', 'svc-trace-id'].includes(name)).sort(),
+    body: rest,
+  }
+}
+
+/** What holds for every answer of the vault (C2, C4); each exchange of each test is held against it. */
+export const assertAnswerRules = (reply: TestReply, method: string): void => {
+  const { status, headers, text, body } = reply
+  const trace = headers.get('svc-trace-id')
+  assert.match(trace ?? '', /^[A-Za-z0-9._-]{8,64}$/, 'every answer has a trace id')
+  assert.equal(headers.get('cache-control'), 'no-store', 'no answer may be kept')
+  if (status === 204) {
+    assert.equal(text, '')
+    assert.equal(headers.get('content-type'), null)
+  }
+  if (status < 300 || method === 'HEAD') return
+  assert.match(headers.get('content-type') ?? '', /^application\/problem\+json(;|$)/)
+  assert.equal(body.trace_id, trace)
+  assert.equal(body.status, status)
+  assert.equal(body.type, 'about:blank')
+  assert.equal(typeof body.title, 'string')
+  assert.equal(typeof body.detail, 'string')
+  const members = ['type', 'title', 'status', 'detail', 'trace_id', ...(status === 400 ? ['errors'] : [])]
+  assert.deepEqual(Object.keys(body).sort(), members.sort())
+  if (status === 400) assertErrorMap(body.errors)
+}
+
+const assertErrorMap = (errors: Record<string, string[]>): void => {
+  assert.ok(Object.keys(errors).length > 0, 'a 400 says where')
+  for (const [place, messages] of Object.entries(errors)) {
+    assert.notEqual(place, '')
+    assert.ok(messages.length > 0)
+    for (const message of messages) assert.equal(typeof message, 'string')
+  }
+}

@@ -1,0 +1,16 @@
+import type { SQLInputValue } from 'node:sqlite'
+import { foreignCode } from '../../src/domain/errors.ts'
+import type { TestVault } from './test-vault.ts'
+import { untilGrantsHeard } from './until-grants-heard.ts'
+
+/** One statement of somebody who can write storage but holds none of its keys. */
+export const tamper = async (vault: TestVault, sql: string, ...values: SQLInputValue[]): Promise<void> => {
+  const { engine, folder } = vault
+  await engine.reach(folder.path, sql, ...values)
+  // What the vault remembers of its grants is forgotten, so that the next request reads the rows again.
+  await untilGrantsHeard(vault, () => engine.reach(folder.path, 'UPDATE grants_epoch SET epoch = epoch + 1'))
+}
+
+/** The engine's columns have types, and it does not take a value of another one: nobody can put it there. */
+export const isRefusedByType = (error: unknown): boolean =>
+  ['22P02', '22003', '22021', '42804'].includes(foreignCode(error))
