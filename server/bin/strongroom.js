@@ -6,6 +6,17 @@ import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 
+/**
+ * SIGUSR1 opens Node's debugger to every user of the machine, and whoever debugs a vault reads its keys; SIGUSR2 ends the
+ * process. Who rotates logs sends both, so neither does anything. A debugger that a signal opened before this line is closed
+ * again; one that was asked for stays.
+ */
+const ignoreUserSignals = () => {
+  for (const signal of ['SIGUSR1', 'SIGUSR2']) process.on(signal, () => {})
+  const isAskedFor = /(^|\s)--inspect/.test([process.env.NODE_OPTIONS, ...process.execArgv].join(' '))
+  if (process.features.inspector && !isAskedFor) process.getBuiltinModule('node:inspector').close()
+}
+
 /** Compiled code is kept, which halves the time of a start: where only the program's owner may write, since it is run. */
 const keepCompiled = () => {
   const folder = fileURLToPath(new URL('../.cache', import.meta.url))
@@ -27,6 +38,7 @@ const startYoung = () => setFlagsFromString('--no-allocation-site-pretenuring')
 
 const nodeMin = 26
 if (Number(process.versions.node.split('.')[0]) >= nodeMin) {
+  ignoreUserSignals()
   keepCompiled()
   startYoung()
   await import('../src/cli/main.ts')

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from './domain/did-you-mean.ts'
+import { foreignCode } from './domain/errors.ts'
 import { ceilings, contradiction, type SetLimits } from './domain/limits.ts'
 import type { Rate } from './domain/rate-buckets.ts'
 import { type DatabaseAddress, DatabaseUrlError, parseDatabaseUrl } from './store/postgres/database-url.ts'
@@ -155,7 +156,8 @@ export const readConfig = (sources: {
       poolSize: readWhole(settled('database-pool'), 4, 1_000),
       statementTimeoutMs: readNumber(settled('database-statement-timeout'), 1, 3_600) * 1_000,
     }),
-    host: settled('host').text,
+    // An IPv6 address may stand in brackets, as in a URL.
+    host: settled('host').text.replace(/^\[(.*)\]$/, '$1'),
     port: readWhole(settled('port'), 0, 65_535),
     logLevel: readChoice(settled('log-level'), logLevels),
     headerPrefix: readHeaderPrefix(settled('header-prefix')),
@@ -174,17 +176,49 @@ export const readConfig = (sources: {
 
 export const variableName = (name: string): string => `STRONGROOM_${name.replaceAll('-', '_').toUpperCase()}`
 
+/** How the primary tells a worker which one it is; no setting. */
+export const workerNumberVariable = 'STRONGROOM_WORKER_NUMBER'
+
+/** One line about variables that look like settings and are none. Other programs may use the prefix, so nothing is refused. */
+export const warnOfUnknown = (
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined => {
+  const known = [...settings.map(({ name }) => name), 'config'].map(variableName)
+  const unknown = Object.keys(environment)
+    .filter(name => /^STRONGROOM_\w+$/.test(name) && !known.includes(name) && name !== workerNumberVariable)
+    .sort()
+    .map(name => {
+      const suggestion = didYouMean(name, known)
+      return suggestion === undefined ? name : `${name} (did you mean ${suggestion}?)`
+    })
+  return unknown.length === 0 ? undefined : `ignored, because there is no such setting: ${unknown.join(', ')}`
+}
+
 const camelCase = (name: string): string =>
   name.replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())
+
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'is not there',
+  EACCES: 'cannot be read: this user may not',
+  EISDIR: 'is a folder',
+}
 
 const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> => {
   if (path === undefined) return new Map()
   const fault = (text: string): ConfigError => new ConfigError(`the config file ${path} ${text}`)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw fault(unreadable[foreignCode(error)] ?? `cannot be read (${foreignCode(error)})`)
+  }
   let content: unknown
   try {
-    content = JSON.parse(readFileSync(path, 'utf8'))
-  } catch {
-    throw fault('cannot be read as JSON')
+    content = JSON.parse(text)
+  } catch (error) {
+    // Where, and no more: the engine's message quotes the file, which may hold the master key.
+    const [place = ''] = /\(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '') ?? []
+    throw fault(`is not JSON ${place}`.trimEnd())
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw fault('must hold a JSON object')
@@ -198,10 +232,10 @@ const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> =>
         `has an unknown setting: ${key}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
       )
     }
-    const text = asText(name, value)
-    if (!['string', 'number', 'boolean'].includes(typeof text))
+    const asGiven = asText(name, value)
+    if (!['string', 'number', 'boolean'].includes(typeof asGiven))
       throw fault(`must have text, a number, true or false as ${key}`)
-    given.set(name, { text: String(text), place: `${key} in ${path}` })
+    given.set(name, { text: String(asGiven), place: `${key} in ${path}` })
   }
   // The same promise as for a file of the master key alone.
   const isOpen = (statSync(path).mode & 0o077) !== 0
@@ -268,7 +302,8 @@ const readRateLimit = (rate: Given | undefined, burst: Given | undefined): Confi
 }
 
 const readLimits = (given: Given | undefined): SetLimits => {
-  if (given === undefined) return {}
+  // `"limits": {}` in the config file
+  if (given === undefined || given.text === '') return {}
   const { text, place } = given
   const wanted: Record<string, number> = {}
   for (const pair of text.split(',')) {

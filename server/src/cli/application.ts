@@ -8,7 +8,7 @@ import { createApplication } from '../operations/create-application.ts'
 import { listApplications } from '../operations/list-applications.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { type Run, required } from './command.ts'
-import { print, table } from './print.ts'
+import { print, printKeys, table } from './print.ts'
 import { withVault } from './storage.ts'
 
 const checkApplication = compileCheck(CreateApplication)
@@ -25,15 +25,15 @@ export const appCreate: Run = invocation =>
     if (body === undefined) throw invalid(...issues)
     const caller = await operatorOf(vault, required(invocation, 'tenant'))
     const made = await createApplication(vault, caller, body)
-    print(
+    return printKeys(
       flags.json,
       made,
       table([
         ['id', String(made.id)],
         ['key', String(made.key)],
       ]),
+      `the application ${made.id} was made, but its key was not shown: strongroom key create --tenant ${caller.tenant.id} --app ${made.id} makes a new one`,
     )
-    return 0
   })
 
 const readRules = (path: string): Json => {

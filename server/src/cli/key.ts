@@ -4,28 +4,29 @@ import { deleteApiKey } from '../operations/delete-api-key.ts'
 import { listApiKeys } from '../operations/list-api-keys.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { type Run, required } from './command.ts'
-import { print, printText, table } from './print.ts'
+import { print, printKeys, printText, table } from './print.ts'
 import { withVault } from './storage.ts'
 
 export const keyCreate: Run = invocation =>
   withVault(invocation.config, async vault => {
     const caller = await operatorOf(vault, required(invocation, 'tenant'))
     const expiresAt = invocation.options['expires-at']
+    const app = required(invocation, 'app')
     const made = await createApiKey(
       vault,
       caller,
-      required(invocation, 'app'),
+      app,
       expiresAt === undefined ? {} : { expires_at: expiresAt },
     )
-    print(
+    return printKeys(
       invocation.flags.json,
       made,
       table([
         ['id', String(made.id)],
         ['key', String(made.key)],
       ]),
+      `the key ${made.id} was made, but not shown: strongroom key revoke ${made.id} --tenant ${caller.tenant.id} --app ${app} takes it back; then make another`,
     )
-    return 0
   })
 
 export const keyList: Run = invocation =>

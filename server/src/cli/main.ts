@@ -1,5 +1,5 @@
 import about from '../../package.json' with { type: 'json' }
-import { ConfigError } from '../config.ts'
+import { ConfigError, warnOfUnknown, workerNumberVariable } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { catalogue, VaultError } from '../domain/errors.ts'
 import { setLimits } from '../domain/limits.ts'
@@ -37,6 +37,10 @@ const main = async (args: readonly string[]): Promise<number> => {
   }
   try {
     const rest = words.slice(command.name.split(' ').length)
+    const warning = warnOfUnknown(process.env)
+    // A worker has the variables of its primary, which has said it.
+    if (warning !== undefined && process.env[workerNumberVariable] === undefined)
+      process.stderr.write(`strongroom: ${warning}\n`)
     const call = invocation(command, rest, process.env)
     setLimits(call.config.limits)
     return await command.run(call)
@@ -73,11 +77,20 @@ const reason = (error: unknown): string => {
   if (error instanceof ConfigError || error instanceof KeyProviderError || error instanceof VaultError)
     return error.message
   if (error instanceof StoreUnavailableError && error.cause instanceof Error)
-    return `${error.message}: ${error.cause.message}`
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE') return 'the port is taken: stop what uses it, or set --port'
+    return `${error.message}: ${lacksPassword(error.cause) ? passwordAdvice : error.cause.message}`
+  if (error instanceof StoreUnavailableError && error.outage !== error.message)
+    return `${error.message}: ${error.outage}`
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error)
+    return `port ${error.port} of ${'address' in error ? error.address : 'this machine'} is taken: stop what uses it, or set --port`
   return error instanceof Error ? error.message : 'failed'
 }
+
+/** The client of the database says it in words of its protocol, and a server that takes plain passwords in others. */
+const lacksPassword = ({ message }: Error): boolean =>
+  /client password must be a|empty password returned/.test(message)
+
+const passwordAdvice =
+  'the database asks for a password: set STRONGROOM_DATABASE_PASSWORD_FILE, or STRONGROOM_DATABASE_URL with a password in it'
 
 const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ')
 

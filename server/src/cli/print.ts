@@ -1,7 +1,27 @@
 /** What a script reads, or what a person reads. */
 export const print = (json: boolean | undefined, value: unknown, text: string): void => {
-  printText(json === true ? JSON.stringify(value, null, 2) : text)
+  printText(asked(json, value, text))
 }
+
+/**
+ * Keys, which are shown once and kept nowhere. Resolves with the exit code: where they could not be written, standard error
+ * says what was made, and how to get others.
+ */
+export const printKeys = (
+  json: boolean | undefined,
+  value: unknown,
+  text: string,
+  unshown: string,
+): Promise<number> =>
+  new Promise(resolve => {
+    process.stdout.write(`${asked(json, value, text)}\n`, error => {
+      if (error instanceof Error) process.stderr.write(`strongroom: ${unshown}\n`)
+      resolve(error instanceof Error ? 1 : 0)
+    })
+  })
+
+const asked = (json: boolean | undefined, value: unknown, text: string): string =>
+  json === true ? JSON.stringify(value, null, 2) : text
 
 export const printText = (text: string): void => {
   process.stdout.write(`${text}\n`)

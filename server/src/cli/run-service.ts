@@ -1,28 +1,14 @@
 import type { TlsOptions } from 'node:tls'
-import { pino } from 'pino'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
+import { foreignCode } from '../domain/errors.ts'
 import type { Log } from '../domain/log.ts'
 import type { Service, Together } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
+import { leaveLog, type ProcessLog } from './log.ts'
 import { stopSignal } from './stop-signal.ts'
-import { readTlsFiles } from './tls.ts'
-
-/** The log of a process, which has more to say than a request has. */
-type ProcessLog = Log & { warn(fields: Record<string, unknown>, message: string): void }
-
-/** `about` is what every line carries. */
-export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): ProcessLog => {
-  const logger = pino({ level: logLevel, base: about }, pino.destination({ dest: 2, sync: true }))
-  return {
-    isDebug: logger.isLevelEnabled('debug'),
-    error: (fields, message) => logger.error(fields, message),
-    warn: (fields, message) => logger.warn(fields, message),
-    info: (fields, message) => logger.info(fields, message),
-    debug: (fields, message) => logger.debug(fields, message),
-  }
-}
+import { readTlsFiles, warnOfPlaintext } from './tls.ts'
 
 type Hooks = {
   readonly stopOn: readonly NodeJS.Signals[]
@@ -37,7 +23,7 @@ export const runService = async (
   parts: {
     store: Store
     keyProvider: KeyProvider
-    log: Log
+    log: ProcessLog
     tls: TlsOptions | undefined
     together?: Together
   },
@@ -65,10 +51,13 @@ export const runService = async (
     const { port } = await service.listen(config)
     service.startClockwork()
     ready(baseUrl(config, port))
+    // Of several processes the primary says it.
+    if (together === undefined) warnOfPlaintext(config, log)
     await stopped
     log.info({}, 'draining')
   } finally {
     await service.close(config.drainTimeoutMs)
+    leaveLog()
   }
 }
 
@@ -79,7 +68,8 @@ const renewTls = (config: Config, service: Service, log: Log): void => {
     if (tls === undefined) return
     service.renewTls(tls)
     log.info({}, 'TLS certificates renewed')
-  } catch {
-    log.error({}, 'the new TLS certificates cannot be used; the old ones stay')
+  } catch (error) {
+    const reason = error instanceof ConfigError ? error.message : foreignCode(error)
+    log.error({ reason }, 'the new TLS certificates cannot be used; the old ones stay')
   }
 }

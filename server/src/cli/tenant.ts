@@ -10,7 +10,7 @@ import { operatorOf } from '../operations/operator.ts'
 import { purgeDeadTenants } from '../operations/upkeep/purge-dead-tenants.ts'
 import { baseUrl } from './base-url.ts'
 import { type Run, required } from './command.ts'
-import { print, printText, table } from './print.ts'
+import { print, printKeys, printText, table } from './print.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
 import { configuredStorage, withVault } from './storage.ts'
 
@@ -30,8 +30,13 @@ export const tenantCreate: Run = invocation =>
         made = { base_url: baseUrl(config, config.port), tenant_id: tenantId, ...keys }
       },
     )
-    print(flags.json, made, table(Object.entries(made ?? {}).map(([key, value]) => [key, value])))
-    return 0
+    const id = made?.tenant_id
+    return printKeys(
+      flags.json,
+      made,
+      table(Object.entries(made ?? {}).map(([key, value]) => [key, value])),
+      `the tenant ${id} was made, but its keys were not shown: strongroom key create --tenant ${id} --app <id> makes new ones for the applications that strongroom app list --tenant ${id} names`,
+    )
   })
 
 export const tenantList: Run = ({ config, flags }) =>

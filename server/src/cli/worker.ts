@@ -1,13 +1,11 @@
 import cluster from 'node:cluster'
 import { env } from 'node:process'
+import { workerNumberVariable } from '../config.ts'
 import type { Together } from '../service.ts'
 import { type Neighbours, StoreUnavailableError } from '../store/port.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import type { Announcement } from './announcements.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
-
-/** How the primary tells a worker which one it is. */
-export const numberVariable = 'STRONGROOM_WORKER_NUMBER'
 
 /** One of several processes that share a port, and what the primary does for all of them. */
 export type Worker = Together & {
@@ -27,7 +25,7 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
   })
   try {
     await run({
-      number: Number(env[numberVariable]),
+      number: Number(env[workerNumberVariable]),
       // The writer serves the others when this worker closes its store.
       askWriter: async request => (request.kind === 'close' ? { value: undefined } : ask('write', request)),
       neighbours: {

@@ -1,12 +1,12 @@
 import cluster, { type Worker } from 'node:cluster'
-import type { Config } from '../config.ts'
+import { type Config, workerNumberVariable } from '../config.ts'
 import { baseUrl } from './base-url.ts'
+import { leaveLog, makeLog } from './log.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
-import { makeLog } from './run-service.ts'
 import { stopSignal } from './stop-signal.ts'
 import { configuredStorage } from './storage.ts'
-import { numberVariable } from './worker.ts'
+import { warnOfPlaintext } from './tls.ts'
 
 /**
  * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
@@ -17,7 +17,8 @@ export const runWorkers = (config: Config, count: number): Promise<number> => {
   // dies at that moment would be held open and never answered.
   cluster.schedulingPolicy = cluster.SCHED_NONE
   // Not JSON: write sets hold bytes.
-  cluster.setupPrimary({ serialization: 'advanced' })
+  // The flag: a worker has no moment in which a signal opens a debugger (bin/strongroom.js).
+  cluster.setupPrimary({ serialization: 'advanced', execArgv: [...process.execArgv, '--disable-sigusr1'] })
   return new Primary(config, count).run()
 }
 
@@ -64,7 +65,7 @@ class Primary {
   }
 
   #start(number: number): void {
-    const worker = cluster.fork({ [numberVariable]: number })
+    const worker = cluster.fork({ [workerNumberVariable]: number })
     this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
     this.#workers.set(worker, {
       number,
@@ -104,6 +105,7 @@ class Primary {
       },
       'listening',
     )
+    warnOfPlaintext(this.#config, this.#log)
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {
@@ -154,9 +156,13 @@ class Primary {
 
   #finishOnceAlone(): void {
     if (this.#workers.size > 0) return
+    const end = (exitCode: number): void => {
+      leaveLog()
+      this.#resolve(exitCode)
+    }
     this.#services.close().then(
-      () => this.#resolve(this.#exitCode),
-      () => this.#resolve(1),
+      () => end(this.#exitCode),
+      () => end(1),
     )
   }
 

@@ -17,6 +17,22 @@ export const describeError = (error: unknown): Record<string, unknown> => ({
   error: error instanceof Error ? error.name : typeof error,
   ...(foreignCode(error) !== '' && { code: foreignCode(error) }),
   ...(error instanceof TamperedError && { row: rowLogName(error.row) }),
+  ...(isOutage(error) ? describeOutage(error) : describePlace(error)),
+})
+
+/** Storage is to blame, and where its failure was noticed here tells nothing. */
+const isOutage = (error: unknown): error is Error & { outage: string } =>
+  error instanceof Error && 'outage' in error && typeof error.outage === 'string'
+
+const describeOutage = ({ outage, cause }: Error & { outage: string }): Record<string, unknown> => ({
+  reason: outage,
+  ...(innerCode(cause) !== '' && { code: innerCode(cause) }),
+})
+
+const innerCode = (error: unknown): string =>
+  foreignCode(error) || (error instanceof Error && error.cause !== undefined ? innerCode(error.cause) : '')
+
+const describePlace = (error: unknown): Record<string, unknown> => ({
   ...(error instanceof Error && {
     stack: (error.stack ?? '')
       .split('\n')

@@ -1,8 +1,8 @@
 import { StoreUnavailableError } from './port.ts'
 import type { Outcome, WriteSet } from './write-set.ts'
 
-/** What became of one set: its outcome, or `failed` where storage could not take it. */
-export type BatchResult = Outcome | 'failed'
+/** What became of one set: its outcome, or where storage could not take it what the engine says, in constant words. */
+export type BatchResult = Outcome | { readonly failed: string }
 
 /** Commits sets together. A lane has at most one batch under way. */
 export type CommitBatch = (sets: readonly WriteSet[], lane: number) => Promise<readonly BatchResult[]>
@@ -67,12 +67,12 @@ export class CommitQueue {
         lane,
       )
     } catch (error) {
-      for (const { reject } of batch) reject(unavailable(error))
+      for (const { reject } of batch) reject(new StoreUnavailableError(notStored, { cause: error }))
       return
     }
     batch.forEach(({ resolve, reject }, position) => {
-      const result = results[position] ?? 'failed'
-      if (result === 'failed') reject(unavailable())
+      const result = results[position] ?? { failed: 'the set was not answered' }
+      if ('failed' in result) reject(new StoreUnavailableError(notStored, { outage: result.failed }))
       else resolve(result)
     })
   }
@@ -95,5 +95,4 @@ export class CommitQueue {
   }
 }
 
-const unavailable = (cause?: unknown): StoreUnavailableError =>
-  new StoreUnavailableError('the write was not stored', { cause })
+const notStored = 'the write was not stored'

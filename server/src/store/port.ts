@@ -167,8 +167,12 @@ export type Neighbours = {
 
 /** Storage does not answer or cannot write; nothing half-done was left behind. */
 export class StoreUnavailableError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
+  /** What is the matter with storage, for the log: constant words, of ours or of the engine's. */
+  readonly outage: string
+
+  constructor(message: string, { cause, outage }: { cause?: unknown; outage?: string } = {}) {
+    super(message, cause === undefined ? undefined : { cause })
     this.name = 'StoreUnavailableError'
+    this.outage = outage ?? (cause instanceof StoreUnavailableError ? cause.outage : message)
   }
 }

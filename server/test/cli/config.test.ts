@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { type Config, ConfigError, readConfig, settings, variableName } from '../../src/config.ts'
+import {
+  type Config,
+  ConfigError,
+  readConfig,
+  settings,
+  variableName,
+  warnOfUnknown,
+} from '../../src/config.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 const folder = temporaryFolder()
@@ -409,7 +416,8 @@ describe('settings', () => {
   })
 
   const faults: { name: string; content: string; mode?: number; says: RegExp }[] = [
-    { name: 'no JSON', content: '{port: 1}', says: /cannot be read as JSON$/ },
+    { name: 'no JSON', content: '{\n  port: 1\n}', says: /is not JSON \(line 2 column 3\)$/ },
+    { name: 'no JSON, but a master key', content: 'strongroom-master-key-1:c2hvcnQ=', says: /is not JSON$/ },
     { name: 'null', content: 'null', says: /must hold a JSON object$/ },
     { name: 'a list', content: '[{"port":1}]', says: /must hold a JSON object$/ },
     { name: 'a text', content: '"port"', says: /must hold a JSON object$/ },
@@ -450,9 +458,54 @@ describe('settings', () => {
   test('C35.4 a config file that is not there is refused, also when it is named by a variable', () => {
     assert.equal(
       complaint({ environment: { STRONGROOM_CONFIG: '/nowhere.json' } }),
-      'the config file /nowhere.json cannot be read as JSON',
+      'the config file /nowhere.json is not there',
     )
   })
+
+  test('C35.4 a config file that is a folder, in a file, or closed to this user is refused as that', t => {
+    const { path } = folder
+    assert.equal(complaint({ flags: { config: path } }), `the config file ${path} is a folder`)
+    const inFile = join(configFile('{}'), 'x')
+    assert.equal(
+      complaint({ flags: { config: inFile } }),
+      `the config file ${inFile} cannot be read (ENOTDIR)`,
+    )
+    if (process.getuid?.() === 0) return t.diagnostic('root may read everything')
+    const closed = configFile('{}', 0o000)
+    assert.match(complaint({ flags: { config: closed } }), /cannot be read: this user may not$/)
+  })
+
+  test('C35.4 no limits in the config file are the usual limits', () => {
+    assert.deepEqual(read({ file: { limits: {} } }).limits, {})
+  })
+
+  test('C35.4 an IPv6 address is taken with and without brackets', () => {
+    assert.equal(read({ flags: { host: '[::1]' } }).host, '::1')
+    assert.equal(read({ flags: { host: '::1' } }).host, '::1')
+  })
+
+  const variables: { name: string; environment: Record<string, string>; says: string | undefined }[] = [
+    {
+      name: 'those that are settings',
+      environment: Object.fromEntries(
+        [...settings.map(({ name }) => name), 'config', 'worker-number'].map(name => [
+          variableName(name),
+          'x',
+        ]),
+      ),
+      says: undefined,
+    },
+    { name: 'those of other programs', environment: { PATH: 'x', MY_STRONGROOM_PRT: 'x' }, says: undefined },
+    {
+      name: 'those that are none',
+      environment: { STRONGROOM_RATE_LIMT: 'x', STRONGROOM_COLOUR: 'x' },
+      says: 'ignored, because there is no such setting: STRONGROOM_COLOUR, STRONGROOM_RATE_LIMT (did you mean STRONGROOM_RATE_LIMIT?)',
+    },
+  ]
+  for (const { name, environment, says } of variables)
+    test(`C35.4 of variables ${name} are ${says === undefined ? 'not ' : ''}warned of`, () => {
+      assert.equal(warnOfUnknown(environment), says)
+    })
 
   const together: { flags: Record<string, string>; says: RegExp }[] = [
     { flags: { 'tls-cert': '/c' }, says: /^TLS has no private key: set --tls-key or STRONGROOM_TLS_KEY/ },

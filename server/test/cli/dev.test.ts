@@ -196,7 +196,7 @@ describe('strongroom dev', () => {
     const { port } = other.address() as { port: number }
     const result = await site.run(['dev'], { ...settings(site), STRONGROOM_PORT: String(port) })
     other.close()
-    assertRefused(result, 1, /port is taken/)
+    assertRefused(result, 1, /port \d+ of 127\.0\.0\.1 is taken/)
     const program = await start(site)
     assert.equal(
       (await call(readKeys(site).base_url, 'POST', '/tokens', readKeys(site).api_key, card)).status,

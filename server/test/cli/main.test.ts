@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { commands } from '../../src/cli/commands.ts'
 import { settings, variableName } from '../../src/config.ts'
+import { serverVariable } from '../rig/postgres-databases.ts'
 import { assertRefused, mainFile, Program, Site } from './program.ts'
 
 const server = join(import.meta.dirname, '../..')
@@ -113,6 +116,52 @@ describe('the command line', () => {
     assert.equal((await site.run(['migrate'], { ...env, STRONGROOM_DATA: b })).code, 0)
     assert.equal((await site.run(['migrate', '--data', `${c}`], { ...env, STRONGROOM_DATA: b })).code, 0)
     for (const folder of [a, b, c]) assert.ok(existsSync(join(`${folder}`, 'vault.db')))
+  })
+
+  const misspelt = { STRONGROOM_WORKRES: '7' }
+  const warning =
+    'strongroom: ignored, because there is no such setting: STRONGROOM_WORKRES (did you mean STRONGROOM_WORKERS?)\n'
+
+  test('C35.4 a misspelt variable is warned of in one line, and the command does its work', async () => {
+    const { code, stderr } = await site.run(['migrate', '--data', join(site.path, 'warned')], misspelt)
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: warning })
+  })
+
+  test('C35.4 a misspelt variable is warned of before what is missing because of it, and by no worker', async () => {
+    const { code, stderr } = await site.run(['serve'], misspelt)
+    assert.equal(code, 2)
+    assert.ok(stderr.startsWith(`${warning}strongroom serve: `))
+    const server = await site.serve(['--workers', '2'], misspelt)
+    assert.equal(server.stderr.split(warning).length, 2)
+  })
+
+  /** Asks for a password as PostgreSQL does by default (SCRAM), and goes no further. */
+  const askForPassword = (socket: Socket): void => {
+    const message = (kind: number, content: string): Buffer => {
+      const bytes = Buffer.from(`R\0\0\0\0\0\0\0${String.fromCharCode(kind)}${content}`, 'latin1')
+      bytes.writeUInt32BE(bytes.length - 1, 1)
+      return bytes
+    }
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      socket.write(message(10, 'SCRAM-SHA-256\0\0'))
+      socket.once('data', () => socket.write(message(11, 'r=x,s=eA==,i=4096')))
+    })
+  }
+
+  test('C35 a database that asks for a password which nobody set is told, with the settings that give one', async t => {
+    const scram = createServer(askForPassword).listen(0, '127.0.0.1')
+    t.after(() => scram.close())
+    await once(scram, 'listening')
+    const { port } = scram.address() as { port: number }
+    const plain = new URL(process.env[serverVariable] ?? '')
+    plain.password = ''
+    for (const url of [`postgres://u@127.0.0.1:${port}/d`, plain.href])
+      assertRefused(
+        await site.run(['migrate'], { STRONGROOM_DATABASE_URL: url }),
+        1,
+        /asks for a password: set STRONGROOM_DATABASE_PASSWORD_FILE, or STRONGROOM_DATABASE_URL with a password/,
+      )
   })
 
   test('C35 a reader that stops reading, a full disk and an empty environment do not crash it', async () => {

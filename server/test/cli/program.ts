@@ -171,9 +171,13 @@ export class Site {
 
   /** A line for the shell, with `strongroom` on PATH as an operator has it. */
   shell(line: string, env: Environment = {}): Promise<Result> {
+    return this.startShell(line, env).exited
+  }
+
+  startShell(line: string, env: Environment = {}): Program {
     this.file('strongroom', `#!/bin/sh\nexec '${process.execPath}' '${mainFile}' "$@"\n`, 0o755)
     const PATH = `${this.path}:${process.env.PATH}`
-    return this.#watch(new Program('/bin/sh', ['-c', line], this.#options({ PATH, ...env }))).exited
+    return this.#watch(new Program('/bin/sh', ['-c', line], this.#options({ PATH, ...env })))
   }
 
   /** Standard output as JSON, of a command that must succeed. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -20,6 +21,9 @@ describe('serve, half set up', () => {
   const certFile = site.file('cert.pem', cert)
   const keyFile = site.file('key.pem', key)
   const otherKeyFile = site.file('other-key.pem', certificate('localhost').key)
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  const rsaKeyFile = site.file('rsa-key.pem', rsa.export({ type: 'pkcs8', format: 'pem' }))
+  const brokenCaFile = site.file('broken-ca.pem', cert + cert.replace('MII', 'MAA'))
   const garbage = site.file('garbage.pem', 'garbage\n')
   const openKey = join(site.path, 'open.key')
   createMasterKeyFile(openKey)
@@ -130,6 +134,21 @@ describe('serve, half set up', () => {
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', otherKeyFile],
       says: /do not hold a certificate and its key/,
     },
+    {
+      name: 'a TLS key of another kind than its certificate',
+      args: [...site.vault, '--tls-cert', certFile, '--tls-key', rsaKeyFile],
+      says: /cert\.pem, \S+rsa-key\.pem do not hold a certificate and its key/,
+    },
+    {
+      name: 'a client CA that holds no certificate',
+      args: [...site.vault, '--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', keyFile],
+      says: /the TLS file \S+key\.pem does not hold certificates/,
+    },
+    {
+      name: 'a client CA of which one certificate is broken',
+      args: [...site.vault, '--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', brokenCaFile],
+      says: /the TLS file \S+broken-ca\.pem does not hold certificates/,
+    },
   ]
   for (const { name, args = [], env = {}, code = 2, says, absent } of cases)
     test(`C35.1 serve does not start with ${name}, says so in one line, and makes nothing`, async () => {
@@ -221,7 +240,11 @@ describe('serve, on storage that cannot be used', () => {
     await site.run(['migrate', '--data', data])
     const result = await serveOn(data, '--port', String(port))
     taken.close()
-    assertRefused(result, 1, /the port is taken: stop what uses it, or set --port/)
+    assertRefused(
+      result,
+      1,
+      new RegExp(`port ${port} of 127\\.0\\.0\\.1 is taken: stop what uses it, or set --port`),
+    )
   })
 })
 

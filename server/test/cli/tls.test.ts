@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -8,6 +9,11 @@ import { Site } from './program.ts'
 
 const ca = certificate('vault ca')
 const clientCa = certificate('client ca')
+const rsaKey = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+}).privateKey
 
 /** A connection of its own, so that the test sees which certificate it got. */
 const connectTo = async (url: string, more: ConnectionOptions = {}): Promise<TLSSocket> => {
@@ -41,6 +47,33 @@ const servedName = async (url: string): Promise<string> => {
   socket.destroy()
   return name
 }
+
+describe('serve without TLS', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+  const { cert, key } = certificate('localhost')
+  const tls = ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
+
+  const places: { name: string; args: string[]; warnings: number }[] = [
+    { name: 'on all addresses', args: ['--host', '0.0.0.0'], warnings: 1 },
+    { name: 'on all addresses, with workers', args: ['--host', '0.0.0.0', '--workers', '2'], warnings: 1 },
+    { name: 'on all addresses, but with TLS', args: ['--host', '0.0.0.0', ...tls], warnings: 0 },
+    { name: 'on an address of this machine alone', args: ['--host', '127.0.0.1'], warnings: 0 },
+    { name: 'on localhost', args: ['--host', 'localhost'], warnings: 0 },
+  ]
+  for (const { name, args, warnings } of places)
+    test(`C35.1 ${name} the log warns ${warnings === 0 ? 'of nothing' : 'once that data is in plain text'}`, async () => {
+      const server = await site.serve(args)
+      server.child.kill('SIGTERM')
+      const { code, stderr } = await server.exited
+      assert.equal(code, 0)
+      const lines = stderr.split('\n').filter(line => line.includes('plain text'))
+      assert.deepEqual(
+        lines.map(line => JSON.parse(line).level),
+        Array(warnings).fill(40),
+      )
+    })
+})
 
 describe('serve with TLS', { timeout: 120_000 }, () => {
   const site = new Site()
@@ -90,6 +123,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
   const broken: { name: string; files: Pick<Certificate, 'cert' | 'key'> }[] = [
     { name: 'garbage', files: { cert: 'garbage', key: third.key } },
     { name: 'of another key', files: { cert: third.cert, key: certificate('x').key } },
+    { name: 'of a key of another kind', files: { cert: third.cert, key: rsaKey } },
     { name: 'empty', files: { cert: '', key: '' } },
   ]
   test('C35.1 a new certificate that is broken leaves the old one in place, and a later good one is taken', async () => {
@@ -98,7 +132,11 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     for (const [index, { name, files }] of broken.entries()) {
       install(files)
       server.child.kill('SIGHUP')
-      await server.logged('the new TLS certificates cannot be used; the old ones stay', index + 1)
+      const line = await server.logged(
+        'the new TLS certificates cannot be used; the old ones stay',
+        index + 1,
+      )
+      assert.match(JSON.parse(line).reason, /cert\.pem, \S+key\.pem do not hold a certificate and its key/)
       assert.equal(await servedName(server.url), 'first', name)
     }
     install(third)
@@ -129,6 +167,11 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     await server.logged('TLS certificates renewed')
     assert.equal(await answerTo({ cert: stranger.cert, key: stranger.key }), 'HTTP/1.1 200 OK')
     assert.match(await answerTo({ cert: friend.cert, key: friend.key }), refusal)
+
+    site.file('client-ca.pem', 'garbage')
+    server.child.kill('SIGHUP')
+    await server.logged('the new TLS certificates cannot be used; the old ones stay')
+    assert.equal(await answerTo({ cert: stranger.cert, key: stranger.key }), 'HTTP/1.1 200 OK')
   })
 
   test('C35.3 a tenant made with the settings of a TLS server gets an https base_url', async () => {

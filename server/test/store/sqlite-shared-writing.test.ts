@@ -58,12 +58,12 @@ describe('one writer for several processes', () => {
     await turn()
     assert.deepEqual(tenantsOf(asked[1]?.request), [2, 3, 4])
     asked[1]?.answer({
-      results: [{ committed: true }, { committed: false, conflict: 'tokenExists' }, 'failed'],
+      results: [{ committed: true }, { committed: false, conflict: 'tokenExists' }, { failed: 'x' }],
     })
     assert.deepEqual(await second, {
       results: [{ committed: true }, { committed: false, conflict: 'tokenExists' }],
     })
-    assert.deepEqual(await third, { results: ['failed'] })
+    assert.deepEqual(await third, { results: [{ failed: 'x' }] })
   })
 
   test('C2.23 a writer that dies fails all that waited for it, and the next batch is asked anew', async () => {

@@ -38,7 +38,7 @@ export class BatchWriter {
 
   /** Throws where it is not known what became of the batch, or storage does not answer. */
   async commit(sets: readonly WriteSet[]): Promise<BatchResult[]> {
-    const results: BatchResult[] = sets.map(() => 'failed')
+    const results: BatchResult[] = sets.map(() => notPacked)
     const packed: (Packed & { readonly position: number })[] = []
     sets.forEach((set, position) => {
       try {
@@ -54,7 +54,7 @@ export class BatchWriter {
     })
     const outcomes = await this.#commitPacked(packed)
     packed.forEach(({ position }, index) => {
-      results[position] = outcomes[index] ?? 'failed'
+      results[position] = outcomes[index] ?? notPacked
     })
     return results
   }
@@ -71,7 +71,7 @@ export class BatchWriter {
     } catch (error) {
       if (!isOwnFault(error)) throw error
       // Alone, each set shows whether the fault is its own.
-      if (sets.length === 1) return ['failed']
+      if (sets.length === 1) return [failure(error)]
       const results: BatchResult[] = []
       for (const set of sets) results.push(...(await this.#commitPacked([set])))
       return results
@@ -81,7 +81,9 @@ export class BatchWriter {
   /** Each in a transaction of its own, and still in one round trip. */
   async #commitApart(sets: readonly Packed[]): Promise<BatchResult[]> {
     const results = await Promise.allSettled(sets.map(set => this.#commitPacked([set])))
-    return results.flatMap(result => (result.status === 'fulfilled' ? result.value : ['failed']))
+    return results.flatMap(result =>
+      result.status === 'fulfilled' ? result.value : [failure(result.reason)],
+    )
   }
 
   /** False where a condition failed, and nothing was written. */
@@ -143,3 +145,8 @@ export class BatchWriter {
     }
   }
 }
+
+const notPacked: BatchResult = { failed: 'the set cannot be stored' }
+
+/** The server's message may quote what was sent; its code does not. */
+const failure = (error: unknown): BatchResult => ({ failed: `PostgreSQL ${foreignCode(error)}`.trimEnd() })

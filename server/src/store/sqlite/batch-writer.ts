@@ -4,6 +4,7 @@ import { CounterSums } from '../counter-sums.ts'
 import type { Conflict, Outcome, WriteSet } from '../write-set.ts'
 import { changeApplier } from './apply-change.ts'
 import { counterMover } from './counter-mover.ts'
+import { engineReason } from './engine-reason.ts'
 
 /** A condition failed after others of its set had been met and written. */
 class HalfWrittenError extends Error {}
@@ -35,16 +36,19 @@ export class BatchWriter {
   #commit(sets: readonly WriteSet[], hasSavepoints: boolean): BatchResult[] {
     try {
       this.#database.exec('BEGIN IMMEDIATE')
-    } catch {
+    } catch (error) {
       // Storage is locked or gone, which is no set's own fault; one wait for the lock is enough for all.
-      return sets.map(() => 'failed')
+      const failed = engineReason(error)
+      return sets.map(() => ({ failed }))
     }
     try {
       return this.#applyAndCommit(sets, hasSavepoints)
     } catch (error) {
       if (error instanceof HalfWrittenError) return this.#commit(sets, true)
       // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
-      return sets.length === 1 ? ['failed'] : sets.flatMap(set => this.#commit([set], hasSavepoints))
+      return sets.length === 1
+        ? [{ failed: engineReason(error) }]
+        : sets.flatMap(set => this.#commit([set], hasSavepoints))
     }
   }
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreUnavailableError } from '../port.ts'
+import { engineReason } from './engine-reason.ts'
 
 /**
  * One read of one row, 3 µs, shared by the requests that arrive together: the memo lasts to the end of the
@@ -13,7 +14,10 @@ export const grantsEpoch = (database: DatabaseSync): (() => number) => {
       try {
         memo = Number(readEpoch.get()?.epoch)
       } catch (error) {
-        throw new StoreUnavailableError('storage cannot be read', { cause: error })
+        throw new StoreUnavailableError('storage cannot be read', {
+          cause: error,
+          outage: engineReason(error),
+        })
       }
       setImmediate(() => {
         memo = undefined

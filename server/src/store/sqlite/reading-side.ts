@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { StoreUnavailableError } from '../port.ts'
 import type { Reading } from '../sql/reading.ts'
+import { engineReason } from './engine-reason.ts'
 import { readTokens } from './rows-by-id.ts'
 import { type SharedSnapshot, sharedSnapshot } from './shared-snapshot.ts'
 import { statementCache } from './statement-cache.ts'
@@ -63,4 +64,4 @@ export const readingSide = (database: DatabaseSync): ReadingSide => {
 
 /** Whoever asks is told that storage is unavailable, not what the driver said. */
 export const unreadable = (cause: unknown): StoreUnavailableError =>
-  new StoreUnavailableError('storage cannot be read', { cause })
+  new StoreUnavailableError('storage cannot be read', { cause, outage: engineReason(cause) })

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { WriterAnswer, WriterRequest } from './asked-writing.ts'
 import { BatchWriter } from './batch-writer.ts'
+import { engineReason } from './engine-reason.ts'
 import { logFolding } from './fold-log.ts'
 import { openDatabase } from './open-database.ts'
 import { unpackSets } from './packed-sets.ts'
@@ -26,7 +27,7 @@ const answer = (request: WriterRequest): WriterAnswer => {
         return { value: undefined }
     }
   } catch (error) {
-    return { failed: error instanceof Error ? error.message : 'failed' }
+    return { failed: engineReason(error) }
   }
 }
 

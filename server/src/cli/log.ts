@@ -1,0 +1,95 @@
+import { fstatSync } from 'node:fs'
+import { pino } from 'pino'
+import type { Config } from '../config.ts'
+import type { Log } from '../domain/log.ts'
+
+/** What may wait for a reader that stalls, in characters: seconds of a busy server at level debug. */
+const waitingLengthMax = 1 << 20
+
+/** How long a process that is done waits for whoever reads its last lines. */
+const lastLinesMs = 1_000
+
+const warnLevel = 40
+
+/** The log of a process, which has more to say than a request has. */
+export type ProcessLog = Log & { warn(fields: Record<string, unknown>, message: string): void }
+
+/** `about` is what every line carries. */
+export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): ProcessLog => {
+  const lines = new LogLines(
+    lost =>
+      `${JSON.stringify({ level: warnLevel, time: Date.now(), ...about, lines: lost, msg: 'lines of the log were lost' })}\n`,
+  )
+  const logger = pino({ level: logLevel, base: about }, lines)
+  return {
+    isDebug: logger.isLevelEnabled('debug'),
+    error: (fields, message) => logger.error(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    debug: (fields, message) => logger.debug(fields, message),
+  }
+}
+
+/** For a process that is done: a log that nobody reads must not keep it from ending. */
+export const leaveLog = (): void => {
+  setTimeout(() => process.exit(), lastLinesMs).unref()
+}
+
+/**
+ * Standard error, line by line. Neither a full disk nor a reader that stalls may take a vault down: what cannot be written
+ * is dropped and counted, and the count is told once there is room. Where there is room a line is written before `write`
+ * returns, so that a crash finds its last words written; where there is none, Node does not wait for a pipe or a socket.
+ */
+class LogLines {
+  readonly #aboutLost: (lines: number) => string
+  readonly #isFile = isFile(process.stderr.fd)
+  readonly #waiting: string[] = []
+  #waitingLength = 0
+  #lost = 0
+  #isTorn = false
+
+  constructor(aboutLost: (lines: number) => string) {
+    this.#aboutLost = aboutLost
+  }
+
+  write(line: string): void {
+    if (this.#waiting.length === 0 && process.stderr.writableLength === 0) this.#send(line)
+    else if (this.#waitingLength + line.length > waitingLengthMax) this.#lost++
+    else {
+      this.#waiting.push(line)
+      this.#waitingLength += line.length
+    }
+  }
+
+  /** One at a time: workers share a pipe, which keeps no more than 4 KiB in one piece. */
+  #send(line: string, lines = 1): void {
+    process.stderr.write(this.#isTorn ? `\n${line}` : line, error => {
+      const hasFailed = error instanceof Error
+      // A disk that fills up takes half a line.
+      this.#isTorn = hasFailed && this.#isFile
+      if (hasFailed) this.#lost += lines
+      this.#sendWaiting()
+      if (hasFailed || this.#lost === 0 || this.#waiting.length > 0) return
+      const lost = this.#lost
+      this.#lost = 0
+      this.#send(this.#aboutLost(lost), lost)
+    })
+  }
+
+  #sendWaiting(): void {
+    while (process.stderr.writableLength === 0) {
+      const line = this.#waiting.shift()
+      if (line === undefined) break
+      this.#waitingLength -= line.length
+      this.#send(line)
+    }
+  }
+}
+
+const isFile = (descriptor: number): boolean => {
+  try {
+    return fstatSync(descriptor).isFile()
+  } catch {
+    return false
+  }
+}

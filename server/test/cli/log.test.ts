@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { connect as tcpConnect } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, describe, test } from 'node:test'
+import { assertAbsent } from '../rig/test-vault.ts'
+import { call, mainFile, Site } from './program.ts'
+
+/** `GET /health` so many times on one connection; resolves with how many were answered 200. */
+const askManyTimes = (url: string, times: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const socket = tcpConnect(Number(new URL(url).port), '127.0.0.1')
+    // A long trace id makes a long line of the log.
+    const request = `GET /health HTTP/1.1\r\nHost: vault\r\nSVC-TRACE-ID: ${'x'.repeat(64)}\r\n\r\n`
+    let answered = 0
+    let rest = ''
+    socket.setEncoding('utf8').on('error', reject)
+    socket.on('data', (text: string) => {
+      const parts = (rest + text).split('HTTP/1.1 200 OK')
+      answered += parts.length - 1
+      rest = (parts.at(-1) ?? '').slice(-20)
+      if (answered < times) return
+      socket.destroy()
+      resolve(answered)
+    })
+    socket.write(request.repeat(times))
+  })
+
+describe('the log of storage that cannot be written', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  test('C2.23 a locked file is named as the reason, with one worker and with two, and without a stack', async () => {
+    const servers = [await site.serve(['--workers', '1']), await site.serve(['--workers', '2'])]
+    const { api_key } = await site.json('tenant', 'create', '--name', 'T')
+    const database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
+    database.exec('BEGIN IMMEDIATE')
+    const statuses = await Promise.all(
+      servers.map(async ({ url }) => {
+        const { status } = await call(url, 'POST', '/tokens', api_key, { type: 'token', data: 'unstored' })
+        return status
+      }),
+    )
+    database.close()
+    assert.deepEqual(statuses, [503, 503])
+    for (const server of servers) {
+      const line = await server.logged('request failed')
+      const { error, code, reason, status, route } = JSON.parse(line)
+      assert.deepEqual(
+        { error, code, reason, status, route },
+        {
+          error: 'StoreUnavailableError',
+          code: undefined,
+          reason: 'database is locked (SQLite 5)',
+          status: 503,
+          route: '/tokens',
+        },
+      )
+      assertAbsent({ line }, ['stack', 'unstored'])
+    }
+  })
+})
+
+describe('a log that cannot be written', { timeout: 120_000 }, () => {
+  const site = new Site()
+  const children: ChildProcess[] = []
+  after(async () => {
+    for (const child of children) child.kill('SIGKILL')
+    await site.remove()
+  })
+
+  /** A server whose log is read as far as the line that it listens, and then no further. */
+  const serveUnread = async (workers: number) => {
+    const args = ['serve', '--port', '0', '--workers', String(workers), '--log-level', 'debug']
+    const child = spawn(process.execPath, [mainFile, ...args, ...site.vault], {
+      cwd: site.path,
+      env: site.environment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    children.push(child)
+    let text = ''
+    child.stderr.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+    })
+    while (!text.includes('"msg":"listening"')) await once(child.stderr, 'data')
+    child.stderr.pause()
+    const listening = text.split('\n').find(line => line.includes('"msg":"listening"')) ?? ''
+    return { child, url: JSON.parse(listening).url as string, log: () => text }
+  }
+
+  test('C35.1 C36.1 on a full disk stops neither answers nor the end', async t => {
+    if (!existsSync('/dev/full')) return t.skip('this system has no /dev/full')
+    const program = site.startShell('exec strongroom dev --port 0 --log-level trace 2>/dev/full')
+    const line = await program.line('stdout', text => text.startsWith('Strongroom answers at '))
+    const url = line.split(/[ ,]/)[3] ?? ''
+    for (let n = 0; n < 20; n++) assert.equal((await call(url, 'GET', '/health', '')).status, 200)
+    program.child.kill('SIGTERM')
+    const { code, signal } = await program.exited
+    assert.deepEqual({ code, signal }, { code: 0, signal: null })
+  })
+
+  test('C35.1 C36.1 because its reader stalls keeps nobody waiting, and the lines that are lost are counted', async () => {
+    const { child, url, log } = await serveUnread(1)
+    const times = 10_000
+    assert.equal(await askManyTimes(url, times), times)
+    assert.equal((await call(url, 'GET', '/health', '')).status, 200)
+    child.stderr.resume()
+    while (!log().includes('"msg":"lines of the log were lost"')) await once(child.stderr, 'data')
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    assert.equal(child.exitCode, 0)
+    const lines = log()
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    const answered = lines.filter(({ msg }) => msg === 'answered').length
+    const lost = lines.filter(({ msg }) => msg === 'lines of the log were lost')
+    assert.equal(lost.length, 1)
+    assert.ok(lost[0].lines > 0)
+    // A few lines about jobs may be among the lost.
+    const counted = answered + lost[0].lines
+    assert.ok(counted > times && counted < times + 20, `${counted} lines of ${times + 1} answers`)
+    // What is written is in order, the last words too.
+    const instants = lines.map(({ time }) => time)
+    assert.deepEqual(
+      instants,
+      instants.toSorted((a, b) => a - b),
+    )
+    assert.ok(lines.findIndex(({ msg }) => msg === 'draining') > lines.indexOf(lost[0]))
+  })
+
+  for (const workers of [1, 2])
+    test(`C35.1 because its reader stalls does not keep it from ending (--workers ${workers})`, async () => {
+      const { child, url } = await serveUnread(workers)
+      assert.equal(await askManyTimes(url, 3_000), 3_000)
+      child.kill('SIGTERM')
+      const [code, signal] = await once(child, 'exit')
+      assert.deepEqual({ code, signal }, { code: 0, signal: null })
+    })
+})

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { assertAbsent } from '../rig/test-vault.ts'
+import { outcome } from './flight.ts'
+import { call, mainFile, Program, Site } from './program.ts'
+
+describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  const signalled = async (program: Program, pids: readonly number[], url: string): Promise<void> => {
+    for (const pid of pids) for (const signal of ['SIGUSR1', 'SIGUSR2']) process.kill(pid, signal)
+    for (let n = 0; n < 5; n++) assert.equal((await call(url, 'GET', '/health', '')).status, 200)
+    program.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(program), { code: 0, signal: null })
+    assertAbsent({ stderr: program.stderr }, ['Debugger', 'inspector', 'a worker ended'])
+  }
+
+  test('C35.2 open no debugger and end nothing: serve', async () => {
+    const server = await site.serve()
+    await signalled(server, [server.pid], server.url)
+  })
+
+  test('C35.2 open no debugger and end nothing: the primary and its workers', async () => {
+    const server = await site.serve(['--workers', '2', '--log-level', 'debug'])
+    const workers = server.stderr
+      .split('\n')
+      .filter(line => line.includes('"msg":"a worker starts"'))
+      .map(line => JSON.parse(line).pid)
+    assert.equal(workers.length, 2)
+    // Not even in the moment before they listen to signals.
+    for (const pid of existsSync('/proc') ? workers : [])
+      assert.ok(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('--disable-sigusr1'))
+    await signalled(server, [server.pid, ...workers], server.url)
+  })
+
+  test('C34.1 open no debugger and end nothing: dev', async () => {
+    const program = site.start(['dev', '--port', '0', '--data', join(site.path, 'dev')])
+    const line = await program.line('stdout', text => text.startsWith('Strongroom answers at '))
+    await signalled(program, [program.pid], line.split(/[ ,]/)[3] ?? '')
+  })
+
+  const opens = site.file('opens.mjs', `import inspector from 'node:inspector'\ninspector.open(0)\n`)
+  const tells = site.file(
+    'tells.mjs',
+    `import inspector from 'node:inspector'\nprocess.on('exit', () => console.log(typeof inspector.url()))\n`,
+  )
+  const debuggers: { name: string; flags: string[]; env?: Record<string, string>; left: string }[] = [
+    { name: 'one that a signal opened before they were ignored is closed', flags: [], left: 'undefined' },
+    { name: 'one that was asked for stays', flags: ['--inspect=0'], left: 'string' },
+    {
+      name: 'one that NODE_OPTIONS asked for stays',
+      flags: [],
+      env: { NODE_OPTIONS: '--inspect=0' },
+      left: 'string',
+    },
+  ]
+  for (const { name, flags, env = {}, left } of debuggers)
+    test(`C35.2 of debuggers ${name}`, async () => {
+      const preloaded = left === 'undefined' ? ['--import', opens] : []
+      const { code, stdout } = await new Program(
+        process.execPath,
+        [...flags, ...preloaded, '--import', tells, mainFile, '--version'],
+        { cwd: site.path, env: site.environment(env) },
+      ).exited
+      assert.equal(code, 0)
+      assert.equal(stdout.split('\n')[1], left)
+    })
+})
