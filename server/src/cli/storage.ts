@@ -23,6 +23,9 @@ import {
 import { configuredOrDevKeyProvider } from './key-provider.ts'
 import type { Worker } from './worker.ts'
 
+/** What the workers of one server have together. */
+type Sharing = Pick<Worker, 'askWriter' | 'neighbours'>
+
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {
   /** For people: the folder, or the address of the database without its password. */
@@ -34,10 +37,10 @@ export type Storage = {
   /** What the migrations make and the schema does not have, in words. */
   missingParts(): Promise<string[]>
   /**
-   * Makes the vault where there is none, and brings its schema up to date: for those that looked first. A worker
-   * shares what can be had once only: the writer, where storage takes one.
+   * Makes the vault where there is none, and brings its schema up to date: for those that looked first. A worker shares
+   * what can be had once only: the writer, where storage takes one.
    */
-  open(worker?: Pick<Worker, 'askWriter' | 'neighbours'>): Promise<Store>
+  open(worker?: Sharing): Promise<Store>
   /** Brings the schema up to date and spreads it over the nodes of a cluster. */
   distribute(): Promise<void>
 }
@@ -156,7 +159,7 @@ export const checkBeforeMigration = async (
 export const openOrMake = async (
   storage: Storage,
   keyProvider: () => KeyProvider,
-  worker?: Pick<Worker, 'askWriter' | 'neighbours'>,
+  worker?: Sharing,
 ): Promise<{ store: Store; isNew: boolean }> => {
   const look = await storage.look()
   if (look !== undefined) await checkBeforeMigration(look, keyProvider)

@@ -170,9 +170,12 @@ export const answer = (
   }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const found = request.caller && findCaller(request)
-    if (found !== request.caller) await replaceCaller(request, found)
-    const bodyBytes = (request.body as Uint8Array | undefined)?.length ?? 0
+    const body = request.body as Uint8Array | undefined
+    if (body !== undefined && request.caller !== undefined) {
+      const found = findCaller(request)
+      if (found !== request.caller) await replaceCaller(request, found)
+    }
+    const bodyBytes = body?.length ?? 0
     const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.
     shedding.requireTurn(turns.ahead(bodyBytes))

@@ -29,6 +29,16 @@ onEveryEngine('grants that change while a body is on its way', vault => {
     assert.deepEqual((await vault().get(`/applications/${made.id}/keys`, keys.manager)).body, [])
   })
 
+  test('C27.2 C2.11 a key that was revoked meanwhile deletes nothing, though no body is asked for', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const made = await newApplication(vault(), keys.manager, { permissions: ['token:delete'] })
+    const { id } = await vault().create(keys.owner, text)
+    const held = await holdRequest(vault(), 'DELETE', `/tokens/${id}`, { key: made.key, body: {} })
+    assert.equal((await vault().delete(`/applications/${made.id}`, keys.manager)).status, 204)
+    assert.equal((await held.finish()).status, 401)
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 200)
+  })
+
   test('C31.8 C27.2 nothing is found in a tenant that was deleted meanwhile', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,

@@ -308,15 +308,6 @@ describe('settings', () => {
       assert.equal(complaint({ flags: { ...beside, [name]: '' } }), `--${name} is empty`)
     })
 
-  for (const { name, key, beside = {} } of table)
-    test(`C35.4 ${name}: null in the config file is no value`, () => {
-      assert.ok(
-        complaint({ flags: beside, file: { [key]: null } }).endsWith(
-          ` must have text, a number, true or false as ${key}`,
-        ),
-      )
-    })
-
   const folderAndDatabase: {
     name: string
     sources: Sources
@@ -367,6 +358,15 @@ describe('settings', () => {
       const { dataFolder, database } = read(sources)
       const taken = [dataFolder && 'folder', database && 'database'].filter(kind => kind !== undefined)
       assert.deepEqual(taken, [takes])
+    })
+
+  for (const { name, key, beside = {} } of table)
+    test(`C35.4 ${name}: null in the config file is no value`, () => {
+      assert.ok(
+        complaint({ flags: beside, file: { [key]: null } }).endsWith(
+          ` must have text, a number, true or false as ${key}`,
+        ),
+      )
     })
 
   test('C34.2 C35.4 with nothing given it is port 8080 of 127.0.0.1 at info, and nothing that must be explicit', () => {

@@ -1,8 +1,8 @@
-import { DatabaseSync } from 'node:sqlite'
+import { openToRead } from './open-database.ts'
 
 /** A copy as of one moment, also beside processes that write; `to` is not there yet, or empty. */
 export const backUpSqlite = (path: string, to: string): void => {
-  const database = new DatabaseSync(path, { readOnly: true })
+  const database = openToRead(path)
   try {
     // Keeps sorter spills off the disk.
     database.exec('PRAGMA temp_store = MEMORY')

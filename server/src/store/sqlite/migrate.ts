@@ -4,6 +4,7 @@ import { vault } from './migrations/0001-vault.ts'
 import { leases } from './migrations/0002-leases.ts'
 import { reports } from './migrations/0003-reports.ts'
 import { signatures } from './migrations/0004-signatures.ts'
+import { openToRead } from './open-database.ts'
 
 /** In order, without gaps; a migration that has been released is never edited. */
 export const migrations: readonly Migration[] = [vault, leases, reports, signatures]
@@ -32,10 +33,15 @@ export const migrate = (database: DatabaseSync): void => {
 }
 
 /** How far storage is, without changing it. */
-export const schemaState = (database: DatabaseSync): SchemaState => {
-  const current = schemaNumber(database)
-  const newest = migrations.at(-1)?.number ?? 0
-  return { current, newest, pending: current < newest }
+export const schemaState = (path: string): SchemaState => {
+  const database = openToRead(path)
+  try {
+    const current = schemaNumber(database)
+    const newest = migrations.at(-1)?.number ?? 0
+    return { current, newest, pending: current < newest }
+  } finally {
+    database.close()
+  }
 }
 
 const schemaNumber = (database: DatabaseSync): number =>

@@ -28,6 +28,13 @@ export const openDatabase = (
   return database
 }
 
+/**
+ * A connection that changes nothing. It waits like any other: the last one that closes a file has it to itself while it
+ * folds the log in.
+ */
+export const openToRead = (path: string): DatabaseSync =>
+  new DatabaseSync(path, { readOnly: true, timeout: lockWaitDefaultMs })
+
 const busy = 5
 const retryMs = 10
 

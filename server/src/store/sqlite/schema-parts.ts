@@ -1,10 +1,11 @@
 import { DatabaseSync } from 'node:sqlite'
 import { migrate } from './migrate.ts'
+import { openToRead } from './open-database.ts'
 
 /** Tables, columns, keys, indexes and triggers that the migrations make and the file does not have. */
 export const missingSqliteParts = (path: string): string[] => {
   const expected = new DatabaseSync(':memory:')
-  const found = new DatabaseSync(path, { readOnly: true })
+  const found = openToRead(path)
   try {
     migrate(expected)
     const there = new Set(partsOf(found))
