@@ -78,8 +78,7 @@ const reason = (error: unknown): string => {
     return error.message
   if (error instanceof StoreUnavailableError && error.cause instanceof Error)
     return `${error.message}: ${lacksPassword(error.cause) ? passwordAdvice : error.cause.message}`
-  if (error instanceof StoreUnavailableError && error.outage !== error.message)
-    return `${error.message}: ${error.outage}`
+  if (error instanceof StoreUnavailableError) return `${error.message}: ${error.outage}`
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error)
     return `port ${error.port} of ${'address' in error ? error.address : 'this machine'} is taken: stop what uses it, or set --port`
   return error instanceof Error ? error.message : 'failed'

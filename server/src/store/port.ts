@@ -167,12 +167,13 @@ export type Neighbours = {
 
 /** Storage does not answer or cannot write; nothing half-done was left behind. */
 export class StoreUnavailableError extends Error {
-  /** What is the matter with storage, for the log: constant words, of ours or of the engine's. */
+  /** What is the matter with storage, for the log: constant words, of ours or of the engine's; never the message. */
   readonly outage: string
 
   constructor(message: string, { cause, outage }: { cause?: unknown; outage?: string } = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'StoreUnavailableError'
-    this.outage = outage ?? (cause instanceof StoreUnavailableError ? cause.outage : message)
+    this.outage =
+      outage ?? (cause instanceof StoreUnavailableError ? cause.outage : 'storage does not answer')
   }
 }

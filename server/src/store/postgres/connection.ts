@@ -99,7 +99,7 @@ export class Connection {
   /** Sends all at once and answers when all are answered. */
   async send<Row = Columns>(statements: readonly Statement[]): Promise<PromiseSettledResult<Answer<Row>>[]> {
     if (this.#inFlight + statements.length > inFlightMax + 1)
-      throw new StoreUnavailableError('too much waits for storage')
+      throw new StoreUnavailableError('too much waits for storage', { outage: 'too much waits for storage' })
     this.#inFlight += statements.length
     try {
       // An attempt that began earlier, and failed, says nothing about a server that may be back by now.
@@ -169,7 +169,10 @@ export class Connection {
         client.end().catch(() => {})
       }
     }
-    throw new StoreUnavailableError('storage cannot be reached', { cause: failure })
+    throw new StoreUnavailableError('storage cannot be reached', {
+      cause: failure,
+      outage: 'storage cannot be reached',
+    })
   }
 
   #drop(client: pg.Client): void {
