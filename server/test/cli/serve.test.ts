@@ -404,18 +404,17 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(program), { code: 0, signal: null })
   })
 
-  for (const [first, second] of [
-    ['SIGINT', 'SIGINT'],
-    ['SIGTERM', 'SIGINT'],
-    ['SIGINT', 'SIGTERM'],
+  for (const [first, second, workers] of [
+    ['SIGINT', 'SIGINT', '1'],
+    ['SIGTERM', 'SIGINT', '1'],
+    ['SIGINT', 'SIGTERM', '2'],
   ] as const)
-    for (const workers of ['1', '2'])
-      test(`C35.1 told by ${first} and then by ${second}, it ends at once (--workers ${workers})`, async () => {
-        const server = await site.serve(['--drain-timeout', '3600', '--workers', workers])
-        await createInFlight(server.url)
-        server.child.kill(first)
-        await server.logged('draining')
-        server.child.kill(second)
-        assert.deepEqual(await outcome(server), { code: null, signal: second })
-      })
+    test(`C35.1 told by ${first} and then by ${second}, it ends at once (--workers ${workers})`, async () => {
+      const server = await site.serve(['--drain-timeout', '3600', '--workers', workers])
+      await createInFlight(server.url)
+      server.child.kill(first)
+      await server.logged('draining')
+      server.child.kill(second)
+      assert.deepEqual(await outcome(server), { code: null, signal: second })
+    })
 })
