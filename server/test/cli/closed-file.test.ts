@@ -34,31 +34,35 @@ describe('files that this user may not use', { skip: noPlainUser }, () => {
   const ask = async (): Promise<{ check: string; problem: string; command?: string; byHand?: string }[]> =>
     JSON.parse((await site.runPlainly(['doctor', '--json', ...site.vault])).stdout)
 
-  for (const path of files)
-    for (const mode of [0o000, 0o400])
-      test(`C35 ${path.slice(site.data.length + 1)} with mode ${mode.toString(8)} is named with what opens it, and no restore is spoken of`, async () => {
-        const held = readFileSync(path)
-        chmodSync(path, mode)
-        const problem = `this user may not read and write ${path} (EACCES)`
-        // All open storage in one place, so that one file is enough to ask each of them.
-        const commands = path === file && mode === 0 ? [['serve', '--port', '0'], ['migrate']] : []
-        for (const command of [['tenant', 'list'], ...commands])
-          assertRefused(
-            await site.runPlainly([...command, ...site.vault]),
-            2,
-            new RegExp(`: ${RegExp.escape(`${problem}: run chmod 600 ${path}`)}$`, 'm'),
-          )
-        const [finding, ...others] = await ask()
-        assert.deepEqual(others, [])
-        assert.deepEqual(finding, {
-          check: 'file permissions',
-          problem: `${problem}: run chmod 600 ${path}`,
-          command: `chmod 600 ${path}`,
-        })
-        assert.deepEqual(readFileSync(path), held)
-        assert.equal((await site.shell(finding.command ?? '')).code, 0)
-        assert.deepEqual(await ask(), [])
+  for (const [place, mode] of [
+    [0, 0o000],
+    [1, 0o400],
+    [2, 0o000],
+  ] as const)
+    test(`C35 ${['vault.db', 'vault.db-wal', 'vault.db-shm'][place]} with mode ${mode.toString(8)} is named with what opens it, and no restore is spoken of`, async () => {
+      const path = files[place] ?? file
+      const held = readFileSync(path)
+      chmodSync(path, mode)
+      const problem = `this user may not read and write ${path} (EACCES)`
+      // All open storage in one place, so that one file is enough to ask each of them.
+      const commands = path === file ? [['serve', '--port', '0'], ['migrate']] : []
+      for (const command of [['tenant', 'list'], ...commands])
+        assertRefused(
+          await site.runPlainly([...command, ...site.vault]),
+          2,
+          new RegExp(`: ${RegExp.escape(`${problem}: run chmod 600 ${path}`)}$`, 'm'),
+        )
+      const [finding, ...others] = await ask()
+      assert.deepEqual(others, [])
+      assert.deepEqual(finding, {
+        check: 'file permissions',
+        problem: `${problem}: run chmod 600 ${path}`,
+        command: `chmod 600 ${path}`,
       })
+      assert.deepEqual(readFileSync(path), held)
+      assert.equal((await site.shell(finding.command ?? '')).code, 0)
+      assert.deepEqual(await ask(), [])
+    })
 
   test('C35 a log that root left behind is given to the user of its folder', {
     skip: isRoot ? false : 'only root can leave one',
