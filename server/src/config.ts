@@ -235,6 +235,8 @@ const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> =>
     const asGiven = asText(name, value)
     if (!['string', 'number', 'boolean'].includes(typeof asGiven))
       throw fault(`must have text, a number, true or false as ${key}`)
+    // As for a flag: an empty host would be all interfaces, an empty path the current folder.
+    if (value === '') throw fault(`has nothing as ${key}`)
     given.set(name, { text: String(asGiven), place: `${key} in ${path}` })
   }
   // The same promise as for a file of the master key alone.

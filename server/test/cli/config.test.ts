@@ -361,12 +361,10 @@ describe('settings', () => {
     })
 
   for (const { name, key, beside = {} } of table)
-    test(`C35.4 ${name}: null in the config file is no value`, () => {
-      assert.ok(
-        complaint({ flags: beside, file: { [key]: null } }).endsWith(
-          ` must have text, a number, true or false as ${key}`,
-        ),
-      )
+    test(`C35.4 ${name}: neither null nor an empty text in the config file is a value`, () => {
+      const says = (value: unknown): string => complaint({ flags: beside, file: { [key]: value } })
+      assert.ok(says(null).endsWith(` must have text, a number, true or false as ${key}`))
+      assert.ok(says('').endsWith(` has nothing as ${key}`))
     })
 
   test('C34.2 C35.4 with nothing given it is port 8080 of 127.0.0.1 at info, and nothing that must be explicit', () => {
