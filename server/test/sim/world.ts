@@ -156,20 +156,25 @@ export const patchedToken = (
   const newCvc =
     isCard && patch.cvc !== undefined ? { digits: patch.cvc, until: made.now + cvcLifetimeMs } : cvc
   const setsMask = !isCard && patch.mask !== undefined
+  // What is set to what is in force is not changed (C13), and the type `token` has no mask of its own.
+  const inForce = token.mask === 'type' ? 'nobody' : token.mask
+  const changesMask = setsMask && patch.mask !== inForce
   const patched = {
     ...rest,
     value: patch.value ?? token.value,
     ...(newCvc && { cvc: newCvc }),
-    mask: setsMask ? patch.mask! : token.mask,
-    // What is set to what it was is not changed (C13).
-    isBlind: setsMask && made.seesData ? false : token.isBlind || (setsMask && patch.mask !== token.mask),
+    mask: changesMask ? patch.mask! : token.mask,
+    isBlind: setsMask && made.seesData ? false : token.isBlind || changesMask,
     containers:
       patch.containers === undefined ? token.containers : containersOf(token.type, patch.containers),
     ...(isTagged !== undefined && { tag: isTagged }),
     ...(until && { expiresAt: until }),
     ...(flag !== undefined && { deduplicate: flag }),
     isFingerprinted:
-      token.isFingerprinted || made.settings.fingerprint || isDeduplicated(made.settings, flag),
+      // What a patch says about deduplication may take away the last reason for a fingerprint (C14).
+      (patch.deduplicate === undefined && token.isFingerprinted) ||
+      made.settings.fingerprint ||
+      isDeduplicated(made.settings, flag),
     modifiedBy: made.by,
     modifiedAt: made.now,
   }
