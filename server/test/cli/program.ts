@@ -165,7 +165,11 @@ export class Site {
 
   /** As a user to whom files can be closed, which they cannot to root. */
   runPlainly(args: readonly string[], env: Environment = {}): Promise<Result> {
-    const options = { ...this.#options(env), ...plainUser }
+    // That user may not write where the others keep what they compiled.
+    const options = {
+      ...this.#options({ NODE_COMPILE_CACHE: join(this.path, 'compiled'), ...env }),
+      ...plainUser,
+    }
     return this.#watch(new Program(process.execPath, [mainFile, ...args], options)).exited
   }
 
