@@ -60,14 +60,16 @@ export const refuseUnknown = (
   issues: Issue[],
 ): void => {
   const known = parameters.map(({ name }) => name)
-  pairs.forEach(({ name }, index) => {
-    if (parameters.some(parameter => parameter.name === name || parameter.pattern?.test(name))) return
+  for (const [index, { name }] of pairs.entries()) {
+    if (parameters.some(parameter => parameter.name === name || parameter.pattern?.test(name))) continue
+    // A head holds thousands of names.
+    if (issues.length >= limits.errorsPerAnswer) return
     const suggestion = didYouMean(name, known)
     issues.push({
       path: chosenName(name, index + 1),
       message: `is not a known query parameter${suggestion === undefined ? '' : `; did you mean "${suggestion}"?`}`,
     })
-  })
+  }
 }
 
 const readInteger = (

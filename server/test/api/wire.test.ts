@@ -222,6 +222,16 @@ onEveryEngine('the wire', vault => {
     }
   })
 
+  test('C6.3 of thousands of unknown query parameters some are named', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const query = Array.from({ length: 500 }, (_, index) => `unknown${index}=x`).join('&')
+    for (const path of ['/tokens', '/v2/tokens', '/applications/key', '/permissions']) {
+      const reply = await vault().get(`${path}?${query}`, keys.owner)
+      assert.equal(reply.status, 400)
+      assert.equal(Object.keys(reply.body.errors).length, 50, path)
+    }
+  })
+
   test('C2.23 storage that does not answer is 503 with Retry-After, nothing is half-done, and it recovers', async () => {
     const { keys } = await vault().tenant({ owner })
     const { store } = vault().service.vault
