@@ -21,23 +21,28 @@ export const disclosesCard = (
   const card = type.cardNumber
   if (card === undefined) return false
   const number = card.read(data)
-  const render: Render = other => renderMaskOrNothing(template, other, allowance)
-  const isShown = (at: number): boolean => hasInfluence(render, data, number, at, card.replace)
-  return rendersRun(render, data, number) || dependsOnMiddle(number, isShown) || isShownWhole(number, isShown)
+  const render = (other: Json): Json | undefined => renderMaskOrNothing(template, other, allowance)
+  const rendered = render(data)
+  const text = JSON.stringify(rendered)
+  /**
+   * A digit is shown where another one in its place changes what is rendered. That finds what no look at the text of a
+   * mask could: digits taken one by one, reordered, or computed with.
+   */
+  const isShown = (at: number): boolean =>
+    othersAt(number, at).some(other => JSON.stringify(render(card.replace(data, other))) !== text)
+  return holdsRun(rendered, number) || showsMiddle(number, isShown) || isShownWhole(number, isShown)
 }
-
-type Render = (data: Json) => Json | undefined
 
 /** The same question about a stand-in, so that the answer cannot depend on the token's own number. */
 export const disclosesProbe = (template: Json, type: TokenType): boolean =>
   type.cardNumber !== undefined && disclosesCard(template, type, type.cardNumber.example(probe))
 
 /** More than eight consecutive digits of the number in one leaf or key, grouped or not. */
-const rendersRun = (render: Render, data: Json, number: string): boolean => {
+const holdsRun = (rendered: Json | undefined, number: string): boolean => {
   const windows = new Set<string>()
   for (let at = 0; at + consecutiveDigits < number.length; at++)
     windows.add(number.slice(at, at + consecutiveDigits + 1))
-  return leafTexts(render(data)).some(text => {
+  return leafTexts(rendered).some(text => {
     for (const digits of runsOf(text)) for (const window of windows) if (digits.includes(window)) return true
     return false
   })
@@ -50,27 +55,13 @@ const rendersRun = (render: Render, data: Json, number: string): boolean => {
 const runsOf = (text: string): string[] =>
   text.split(/[^\d\s./:;,|()_-]|\D{2,}/).map(run => run.replace(/\D/g, ''))
 
-/**
- * Whether a digit has any influence on what is rendered: it is exchanged for every other digit and the mask rendered
- * again. That finds what no look at the text of a mask could: digits taken one by one, reordered, or computed with.
- */
-const hasInfluence = (
-  render: Render,
-  data: Json,
-  number: string,
-  at: number,
-  replace: (data: Json, number: string) => Json,
-): boolean => {
-  const shown = JSON.stringify(render(data))
-  for (const digit of '0123456789') {
-    if (digit === number[at]) continue
-    const other = number.slice(0, at) + digit + number.slice(at + 1)
-    if (JSON.stringify(render(replace(data, other))) !== shown) return true
-  }
-  return false
-}
+/** The number with every other digit in this place. */
+const othersAt = (number: string, at: number): string[] =>
+  [...'0123456789']
+    .filter(digit => digit !== number[at])
+    .map(digit => number.slice(0, at) + digit + number.slice(at + 1))
 
-const dependsOnMiddle = (number: string, isShown: (at: number) => boolean): boolean => {
+const showsMiddle = (number: string, isShown: (at: number) => boolean): boolean => {
   for (let at = firstDigits; at < number.length - lastDigits; at++) if (isShown(at)) return true
   return false
 }
