@@ -5,7 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import type { Store } from '../../src/store/port.ts'
+import type { AskWriter } from '../../src/store/sqlite/asked-writing.ts'
+import { sharedWriting } from '../../src/store/sqlite/shared-writing.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { threadedWriting } from '../../src/store/sqlite/threaded-writing.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { engines } from '../rig/engines.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
@@ -114,6 +117,37 @@ describe('storage that fails (sqlite)', () => {
     await reading.close()
     assert.deepEqual(await counts(), [1, 1, 1])
   })
+
+  /** Each of them has the writer elsewhere, and its reasons have a way to go. */
+  const writers: Record<string, () => 'inline' | 'thread' | AskWriter> = {
+    'in this thread': () => 'inline',
+    'on a thread': () => 'thread',
+    'in another process': () => sharedWriting(threadedWriting({ path, lockWaitMs: 1 })),
+  }
+  for (const [place, writing] of Object.entries(writers))
+    test(`C2.23 a writer ${place} says why it cannot write, of every kind of write`, async () => {
+      const other = openSqlite({ path, writing: writing(), lockWaitMs: 1 })
+      const outages = async (...writes: Promise<unknown>[]): Promise<unknown[]> =>
+        (await Promise.allSettled(writes)).map(result => result.status === 'rejected' && result.reason.outage)
+      const outsider = new DatabaseSync(path)
+      outsider.exec('BEGIN IMMEDIATE')
+      const locked = 'database is locked (SQLite 5)'
+      assert.deepEqual(
+        await outages(
+          other.commit(create('t')),
+          other.createTenant(newTenant('unlucky')),
+          other.purgeTransients(1, 1),
+        ),
+        [locked, locked, locked],
+      )
+      outsider.exec('ROLLBACK; BEGIN; SELECT * FROM tokens')
+      await other.commit(create('t'))
+      assert.deepEqual(await outages(other.shred()), [
+        'the log cannot be truncated while another process reads',
+      ])
+      outsider.close()
+      await other.close()
+    })
 
   test('C2.23 C36.2 a file that was overwritten is unavailable, for reads, for writes and for health', async () => {
     await store.commit(create('before'))

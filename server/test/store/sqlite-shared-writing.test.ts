@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import type { AskWriter, WriterAnswer, WriterRequest } from '../../src/store/sqlite/asked-writing.ts'
+import { unwritable } from '../../src/store/sqlite/engine-reason.ts'
 import { packSets, unpackSets } from '../../src/store/sqlite/packed-sets.ts'
 import { sharedWriting } from '../../src/store/sqlite/shared-writing.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
@@ -33,7 +34,7 @@ describe('one writer for several processes', () => {
   const heldWriter = () => {
     const asked: { request: WriterRequest; answer: (answer: WriterAnswer) => void; fail: () => void }[] = []
     const ask: AskWriter = request =>
-      new Promise((answer, reject) => asked.push({ request, answer, fail: () => reject(new Error('gone')) }))
+      new Promise((answer, reject) => asked.push({ request, answer, fail: () => reject(unwritable('gone')) }))
     return { asked, ask }
   }
   const batches = (...tenants: number[]) => [

@@ -1,5 +1,5 @@
 import type { BatchResult } from '../commit-queue.ts'
-import { StoreUnavailableError } from '../port.ts'
+import { unwritable } from './engine-reason.ts'
 import { type PackedSets, packSets } from './packed-sets.ts'
 import type { StandaloneName } from './standalone-writes.ts'
 import type { WritingSide } from './writing-side.ts'
@@ -22,19 +22,19 @@ export const askedWriting = (writer: AskWriter): WritingSide => {
   let isClosed = false
   const ask: AskWriter = async request => {
     // The writer itself may go on, for other processes.
-    if (isClosed) throw new StoreUnavailableError('storage is closed')
+    if (isClosed) throw unwritable('storage is closed')
     return writer(request)
   }
   return {
     commit: async sets => {
       const answer = await ask({ kind: 'commit', batches: [packSets(sets)] })
       if ('results' in answer) return answer.results
-      throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the batch was not answered')
+      throw unwritable('failed' in answer ? answer.failed : 'the batch was not answered')
     },
     standalone: async (name, args) => {
       const answer = await ask({ kind: 'standalone', name, args })
       if ('value' in answer) return answer.value as never
-      throw new StoreUnavailableError('failed' in answer ? answer.failed : 'the call was not answered')
+      throw unwritable('failed' in answer ? answer.failed : 'the call was not answered')
     },
     close: async () => {
       await ask({ kind: 'close' })

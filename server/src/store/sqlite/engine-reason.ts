@@ -1,5 +1,12 @@
-/** What the engine says is the matter, in words of its own table: nothing of a statement or of its values. */
-export const engineReason = (error: unknown): string =>
-  error instanceof Error && 'errstr' in error && 'errcode' in error
+import { StoreUnavailableError } from '../port.ts'
+
+/** What is the matter, in our own words or in those of the engine's table: nothing of a statement or of its values. */
+export const engineReason = (error: unknown): string => {
+  if (error instanceof StoreUnavailableError) return error.outage
+  return error instanceof Error && 'errstr' in error && 'errcode' in error
     ? `${error.errstr} (SQLite ${error.errcode})`
     : 'the engine did not say why'
+}
+
+export const unwritable = (outage: string): StoreUnavailableError =>
+  new StoreUnavailableError('storage cannot be written', { outage })

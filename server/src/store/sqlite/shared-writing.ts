@@ -1,4 +1,5 @@
 import type { AskWriter, WriterAnswer, WriterRequest } from './asked-writing.ts'
+import { engineReason } from './engine-reason.ts'
 import type { PackedSets } from './packed-sets.ts'
 
 type Waiting = {
@@ -45,4 +46,4 @@ export const sharedWriting = (ask: AskWriter): AskWriter => {
 
 /** A failure reaches whoever asked as an answer. */
 const answered = (asked: Promise<WriterAnswer>): Promise<WriterAnswer> =>
-  asked.catch(error => ({ failed: error instanceof Error ? error.message : 'failed' }))
+  asked.catch(error => ({ failed: engineReason(error) }))

@@ -1,9 +1,10 @@
 import { CommitQueue } from '../commit-queue.ts'
-import { type StandaloneWrites, type Store, StoreUnavailableError } from '../port.ts'
+import type { StandaloneWrites, Store } from '../port.ts'
 import { sharedReads } from '../sql/shared-reads.ts'
 import { accessReads } from './access-reads.ts'
 import { type AskWriter, askedWriting } from './asked-writing.ts'
 import { counterReads } from './counter-reads.ts'
+import { engineReason, unwritable } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
@@ -77,7 +78,7 @@ const standaloneWrites = (
     try {
       return await writer.standalone(name, args)
     } catch (error) {
-      throw new StoreUnavailableError('storage cannot be written', { cause: error })
+      throw unwritable(engineReason(error))
     } finally {
       snapshot.end()
     }

@@ -3,6 +3,7 @@ import * as columns from '../columns.ts'
 import type { StandaloneWrites } from '../port.ts'
 import type { KeyRow } from '../rows.ts'
 import { vaultKeys } from '../sql/statements.ts'
+import { unwritable } from './engine-reason.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'
 import { statementCache } from './statement-cache.ts'
@@ -54,7 +55,7 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
       try {
         const result = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
         if (Number(result?.busy) !== 0)
-          throw new Error('the log cannot be truncated while another process reads')
+          throw unwritable('the log cannot be truncated while another process reads')
       } finally {
         database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`)
       }

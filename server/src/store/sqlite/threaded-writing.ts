@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { StoreUnavailableError } from '../port.ts'
 import type { AskWriter, WriterAnswer } from './asked-writing.ts'
+import { unwritable } from './engine-reason.ts'
 import type { WritingOptions } from './writing-side.ts'
 
 type Waiting = { resolve: (answer: WriterAnswer) => void; reject: (error: Error) => void }
@@ -26,7 +26,7 @@ export const threadedWriting = (options: WritingOptions): AskWriter => {
       worker = undefined
       const lost = waiting
       waiting = []
-      for (const { reject } of lost) reject(new StoreUnavailableError('the writing thread ended'))
+      for (const { reject } of lost) reject(unwritable('the writing thread ended'))
     }
     started.on('error', fail)
     started.on('exit', fail)
