@@ -33,7 +33,7 @@ export const dev: Run = async ({ config, options }) => {
   if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
   const keyProvider = fileKeyProvider(keyPath)
   const { store } = await openOrMake(storage, () => keyProvider)
-  const isNew = (await store.listTenants()).length === 0
+  const hasTenant = (await store.listTenants()).length > 0
 
   await runService(
     config,
@@ -42,12 +42,13 @@ export const dev: Run = async ({ config, options }) => {
       // A terminal that closes takes its vault along.
       stopOn: ['SIGINT', 'SIGTERM', 'SIGHUP'],
       prepare: async ({ vault }) => {
-        if (!isNew) return
+        if (hasTenant) return
         // The keys are written before they start to work: no crash leaves a tenant that nobody can enter.
         await createTenant(
           vault,
           { name: 'Development', applications: starterApplications },
-          ({ tenantId, keys }) => writeKeys(keysPath, { base_url: '', tenant_id: tenantId, ...keys }),
+          ({ tenantId, keys }) =>
+            writeKeys(keysPath, { base_url: unannounced, tenant_id: tenantId, ...keys }),
         )
       },
       ready: baseUrl => {
@@ -55,16 +56,22 @@ export const dev: Run = async ({ config, options }) => {
           process.stdout.write(`Strongroom answers at ${baseUrl}\n`)
           return
         }
-        const keys: StarterKeys = { ...JSON.parse(readFileSync(keysPath, 'utf8')), base_url: baseUrl }
+        const stored: StarterKeys = JSON.parse(readFileSync(keysPath, 'utf8'))
+        const keys = { ...stored, base_url: baseUrl }
         writeKeys(keysPath, keys)
         process.stdout.write(
-          isNew ? welcome(keys, keysPath, config.headerPrefix) : welcomeBack(keys, keysPath),
+          stored.base_url === unannounced
+            ? welcome(keys, keysPath, config.headerPrefix)
+            : welcomeBack(keys, keysPath),
         )
       },
     },
   )
   return 0
 }
+
+/** Where the vault answers, as long as it has not answered: a start that fails on a taken port has greeted nobody. */
+const unannounced = ''
 
 const writeKeys = (path: string, keys: StarterKeys): void => {
   const draft = `${path}.new`

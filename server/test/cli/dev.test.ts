@@ -189,7 +189,7 @@ describe('strongroom dev', () => {
       assert.ok(!existsSync(site.data))
     })
 
-  test('C34.2 a port that is taken is named as the reason, and the folder stays usable', async () => {
+  test('C34.2 C34.5 a port that is taken is named as the reason, and the next start prints keys and curl line', async () => {
     const site = newSite()
     const other = createServer()
     await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
@@ -198,10 +198,10 @@ describe('strongroom dev', () => {
     other.close()
     assertRefused(result, 1, /port \d+ of 127\.0\.0\.1 is taken/)
     const program = await start(site)
-    assert.equal(
-      (await call(readKeys(site).base_url, 'POST', '/tokens', readKeys(site).api_key, card)).status,
-      201,
-    )
+    await program.line('stdout', text => text.trimStart().startsWith('curl '))
+    const { base_url, api_key } = readKeys(site)
+    assert.ok(program.stdout.includes(api_key))
+    assert.equal((await call(base_url, 'POST', '/tokens', api_key, card)).status, 201)
     assert.equal((await stop(program)).code, 0)
   })
 
