@@ -62,15 +62,20 @@ export type Effect =
 
 export type CounterMove = { readonly name: string; readonly by: number; readonly at?: number }
 
+const conflicts = [
+  'tokenExists',
+  'tokenChanged',
+  'matchTaken',
+  'tenantGone',
+  'tenantRevised',
+  'keyExists',
+  'resultKept',
+] as const
+
 /** Why a set was dropped; nothing of it was written. */
-export type Conflict =
-  | 'tokenExists'
-  | 'tokenChanged'
-  | 'matchTaken'
-  | 'tenantGone'
-  | 'tenantRevised'
-  | 'keyExists'
-  | 'resultKept'
+export type Conflict = (typeof conflicts)[number]
+
+export const isConflict = (value: unknown): value is Conflict => conflicts.some(name => name === value)
 
 export type Outcome =
   | { readonly committed: true }

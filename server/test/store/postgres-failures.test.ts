@@ -254,6 +254,21 @@ describe("transactions that stand in each other's way (postgres)", () => {
     )
   })
 
+  test('C2.23 a conflict that this release does not know is no outcome: the write is refused as unavailable', async () => {
+    const tenant = await rig.newTenant()
+    const create = () => rig.store.commit(insertion(tenant, [{ row: tokenRow(tenant, 'new'), terms: [] }]))
+    const client = new pg.Client(await databaseOf(path))
+    await client.connect()
+    const { rows } = await client.query("SELECT pg_get_functiondef('apply_or_undo_2'::regproc) AS text")
+    await client.query(
+      rows[0].text.replace(/(?<=AS \$function\$)[\s\S]*(?=\$function\$)/, "BEGIN RETURN 'later'; END"),
+    )
+    await assert.rejects(create(), isUnavailable)
+    await client.query(rows[0].text)
+    assert.deepEqual(await create(), { committed: true })
+    await client.end()
+  })
+
   test('C2.23 more than can wait is refused, and what waits is answered', async () => {
     const tenant = await rig.newTenant()
     const asked = await Promise.allSettled(

@@ -1,6 +1,6 @@
 import { foreignCode } from '../../domain/errors.ts'
 import type { BatchResult } from '../commit-queue.ts'
-import { type Conflict, changesGrants, type WriteSet } from '../write-set.ts'
+import { changesGrants, isConflict, type WriteSet } from '../write-set.ts'
 import type { Connection, Statement } from './connection.ts'
 import { conditionFailed, isOwnFault, isWorthRepeating, transactionAborted } from './failures.ts'
 import { mergeChanges, type PackedChanges, packSet, toParameters } from './packed-changes.ts'
@@ -54,7 +54,9 @@ export class BatchWriter {
     })
     const outcomes = await this.#commitPacked(packed)
     packed.forEach(({ position }, index) => {
-      results[position] = outcomes[index] ?? notPacked
+      const outcome = outcomes[index]
+      if (outcome === undefined) throw new Error('a set was not answered')
+      results[position] = outcome
     })
     return results
   }
@@ -109,9 +111,11 @@ export class BatchWriter {
         this.#apply(set.changesGrants ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
       ),
     )
-    return answers.map(conflict =>
-      conflict === null ? { committed: true } : { committed: false, conflict: conflict as Conflict },
-    )
+    return answers.map(conflict => {
+      if (conflict === null) return { committed: true }
+      if (isConflict(conflict)) return { committed: false, conflict }
+      throw new Error('the answer to a set is not known here')
+    })
   }
 
   #apply(

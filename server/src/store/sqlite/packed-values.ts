@@ -131,7 +131,7 @@ export class ValueReader {
     const length = this.#bytes.readUInt32LE(this.#at)
     const start = this.#at + lengthBytes
     this.#at = start
-    if (kind === sameText) return this.#texts[length] ?? ''
+    if (kind === sameText) return this.#seen(length)
     if (kind === list) return Array.from({ length }, () => this.#next())
     if (kind === record)
       return Object.fromEntries(Array.from({ length }, () => [this.next<string>(), this.#next()]))
@@ -140,5 +140,11 @@ export class ValueReader {
     const value = this.#bytes.toString('utf8', start, this.#at)
     if (kind === firstText) this.#texts.push(value)
     return value
+  }
+
+  #seen(number: number): string {
+    const text = this.#texts[number]
+    if (text === undefined) throw new Error('a packed text stands for one that was not packed')
+    return text
   }
 }
