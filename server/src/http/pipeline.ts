@@ -20,16 +20,7 @@ import { sender } from './send.ts'
 import { traceId } from './trace-id.ts'
 import type { Turns } from './turns.ts'
 
-/**
- * The life of a request, in the order of C3:
- *
- *   admit:   trace id → 503 overload → 401 → 429 → 404/405 of the route → 403 permission as such → 415, 413
- *   (the body is read)
- *   answer:  401, 403 once more, for what changed meanwhile
- *   (the others of this turn are read, too)
- *            idempotent replay or claim → JSON → 400 → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409
- *            → commit → answer
- */
+/** What `admit` finds out about a request, for all that comes after it. */
 declare module 'fastify' {
   interface FastifyRequest {
     traceId: string
@@ -51,8 +42,13 @@ export type PipelineOptions = {
 type Done = (error?: Error) => void
 
 /**
- * Everything that can be said before the body is read, for one endpoint, or for none: then `refusal` says what is wrong
- * with the path, to those who have a key.
+ * The first half of a request's life, in the order of C3: everything that can be said before the body is read.
+ *
+ *   trace id → 400 without a Host → 503 overload, but for probes → (an open endpoint is admitted here)
+ *   → 204 to a CORS preflight, which has no key → 401 → 429 → 404 or 405 of the route, 400 of a path that cannot be read
+ *   → 403 permission as such → 415 → 413
+ *
+ * For one endpoint, or for none: then `refusal` says what is wrong with the path, to those who have a key.
  */
 export const admit = (
   options: PipelineOptions,
@@ -124,7 +120,14 @@ const requirePermission = ({ application }: Caller, { permission }: Endpoint): v
   if (!isPermitted) throw new VaultError('forbidden')
 }
 
-/** From the bytes of the body to the answer; errors go to the one mapper. */
+/**
+ * The second half, from the bytes of the body to the answer; errors go to the one mapper.
+ *
+ *   401, 403, 503 once more, for what changed while the body was on its way
+ *   (the others that arrived in this turn of the event loop are read, too)
+ *   → with an idempotency key: 400 of the key → replay, 422 or 409 in flight → 400 of the query → JSON → 400 of the body
+ *   → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409 → commit → answer
+ */
 export const answer = (
   options: PipelineOptions,
   endpoint: Endpoint,
