@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import type { Endpoint } from './endpoint.ts'
 import { endpoints } from './endpoints.ts'
+import { idempotencyKeyHeader, traceIdHeader } from './headers.ts'
 import { exactNumberKeyword } from './schema.ts'
 import { FoundTokens, SearchTokens } from './search-schemas.ts'
 import { CreateToken, Problem, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
@@ -41,23 +42,8 @@ export const openApi = (headerPrefix: string): JsonObject => {
     components: {
       schemas: Object.fromEntries([...named].map(([schema, name]) => [name, plain(schema, schema)])),
       parameters: {
-        IdempotencyKey: {
-          name: `${prefix}-IDEMPOTENCY-KEY`,
-          in: 'header',
-          description: 'A retry with the same key gets the answer of the first request and changes nothing.',
-          schema: {
-            type: 'string',
-            minLength: 1,
-            maxLength: limits.idempotencyKeyCharactersMax,
-            pattern: '^[!-~]+$',
-          },
-        },
-        TraceId: {
-          name: `${prefix}-TRACE-ID`,
-          in: 'header',
-          description: 'Comes back in the answer and in the log; the vault makes one up where none is sent.',
-          schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{8,64}$' },
-        },
+        IdempotencyKey: headerParameter(prefix, idempotencyKeyHeader),
+        TraceId: headerParameter(prefix, traceIdHeader),
       },
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: `${prefix}-API-KEY` },
@@ -66,6 +52,15 @@ export const openApi = (headerPrefix: string): JsonObject => {
     'x-limits': { ...limits },
   }
 }
+
+type RequestHeader = { readonly name: string; readonly description: string; readonly schema: JsonObject }
+
+const headerParameter = (prefix: string, { name, description, schema }: RequestHeader): JsonObject => ({
+  name: `${prefix}-${name.toUpperCase()}`,
+  in: 'header',
+  description,
+  schema,
+})
 
 const operation = (declared: Endpoint): JsonObject => ({
   operationId: declared.id,
