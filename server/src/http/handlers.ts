@@ -33,12 +33,19 @@ import { updateToken } from '../operations/update-token.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
 import { docsPage, openApiText } from './documentation.ts'
 
+/** The names after colons in a path: `'id' | 'keyId'` of `/applications/:id/keys/:keyId`. */
+type ParamsIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamsIn<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
 /** What an operation is told: who calls, and what the declaration says is in the request. */
 export type Call<K extends EndpointId> = {
   readonly vault: Vault
   readonly headerPrefix: string
   /** Path parameters, decoded. */
-  readonly params: { readonly id: string; readonly keyId: string }
+  readonly params: Readonly<Record<ParamsIn<(typeof endpoints)[K]['path']>, string>>
   readonly query: readonly QueryPair[]
   readonly caller: (typeof endpoints)[K]['permission'] extends 'open' ? undefined : Caller
   readonly body: (typeof endpoints)[K] extends { checkBody?: (...input: never[]) => infer B }
