@@ -1,7 +1,7 @@
 import about from '../../package.json' with { type: 'json' }
 import { ConfigError, warnOfUnknown, workerNumberVariable } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
-import { catalogue, VaultError } from '../domain/errors.ts'
+import { VaultError } from '../domain/errors.ts'
 import { setLimits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { type Command, invocation, suggest, usage } from './command.ts'
@@ -72,7 +72,7 @@ const explain = (error: unknown): string =>
 const reason = (error: unknown): string => {
   if (error instanceof VaultError && error.issues.length > 0)
     return error.issues.map(({ path, message }) => `${path} ${message}`).join('; ')
-  if (error instanceof VaultError && error.message === catalogue.notFound.detail)
+  if (error instanceof VaultError && error.code === 'notFound' && error.ownDetail === undefined)
     return 'the tenant has no such application or key'
   if (error instanceof ConfigError || error instanceof KeyProviderError || error instanceof VaultError)
     return error.message
