@@ -6,15 +6,8 @@ import { limits } from '../domain/limits.ts'
 import type { MetadataPair, TokenFilter } from '../domain/token-filter.ts'
 import { tokenType } from '../domain/token-types/registry.ts'
 import type { QueryParameter } from './endpoint.ts'
-import {
-  allValues,
-  type Page,
-  pageParameters,
-  type QueryPair,
-  readPage,
-  refuseUnknown,
-  singleValue,
-} from './paging.ts'
+import { type Page, pageParameters, readPage } from './paging.ts'
+import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
 
 export type ListQuery = Page & { readonly filter: TokenFilter }
 

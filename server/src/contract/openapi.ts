@@ -6,9 +6,10 @@ import { limits } from '../domain/limits.ts'
 import type { Endpoint } from './endpoint.ts'
 import { endpoints } from './endpoints.ts'
 import { idempotencyKeyHeader, traceIdHeader } from './headers.ts'
+import { Problem } from './problem-schema.ts'
 import { exactNumberKeyword } from './schema.ts'
 import { FoundTokens, SearchTokens } from './search-schemas.ts'
-import { CreateToken, Problem, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
+import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
 
 /** Schemas with a name of their own in the document. */
 const named = new Map<TSchema, string>([

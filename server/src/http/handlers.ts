@@ -2,7 +2,7 @@ import { readApplicationListQuery, readPermissionQuery } from '../contract/appli
 import { readCursorQuery } from '../contract/cursor-query.ts'
 import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import { readListQuery } from '../contract/list-query.ts'
-import type { QueryPair } from '../contract/paging.ts'
+import type { QueryPair } from '../contract/query-pairs.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { checkReady } from '../operations/check-ready.ts'
 import { createApiKey } from '../operations/create-api-key.ts'

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { type QueryPair, refuseUnknown } from '../contract/paging.ts'
+import { type QueryPair, refuseUnknown } from '../contract/query-pairs.ts'
 import { holds } from '../domain/access.ts'
 import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
