@@ -37,7 +37,10 @@ export const filterParameters: readonly QueryParameter[] = [
 
 export const listParameters = [...filterParameters, ...pageParameters]
 
-/** The query of `GET /tokens` (§4.3, C24). An unknown or repeated parameter is refused (C6). */
+/**
+ * The query of `GET /tokens` (§4.3, C24). An unknown parameter is refused (C6), and so is a repeated one, but for `id` and
+ * `type`, whose values are ORed, and `metadata.<key>`, of which the first counts.
+ */
 export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
   const issues: Issue[] = []
   refuseUnknown(pairs, listParameters, issues)
