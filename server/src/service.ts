@@ -8,10 +8,10 @@ import { pace } from './domain/pace.ts'
 import { type Rate, rateBuckets } from './domain/rate-buckets.ts'
 import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
-import { loadShedding, watchTurns } from './http/load-shedding.ts'
+import { loadShedding, watchLoop } from './http/load-shedding.ts'
+import { loopTurns } from './http/loop-turns.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
-import { turns } from './http/turns.ts'
 import { type Clockwork, clockwork } from './jobs/clockwork.ts'
 import { lease } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
@@ -86,10 +86,10 @@ export const buildService = async (parts: {
     ),
     cors: cors(settings.corsOrigins, headerPrefix),
     shedding,
-    turns: turns(),
+    loopTurns: loopTurns(),
     ...(parts.tls && { tls: parts.tls }),
   })
-  const unwatchTurns = watchTurns(shedding)
+  const unwatchLoop = watchLoop(shedding)
   // The server's own list leaves out those that have not finished a TLS handshake.
   const connections = new Set<Socket>()
   app.server.on('connection', (socket: Socket) => {
@@ -116,7 +116,7 @@ export const buildService = async (parts: {
         for (const socket of connections) socket.destroy()
       }, drainTimeoutMs)
       await app.close()
-      unwatchTurns()
+      unwatchLoop()
       clearTimeout(cut)
       await Promise.all([work.stop(), frequent.stop()])
       // A job that fails is logged, so storage that takes nothing more does not keep the process from ending.

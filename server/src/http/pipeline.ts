@@ -13,12 +13,12 @@ import type { Cors } from './cors.ts'
 import type { Answer } from './handlers.ts'
 import { type Idempotency, readIdempotencyKey } from './idempotency.ts'
 import type { LoadShedding } from './load-shedding.ts'
+import type { LoopTurns } from './loop-turns.ts'
 import { pathOf } from './path-of.ts'
 import { readQuery } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { sender } from './send.ts'
 import { traceId } from './trace-id.ts'
-import type { Turns } from './turns.ts'
 
 /** What `admit` finds out about a request, for all that comes after it. */
 declare module 'fastify' {
@@ -37,7 +37,7 @@ export type PipelineOptions = {
   readonly rateLimit: RateLimit
   readonly cors: Cors
   readonly shedding: LoadShedding
-  readonly turns: Turns
+  readonly loopTurns: LoopTurns
 }
 type Done = (error?: Error) => void
 
@@ -55,7 +55,7 @@ export const admit = (
   endpoint: Endpoint | undefined,
   refusal: (path: string) => VaultError = () => new VaultError('notFound'),
 ) => {
-  const { vault, headerPrefix, rateLimit, cors, shedding, turns } = options
+  const { vault, headerPrefix, rateLimit, cors, shedding, loopTurns } = options
   const traceHeader = `${headerPrefix}-trace-id`
   const findCaller = callerOf(options)
 
@@ -84,7 +84,7 @@ export const admit = (
     }
     try {
       if (endpoint?.isProbe !== true) {
-        shedding.requireTurn(turns.ahead(Number(headers['content-length'] ?? 0)))
+        shedding.requireShortQueue(loopTurns.ahead(Number(headers['content-length'] ?? 0)))
         shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
       }
     } catch (error) {
@@ -134,7 +134,7 @@ export const answer = (
   handle: (call: never) => Promise<Answer>,
   headersOf?: (body: JsonObject) => Record<string, string>,
 ) => {
-  const { vault, idempotency, headerPrefix, shedding, turns } = options
+  const { vault, idempotency, headerPrefix, shedding, loopTurns } = options
   const findCaller = callerOf(options)
   const send = sender(endpoint, `${headerPrefix}-trace-id`, headersOf)
 
@@ -181,10 +181,10 @@ export const answer = (
     const bodyBytes = body?.length ?? 0
     const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.
-    shedding.requireTurn(turns.ahead(bodyBytes))
+    shedding.requireShortQueue(loopTurns.ahead(bodyBytes))
     shedding.enter()
     try {
-      await turns.next(bodyBytes)
+      await loopTurns.next(bodyBytes)
       for (let { caller } = request; ; ) {
         try {
           if (key === undefined || caller === undefined)
