@@ -30,7 +30,7 @@ export type Service = {
   /** New connections get these certificates; those that exist keep theirs. */
   renewTls(tls: TlsOptions): void
   /** Answers what is in flight, for at most the given time, then lets go of storage. */
-  close(drainTimeoutMs?: number): Promise<void>
+  close(drainTimeoutMs: number): Promise<void>
 }
 
 /** How the service behaves, whatever it stands on. */
@@ -111,7 +111,7 @@ export const buildService = async (parts: {
     renewTls: tls => {
       if (app.server instanceof TlsServer) app.server.setSecureContext(tls)
     },
-    close: async (drainTimeoutMs = 10_000) => {
+    close: async drainTimeoutMs => {
       const cut = setTimeout(() => {
         for (const socket of connections) socket.destroy()
       }, drainTimeoutMs)

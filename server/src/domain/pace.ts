@@ -17,6 +17,20 @@ export const pace = {
   /** Tokens of all tenants that reports open in each minute. */
   reportRowsPerRun: 60_000,
 
+  /** A request that has not arrived as a whole by then is refused. */
+  requestArrivalMs: 60_000,
+  /** As much as a head may hold. */
+  pathParameterCharactersMax: 65_536,
+  /** What Retry-After says where waiting a moment is all that it takes. */
+  retryAfterSeconds: 1,
+
+  /** Requests of one turn of the event loop that are worked on together; what more would gain could not be measured. */
+  requestsTogetherMax: 16,
+  /** A request with a longer body is work enough by itself: others would wait for it. */
+  shortBodyBytesMax: 8_192,
+  /** The event loop accepts one connection in a turn; behind long requests alone, newcomers would wait for seconds. */
+  loopTurnsBetweenLong: 16,
+
   /** Requests that are worked on at one time; others are turned away. */
   requestsInFlight: 1_000,
   /** While fewer are worked on, none is turned away for what waits ahead of it (the next two). */
@@ -29,6 +43,8 @@ export const pace = {
   loopTurnWorkMs: 1_000,
   requestsPerLoopTurnMin: 4,
   loopCheckIntervalMs: 50,
+  /** How often the log tells of requests that were turned away, at most. */
+  overloadReportIntervalMs: 10_000,
 
   /** C11, C17: what is due is purged within five minutes; a sweep each minute leaves room for a slow one. */
   sweepIntervalMs: 60_000,

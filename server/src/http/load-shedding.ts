@@ -32,8 +32,6 @@ const machineClock: LoopClock = {
   },
 }
 
-const reportIntervalMs = 10_000
-
 export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShedding => {
   let inFlight = 0
   let begun = { passedMs: clock.passedMs(), workedMs: clock.workedMs(), admitted: 0 }
@@ -50,7 +48,7 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
 
   const refuse = (): never => {
     refused++
-    throw new VaultError('overloaded', { headers: { 'retry-after': '1' } })
+    throw new VaultError('overloaded', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
   }
 
   return {
@@ -72,7 +70,7 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
       const passedMs = clock.passedMs()
       begun = { passedMs, workedMs: clock.workedMs(), admitted: 0 }
       // Some words now and then: a line for each refusal would be load of its own.
-      if (refused === 0 || passedMs - reportedAtMs < reportIntervalMs) return
+      if (refused === 0 || passedMs - reportedAtMs < pace.overloadReportIntervalMs) return
       log.error({ refused, in_flight: inFlight }, 'overloaded')
       refused = 0
       reportedAtMs = passedMs

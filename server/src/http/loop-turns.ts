@@ -1,9 +1,4 @@
-/** A request waits for so many others at most; what more would gain is less than could be measured. */
-const togetherMax = 16
-/** A request with a longer body is work enough by itself: others would wait for it. */
-const bodyBytesTogether = 8_192
-/** The event loop accepts one connection in a turn; behind long requests alone, newcomers would wait for seconds. */
-const turnsBetweenLong = 16
+import { pace } from '../domain/pace.ts'
 
 /** In which turn of the event loop a request is worked on, once its body has been read. */
 export type LoopTurns = {
@@ -25,7 +20,7 @@ export const loopTurns = (): LoopTurns => {
   const longQueue: (() => void)[] = []
 
   const nextTogether = (): Promise<void> => {
-    if (ending === undefined || together >= togetherMax) {
+    if (ending === undefined || together >= pace.requestsTogetherMax) {
       together = 0
       const group = new Promise<void>(resolve =>
         setImmediate(() => {
@@ -46,13 +41,13 @@ export const loopTurns = (): LoopTurns => {
       return
     }
     longQueue.shift()?.()
-    if (longQueue.length > 0) setImmediate(nextLong, turnsBetweenLong)
+    if (longQueue.length > 0) setImmediate(nextLong, pace.loopTurnsBetweenLong)
   }
 
   return {
-    ahead: bodyBytes => (bodyBytes <= bodyBytesTogether ? 0 : longQueue.length),
+    ahead: bodyBytes => (bodyBytes <= pace.shortBodyBytesMax ? 0 : longQueue.length),
     next: bodyBytes => {
-      if (bodyBytes <= bodyBytesTogether) return nextTogether()
+      if (bodyBytes <= pace.shortBodyBytesMax) return nextTogether()
       return new Promise(resolve => {
         if (longQueue.push(resolve) === 1) setImmediate(nextLong, 0)
       })
