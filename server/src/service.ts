@@ -44,8 +44,8 @@ export type ServiceSettings = {
   readonly rateLimit: Rate | undefined
 }
 
-/** What several processes on one machine know together. */
-export type Together = {
+/** What the workers of one machine, each a process, have in common. */
+export type SharedAcrossWorkers = {
   /** From the buckets of the rate limit. */
   readonly takeShare: (name: string) => Promise<number>
   readonly inFlight: KeysInFlight
@@ -59,9 +59,9 @@ export const buildService = async (parts: {
   log: Log
   settings: ServiceSettings
   tls?: TlsOptions
-  together?: Together
+  shared?: SharedAcrossWorkers
 }): Promise<Service> => {
-  const { log, clock, settings, together } = parts
+  const { log, clock, settings, shared } = parts
   const { headerPrefix } = settings
   const shedding = loadShedding(log)
   const vault = await openVault(parts)
@@ -79,11 +79,9 @@ export const buildService = async (parts: {
     idempotency: idempotency(vault, {
       headerPrefix,
       strict: settings.idempotencyStrict,
-      ...(together && { inFlight: together.inFlight }),
+      ...(shared && { inFlight: shared.inFlight }),
     }),
-    rateLimit: rateLimit(
-      settings.rateLimit && (together?.takeShare ?? rateBuckets(settings.rateLimit, clock)),
-    ),
+    rateLimit: rateLimit(settings.rateLimit && (shared?.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
     shedding,
     loopTurns: loopTurns(),

@@ -7,7 +7,7 @@ import type { Endpoint } from './endpoint.ts'
 import { endpoints } from './endpoints.ts'
 import { idempotencyKeyHeader, traceIdHeader } from './headers.ts'
 import { Problem } from './problem-schema.ts'
-import { exactNumberKeyword } from './schema.ts'
+import { noExactNumberKeyword } from './schema.ts'
 import { FoundTokens, SearchTokens } from './search-schemas.ts'
 import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
 
@@ -151,7 +151,7 @@ const plain = (schema: unknown, self?: TSchema): Json => {
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
   return Object.fromEntries(
     Object.entries(schema)
-      .filter(([key]) => key !== exactNumberKeyword)
+      .filter(([key]) => key !== noExactNumberKeyword)
       .map(([key, value]) => [key, plain(value)]),
   )
 }
