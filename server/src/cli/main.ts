@@ -14,7 +14,7 @@ const overview = (listed: readonly Command[]): string =>
     .map(({ name, summary }) => `  ${name.padEnd(16)}${summary}\n`)
     .join(
       '',
-    )}\nstrongroom <command> --help tells more. Exit codes: 0 done, 1 failed, 2 wrongly called or set up.\n`
+    )}\nstrongroom help <command> tells more. Exit codes: 0 done, 1 failed, 2 wrongly called or set up.\n`
 
 const main = async (args: readonly string[]): Promise<number> => {
   const [first] = args
@@ -57,7 +57,7 @@ const unknown = ([first = '', second = '']: readonly string[]): string => {
   const whole = suggest(`${first} ${second}`.trim(), names)
   if (whole === '' && group.length > 0) return `which one: ${group.join(', ')}?`
   const hint = whole || suggest(first, firstWords)
-  return `there is no such command${hint}${hint === '' ? ';' : ''} see strongroom --help`
+  return `there is no such command${hint}${hint === '' ? ';' : ''} see strongroom help`
 }
 
 const isWronglyCalled = (error: unknown): boolean =>
