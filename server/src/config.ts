@@ -149,7 +149,7 @@ export const readConfig = (sources: {
     ? { data: given('data'), 'database-url': given('database-url') }
     : storage()
   return {
-    dataFolder: where(data, ({ text }) => resolve(text)),
+    dataFolder: ifGiven(data, ({ text }) => resolve(text)),
     database: readDatabase(url, {
       passwordFile: path('database-password-file'),
       caFile: path('database-ca'),
@@ -165,11 +165,11 @@ export const readConfig = (sources: {
     idempotencyStrict: readChoice(settled('idempotency-strict'), ['true', 'false']) === 'true',
     rateLimit: readRateLimit(given('rate-limit'), given('rate-limit-burst')),
     limits: readLimits(given('limits')),
-    keyProvider: where(given('key-provider'), text => readChoice(text, ['file', 'env'])),
+    keyProvider: ifGiven(given('key-provider'), text => readChoice(text, ['file', 'env'])),
     masterKeyFile: path('master-key-file'),
     masterKey: given('master-key')?.text,
     tls: readTls(path('tls-cert'), path('tls-key'), path('tls-client-ca')),
-    workers: where(given('workers'), text => readWhole(text, 1, 256)),
+    workers: ifGiven(given('workers'), text => readWhole(text, 1, 256)),
     drainTimeoutMs: readNumber(settled('drain-timeout'), 0, 3_600) * 1_000,
   }
 }
@@ -257,7 +257,7 @@ const asText = (name: string, value: unknown): unknown => {
     .join(',')
 }
 
-const where = <T>(given: Given | undefined, read: (given: Given) => T): T | undefined =>
+const ifGiven = <T>(given: Given | undefined, read: (given: Given) => T): T | undefined =>
   given === undefined ? undefined : read(given)
 
 const readNumber = ({ text, place }: Given, min: number, max: number): number => {
@@ -296,8 +296,8 @@ const readOrigins = (given: Given | undefined): string[] => {
 }
 
 const readRateLimit = (rate: Given | undefined, burst: Given | undefined): Config['rateLimit'] => {
-  const perSecond = where(rate, given => readNumber(given, 0.001, 1_000_000))
-  const atOnce = where(burst, given => readNumber(given, 1, 1_000_000))
+  const perSecond = ifGiven(rate, given => readNumber(given, 0.001, 1_000_000))
+  const atOnce = ifGiven(burst, given => readNumber(given, 1, 1_000_000))
   if (perSecond !== undefined) return { perSecond, burst: atOnce ?? Math.max(1, perSecond) }
   if (burst !== undefined) throw new ConfigError(`${burst.place} needs a rate limit beside it`)
   return undefined

@@ -8,10 +8,10 @@ import { pace } from './domain/pace.ts'
 import { type Rate, rateBuckets } from './domain/rate-buckets.ts'
 import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
-import { loadShedding, watchTurns } from './http/load-shedding.ts'
+import { loadShedding, watchLoop } from './http/load-shedding.ts'
+import { loopTurns } from './http/loop-turns.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
-import { turns } from './http/turns.ts'
 import { type Clockwork, clockwork } from './jobs/clockwork.ts'
 import { lease } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
@@ -30,7 +30,7 @@ export type Service = {
   /** New connections get these certificates; those that exist keep theirs. */
   renewTls(tls: TlsOptions): void
   /** Answers what is in flight, for at most the given time, then lets go of storage. */
-  close(drainTimeoutMs?: number): Promise<void>
+  close(drainTimeoutMs: number): Promise<void>
 }
 
 /** How the service behaves, whatever it stands on. */
@@ -44,8 +44,8 @@ export type ServiceSettings = {
   readonly rateLimit: Rate | undefined
 }
 
-/** What several processes on one machine know together. */
-export type Together = {
+/** What the workers of one machine, each a process, have in common. */
+export type SharedAcrossWorkers = {
   /** From the buckets of the rate limit. */
   readonly takeShare: (name: string) => Promise<number>
   readonly inFlight: KeysInFlight
@@ -59,9 +59,9 @@ export const buildService = async (parts: {
   log: Log
   settings: ServiceSettings
   tls?: TlsOptions
-  together?: Together
+  shared?: SharedAcrossWorkers
 }): Promise<Service> => {
-  const { log, clock, settings, together } = parts
+  const { log, clock, settings, shared } = parts
   const { headerPrefix } = settings
   const shedding = loadShedding(log)
   const vault = await openVault(parts)
@@ -79,17 +79,15 @@ export const buildService = async (parts: {
     idempotency: idempotency(vault, {
       headerPrefix,
       strict: settings.idempotencyStrict,
-      ...(together && { inFlight: together.inFlight }),
+      ...(shared && { inFlight: shared.inFlight }),
     }),
-    rateLimit: rateLimit(
-      settings.rateLimit && (together?.takeShare ?? rateBuckets(settings.rateLimit, clock)),
-    ),
+    rateLimit: rateLimit(settings.rateLimit && (shared?.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
     shedding,
-    turns: turns(),
+    loopTurns: loopTurns(),
     ...(parts.tls && { tls: parts.tls }),
   })
-  const unwatchTurns = watchTurns(shedding)
+  const unwatchLoop = watchLoop(shedding)
   // The server's own list leaves out those that have not finished a TLS handshake.
   const connections = new Set<Socket>()
   app.server.on('connection', (socket: Socket) => {
@@ -111,12 +109,12 @@ export const buildService = async (parts: {
     renewTls: tls => {
       if (app.server instanceof TlsServer) app.server.setSecureContext(tls)
     },
-    close: async (drainTimeoutMs = 10_000) => {
+    close: async drainTimeoutMs => {
       const cut = setTimeout(() => {
         for (const socket of connections) socket.destroy()
       }, drainTimeoutMs)
       await app.close()
-      unwatchTurns()
+      unwatchLoop()
       clearTimeout(cut)
       await Promise.all([work.stop(), frequent.stop()])
       // A job that fails is logged, so storage that takes nothing more does not keep the process from ending.

@@ -4,33 +4,26 @@ import type { Config } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
+import { hasManagementKey } from '../operations/grants/grant-checks.ts'
 import { loadGrants } from '../operations/grants/load-grants.ts'
 import type { Look } from '../store/sql/look.ts'
 import { type ClosedFile, closedTo } from './closed-file.ts'
 import {
   checkDataFolder,
   closedFiles,
-  databaseFiles,
   databasePath,
   describeRemains,
   masterKeyPath,
   requireDataFolder,
 } from './data-folder.ts'
+import type { Finding, Remedy } from './finding.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
 import type { Machine } from './machine.ts'
+import { restoreStorage } from './restore-storage.ts'
 import { shellWord } from './shell-word.ts'
 import { isDamage } from './sqlite-failure.ts'
 import { configuredStorage, withVault } from './storage.ts'
-
-export type Finding = {
-  readonly check: string
-  readonly problem: string
-  /** Later checks cannot say anything while this one stands. */
-  readonly blocks: boolean
-} & Remedy
-
-/** What to run next, as it can be pasted, or what to do where no command would do it. */
-export type Remedy = { readonly command: string } | { readonly byHand: string }
+import { storageFlags, vaultFlags } from './vault-flags.ts'
 
 type Context = { readonly config: Config; readonly machine: Machine }
 type Check = (context: Context) => Promise<Finding[]> | Finding[]
@@ -68,46 +61,6 @@ const causeOf = (error: unknown): string => {
 }
 
 const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
-
-/** Nothing is thrown away: what is damaged may be all that holds the newest writes. */
-export const restoreStorage = (config: Config): Remedy => {
-  if (config.database !== undefined)
-    return {
-      byHand:
-        'restore a backup into a new, empty database (psql -v ON_ERROR_STOP=1 --single-transaction), and name that one in STRONGROOM_DATABASE_URL',
-    }
-  const folder = requireDataFolder(config)
-  const [path = '', ...logs] = databaseFiles(folder).map(shellWord)
-  return {
-    command: [
-      `aside=$(mktemp -d ${shellWord(join(folder, 'set-aside-XXXXXX'))})`,
-      // In parentheses, so that nothing ends the shell that it is pasted into.
-      `(for file in ${path} ${logs.join(' ')}; do if [ -e "$file" ]; then mv "$file" "$aside" || exit 1; fi; done)`,
-      `cp <your backup of vault.db> ${path}`,
-      ...giveTo(folder, path),
-      `chmod 600 ${path}`,
-    ].join(' && '),
-  }
-}
-
-/** What root copies would be closed to the user who serves it. */
-const giveTo = (folder: string, path: string): string[] => {
-  const { uid, gid } = statSync(folder)
-  return process.geteuid?.() === 0 && uid !== 0 ? [`chown ${uid}:${gid} ${path}`] : []
-}
-
-const storageFlags = (config: Config): string =>
-  Object.entries(configuredStorage(config).flags)
-    .map(([name, value]) => `--${name} ${shellWord(value)}`)
-    .join(' ')
-
-/** The settings of this vault as flags, without any secret. */
-export const vaultFlags = (config: Config): string =>
-  [
-    storageFlags(config),
-    ...(config.keyProvider === undefined ? [] : [`--key-provider ${config.keyProvider}`]),
-    ...(config.masterKeyFile === undefined ? [] : [`--master-key-file ${shellWord(config.masterKeyFile)}`]),
-  ].join(' ')
 
 const dataFolder: Check = ({ config }) => {
   if (config.database !== undefined) return []
@@ -307,12 +260,7 @@ const managementKeys = ({ config, machine }: Context): Promise<Finding[]> =>
     const findings: Finding[] = []
     for (const { tenant, id } of await vault.store.listTenants()) {
       const { grants } = await loadGrants(vault, tenant)
-      const management = grants.applications.filter(({ type }) => type === 'management').map(app => app.id)
-      const hasKey = grants.apiKeys.some(
-        ({ row }) =>
-          management.includes(row.applicationId) && (row.expiresAt === null || row.expiresAt > now),
-      )
-      if (!hasKey)
+      if (!hasManagementKey(grants, now))
         findings.push({
           check: 'access',
           problem: `tenant ${id} has no living management key`,

@@ -3,8 +3,10 @@ import type { Audit } from '../operations/audit/audit.ts'
 import { auditSample, auditTenant } from '../operations/audit-tenant.ts'
 import { openTenant } from '../operations/grants/grant-rows.ts'
 import { repairTenant } from '../operations/repair-tenant.ts'
-import { type Finding, type Remedy, restoreStorage, vaultFlags } from './doctor-checks.ts'
+import type { Finding, Remedy } from './finding.ts'
+import { restoreStorage } from './restore-storage.ts'
 import { withVault } from './storage.ts'
+import { vaultFlags } from './vault-flags.ts'
 
 export type DeepOptions = {
   /** How many tokens of each tenant are looked at; absent: all, with index, counters and matches. */

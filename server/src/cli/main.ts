@@ -1,7 +1,7 @@
 import about from '../../package.json' with { type: 'json' }
 import { ConfigError, warnOfUnknown, workerNumberVariable } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
-import { catalogue, VaultError } from '../domain/errors.ts'
+import { VaultError } from '../domain/errors.ts'
 import { setLimits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { type Command, invocation, suggest, usage } from './command.ts'
@@ -14,7 +14,7 @@ const overview = (listed: readonly Command[]): string =>
     .map(({ name, summary }) => `  ${name.padEnd(16)}${summary}\n`)
     .join(
       '',
-    )}\nstrongroom <command> --help tells more. Exit codes: 0 done, 1 failed, 2 wrongly called or set up.\n`
+    )}\nstrongroom help <command> tells more. Exit codes: 0 done, 1 failed, 2 wrongly called or set up.\n`
 
 const main = async (args: readonly string[]): Promise<number> => {
   const [first] = args
@@ -57,7 +57,7 @@ const unknown = ([first = '', second = '']: readonly string[]): string => {
   const whole = suggest(`${first} ${second}`.trim(), names)
   if (whole === '' && group.length > 0) return `which one: ${group.join(', ')}?`
   const hint = whole || suggest(first, firstWords)
-  return `there is no such command${hint}${hint === '' ? ';' : ''} see strongroom --help`
+  return `there is no such command${hint}${hint === '' ? ';' : ''} see strongroom help`
 }
 
 const isWronglyCalled = (error: unknown): boolean =>
@@ -72,7 +72,7 @@ const explain = (error: unknown): string =>
 const reason = (error: unknown): string => {
   if (error instanceof VaultError && error.issues.length > 0)
     return error.issues.map(({ path, message }) => `${path} ${message}`).join('; ')
-  if (error instanceof VaultError && error.message === catalogue.notFound.detail)
+  if (error instanceof VaultError && error.code === 'notFound' && error.ownDetail === undefined)
     return 'the tenant has no such application or key'
   if (error instanceof ConfigError || error instanceof KeyProviderError || error instanceof VaultError)
     return error.message

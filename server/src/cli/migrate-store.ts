@@ -4,11 +4,11 @@ import { type ArrivingVault, CopyRefusedError } from '../store/copying.ts'
 import { openRestingVault } from '../store/sqlite/resting-vault.ts'
 import type { Run } from './command.ts'
 import { databasePath, masterKeyPath, requireDataFolder } from './data-folder.ts'
-import { vaultFlags } from './doctor-checks.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
 import { print } from './print.ts'
 import { progressOn } from './progress.ts'
 import { folderStorage, postgresSettings, requireVault } from './storage.ts'
+import { vaultFlags } from './vault-flags.ts'
 
 const faultsShown = 20
 

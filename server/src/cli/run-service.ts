@@ -3,7 +3,7 @@ import { type Config, ConfigError } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { foreignCode } from '../domain/errors.ts'
 import type { Log } from '../domain/log.ts'
-import type { Service, Together } from '../service.ts'
+import type { Service, SharedAcrossWorkers } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, type ProcessLog } from './log.ts'
@@ -25,11 +25,11 @@ export const runService = async (
     keyProvider: KeyProvider
     log: ProcessLog
     tls: TlsOptions | undefined
-    together?: Together
+    shared?: SharedAcrossWorkers
   },
   { stopOn, prepare, ready }: Hooks,
 ): Promise<void> => {
-  const { store, keyProvider, log, tls, together } = parts
+  const { store, keyProvider, log, tls, shared } = parts
   // Loaded here, because most commands never serve and would wait 0.2 s for what they do not use.
   const { buildService } = await import('../service.ts')
   const service = await buildService({
@@ -39,7 +39,7 @@ export const runService = async (
     clock: Date.now,
     settings: config,
     ...(tls && { tls }),
-    ...(together && { together }),
+    ...(shared && { shared }),
   }).catch(async error => {
     await store.close()
     throw error
@@ -52,7 +52,7 @@ export const runService = async (
     service.startClockwork()
     ready(baseUrl(config, port))
     // Of several processes the primary says it.
-    if (together === undefined) warnOfPlaintext(config, log)
+    if (shared === undefined) warnOfPlaintext(config, log)
     await stopped
     log.info({}, 'draining')
   } finally {

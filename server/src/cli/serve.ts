@@ -29,7 +29,7 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
   if (isNew) log.warn({ storage: storage.name }, 'there was no vault, and a new one was made')
   await runService(
     config,
-    { store, keyProvider, log, tls, ...(worker && { together: worker }) },
+    { store, keyProvider, log, tls, ...(worker && { shared: worker }) },
     {
       stopOn: ['SIGINT', 'SIGTERM'],
       ready: url =>

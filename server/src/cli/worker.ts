@@ -1,14 +1,14 @@
 import cluster from 'node:cluster'
 import { env } from 'node:process'
 import { workerNumberVariable } from '../config.ts'
-import type { Together } from '../service.ts'
+import type { SharedAcrossWorkers } from '../service.ts'
 import { type Neighbours, StoreUnavailableError } from '../store/port.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import type { Announcement } from './announcements.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
 
 /** One of several processes that share a port, and what the primary does for all of them. */
-export type Worker = Together & {
+export type Worker = SharedAcrossWorkers & {
   readonly number: number
   readonly askWriter: AskWriter
   readonly neighbours: Neighbours

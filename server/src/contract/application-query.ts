@@ -3,15 +3,8 @@ import { type Issue, invalid } from '../domain/errors.ts'
 import { type ApplicationType, permissionsByType } from '../domain/permissions.ts'
 import { applicationType } from './application-schemas.ts'
 import type { QueryParameter } from './endpoint.ts'
-import {
-  allValues,
-  type Page,
-  pageParameters,
-  type QueryPair,
-  readPage,
-  refuseUnknown,
-  singleValue,
-} from './paging.ts'
+import { type Page, pageParameters, readPage } from './paging.ts'
+import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
 
 /** What a list of applications is narrowed to: values of one parameter are ORed, both parameters ANDed. */
 export type ApplicationListQuery = Page & {

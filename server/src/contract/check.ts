@@ -5,7 +5,7 @@ import type { Issue } from '../domain/errors.ts'
 import { getOwn, isExactNumber, isJsonObject, type Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenKey, element, field } from '../domain/place.ts'
-import { exactNumberKeyword } from './schema.ts'
+import { noExactNumberKeyword } from './schema.ts'
 
 /** The value in the shape of the schema, or undefined with the reasons in `issues`. */
 export type Check<T> = (value: Json, place: string, issues: Issue[]) => T | undefined
@@ -19,7 +19,7 @@ const makeAjv = (allErrors: boolean): Ajv => {
     validateFormats: false,
   })
   ajv.addKeyword({
-    keyword: exactNumberKeyword,
+    keyword: noExactNumberKeyword,
     type: 'object',
     validate: (_schema: unknown, value: unknown) => !isExactNumber(value),
   })
@@ -91,7 +91,7 @@ const message = ({ keyword, params }: ErrorObject): string => {
   switch (keyword) {
     case 'type':
       return `must be ${[params.type].flat().map(article).join(' or ')}`
-    case exactNumberKeyword:
+    case noExactNumberKeyword:
       return 'must be an object'
     case 'minLength':
       return `must have at least ${params.limit} characters`

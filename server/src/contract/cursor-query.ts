@@ -3,7 +3,8 @@ import { type Issue, invalid } from '../domain/errors.ts'
 import type { TokenFilter } from '../domain/token-filter.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { filterParameters, readFilter } from './list-query.ts'
-import { type QueryPair, readSize, refuseUnknown, singleValue, sizeParameter } from './paging.ts'
+import { readSize, sizeParameter } from './paging.ts'
+import { type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
 
 export type CursorQuery = { readonly filter: TokenFilter; readonly start?: string; readonly size: number }
 

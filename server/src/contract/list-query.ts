@@ -6,15 +6,8 @@ import { limits } from '../domain/limits.ts'
 import type { MetadataPair, TokenFilter } from '../domain/token-filter.ts'
 import { tokenType } from '../domain/token-types/registry.ts'
 import type { QueryParameter } from './endpoint.ts'
-import {
-  allValues,
-  type Page,
-  pageParameters,
-  type QueryPair,
-  readPage,
-  refuseUnknown,
-  singleValue,
-} from './paging.ts'
+import { type Page, pageParameters, readPage } from './paging.ts'
+import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
 
 export type ListQuery = Page & { readonly filter: TokenFilter }
 
@@ -44,7 +37,10 @@ export const filterParameters: readonly QueryParameter[] = [
 
 export const listParameters = [...filterParameters, ...pageParameters]
 
-/** The query of `GET /tokens` (§4.3, C24). An unknown or repeated parameter is refused (C6). */
+/**
+ * The query of `GET /tokens` (§4.3, C24). An unknown parameter is refused (C6), and so is a repeated one, but for `id` and
+ * `type`, whose values are ORed, and `metadata.<key>`, of which the first counts.
+ */
 export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
   const issues: Issue[] = []
   refuseUnknown(pairs, listParameters, issues)

@@ -5,9 +5,11 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import type { Endpoint } from './endpoint.ts'
 import { endpoints } from './endpoints.ts'
-import { exactNumberKeyword } from './schema.ts'
+import { idempotencyKeyHeader, traceIdHeader } from './headers.ts'
+import { Problem } from './problem-schema.ts'
+import { noExactNumberKeyword } from './schema.ts'
 import { FoundTokens, SearchTokens } from './search-schemas.ts'
-import { CreateToken, Problem, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
+import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
 
 /** Schemas with a name of their own in the document. */
 const named = new Map<TSchema, string>([
@@ -41,23 +43,8 @@ export const openApi = (headerPrefix: string): JsonObject => {
     components: {
       schemas: Object.fromEntries([...named].map(([schema, name]) => [name, plain(schema, schema)])),
       parameters: {
-        IdempotencyKey: {
-          name: `${prefix}-IDEMPOTENCY-KEY`,
-          in: 'header',
-          description: 'A retry with the same key gets the answer of the first request and changes nothing.',
-          schema: {
-            type: 'string',
-            minLength: 1,
-            maxLength: limits.idempotencyKeyCharactersMax,
-            pattern: '^[!-~]+$',
-          },
-        },
-        TraceId: {
-          name: `${prefix}-TRACE-ID`,
-          in: 'header',
-          description: 'Comes back in the answer and in the log; the vault makes one up where none is sent.',
-          schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{8,64}$' },
-        },
+        IdempotencyKey: headerParameter(prefix, idempotencyKeyHeader),
+        TraceId: headerParameter(prefix, traceIdHeader),
       },
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: `${prefix}-API-KEY` },
@@ -66,6 +53,15 @@ export const openApi = (headerPrefix: string): JsonObject => {
     'x-limits': { ...limits },
   }
 }
+
+type RequestHeader = { readonly name: string; readonly description: string; readonly schema: JsonObject }
+
+const headerParameter = (prefix: string, { name, description, schema }: RequestHeader): JsonObject => ({
+  name: `${prefix}-${name.toUpperCase()}`,
+  in: 'header',
+  description,
+  schema,
+})
 
 const operation = (declared: Endpoint): JsonObject => ({
   operationId: declared.id,
@@ -155,7 +151,7 @@ const plain = (schema: unknown, self?: TSchema): Json => {
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
   return Object.fromEntries(
     Object.entries(schema)
-      .filter(([key]) => key !== exactNumberKeyword)
+      .filter(([key]) => key !== noExactNumberKeyword)
       .map(([key, value]) => [key, plain(value)]),
   )
 }

@@ -1,11 +1,9 @@
 import { Type } from 'typebox'
-import { didYouMean } from '../domain/did-you-mean.ts'
 import type { Issue } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
-import { chosenName } from '../domain/place.ts'
 import type { QueryParameter } from './endpoint.ts'
+import { type QueryPair, singleValue } from './query-pairs.ts'
 
-export type QueryPair = { readonly name: string; readonly value: string }
 export type Page = { readonly page: number; readonly size: number }
 
 const numbers = { minimum: 1, maximum: limits.pageNumberMax, default: 1 }
@@ -39,38 +37,6 @@ export const readPage = (pairs: readonly QueryPair[], issues: Issue[]): Page => 
 
 export const readSize = (pairs: readonly QueryPair[], issues: Issue[]): number =>
   readInteger(pairs, 'size', sizes, issues)
-
-export const allValues = (pairs: readonly QueryPair[], name: string): string[] =>
-  pairs.filter(pair => pair.name === name).map(({ value }) => value)
-
-export const singleValue = (
-  pairs: readonly QueryPair[],
-  name: string,
-  issues: Issue[],
-): string | undefined => {
-  const values = allValues(pairs, name)
-  if (values.length > 1) issues.push({ path: name, message: 'must not be repeated' })
-  return values[0]
-}
-
-/** C6: a misspelt filter must not return everything. */
-export const refuseUnknown = (
-  pairs: readonly QueryPair[],
-  parameters: readonly QueryParameter[],
-  issues: Issue[],
-): void => {
-  const known = parameters.map(({ name }) => name)
-  for (const [index, { name }] of pairs.entries()) {
-    if (parameters.some(parameter => parameter.name === name || parameter.pattern?.test(name))) continue
-    // A head holds thousands of names.
-    if (issues.length >= limits.errorsPerAnswer) return
-    const suggestion = didYouMean(name, known)
-    issues.push({
-      path: chosenName(name, index + 1),
-      message: `is not a known query parameter${suggestion === undefined ? '' : `; did you mean "${suggestion}"?`}`,
-    })
-  }
-}
 
 const readInteger = (
   pairs: readonly QueryPair[],

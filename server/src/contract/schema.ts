@@ -41,22 +41,22 @@ export const textMap = () =>
   Type.Unsafe<Record<string, string>>({
     type: 'object',
     additionalProperties: { type: 'string' },
-    ...notANumber,
+    ...noExactNumber,
   })
 
 export const nullableTextMap = () =>
   Type.Unsafe<Record<string, string | null> | null>({
     type: ['object', 'null'],
     additionalProperties: { type: ['string', 'null'] },
-    ...notANumber,
+    ...noExactNumber,
   })
 
 /** Numbers that doubles cannot hold travel as objects (C7); this keyword keeps them out of where an object is asked for. */
-export const exactNumberKeyword = 'x-not-a-number'
-const notANumber = { [exactNumberKeyword]: true }
+export const noExactNumberKeyword = 'x-no-exact-number'
+const noExactNumber = { [noExactNumberKeyword]: true }
 
 export const anyJson = (options: { description?: string } = {}) => Type.Unsafe<Json>({ ...options })
 
 /** C6: unknown fields are refused. */
 export const body = <P extends Record<string, TSchema>>(properties: P) =>
-  Type.Object(properties, { additionalProperties: false, ...notANumber })
+  Type.Object(properties, { additionalProperties: false, ...noExactNumber })

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { sketchPrecision } from '../domain/index-report/term-sketch.ts'
 import { limits } from '../domain/limits.ts'
 import { body, text } from './schema.ts'
 
@@ -60,10 +61,11 @@ export const IndexReport = Type.Object({
       kind: Type.String({ description: 'search_index or metadata.' }),
       name: Type.String({ description: 'The expression of the search index, or the metadata key.' }),
       tokens: Type.Integer({ description: 'How many tokens have a term of it.' }),
-      distinct_terms: Type.Integer({ description: 'Exact up to 511, beyond an estimate within some 4 %.' }),
+      distinct_terms: Type.Integer({
+        description: `Exact up to ${sketchPrecision.distinctExactMax}, beyond an estimate within some ${sketchPrecision.distinctErrorPercent} %.`,
+      }),
       largest_share: Type.Number({
-        description:
-          'The part of these tokens that share the commonest term. Exact up to 128 terms; beyond, it may be too low by 1/129.',
+        description: `The part of these tokens that share the commonest term. Exact up to ${sketchPrecision.shareExactMax} terms; beyond, it may be too low by 1/${sketchPrecision.shareErrorParts}.`,
       }),
     }),
     { description: 'The most telling first.' },

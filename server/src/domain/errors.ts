@@ -71,6 +71,8 @@ export type Issue = { path: string; message: string }
 
 export class VaultError extends Error {
   readonly code: ErrorCode
+  /** What is said in place of the catalogue's sentence, where that says too little. */
+  readonly ownDetail: string | undefined
   readonly issues: readonly Issue[]
   readonly headers: Readonly<Record<string, string>>
 
@@ -86,6 +88,7 @@ export class VaultError extends Error {
     Error.stackTraceLimit = stackTraceLimit
     this.name = 'VaultError'
     this.code = code
+    this.ownDetail = more.detail
     this.issues = more.issues ?? []
     this.headers = more.headers ?? {}
   }

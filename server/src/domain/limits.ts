@@ -107,5 +107,3 @@ export const contradiction = (wanted: SetLimits): string | undefined => {
   ]
   return relations.find(([holds]) => !holds)?.[1]
 }
-
-setLimits({})

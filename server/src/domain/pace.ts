@@ -5,30 +5,46 @@
 export const pace = {
   /** How far the index is read to tell a rare term from a common one. */
   searchProbeEntries: 1_000,
-  /** Rows that a search opens before other requests have their turn. */
+  /** Rows that a search opens before other requests go on. */
   searchBatchRows: 500,
 
   /** How long after an index report the next one is begun. */
   reportIntervalMs: 3_600_000,
   /** Tokens of one tenant that its report opens in each minute. */
   reportRowsPerTenant: 20_000,
-  /** Tokens that a report opens before requests have their turn: 4 ms. */
+  /** Tokens that a report opens before requests go on: 4 ms. */
   reportBatchRows: 100,
   /** Tokens of all tenants that reports open in each minute. */
   reportRowsPerRun: 60_000,
+
+  /** A request that has not arrived as a whole by then is refused. */
+  requestArrivalMs: 60_000,
+  /** As much as a head may hold. */
+  pathParameterCharactersMax: 65_536,
+  /** What Retry-After says where waiting a moment is all that it takes. */
+  retryAfterSeconds: 1,
+
+  /** Requests of one turn of the event loop that are worked on together; what more would gain could not be measured. */
+  requestsTogetherMax: 16,
+  /** A request with a longer body is work enough by itself: others would wait for it. */
+  shortBodyBytesMax: 8_192,
+  /** The event loop accepts one connection in a turn; behind long requests alone, newcomers would wait for seconds. */
+  loopTurnsBetweenLong: 16,
 
   /** Requests that are worked on at one time; others are turned away. */
   requestsInFlight: 1_000,
   /** While fewer are worked on, none is turned away for what waits ahead of it (the next two). */
   requestsAlwaysTaken: 64,
-  /** Requests with a long body that may wait for their turn: some 15 ms each, half a second in all. */
+  /** Requests with a long body that may queue: some 15 ms each, half a second in all. */
   longRequestsWaiting: 32,
   /** Changes that may wait for storage: half a second's worth, ten tokenizes of a thousand. */
   changesWaiting: 10_000,
   /** A turn of the event loop that has worked for so long takes in no more requests, beyond these few. */
-  turnWorkMs: 1_000,
-  requestsPerTurnMin: 4,
-  turnCheckIntervalMs: 50,
+  loopTurnWorkMs: 1_000,
+  requestsPerLoopTurnMin: 4,
+  loopCheckIntervalMs: 50,
+  /** How often the log tells of requests that were turned away, at most. */
+  overloadReportIntervalMs: 10_000,
 
   /** C11, C17: what is due is purged within five minutes; a sweep each minute leaves room for a slow one. */
   sweepIntervalMs: 60_000,

@@ -2,7 +2,7 @@ import { readApplicationListQuery, readPermissionQuery } from '../contract/appli
 import { readCursorQuery } from '../contract/cursor-query.ts'
 import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import { readListQuery } from '../contract/list-query.ts'
-import type { QueryPair } from '../contract/paging.ts'
+import type { QueryPair } from '../contract/query-pairs.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { checkReady } from '../operations/check-ready.ts'
 import { createApiKey } from '../operations/create-api-key.ts'
@@ -33,12 +33,19 @@ import { updateToken } from '../operations/update-token.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
 import { docsPage, openApiText } from './documentation.ts'
 
+/** The names after colons in a path: `'id' | 'keyId'` of `/applications/:id/keys/:keyId`. */
+type ParamsIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamsIn<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
 /** What an operation is told: who calls, and what the declaration says is in the request. */
 export type Call<K extends EndpointId> = {
   readonly vault: Vault
   readonly headerPrefix: string
   /** Path parameters, decoded. */
-  readonly params: { readonly id: string; readonly keyId: string }
+  readonly params: Readonly<Record<ParamsIn<(typeof endpoints)[K]['path']>, string>>
   readonly query: readonly QueryPair[]
   readonly caller: (typeof endpoints)[K]['permission'] extends 'open' ? undefined : Caller
   readonly body: (typeof endpoints)[K] extends { checkBody?: (...input: never[]) => infer B }

@@ -1,6 +1,6 @@
+import { idempotencyKeyHeader } from '../contract/headers.ts'
 import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
-import { limits } from '../domain/limits.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
 import {
   findResult,
@@ -39,7 +39,7 @@ export const idempotency = (
 ): Idempotency => {
   const { headerPrefix, strict, inFlight = keysOfThisProcess() } = options
   return {
-    header: `${headerPrefix}-idempotency-key`,
+    header: `${headerPrefix}-${idempotencyKeyHeader.name}`,
     once: async (caller, { body = new Uint8Array(0), ...rest }, run) => {
       const request = { ...rest, body }
       const hash = requestHash(caller, request)
@@ -68,17 +68,13 @@ const keysOfThisProcess = (): KeysInFlight => {
   }
 }
 
-const visibleAscii = /^[\x21-\x7e]+$/
+const { maxLength, pattern } = idempotencyKeyHeader.schema
+const usable = new RegExp(pattern)
 
 export const readIdempotencyKey = (sent: string | string[]): string => {
-  if (
-    typeof sent === 'string' &&
-    sent.length <= limits.idempotencyKeyCharactersMax &&
-    visibleAscii.test(sent)
-  )
-    return sent
+  if (typeof sent === 'string' && sent.length <= maxLength && usable.test(sent)) return sent
   throw invalid({
-    path: 'idempotency-key',
-    message: `must be 1 to ${limits.idempotencyKeyCharactersMax} visible ASCII characters`,
+    path: idempotencyKeyHeader.name,
+    message: `must be 1 to ${maxLength} visible ASCII characters`,
   })
 }

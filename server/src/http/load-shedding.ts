@@ -12,13 +12,13 @@ export type LoadShedding = {
    * what the request would have to wait for in storage: nothing, where it only reads.
    */
   requireRoom(changesAhead: number): void
-  /** Throws 503 where a request would have to wait for too many others before it is worked on. */
-  requireTurn(requestsAhead: number): void
+  /** Throws 503 where a request would have to queue behind too many others before it is worked on. */
+  requireShortQueue(requestsAhead: number): void
   /** Between these two a request is worked on; a body that comes slowly takes no room. */
   enter(): void
   leave(): void
-  /** A new turn of the event loop has begun. */
-  turn(): void
+  /** To be told when a new turn of the event loop has begun. */
+  onLoopTurn(): void
 }
 
 /** Time that passes, and time that this thread works: on a busy machine the one without the other is no overload. */
@@ -32,34 +32,32 @@ const machineClock: LoopClock = {
   },
 }
 
-const reportIntervalMs = 10_000
-
 export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShedding => {
   let inFlight = 0
   let begun = { passedMs: clock.passedMs(), workedMs: clock.workedMs(), admitted: 0 }
   let refused = 0
   let reportedAtMs = Number.NEGATIVE_INFINITY
 
-  /** Requests that arrived together are answered in one turn; what it cannot take in is for the next try. */
-  const isTurnFull = (): boolean =>
-    begun.admitted >= pace.requestsPerTurnMin &&
-    clock.passedMs() - begun.passedMs > pace.turnWorkMs &&
-    clock.workedMs() - begun.workedMs > pace.turnWorkMs
+  /** Requests that arrived together are answered in one turn of the loop; what it cannot take in is for the next try. */
+  const isLoopTurnFull = (): boolean =>
+    begun.admitted >= pace.requestsPerLoopTurnMin &&
+    clock.passedMs() - begun.passedMs > pace.loopTurnWorkMs &&
+    clock.workedMs() - begun.workedMs > pace.loopTurnWorkMs
 
   const isCrowded = (): boolean => inFlight >= pace.requestsAlwaysTaken
 
   const refuse = (): never => {
     refused++
-    throw new VaultError('overloaded', { headers: { 'retry-after': '1' } })
+    throw new VaultError('overloaded', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
   }
 
   return {
     requireRoom: changesAhead => {
       const isStorageBehind = isCrowded() && changesAhead > pace.changesWaiting
-      if (inFlight >= pace.requestsInFlight || isStorageBehind || isTurnFull()) refuse()
+      if (inFlight >= pace.requestsInFlight || isStorageBehind || isLoopTurnFull()) refuse()
       begun.admitted++
     },
-    requireTurn: requestsAhead => {
+    requireShortQueue: requestsAhead => {
       if (isCrowded() && requestsAhead >= pace.longRequestsWaiting) refuse()
     },
     enter: () => {
@@ -68,11 +66,11 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
     leave: () => {
       inFlight--
     },
-    turn: () => {
+    onLoopTurn: () => {
       const passedMs = clock.passedMs()
       begun = { passedMs, workedMs: clock.workedMs(), admitted: 0 }
       // Some words now and then: a line for each refusal would be load of its own.
-      if (refused === 0 || passedMs - reportedAtMs < reportIntervalMs) return
+      if (refused === 0 || passedMs - reportedAtMs < pace.overloadReportIntervalMs) return
       log.error({ refused, in_flight: inFlight }, 'overloaded')
       refused = 0
       reportedAtMs = passedMs
@@ -81,8 +79,8 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
 }
 
 /** Tells the shedding of turns of the event loop, of one each interval or of each that is longer; returns how to end it. */
-export const watchTurns = (shedding: LoadShedding): (() => void) => {
-  const timer = setInterval(() => shedding.turn(), pace.turnCheckIntervalMs)
+export const watchLoop = (shedding: LoadShedding): (() => void) => {
+  const timer = setInterval(() => shedding.onLoopTurn(), pace.loopCheckIntervalMs)
   timer.unref()
   return () => clearInterval(timer)
 }

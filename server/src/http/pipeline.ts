@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { type QueryPair, refuseUnknown } from '../contract/paging.ts'
+import { type QueryPair, refuseUnknown } from '../contract/query-pairs.ts'
 import { holds } from '../domain/access.ts'
 import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -13,23 +13,14 @@ import type { Cors } from './cors.ts'
 import type { Answer } from './handlers.ts'
 import { type Idempotency, readIdempotencyKey } from './idempotency.ts'
 import type { LoadShedding } from './load-shedding.ts'
+import type { LoopTurns } from './loop-turns.ts'
 import { pathOf } from './path-of.ts'
 import { readQuery } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { sender } from './send.ts'
 import { traceId } from './trace-id.ts'
-import type { Turns } from './turns.ts'
 
-/**
- * The life of a request, in the order of C3:
- *
- *   admit:   trace id → 503 overload → 401 → 429 → 404/405 of the route → 403 permission as such → 415, 413
- *   (the body is read)
- *   answer:  401, 403 once more, for what changed meanwhile
- *   (the others of this turn are read, too)
- *            idempotent replay or claim → JSON → 400 → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409
- *            → commit → answer
- */
+/** What `admit` finds out about a request, for all that comes after it. */
 declare module 'fastify' {
   interface FastifyRequest {
     traceId: string
@@ -46,20 +37,25 @@ export type PipelineOptions = {
   readonly rateLimit: RateLimit
   readonly cors: Cors
   readonly shedding: LoadShedding
-  readonly turns: Turns
+  readonly loopTurns: LoopTurns
 }
 type Done = (error?: Error) => void
 
 /**
- * Everything that can be said before the body is read, for one endpoint, or for none: then `refusal` says what is wrong
- * with the path, to those who have a key.
+ * The first half of a request's life, in the order of C3: everything that can be said before the body is read.
+ *
+ *   trace id → 400 without a Host → 503 overload, but for probes → (an open endpoint is admitted here)
+ *   → 204 to a CORS preflight, which has no key → 401 → 429 → 404 or 405 of the route, 400 of a path that cannot be read
+ *   → 403 permission as such → 415 → 413
+ *
+ * For one endpoint, or for none: then `refusal` says what is wrong with the path, to those who have a key.
  */
 export const admit = (
   options: PipelineOptions,
   endpoint: Endpoint | undefined,
   refusal: (path: string) => VaultError = () => new VaultError('notFound'),
 ) => {
-  const { vault, headerPrefix, rateLimit, cors, shedding, turns } = options
+  const { vault, headerPrefix, rateLimit, cors, shedding, loopTurns } = options
   const traceHeader = `${headerPrefix}-trace-id`
   const findCaller = callerOf(options)
 
@@ -88,7 +84,7 @@ export const admit = (
     }
     try {
       if (endpoint?.isProbe !== true) {
-        shedding.requireTurn(turns.ahead(Number(headers['content-length'] ?? 0)))
+        shedding.requireShortQueue(loopTurns.ahead(Number(headers['content-length'] ?? 0)))
         shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
       }
     } catch (error) {
@@ -124,14 +120,21 @@ const requirePermission = ({ application }: Caller, { permission }: Endpoint): v
   if (!isPermitted) throw new VaultError('forbidden')
 }
 
-/** From the bytes of the body to the answer; errors go to the one mapper. */
+/**
+ * The second half, from the bytes of the body to the answer; errors go to the one mapper.
+ *
+ *   401, 403, 503 once more, for what changed while the body was on its way
+ *   (the others that arrived in this turn of the event loop are read, too)
+ *   → with an idempotency key: 400 of the key → replay, 422 or 409 in flight → 400 of the query → JSON → 400 of the body
+ *   → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409 → commit → answer
+ */
 export const answer = (
   options: PipelineOptions,
   endpoint: Endpoint,
   handle: (call: never) => Promise<Answer>,
   headersOf?: (body: JsonObject) => Record<string, string>,
 ) => {
-  const { vault, idempotency, headerPrefix, shedding, turns } = options
+  const { vault, idempotency, headerPrefix, shedding, loopTurns } = options
   const findCaller = callerOf(options)
   const send = sender(endpoint, `${headerPrefix}-trace-id`, headersOf)
 
@@ -178,10 +181,10 @@ export const answer = (
     const bodyBytes = body?.length ?? 0
     const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.
-    shedding.requireTurn(turns.ahead(bodyBytes))
+    shedding.requireShortQueue(loopTurns.ahead(bodyBytes))
     shedding.enter()
     try {
-      await turns.next(bodyBytes)
+      await loopTurns.next(bodyBytes)
       for (let { caller } = request; ; ) {
         try {
           if (key === undefined || caller === undefined)

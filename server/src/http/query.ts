@@ -1,4 +1,4 @@
-import type { QueryPair } from '../contract/paging.ts'
+import type { QueryPair } from '../contract/query-pairs.ts'
 import { invalid } from '../domain/errors.ts'
 
 /** The query string as the pairs that were sent, in their order; `+` is a blank, as forms write it. */

@@ -6,6 +6,7 @@ import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
+import { pace } from '../domain/pace.ts'
 import { type Answer, answerHeaders, handlers } from './handlers.ts'
 import { admit, answer, type PipelineOptions } from './pipeline.ts'
 import { plainLane } from './plain/lane.ts'
@@ -22,12 +23,12 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     bodyLimit: limits.bodyBytes,
     routerOptions: {
       // As much as a head may hold: what is wrong with an id is said after the key was looked at.
-      maxParamLength: 65_536,
+      maxParamLength: pace.pathParameterCharactersMax,
       querystringParser: () => ({}),
       // Published client libraries join a base address and `/`: they send `POST /tokens/`.
       ignoreTrailingSlash: true,
     },
-    requestTimeout: 60_000,
+    requestTimeout: pace.requestArrivalMs,
     exposeHeadRoutes: true,
     // On shutdown: what is in flight is answered, also on connections that are kept alive.
     forceCloseConnections: 'idle',

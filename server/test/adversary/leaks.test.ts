@@ -41,7 +41,7 @@ for (const [name, open] of Object.entries(ownStorages))
       heap = await errorsOfHeap()
       running = await storage.files(vault.folder.path)
       await traffic.last()
-      await vault.service.close()
+      await vault.close()
       closed = await storage.files(vault.folder.path)
       const hidden = [...canaries.secrets, ...traffic.keyTexts]
       secrets = traceFinder(hidden)

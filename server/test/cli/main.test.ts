@@ -76,13 +76,13 @@ describe('the command line', () => {
 
   const secret = 'strongroom-master-key-1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='
   const wrong: { args: string[]; says: RegExp; absent?: string }[] = [
-    { args: ['sevre'], says: /there is no such command; did you mean serve\? see strongroom --help$/m },
+    { args: ['sevre'], says: /there is no such command; did you mean serve\? see strongroom help$/m },
     { args: ['tenant', 'craete'], says: /did you mean tenant create\?/ },
     { args: ['tenan', 'create'], says: /did you mean tenant create\?/ },
     { args: ['tenat'], says: /did you mean tenant\?/ },
     { args: ['tenant'], says: /which one: tenant create, tenant list, tenant delete\?/ },
     { args: ['key', 'nonsense'], says: /which one: key create, key list, key revoke\?/ },
-    { args: ['nonsense'], says: /there is no such command; see strongroom --help$/m },
+    { args: ['nonsense'], says: /there is no such command; see strongroom help$/m },
     {
       args: ['serve', '--prot', '1'],
       says: /there is no option --prot; did you mean --port\?; see strongroom serve --help/,

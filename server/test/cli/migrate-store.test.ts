@@ -46,7 +46,7 @@ describe('migrate-store', () => {
     try {
       const before = await lived.answers()
       const tenants = await vault.store.listTenants()
-      await vault.service.close()
+      await vault.close()
 
       const { code, stdout, stderr } = await move(vault).exited
       assert.equal(code, 0, stderr)
@@ -84,7 +84,7 @@ describe('migrate-store', () => {
     try {
       const { keys } = await vault.tenant({ owner })
       await vault.create(keys.owner, { id: 'spoilt', type: 'token', data: 'x' })
-      await vault.service.close()
+      await vault.close()
       await sqlite.reach(vault.folder.path, 'UPDATE tokens SET version = version + 1')
       const { code, stdout } = await move(vault).exited
       assert.equal(code, 1)
@@ -105,7 +105,7 @@ describe('migrate-store', () => {
       vault = await TestVault.start({ engine: sqlite })
       key = (await vault.tenant({ owner })).keys.owner
       for (let time = 0; time < 4; time++) await vault.post('/tokenize', key, texts)
-      await vault.service.close()
+      await vault.close()
     })
     after(() => vault.folder.remove())
 
@@ -141,7 +141,7 @@ describe('migrate-store refuses, in a line that says what to do', () => {
   before(async () => {
     template = await TestVault.start({ engine: sqlite })
     await template.tenant({ owner })
-    await template.service.close()
+    await template.close()
   })
   after(() => template.folder.remove())
   beforeEach(async () => {

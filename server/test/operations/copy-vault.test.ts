@@ -25,7 +25,7 @@ describe('a copy of a vault into PostgreSQL', () => {
   let database: Awaited<ReturnType<typeof emptyDatabase>>
   before(async () => {
     lived = await livedInVault()
-    await lived.vault.service.close()
+    await lived.vault.close()
   })
   after(() => lived.vault.folder.remove())
   beforeEach(async () => {

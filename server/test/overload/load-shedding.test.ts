@@ -30,16 +30,16 @@ describe('shedding load', () => {
     }
     return { shedding, clock, work, isRefused }
   }
-  const perTurn = pace.requestsPerTurnMin
+  const perTurn = pace.requestsPerLoopTurnMin
 
-  test('C2.23 a turn that has worked for long takes in no more, the next one does', () => {
+  test('C2.23 a turn of the event loop that has worked for long takes in no more, the next one does', () => {
     const { shedding, work, isRefused } = start()
     for (let n = 0; n < perTurn; n++) assert.ok(!isRefused())
-    work(pace.turnWorkMs)
+    work(pace.loopTurnWorkMs)
     assert.ok(!isRefused())
     work(1)
     assert.ok(isRefused())
-    shedding.turn()
+    shedding.onLoopTurn()
     assert.ok(!isRefused())
   })
 
@@ -86,11 +86,11 @@ describe('shedding load', () => {
     assert.equal(changesWaiting(slow), 0)
   })
 
-  test('C2.23 a long request is turned away where many wait for their turn and more are worked on than are always taken', () => {
+  test('C2.23 a long request is turned away where many queue and more are worked on than are always taken', () => {
     const { shedding } = start()
     const isLate = (ahead: number): boolean => {
       try {
-        shedding.requireTurn(ahead)
+        shedding.requireShortQueue(ahead)
         return false
       } catch {
         return true
@@ -109,7 +109,7 @@ describe('shedding load', () => {
     for (let n = 0; n < pace.requestsInFlight; n++) shedding.enter()
     for (let turns = 0; turns < 3; turns++) {
       for (let n = 0; n < 500; n++) isRefused()
-      shedding.turn()
+      shedding.onLoopTurn()
     }
     assert.deepEqual(
       lines.map(({ refused }) => refused),

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { buildService } from '../../src/service.ts'
-import type { TestVault } from './test-vault.ts'
+import { drainTimeoutMs, type TestVault } from './test-vault.ts'
 
 /** Another process on the same storage, as far as the vault can tell; shares the clock of the first. */
 export const secondNode = async (
@@ -28,6 +28,6 @@ export const secondNode = async (
     service,
     store,
     send: (...sent) => here.send(...sent),
-    stop: () => service.close(),
+    stop: () => service.close(drainTimeoutMs),
   }
 }

@@ -22,6 +22,9 @@ export type TestApplication = {
   readonly rules?: readonly Rule[]
 }
 
+/** More than any request of a test takes. */
+export const drainTimeoutMs = 10_000
+
 /** Everything that can be done to tokens, and seen of them. */
 export const owner: TestApplication = {
   rules: [
@@ -112,7 +115,7 @@ export class TestVault {
 
   /** Stops the service and starts it again on the same folder. */
   async restart(): Promise<void> {
-    await this.service.close()
+    await this.close()
     await this.#open()
   }
 
@@ -122,8 +125,13 @@ export class TestVault {
     await this.#open()
   }
 
+  /** Stops the service; the folder stays. */
+  close(): Promise<void> {
+    return this.service.close(drainTimeoutMs)
+  }
+
   async stop(): Promise<void> {
-    await this.service.close()
+    await this.close()
     this.folder.remove()
   }
 

@@ -73,7 +73,7 @@ for (const engine of engines)
         for (const n of [1, 2]) ids.push(...(await createSome(made.keys.owner ?? '', n)))
       }
       await source.store.shred()
-      await source.service.close()
+      await source.close()
       storage = await spoil(engine, source.folder.path)
       sound = await storage.sound(readEverything)
     })

@@ -5,10 +5,18 @@ export type SketchState = {
   readonly common: readonly (readonly [hash: number, count: number])[]
 }
 
-/** Exact up to so many different terms; beyond, the estimate is off by about 1/√k: 4 %. */
 const smallestMax = 512
-/** Exact up to so many different terms; beyond, the largest share is too low by at most 1/(k + 1). */
 const commonMax = 128
+/**
+ * Up to how many different terms the figures are exact. Beyond, the number of terms is off by about 1/√k, and the largest
+ * share is too low by at most 1/(k + 1).
+ */
+export const sketchPrecision = {
+  distinctExactMax: smallestMax - 1,
+  distinctErrorPercent: Math.round(100 / Math.sqrt(smallestMax)),
+  shareExactMax: commonMax,
+  shareErrorParts: commonMax + 1,
+} as const
 /** Terms come as whole numbers of 48 bits, evenly spread. */
 const hashRange = 2 ** 48
 

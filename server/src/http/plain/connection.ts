@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Answering, PlainRequest, PlainResponse } from './exchange.ts'
+import {
+  type Answering,
+  PlainRequest,
+  PlainResponse,
+  type RequestPart,
+  type ResponsePart,
+} from './exchange.ts'
 import { PlainRequestReader } from './read-request.ts'
 
 const graceMs = 1_000
@@ -80,10 +86,8 @@ export class PlainConnection implements Answering {
     this.#isBusy = true
     this.#isAnswering = true
     const request = new PlainRequest(this.#socket, head, bytes.subarray(head.bodyStart))
-    this.#options.route(
-      request as unknown as IncomingMessage,
-      new PlainResponse(request, this) as unknown as ServerResponse,
-    )
+    const response: ResponsePart = new PlainResponse(request, this)
+    this.#options.route(request as RequestPart as IncomingMessage, response as ServerResponse)
   }
 
   readonly #onDrain = (): void => {

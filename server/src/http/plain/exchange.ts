@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { PlainHead } from './read-request.ts'
 
@@ -13,8 +14,18 @@ export type Answering = {
   answer(text: string, isLast: boolean): void
 }
 
+/** As far as Node's types can be met by another class: not where a method returns its own object, or has many forms. */
+export type RequestPart = Pick<
+  IncomingMessage,
+  'socket' | 'method' | 'url' | 'headers' | 'httpVersion' | 'httpVersionMajor' | 'aborted'
+>
+export type ResponsePart = Pick<
+  ServerResponse,
+  'statusCode' | 'headersSent' | 'writableEnded' | 'getHeader' | 'getHeaders' | 'hasHeader' | 'removeHeader'
+>
+
 /** What Fastify reads of a request; its body is there already. */
-export class PlainRequest extends EventEmitter {
+export class PlainRequest extends EventEmitter implements RequestPart {
   readonly socket: Socket
   readonly method: string
   readonly url: string
@@ -43,7 +54,7 @@ export class PlainRequest extends EventEmitter {
 type Headers = Record<string, string | number>
 
 /** What Fastify and the pipeline write: one head, one body, in one piece. */
-export class PlainResponse extends EventEmitter {
+export class PlainResponse extends EventEmitter implements ResponsePart {
   statusCode = 200
   headersSent = false
   writableEnded = false

@@ -3,25 +3,28 @@ import { VaultError } from '../../domain/errors.ts'
 import type { Caller } from '../vault.ts'
 import { type Grants, isLive } from './load-grants.ts'
 
+type IsOne = (application: Application) => boolean
+const isManagement: IsOne = ({ type }) => type === 'management'
+const canGrant: IsOne = ({ permissions }) => permissions.includes('application:update')
+
+/** Whether anybody can manage the tenant: a management application has a living key. */
+export const hasManagementKey = (grants: Grants, now: number): boolean => hasKeyOf(isManagement, grants, now)
+
 /** Nobody locks a tenant's owner out by accident: one living key of a management application must stay. */
 export const requireManagementKey = (before: Grants, after: Grants, now: number): void =>
-  requireKeyOf(({ type }) => type === 'management', before, after, now)
+  requireKeyOf(isManagement, before, after, now)
 
 /** Nor by taking permissions away: one living key must stay that can give them back. */
 export const requireGrantingKey = (before: Grants, after: Grants, now: number): void =>
-  requireKeyOf(({ permissions }) => permissions.includes('application:update'), before, after, now)
+  requireKeyOf(canGrant, before, after, now)
 
-const requireKeyOf = (
-  isOne: (application: Application) => boolean,
-  before: Grants,
-  after: Grants,
-  now: number,
-): void => {
-  const hasKey = ({ applications, apiKeys }: Grants): boolean => {
-    const ids = new Set(applications.filter(isOne).map(({ id }) => id))
-    return apiKeys.some(key => ids.has(key.row.applicationId) && isLive(key, now))
-  }
-  if (hasKey(before) && !hasKey(after)) throw new VaultError('lastManagementKey')
+const requireKeyOf = (isOne: IsOne, before: Grants, after: Grants, now: number): void => {
+  if (hasKeyOf(isOne, before, now) && !hasKeyOf(isOne, after, now)) throw new VaultError('lastManagementKey')
+}
+
+const hasKeyOf = (isOne: IsOne, { applications, apiKeys }: Grants, now: number): boolean => {
+  const ids = new Set(applications.filter(isOne).map(({ id }) => id))
+  return apiKeys.some(key => ids.has(key.row.applicationId) && isLive(key, now))
 }
 
 /** C27: who changes grants must still hold all that they held when their request was let in. */

@@ -4,6 +4,7 @@ import { openResult, sealResult } from '../../crypto/result-seal.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { limits } from '../../domain/limits.ts'
+import { pace } from '../../domain/pace.ts'
 import { parseStored } from '../../domain/parse-json.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { commitSet } from './commit.ts'
@@ -64,6 +65,6 @@ export const keepingResults = (
 })
 
 export const requestInFlight = (): VaultError =>
-  new VaultError('requestInFlight', { headers: { 'retry-after': '1' } })
+  new VaultError('requestInFlight', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
 
 const bodyDigest = ({ body }: IdempotentRequest): string => createHash('sha256').update(body).digest('base64')

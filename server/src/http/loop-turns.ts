@@ -1,31 +1,26 @@
-/** A request waits for so many others at most; what more would gain is less than could be measured. */
-const togetherMax = 16
-/** A request with a longer body is work enough by itself: others would wait for it. */
-const bodyBytesTogether = 8_192
-/** The event loop accepts one connection in a turn; behind long requests alone, newcomers would wait for seconds. */
-const turnsBetweenLong = 16
+import { pace } from '../domain/pace.ts'
 
-/** When a request whose body has been read is worked on. */
-export type Turns = {
+/** In which turn of the event loop a request is worked on, once its body has been read. */
+export type LoopTurns = {
   /** For how many others a request with a body of this length would have to wait. */
   ahead(bodyBytes: number): number
   /**
    * Resolves when the turn of the event loop ends: requests that arrive together are worked on together, step by
    * step. All are read off their sockets, then all rows are read, then all are opened, then all are answered. One
    * request after the other, each step would find the processor's caches filled with the code of all others, and
-   * cost half as much again. Requests with a long body take turns of their own, with others between them: what
-   * is small, and every probe, waits for no more than one of them.
+   * cost half as much again. Requests with a long body queue: each gets a turn for itself, with others
+   * between two of them, so that what is small, and every probe, waits for no more than one.
    */
   next(bodyBytes: number): Promise<void>
 }
 
-export const turns = (): Turns => {
+export const loopTurns = (): LoopTurns => {
   let ending: Promise<void> | undefined
   let together = 0
-  const long: (() => void)[] = []
+  const longQueue: (() => void)[] = []
 
   const nextTogether = (): Promise<void> => {
-    if (ending === undefined || together >= togetherMax) {
+    if (ending === undefined || together >= pace.requestsTogetherMax) {
       together = 0
       const group = new Promise<void>(resolve =>
         setImmediate(() => {
@@ -45,16 +40,16 @@ export const turns = (): Turns => {
       setImmediate(nextLong, turnsLeft - 1)
       return
     }
-    long.shift()?.()
-    if (long.length > 0) setImmediate(nextLong, turnsBetweenLong)
+    longQueue.shift()?.()
+    if (longQueue.length > 0) setImmediate(nextLong, pace.loopTurnsBetweenLong)
   }
 
   return {
-    ahead: bodyBytes => (bodyBytes <= bodyBytesTogether ? 0 : long.length),
+    ahead: bodyBytes => (bodyBytes <= pace.shortBodyBytesMax ? 0 : longQueue.length),
     next: bodyBytes => {
-      if (bodyBytes <= bodyBytesTogether) return nextTogether()
+      if (bodyBytes <= pace.shortBodyBytesMax) return nextTogether()
       return new Promise(resolve => {
-        if (long.push(resolve) === 1) setImmediate(nextLong, 0)
+        if (longQueue.push(resolve) === 1) setImmediate(nextLong, 0)
       })
     },
   }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { turns } from '../../src/http/turns.ts'
+import { loopTurns } from '../../src/http/loop-turns.ts'
 
 const short = 100
 const long = 10_000
 
-describe('turns of requests', () => {
+describe('requests in turns of the event loop', () => {
   test('C2.23 requests of one turn go on together and step by step, at most sixteen at a time', async () => {
-    const { next } = turns()
+    const { next } = loopTurns()
     const steps: string[] = []
     const request = async (number: number): Promise<void> => {
       await next(short)
@@ -24,7 +24,7 @@ describe('turns of requests', () => {
   })
 
   test('C2.23 C36.1 what is short waits for no more than one long request, and between two of these come many turns', async () => {
-    const { next } = turns()
+    const { next } = loopTurns()
     let done = 0
     const longs = Array.from({ length: 4 }, () => next(long).then(() => done++))
     const seen: number[] = []
@@ -38,7 +38,7 @@ describe('turns of requests', () => {
   })
 
   test('C2.23 a long request has the long ones that wait before it, a short one none', async () => {
-    const { next, ahead } = turns()
+    const { next, ahead } = loopTurns()
     const waiting = [next(long), next(long), next(short)]
     assert.equal(ahead(long), 2)
     assert.equal(ahead(short), 0)

@@ -1,0 +1,33 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { databaseFiles, requireDataFolder } from './data-folder.ts'
+import type { Remedy } from './finding.ts'
+import { shellWord } from './shell-word.ts'
+
+/** Nothing is thrown away: what is damaged may be all that holds the newest writes. */
+export const restoreStorage = (config: Config): Remedy => {
+  if (config.database !== undefined)
+    return {
+      byHand:
+        'restore a backup into a new, empty database (psql -v ON_ERROR_STOP=1 --single-transaction), and name that one in STRONGROOM_DATABASE_URL',
+    }
+  const folder = requireDataFolder(config)
+  const [path = '', ...logs] = databaseFiles(folder).map(shellWord)
+  return {
+    command: [
+      `aside=$(mktemp -d ${shellWord(join(folder, 'set-aside-XXXXXX'))})`,
+      // In parentheses, so that nothing ends the shell that it is pasted into.
+      `(for file in ${path} ${logs.join(' ')}; do if [ -e "$file" ]; then mv "$file" "$aside" || exit 1; fi; done)`,
+      `cp <your backup of vault.db> ${path}`,
+      ...giveTo(folder, path),
+      `chmod 600 ${path}`,
+    ].join(' && '),
+  }
+}
+
+/** What root copies would be closed to the user who serves it. */
+const giveTo = (folder: string, path: string): string[] => {
+  const { uid, gid } = statSync(folder)
+  return process.geteuid?.() === 0 && uid !== 0 ? [`chown ${uid}:${gid} ${path}`] : []
+}
