@@ -14,7 +14,7 @@ export const hasManagementKey = (grants: Grants, now: number): boolean => hasKey
 export const requireManagementKey = (before: Grants, after: Grants, now: number): void =>
   requireKeyOf(isManagement, before, after, now)
 
-/** Nor by taking permissions away: one living key must stay that can give them back. */
+/** Nor by taking permissions away: one living key must stay that may change applications. */
 export const requireGrantingKey = (before: Grants, after: Grants, now: number): void =>
   requireKeyOf(canGrant, before, after, now)
 
