@@ -64,11 +64,11 @@ export const admit = (
   const findCaller = callerOf(options)
 
   const authorize = (request: FastifyRequest, caller: Caller | undefined): undefined | Promise<undefined> => {
-    if (caller === undefined) throw new VaultError('unauthorized')
+    if (caller?.apiKey === undefined) throw new VaultError('unauthorized')
     request.caller = caller
     vault.keyUses.note(caller.apiKey.hash, vault.clock())
     request.corsHeaders = cors.allow(request, caller)
-    const waiting = rateLimit(caller)
+    const waiting = rateLimit(caller.apiKey)
     if (waiting === undefined) return requireRoute(request, caller)
     return waiting.then(() => requireRoute(request, caller))
   }

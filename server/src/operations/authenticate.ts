@@ -14,8 +14,8 @@ export const authenticate = (
   return isApiKey(keyText) ? lookUp(vault, keyText) : undefined
 }
 
-const isLiving = ({ apiKey: { expiresAt } }: Caller, { clock }: Vault): boolean =>
-  expiresAt === null || expiresAt > clock()
+const isLiving = ({ apiKey }: Caller, { clock }: Vault): boolean =>
+  apiKey !== undefined && (apiKey.expiresAt === null || apiKey.expiresAt > clock())
 
 const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined> => {
   const { store, vaultKeys } = vault

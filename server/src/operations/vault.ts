@@ -31,11 +31,15 @@ export type UnlockedTenant = {
   readonly keys: TenantKeys
 }
 
+/** The API key that a call came with. */
+export type CallerKey = { readonly hash: Uint8Array; readonly expiresAt: Instant | null }
+
 /** Who calls, and what the call acts with. */
 export type Caller = UnlockedTenant & {
   readonly tenant: Tenant
   readonly application: Application
-  readonly apiKey: { readonly hash: Uint8Array; readonly expiresAt: Instant | null }
+  /** Undefined for the operator at the command line, and for nobody else. */
+  readonly apiKey: CallerKey | undefined
   /**
    * Makes the writes durable together with the answer that they lead to; for a request with an idempotency
    * key both are one transaction. Throws where the tenant is gone or the key was used meanwhile.
