@@ -28,7 +28,7 @@ export type Expression = {
    * mask should share a budget, `budgetFor(scope)`: one each would let 800 of them show a large value 800 times.
    */
   render(scope: Scope, random?: RandomBelow, budget?: Budget): Json
-  /** With the JSON type that a fingerprint counts: of the value, or of what a closing `stringify` was given (C14). */
+  /** With the JSON type that a fingerprint counts: of the value, or of what a closing filter that keeps it was given (C14). */
   renderTyped(scope: Scope, budget?: Budget): { value: Json; type: JsonType }
 }
 
