@@ -77,9 +77,8 @@ const draft = async (
     if (match !== undefined) {
       const name = Buffer.concat([match.term, match.tag]).toString('base64')
       if (isDeduplicated(caller, content.deduplicate)) {
-        // The holder is read first: a claim after this look makes ours fail, and who claimed before it is found below.
-        const holder = await vault.store.matchHolder(caller.tenantNumber, match)
-        const existing = (await findMatch(vault, caller, match, token)) ?? inThisRequest.get(name)
+        const { holder, found } = await findMatch(vault, caller, match, token)
+        const existing = found ?? inThisRequest.get(name)
         if (existing !== undefined) {
           created.push({ token: existing, deduplicated: true })
           continue
