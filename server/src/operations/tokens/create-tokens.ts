@@ -18,6 +18,9 @@ import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
 import { toToken } from './token-rows.ts'
 import { TokenWrites } from './token-writes.ts'
 
+/** A definition and the id that its token gets; a taken id may be replaced. */
+type Identified = { readonly definition: TokenDefinition; id: string }
+
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
 
 /** Creates tokens, all of them or none: the heart of createToken and tokenize, which say what the answer is. */
@@ -28,21 +31,21 @@ export const createTokens = async <A extends Json>(
   answerFor: (created: readonly CreatedToken[]) => A,
 ): Promise<A> => {
   const now = vault.clock()
-  const ids = definitions.map(definition => chooseId(definition, now))
+  const identified = definitions.map(definition => ({ definition, id: chooseId(definition, now) }))
   for (const definition of definitions)
     requireDestinations(caller, 'token:create', definition.content.containers)
   let aliasesLeft = limits.aliasAttempts
   let mayBeMatch = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
   return retryOnConflict(async () => {
     const writes = new TokenWrites(caller)
-    const answer = answerFor(await draft(vault, caller, definitions, ids, writes))
+    const answer = answerFor(await draft(vault, caller, identified, writes))
     const outcome = await caller.commit(writes.set, answer)
     if (!outcome.committed && outcome.conflict === 'tokenExists') {
       // Whoever took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
       if (mayBeMatch) mayBeMatch = false
       else {
         aliasesLeft--
-        await replaceTakenIds(vault, caller, definitions, ids, aliasesLeft > 0)
+        await replaceTakenIds(vault, caller, identified, aliasesLeft > 0)
       }
     }
     return { outcome, answer }
@@ -53,18 +56,20 @@ export const createTokens = async <A extends Json>(
 const draft = async (
   vault: Vault,
   caller: Caller,
-  definitions: readonly TokenDefinition[],
-  ids: readonly string[],
+  identified: readonly Readonly<Identified>[],
   writes: TokenWrites,
 ): Promise<CreatedToken[]> => {
   const now = vault.clock()
   const created: CreatedToken[] = []
   const inThisRequest = new Map<string, Token>()
-  const someDeduplicated = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
-  for (const [index, { content }] of definitions.entries()) {
+  const someDeduplicated = identified.some(({ definition: { content } }) =>
+    isDeduplicated(caller, content.deduplicate),
+  )
+  for (const { definition, id } of identified) {
+    const { content } = definition
     const token: Writable<Token> = {
       ...content,
-      id: ids[index] ?? newTokenId(now),
+      id,
       tenantId: caller.tenant.id,
       version: firstVersion(),
       activeMonth: monthOf(now),
@@ -124,22 +129,21 @@ const idText = (value: Json): string =>
 const replaceTakenIds = async (
   vault: Vault,
   caller: Caller,
-  definitions: readonly TokenDefinition[],
-  ids: string[],
+  identified: readonly Identified[],
   drawAgain: boolean,
 ): Promise<void> => {
   const now = vault.clock()
-  for (const [index, definition] of definitions.entries()) {
+  for (const one of identified) {
+    const { definition, id } = one
     if (definition.id === undefined) continue
-    const id = ids[index] ?? ''
-    const isRepeated = ids.indexOf(id) !== index
+    const isRepeated = identified.find(other => other.id === id) !== one
     const holder = await vault.store.getToken(caller.tenantNumber, id)
     if (holder === undefined && !isRepeated) continue
     if (holder?.expiresAt != null && holder.expiresAt <= now) {
       const writes = new TokenWrites(caller)
       writes.remove(toToken(holder, [], caller.keys))
       await vault.store.commit(writes.set)
-    } else if (definition.id.hasAlias) ids[index] = drawAgain ? chooseId(definition, now) : newTokenId(now)
+    } else if (definition.id.hasAlias) one.id = drawAgain ? chooseId(definition, now) : newTokenId(now)
     else throw new VaultError('idTaken')
   }
 }
