@@ -10,6 +10,7 @@ import type { Token, Writable } from '../../domain/token.ts'
 import type { TokenDefinition } from '../../domain/token-definition.ts'
 import { tokenIdFault } from '../../domain/token-id.ts'
 import type { Caller, Vault } from '../vault.ts'
+import { commitSet } from '../writing/commit.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
@@ -142,7 +143,9 @@ const replaceTakenIds = async (
     if (holder?.expiresAt != null && holder.expiresAt <= now) {
       const writes = new TokenWrites(caller)
       writes.remove(toToken(holder, [], caller.keys))
-      await vault.store.commit(writes.set)
+      // Whatever comes of it: in a conflict somebody else removed or changed the holder meanwhile, and the next round
+      // finds the id free, or taken by one that it judges anew.
+      await commitSet(vault.store, writes.set)
     } else if (definition.id.hasAlias) one.id = drawAgain ? chooseId(definition, now) : newTokenId(now)
     else throw new VaultError('idTaken')
   }
