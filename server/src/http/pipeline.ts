@@ -6,7 +6,6 @@ import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors
 import type { JsonObject } from '../domain/json.ts'
 import type { Log } from '../domain/log.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
-import { changesWaiting } from '../operations/writing/commit.ts'
 import { readBody, requireBodyForm } from './body.ts'
 import { type CallerOf, callerOf } from './caller-of.ts'
 import type { Cors } from './cors.ts'
@@ -89,7 +88,7 @@ export const admit = (
     try {
       if (endpoint?.isProbe !== true) {
         shedding.requireTurn(turns.ahead(Number(headers['content-length'] ?? 0)))
-        shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
+        shedding.requireRoom(request.method === 'GET' ? 0 : vault.changesWaiting.count)
       }
     } catch (error) {
       done(error as Error)

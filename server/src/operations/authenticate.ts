@@ -37,7 +37,7 @@ const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined
     application: openApplication(vaultKeys, application, tenant.id),
     keys: await vault.tenantKeys.of(tenant.tenant, tenant.id),
     apiKey: { hash, expiresAt: key.expiresAt },
-    commit: set => commitSet(store, set),
+    commit: set => commitSet(vault, set),
   }
   vault.callers.set(keyText, caller, epoch)
   return caller

@@ -27,6 +27,6 @@ export const operatorOf = async (vault: Vault, tenantId: string): Promise<Caller
     },
     keys: await vault.tenantKeys.of(row.tenant, row.id),
     apiKey: undefined,
-    commit: set => commitSet(vault.store, set),
+    commit: set => commitSet(vault, set),
   }
 }

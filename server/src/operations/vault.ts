@@ -21,6 +21,8 @@ export type Vault = {
   /** Reads that are still to be counted as monthly activity. */
   readonly activity: ActivityQueue
   readonly keyUses: KeyUses
+  /** Changes of requests that storage has not made durable yet: no more are taken in than it can keep up with. */
+  readonly changesWaiting: { count: number }
   readonly clock: () => Instant
 }
 

@@ -145,7 +145,7 @@ const replaceTakenIds = async (
       writes.remove(toToken(holder, [], caller.keys))
       // Whatever comes of it: in a conflict somebody else removed or changed the holder meanwhile, and the next round
       // finds the id free, or taken by one that it judges anew.
-      await commitSet(vault.store, writes.set)
+      await commitSet(vault, writes.set)
     } else if (definition.id.hasAlias) one.id = drawAgain ? chooseId(definition, now) : newTokenId(now)
     else throw new VaultError('idTaken')
   }
