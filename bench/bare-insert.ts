@@ -52,16 +52,12 @@ const captureSets = async (folder: string, values: number): Promise<() => Promis
     keyProvider: fileKeyProvider(join(folder, 'master.key')),
     clock: Date.now,
   })
-  let key = ''
   const application = { key: 'all' as const, name: 'all', type: 'private' as const, rules: [] }
-  await createTenant(
-    vault,
-    { name: 'Bench', applications: [{ ...application, permissions: ['token:create'] }] },
-    made => {
-      key = made.keys.all
-    },
-  )
-  const caller = await authenticate(vault, key)
+  const { keys } = await createTenant(vault, {
+    name: 'Bench',
+    applications: [{ ...application, permissions: ['token:create'] }],
+  })
+  const caller = await authenticate(vault, keys.all)
   if (caller === undefined) throw new Error('the key of the tenant is not known')
   let serial = 0
   return async () => {

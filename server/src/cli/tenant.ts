@@ -22,19 +22,16 @@ export const tenantCreate: Run = invocation =>
       throw new ConfigError(`--name has at most ${limits.nameCharactersMax} characters`)
     const included = invocation.options['included-active'] ?? '0'
     if (!/^\d{1,15}$/.test(included)) throw new ConfigError('--included-active must be a whole number')
-    let made: StarterKeys | undefined
-    await createTenant(
-      vault,
-      { name, applications: starterApplications, includedMonthlyActiveTokens: Number(included) },
-      ({ tenantId, keys }) => {
-        made = { base_url: baseUrl(config, config.port), tenant_id: tenantId, ...keys }
-      },
-    )
-    const id = made?.tenant_id
+    const { tenantId: id, keys } = await createTenant(vault, {
+      name,
+      applications: starterApplications,
+      includedMonthlyActiveTokens: Number(included),
+    })
+    const made: StarterKeys = { base_url: baseUrl(config, config.port), tenant_id: id, ...keys }
     return printKeys(
       flags.json,
       made,
-      table(Object.entries(made ?? {}).map(([key, value]) => [key, value])),
+      table(Object.entries(made)),
       `the tenant ${id} was made, but its keys were not shown: strongroom key create --tenant ${id} --app <id> makes new ones for the applications that strongroom app list --tenant ${id} names`,
     )
   })

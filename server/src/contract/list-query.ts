@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { parseRuleContainer } from '../domain/containers.ts'
+import { parseContainerOrRoot } from '../domain/containers.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
@@ -66,7 +66,7 @@ export const readFilter = (pairs: readonly QueryPair[], issues: Issue[]): TokenF
     issues.push({ path: 'type', message: 'is not a type of token that the vault knows' })
   const containerText = single('container')
   const container =
-    containerText === undefined ? undefined : parseRuleContainer(containerText, 'container', issues)
+    containerText === undefined ? undefined : parseContainerOrRoot(containerText, 'container', issues)
   const fingerprint = single('fingerprint')
   const metadata = readMetadata(pairs, single('metadata'), issues)
   return {

@@ -1,5 +1,6 @@
+import type { ApiKeyGrant, Application } from '../domain/application.ts'
 import { TamperedError } from '../domain/errors.ts'
-import type { Json } from '../domain/json.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import { open, seal } from './aead.ts'
 import type { VaultKeys } from './keys.ts'
 
@@ -7,26 +8,31 @@ import type { VaultKeys } from './keys.ts'
  * Rows that grant (tenants, applications, API keys) are sealed under a key that only the key provider can
  * unwrap: whoever writes the database still cannot widen a rule or let themselves in.
  */
-export type GrantKind = 'tenant' | 'application' | 'api-key'
+export type GrantOf = {
+  readonly tenant: Tenant
+  readonly application: Application
+  readonly 'api-key': ApiKeyGrant
+}
+export type GrantKind = keyof GrantOf
 
 /** `identity` holds every plain column that the row is found or judged by. */
 const grantContext = (kind: GrantKind, identity: readonly (string | number | null)[]): string =>
   JSON.stringify(['grant', kind, ...identity])
 
-export const sealGrant = (
+export const sealGrant = <Kind extends GrantKind>(
   keys: VaultKeys,
-  kind: GrantKind,
+  kind: Kind,
   identity: readonly (string | number | null)[],
-  grant: Json,
+  grant: GrantOf[Kind],
 ): Buffer => seal(keys.grants, 1, JSON.stringify(grant), grantContext(kind, identity))
 
-export const openGrant = <T>(
+export const openGrant = <Kind extends GrantKind>(
   keys: VaultKeys,
-  kind: GrantKind,
+  kind: Kind,
   identity: readonly (string | number | null)[],
   sealed: Uint8Array,
-): T => {
+): GrantOf[Kind] => {
   const text = open(keys.grants, sealed, grantContext(kind, identity))
   if (text === undefined) throw new TamperedError({ kind, id: String(identity[0]) })
-  return JSON.parse(text.toString('utf8')) as T
+  return JSON.parse(text.toString('utf8')) as GrantOf[Kind]
 }

@@ -1,5 +1,5 @@
 import type { Application, Rule, Transform } from './application.ts'
-import { parseRuleContainer } from './containers.ts'
+import { parseContainerOrRoot } from './containers.ts'
 import type { Issue } from './errors.ts'
 import { type ApplicationType, type Permission, permissionsByType } from './permissions.ts'
 import { element, field } from './place.ts'
@@ -41,7 +41,7 @@ const readRules = (type: ApplicationType, rules: readonly RuleFields[], issues: 
     if (priorities.has(rule.priority))
       issues.push({ path: field(place, 'priority'), message: 'must not be the priority of another rule' })
     priorities.add(rule.priority)
-    const container = parseRuleContainer(rule.container, field(place, 'container'), issues)
+    const container = parseContainerOrRoot(rule.container, field(place, 'container'), issues)
     return {
       ...(rule.description && { description: rule.description }),
       priority: rule.priority,

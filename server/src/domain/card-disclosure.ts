@@ -11,7 +11,7 @@ const consecutiveDigits = 8
 /** A number in the shape of a card's that belongs to nobody; a mask can be judged on it without reading the data. */
 const probe = '4000001234567899'
 
-/** Does the mask render too much of the number that this token holds? */
+/** Does the mask render too much of the number that this token holds? Yes also where no number is found in the data. */
 export const disclosesCard = (
   template: Json,
   type: TokenType,
@@ -21,6 +21,8 @@ export const disclosesCard = (
   const card = type.cardNumber
   if (card === undefined) return false
   const number = card.read(data)
+  // A mask that cannot be judged is not let through.
+  if (number === undefined) return true
   const render = (other: Json): Json | undefined => renderMaskOrNothing(template, other, allowance)
   const rendered = render(data)
   const text = JSON.stringify(rendered)

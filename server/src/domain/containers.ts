@@ -19,8 +19,8 @@ export const parseContainers = (value: readonly string[], place: string, issues:
   return containers
 }
 
-/** The container of an access rule: `/` alone covers all. */
-export const parseRuleContainer = (value: string, place: string, issues: Issue[]): string | undefined =>
+/** The container of an access rule, a filter or a search, which covers what lies below it: `/` alone covers all. */
+export const parseContainerOrRoot = (value: string, place: string, issues: Issue[]): string | undefined =>
   value === '/' ? value : parseContainer(value, place, issues)
 
 /** A rule on `/a/` covers `/a/` and `/a/b/` but not `/ab/`: the closing slash is part of both. */

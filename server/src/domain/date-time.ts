@@ -6,6 +6,9 @@ export type DateTime = { readonly at: Instant; readonly offsetMinutes: number }
 /**
  * The forms of §2.3 and ISO 8601 (C17); undefined for any other text and for dates that do not exist.
  * Date.parse is not asked: it takes 2/30 for 3/1, and texts without an offset for local time.
+ *
+ * The `date` filter has a reader of its own (expressions/iso-date.ts). This one takes what callers of the API write, and
+ * keeps the offset, to be shown again; that one takes what data happens to hold, as Liquid does.
  */
 export const parseDateTime = (text: string): DateTime | undefined => {
   const groups = forms.map(form => form.exec(text)?.groups).find(found => found !== undefined)

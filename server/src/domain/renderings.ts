@@ -14,61 +14,86 @@ import { searchIndexesInForce, type Token } from './token.ts'
 export type RenderedPart = 'mask' | 'search_indexes' | 'fingerprint_expression'
 export const renderedParts: readonly RenderedPart[] = ['mask', 'search_indexes', 'fingerprint_expression']
 
+/** What is tried: a token's expressions on its data, and where one part of them stands in the caller's body. */
+type Trial = {
+  readonly token: Pick<
+    Token,
+    'type' | 'data' | 'metadata' | 'mask' | 'searchIndexes' | 'fingerprintExpression'
+  >
+  readonly data: Json
+  readonly path: string
+  readonly issues: Issue[]
+  readonly allowance: Allowance
+}
+
 /**
  * Renders the expressions of the token once, so that what cannot be rendered, or would show too much of a
  * card, is refused when it is written. Only for callers who know the data: to others the answer would tell
  * something about it (C13).
  */
 export const checkRenderings = (
-  token: Pick<Token, 'type' | 'data' | 'metadata' | 'mask' | 'searchIndexes' | 'fingerprintExpression'>,
+  token: Trial['token'],
   place: string,
   issues: Issue[],
   parts: readonly RenderedPart[],
   allowance = new Allowance(),
 ): void => {
   const data = token.data.expose('trying the expressions of a caller who knows the data')
-  const attempt = (path: string, render: () => unknown): unknown => {
-    try {
-      return render()
-    } catch (error) {
-      if (!(error instanceof ExpressionError)) throw error
-      issues.push({ path, message: error.message })
-      return undefined
-    }
+  for (const part of renderedParts)
+    if (parts.includes(part)) checks[part]({ token, data, path: field(place, part), issues, allowance })
+}
+
+const tryMask = ({ token: { type, mask }, data, path, issues, allowance }: Trial): void => {
+  if (mask.from !== 'caller') return
+  const { template } = mask
+  const fault = faultOf(() => renderMask(template, data, allowance))
+  if (fault !== undefined)
+    issues.push(faultyLeaf(template, data, path, allowance) ?? { path, message: fault })
+  if (disclosesCard(template, type, data, allowance)) issues.push({ path, message: tooMuchOfACard })
+  else if (allowance.isSpent && fault === undefined) issues.push({ path, message: 'too much work' })
+}
+
+/** The first leaf that does not render; none where each of them does, but not all on one budget. */
+const faultyLeaf = (template: Json, data: Json, path: string, allowance: Allowance): Issue | undefined => {
+  for (const leaf of maskLeaves(template, path)) {
+    const fault = faultOf(() => renderMask(leaf.text, data, allowance))
+    if (fault !== undefined) return { path: leaf.path, message: fault }
   }
-  const renders = (template: Json): boolean => {
-    try {
-      renderMask(template, data, allowance)
-      return true
-    } catch (error) {
-      if (error instanceof ExpressionError) return false
-      throw error
-    }
+  return undefined
+}
+
+const tryIndexes = ({ token, data, path, issues, allowance }: Trial): void => {
+  for (const [index, text] of searchIndexesInForce(token).entries()) {
+    const fault = faultOf(() =>
+      compileExpression(text, 'index').render({ data }, undefined, budgetFor({ data }, allowance)),
+    )
+    if (fault !== undefined) issues.push({ path: element(path, index), message: fault })
   }
-  if (parts.includes('mask') && token.mask.from === 'caller') {
-    const { template } = token.mask
-    const path = field(place, 'mask')
-    const faults = issues.length
-    if (!renders(template)) {
-      const leaf = maskLeaves(template, path).find(({ text }) => !renders(text))
-      attempt(leaf?.path ?? path, () => renderMask(leaf?.text ?? template, data, allowance))
-    }
-    if (disclosesCard(template, token.type, data, allowance)) issues.push({ path, message: tooMuchOfACard })
-    else if (allowance.isSpent && issues.length === faults) issues.push({ path, message: 'too much work' })
-  }
-  if (parts.includes('search_indexes'))
-    searchIndexesInForce(token).forEach((text, index) => {
-      const path = element(field(place, 'search_indexes'), index)
-      attempt(path, () =>
-        compileExpression(text, 'index').render({ data }, undefined, budgetFor({ data }, allowance)),
-      )
-    })
-  if (parts.includes('fingerprint_expression') && token.fingerprintExpression !== undefined) {
-    const path = field(place, 'fingerprint_expression')
-    const faults = issues.length
-    const rendered = attempt(path, () => renderFingerprint(token, allowance))
-    if (rendered === undefined && issues.length === faults)
-      issues.push({ path, message: 'must not render null or an empty text' })
+}
+
+const tryFingerprint = ({ token, path, issues, allowance }: Trial): void => {
+  if (token.fingerprintExpression === undefined) return
+  const fault = faultOf(() => {
+    if (renderFingerprint(token, allowance) === undefined)
+      throw new ExpressionError('must not render null or an empty text')
+  })
+  if (fault !== undefined) issues.push({ path, message: fault })
+}
+
+const checks: Readonly<Record<RenderedPart, (trial: Trial) => void>> = {
+  mask: tryMask,
+  search_indexes: tryIndexes,
+  fingerprint_expression: tryFingerprint,
+}
+
+/** What is wrong with an expression on this data; undefined where it renders. */
+const faultOf = (render: () => unknown): string | undefined => {
+  try {
+    render()
+    return undefined
+  } catch (error) {
+    if (error instanceof ExpressionError) return error.message
+    throw error
   }
 }
 

@@ -6,7 +6,6 @@ import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors
 import type { JsonObject } from '../domain/json.ts'
 import type { Log } from '../domain/log.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
-import { changesWaiting } from '../operations/writing/commit.ts'
 import { readBody, requireBodyForm } from './body.ts'
 import { type CallerOf, callerOf } from './caller-of.ts'
 import type { Cors } from './cors.ts'
@@ -60,11 +59,11 @@ export const admit = (
   const findCaller = callerOf(options)
 
   const authorize = (request: FastifyRequest, caller: Caller | undefined): undefined | Promise<undefined> => {
-    if (caller === undefined) throw new VaultError('unauthorized')
+    if (caller?.apiKey === undefined) throw new VaultError('unauthorized')
     request.caller = caller
     vault.keyUses.note(caller.apiKey.hash, vault.clock())
     request.corsHeaders = cors.allow(request, caller)
-    const waiting = rateLimit(caller)
+    const waiting = rateLimit(caller.apiKey)
     if (waiting === undefined) return requireRoute(request, caller)
     return waiting.then(() => requireRoute(request, caller))
   }
@@ -85,7 +84,7 @@ export const admit = (
     try {
       if (endpoint?.isProbe !== true) {
         shedding.requireShortQueue(loopTurns.ahead(Number(headers['content-length'] ?? 0)))
-        shedding.requireRoom(request.method === 'GET' ? 0 : changesWaiting(vault.store))
+        shedding.requireRoom(request.method === 'GET' ? 0 : vault.changesWaiting.count)
       }
     } catch (error) {
       done(error as Error)

@@ -1,17 +1,17 @@
 import { VaultError } from '../domain/errors.ts'
-import type { Caller } from '../operations/vault.ts'
+import type { CallerKey } from '../operations/vault.ts'
 
 /**
  * Refuses a key that is over its rate with 429 and Retry-After; answers at once where the buckets are in this
  * process, and with a promise where several processes share them.
  */
-export type RateLimit = (caller: Caller) => undefined | Promise<undefined>
+export type RateLimit = (apiKey: CallerKey) => undefined | Promise<undefined>
 
 /** `takeShare` is undefined where no rate is set. */
 export const rateLimit = (takeShare: ((name: string) => number | Promise<number>) | undefined): RateLimit => {
   if (takeShare === undefined) return () => undefined
-  return ({ apiKey }) => {
-    const waitSeconds = takeShare(Buffer.from(apiKey.hash).toString('base64'))
+  return ({ hash }) => {
+    const waitSeconds = takeShare(Buffer.from(hash).toString('base64'))
     return typeof waitSeconds === 'number' ? refuseIf(waitSeconds) : waitSeconds.then(refuseIf)
   }
 }

@@ -14,8 +14,8 @@ export const authenticate = (
   return isApiKey(keyText) ? lookUp(vault, keyText) : undefined
 }
 
-const isLiving = ({ apiKey: { expiresAt } }: Caller, { clock }: Vault): boolean =>
-  expiresAt === null || expiresAt > clock()
+const isLiving = ({ apiKey }: Caller, { clock }: Vault): boolean =>
+  apiKey !== undefined && (apiKey.expiresAt === null || apiKey.expiresAt > clock())
 
 const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined> => {
   const { store, vaultKeys } = vault
@@ -37,7 +37,7 @@ const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined
     application: openApplication(vaultKeys, application, tenant.id),
     keys: await vault.tenantKeys.of(tenant.tenant, tenant.id),
     apiKey: { hash, expiresAt: key.expiresAt },
-    commit: set => commitSet(store, set),
+    commit: set => commitSet(vault, set),
   }
   vault.callers.set(keyText, caller, epoch)
   return caller

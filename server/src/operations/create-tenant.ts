@@ -14,9 +14,15 @@ export type ApplicationWish<Name extends string> = Omit<
   readonly key: Name
 }
 
+/** A tenant that was made, with the texts of its API keys, which exist nowhere else. */
+export type MadeTenant<Name extends string> = {
+  readonly tenantId: string
+  readonly keys: Readonly<Record<Name, string>>
+}
+
 /**
- * Makes a tenant with its keys, applications and their API keys, whole or not at all. `beforeCommit` gets
- * the key texts, which exist nowhere else: what it saves is saved before the keys start to work.
+ * Makes a tenant with its keys, applications and their API keys, whole or not at all. What `beforeCommit` saves of
+ * the keys is saved before they start to work.
  */
 export const createTenant = async <Name extends string>(
   vault: Vault,
@@ -26,8 +32,8 @@ export const createTenant = async <Name extends string>(
     /** What the tenant's plan includes, for its usage report (C32). */
     includedMonthlyActiveTokens?: number
   },
-  beforeCommit: (made: { tenantId: string; keys: Record<Name, string> }) => void,
-): Promise<void> => {
+  beforeCommit: (made: MadeTenant<Name>) => void = () => undefined,
+): Promise<MadeTenant<Name>> => {
   const { store, vaultKeys, keyProvider, clock } = vault
   const now = clock()
   const ownerId = newUuid()
@@ -40,7 +46,7 @@ export const createTenant = async <Name extends string>(
     createdBy: ownerId,
     createdAt: now,
   }
-  const made = wish.applications.map(({ key: name, ...rest }) => {
+  const applications = wish.applications.map(({ key: name, ...rest }) => {
     const application: Application = {
       ...rest,
       id: newUuid(),
@@ -52,18 +58,20 @@ export const createTenant = async <Name extends string>(
     return { name, application, key }
   })
   const keys = await newTenantKeys(keyProvider, tenant.id)
-  beforeCommit({
+  const made = {
     tenantId: tenant.id,
-    keys: Object.fromEntries(made.map(({ name, key }) => [name, key.text])) as Record<Name, string>,
-  })
+    keys: Object.fromEntries(applications.map(({ name, key }) => [name, key.text])) as Record<Name, string>,
+  }
+  beforeCommit(made)
   await store.createTenant({
     id: tenant.id,
     sealed: sealTenant(vaultKeys, tenant),
     keys,
-    applications: made.map(({ application }) => ({
+    applications: applications.map(({ application }) => ({
       id: application.id,
       sealed: sealApplication(vaultKeys, application),
     })),
-    apiKeys: made.map(({ key }) => key.row),
+    apiKeys: applications.map(({ key }) => key.row),
   })
+  return made
 }

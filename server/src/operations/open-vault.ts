@@ -29,5 +29,6 @@ export const openVault = async ({
     callers: callerCache(() => store.grantsEpoch()),
     activity: activityQueue(store),
     keyUses: keyUses(),
+    changesWaiting: { count: 0 },
   }
 }

@@ -26,7 +26,7 @@ export const operatorOf = async (vault: Vault, tenantId: string): Promise<Caller
       createdAt: tenant.createdAt,
     },
     keys: await vault.tenantKeys.of(row.tenant, row.id),
-    apiKey: { hash: new Uint8Array(0), expiresAt: null },
-    commit: set => commitSet(vault.store, set),
+    apiKey: undefined,
+    commit: set => commitSet(vault, set),
   }
 }

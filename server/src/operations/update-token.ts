@@ -1,12 +1,11 @@
-import { isDeepStrictEqual } from 'node:util'
-import { disclosesCard, disclosesProbe } from '../domain/card-disclosure.ts'
+import { blindnessAfter } from '../domain/blindness.ts'
+import { disclosesProbe } from '../domain/card-disclosure.ts'
 import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { checkOwnRenderings } from '../domain/own-renderings.ts'
-import { checkRenderings, type RenderedPart, tooMuchOfACard } from '../domain/renderings.ts'
-import { steeredParts } from '../domain/steering.ts'
-import { type Blindness, fingerprintExpressionInForce, maskInForce, type Token } from '../domain/token.ts'
+import { checkRenderings, tooMuchOfACard } from '../domain/renderings.ts'
+import type { Token } from '../domain/token.ts'
 import { checkPatch, patchToken, type TokenPatch, touchedParts } from '../domain/token-patch.ts'
 import {
   readTransform,
@@ -82,41 +81,10 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
   return {
     ...rest,
     ...(fingerprint !== undefined && { fingerprint }),
-    blind: blindness(before, merged, patch, knowsData),
+    blind: blindnessAfter(before, merged, patch, knowsData),
     version: before.version + 1,
     modifiedBy: caller.application.id,
     modifiedAt: now,
-  }
-}
-
-/**
- * C13: a mask or fingerprint expression changed or steered by a caller who cannot read the token is blind until
- * someone with reveal sets it. (Set to what it was, it is not changed.) Such a caller gets no error that depends on the
- * data, so a mask that would show too much of the card is kept but renders nothing.
- */
-const blindness = (before: Token, merged: Token, patch: TokenPatch, knowsData: boolean): Blindness => {
-  const steered = knowsData ? [] : steeredParts(before, patch)
-  const isBlindNow = (part: RenderedPart, wasBlind: boolean, isChanged: boolean): boolean =>
-    knowsData ? wasBlind && patch[part] === undefined : wasBlind || steered.includes(part) || isChanged
-  const maskIsBlind = isBlindNow(
-    'mask',
-    before.blind.mask === true,
-    !isDeepStrictEqual(maskInForce(before), maskInForce(merged)),
-  )
-  const fingerprintIsBlind = isBlindNow(
-    'fingerprint_expression',
-    before.blind.fingerprint === true,
-    fingerprintExpressionInForce(before) !== fingerprintExpressionInForce(merged) ||
-      (typeof patch.fingerprint_expression === 'string' && before.fingerprint === undefined),
-  )
-  const withheld =
-    merged.mask.from === 'caller' &&
-    (maskIsBlind || !knowsData) &&
-    disclosesCard(merged.mask.template, merged.type, merged.data.expose('judging a mask'))
-  return {
-    ...(maskIsBlind && { mask: true }),
-    ...(withheld && { maskWithheld: true }),
-    ...(fingerprintIsBlind && { fingerprint: true }),
   }
 }
 
@@ -134,10 +102,8 @@ const findMatchOrClaim = async (
   if (match === undefined) return undefined
   const isNew = !sameMatch(matchOf(caller, before), match)
   if (!isNew && patch.deduplicate_token === undefined) return undefined
-  // The holder is read first: a claim after this look makes ours fail, and who claimed before it is found below.
-  const holder = await vault.store.matchHolder(caller.tenantNumber, match)
-  const other = await findMatch(vault, caller, match, after)
-  if (other !== undefined && other.id !== after.id) return other
+  const { holder, found } = await findMatch(vault, caller, match, after)
+  if (found !== undefined && found.id !== after.id) return found
   if (holder !== after.id) writes.claimMatch(match, after, holder)
   return undefined
 }

@@ -21,6 +21,8 @@ export type Vault = {
   /** Reads that are still to be counted as monthly activity. */
   readonly activity: ActivityQueue
   readonly keyUses: KeyUses
+  /** Changes of requests that storage has not made durable yet: no more are taken in than it can keep up with. */
+  readonly changesWaiting: { count: number }
   readonly clock: () => Instant
 }
 
@@ -31,11 +33,15 @@ export type UnlockedTenant = {
   readonly keys: TenantKeys
 }
 
+/** The API key that a call came with. */
+export type CallerKey = { readonly hash: Uint8Array; readonly expiresAt: Instant | null }
+
 /** Who calls, and what the call acts with. */
 export type Caller = UnlockedTenant & {
   readonly tenant: Tenant
   readonly application: Application
-  readonly apiKey: { readonly hash: Uint8Array; readonly expiresAt: Instant | null }
+  /** Undefined for the operator at the command line, and for nobody else. */
+  readonly apiKey: CallerKey | undefined
   /**
    * Makes the writes durable together with the answer that they lead to; for a request with an idempotency
    * key both are one transaction. Throws where the tenant is gone or the key was used meanwhile.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type GrantKind, openGrant, sealGrant } from '../../src/crypto/grant-seal.ts'
+import type { Application } from '../../src/domain/application.ts'
 import { TamperedError } from '../../src/domain/errors.ts'
 import { damages } from './damages.ts'
 import { newVaultKeys } from './test-keys.ts'
@@ -8,7 +9,16 @@ import { newVaultKeys } from './test-keys.ts'
 describe('sealed grants', () => {
   const keys = newVaultKeys()
   const identity = ['the id', 'the tenant', 'the application', 5, null]
-  const grant = { permissions: ['token:read'], note: 'ü' }
+  const grant: Application = {
+    id: 'the id',
+    tenantId: 'the tenant',
+    name: 'ü',
+    type: 'private',
+    permissions: ['token:read'],
+    rules: [],
+    createdBy: 'the owner',
+    createdAt: 5,
+  }
   const sealed = sealGrant(keys, 'application', identity, grant)
   const namesRow = (error: unknown): boolean =>
     error instanceof TamperedError && error.row.kind === 'application' && error.row.id === 'the id'

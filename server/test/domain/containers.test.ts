@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ancestors, covers, parseContainers, parseRuleContainer } from '../../src/domain/containers.ts'
+import { ancestors, covers, parseContainerOrRoot, parseContainers } from '../../src/domain/containers.ts'
 import type { Issue } from '../../src/domain/errors.ts'
 import { fc } from '../rig/properties.ts'
 
@@ -86,11 +86,11 @@ test('C2 no message holds a submitted value', () => {
 
 test('C19 a rule may also stand on / alone', () => {
   const issues: Issue[] = []
-  assert.equal(parseRuleContainer('/', 'rules[0].container', issues), '/')
-  assert.equal(parseRuleContainer('/PCI/', 'rules[0].container', issues), '/pci/')
+  assert.equal(parseContainerOrRoot('/', 'rules[0].container', issues), '/')
+  assert.equal(parseContainerOrRoot('/PCI/', 'rules[0].container', issues), '/pci/')
   assert.deepEqual(issues, [])
   for (const container of bad.filter(text => text !== '/'))
-    assert.equal(parseRuleContainer(container, 'rules[0].container', issues), undefined)
+    assert.equal(parseContainerOrRoot(container, 'rules[0].container', issues), undefined)
   assert.equal(issues.length, bad.length - 1)
   assert.deepEqual(issues[0], { path: 'rules[0].container', message: shape })
 })

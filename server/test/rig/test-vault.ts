@@ -140,25 +140,16 @@ export class TestVault {
     applications: Record<Name, TestApplication>,
     settings: Partial<TenantSettings> = {},
   ): Promise<{ tenantId: string; keys: Record<Name, string> }> {
-    let made: { tenantId: string; keys: Record<Name, string> } | undefined
-    await createTenant(
-      bornWith(this.service.vault, settings),
-      {
-        name: 'Test',
-        applications: Object.entries<TestApplication>(applications).map(([key, application]) => ({
-          key: key as Name,
-          name: key,
-          type: application.type ?? 'private',
-          permissions: application.permissions ?? [],
-          rules: application.rules ?? [],
-        })),
-      },
-      result => {
-        made = result
-      },
-    )
-    assert.ok(made)
-    return made
+    return createTenant(bornWith(this.service.vault, settings), {
+      name: 'Test',
+      applications: Object.entries<TestApplication>(applications).map(([key, application]) => ({
+        key: key as Name,
+        name: key,
+        type: application.type ?? 'private',
+        permissions: application.permissions ?? [],
+        rules: application.rules ?? [],
+      })),
+    })
   }
 
   /** The number that stands for the tenant inside storage. */

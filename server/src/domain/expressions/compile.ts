@@ -62,15 +62,12 @@ const joinParts = (parts: readonly (string | CompiledOutput)[], run: Run): strin
   return text
 }
 
-/** They show each thing that they read as it is, and choose nothing by what another one holds. */
-const wholeFilters = new Set(['stringify', 'card_exp'])
-
 const compileOutput = (output: Output, use: Use): CompiledOutput => {
   const source = compileOperand(output.source, use)
   const filters = output.filters.map(call => compileFilterCall(call, use))
   return {
     paths: staticPaths(output, filters),
-    isWhole: filters.every(({ name }) => wholeFilters.has(name)),
+    isWhole: filters.every(({ showsWhole }) => showsWhole),
     hasAlias: filters.some(({ isAlias }) => isAlias),
     evaluate: run => evaluateOutput(source, filters, run),
   }
@@ -84,6 +81,5 @@ const evaluateOutput = (source: CompiledOperand, filters: readonly CompiledFilte
     previous = value
     value = apply(value, run)
   }
-  // C14: `8` and `"8"` both stringify to `8` and must not share a fingerprint.
-  return { value, type: jsonType(filters.at(-1)?.name === 'stringify' ? previous : value) }
+  return { value, type: jsonType(filters.at(-1)?.keepsInputType === true ? previous : value) }
 }

@@ -1,9 +1,9 @@
 import { countCharacters } from '../characters.ts'
 import type { Json, JsonType } from '../json.ts'
 import type { Budget } from './budget.ts'
-import { Memo } from './cache.ts'
 import { compile, type OutputShape } from './compile.ts'
 import { inCharacters } from './expression-error.ts'
+import { Memo } from './memo.ts'
 import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
 
 /**
@@ -28,7 +28,7 @@ export type Expression = {
    * mask should share a budget, `budgetFor(scope)`: one each would let 800 of them show a large value 800 times.
    */
   render(scope: Scope, random?: RandomBelow, budget?: Budget): Json
-  /** With the JSON type that a fingerprint counts: of the value, or of what a closing `stringify` was given (C14). */
+  /** With the JSON type that a fingerprint counts: of the value, or of what a closing filter that keeps it was given (C14). */
   renderTyped(scope: Scope, budget?: Budget): { value: Json; type: JsonType }
 }
 
@@ -46,8 +46,13 @@ export const compileExpression = (text: string, use: Use): Expression =>
   caches[use].getOrMake(text, () => makeExpression(text, use))
 
 const makeExpression = (text: string, use: Use): Expression => {
-  const { outputs, hasAlias, isLiteral, evaluate: evaluated } = telling(text, () => compile(text, use))()
-  const evaluate = telling(text, evaluated)
+  const {
+    outputs,
+    hasAlias,
+    isLiteral,
+    evaluate: evaluated,
+  } = withCharacterPositions(text, () => compile(text, use))()
+  const evaluate = withCharacterPositions(text, evaluated)
   return {
     paths: outputs.flatMap(({ paths }) => paths),
     outputs,
@@ -59,7 +64,10 @@ const makeExpression = (text: string, use: Use): Expression => {
 }
 
 /** The same work, whose errors name a character of the text. In most texts each is one UTF-16 unit. */
-const telling = <A extends unknown[], T>(text: string, work: (...given: A) => T): ((...given: A) => T) => {
+const withCharacterPositions = <A extends unknown[], T>(
+  text: string,
+  work: (...given: A) => T,
+): ((...given: A) => T) => {
   if (countCharacters(text) === text.length) return work
   return (...given) => {
     try {

@@ -8,19 +8,16 @@ import { budgetFor, type Run, type Use } from './run.ts'
 import type { FilterCall, Operand } from './syntax.ts'
 
 export type CompiledFilter = {
-  readonly name: string
   readonly apply: (input: Json, run: Run) => Json
-  readonly isAlias: boolean
   /** Properties of the input that the call names, see `Filter.names`. */
   readonly names: readonly Segment[]
-  readonly isSelection: boolean
-}
+} & Required<Pick<Filter, 'isAlias' | 'isSelection' | 'showsWhole' | 'keepsInputType'>>
 
 export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter => {
   const { name, position } = call
   const filter = filters.get(name)
   if (filter === undefined) throw unknownName('filter', name, position)
-  const { isAlias = false, isSelection = false } = filter
+  const { isAlias = false, isSelection = false, showsWhole = false, keepsInputType = false } = filter
   if (isAlias && use !== 'id') throw new ExpressionError(`${name} is only for ids`, position)
   checkArity(call, filter)
   const compiled = filter.parameters.map((parameter, index) => {
@@ -32,9 +29,10 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
   const isConstant = call.arguments.every(({ kind }) => kind === 'literal')
   const constants = isConstant ? compiled.map(read => read(compileTimeRun(use))) : undefined
   return {
-    name,
     isAlias,
     isSelection,
+    showsWhole,
+    keepsInputType,
     // Parameters that name properties are literal, so they need no data.
     names: filter.names?.(...compiled.map(read => read(compileTimeRun(use)))) ?? [],
     apply: (input, run) => {

@@ -4,6 +4,9 @@ import { isDigit } from './characters.ts'
  * `2030-01-31`, or that and a time `T17:05`, `T17:05:09`, `T17:05:09.123`, with or without an offset `Z`,
  * `+02:00` or `+0200`; a blank may stand for the T. Without an offset it is UTC. Days that no calendar has are
  * undefined, and so is any other text: `now` too, since the core does not know the time.
+ *
+ * Not parseDateTime of the API (date-time.ts): that one reads by regular expressions, of which the language has none
+ * (C20.8), knows no blank for the T, and takes month/day/year, which data may mean as day/month/year.
  */
 export const parseIsoDate = (text: string): number | undefined => {
   const reader = new Reader(text)

@@ -1,4 +1,4 @@
-import { covers, parseRuleContainer } from '../containers.ts'
+import { covers, parseContainerOrRoot } from '../containers.ts'
 import type { Issue } from '../errors.ts'
 import {
   containerTerm,
@@ -60,7 +60,7 @@ const readContainer: ReadField = value => {
   if (value.kind === 'range') return 'only dates have ranges'
   const isPrefix = value.text.endsWith('/*')
   const issues: Issue[] = []
-  const container = parseRuleContainer(isPrefix ? value.text.slice(0, -1) : value.text, '', issues)
+  const container = parseContainerOrRoot(isPrefix ? value.text.slice(0, -1) : value.text, '', issues)
   if (container === undefined || (container === '/' && !isPrefix))
     return 'a container must be /a/b/, or /a/* with all below it'
   return isPrefix

@@ -10,7 +10,7 @@ export const cardNumber: TokenType = {
   transient: {},
   numbers: data => (typeof data === 'string' ? spellings(data) : []),
   cardNumber: {
-    read: data => (typeof data === 'string' ? data : ''),
+    read: data => (typeof data === 'string' ? data : undefined),
     replace: (_data, number) => number,
     example: number => number,
   },

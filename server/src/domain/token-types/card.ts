@@ -50,7 +50,7 @@ export const card: TokenType = {
     return number === undefined ? [] : spellings(number)
   },
   cardNumber: {
-    read: data => textField(data, 'number') ?? '',
+    read: data => textField(data, 'number'),
     replace: (data, number) => (isJsonObject(data) ? { ...data, number } : { number }),
     example: number => ({ number, expiration_month: 12, expiration_year: 2030 }),
   },

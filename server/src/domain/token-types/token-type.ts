@@ -28,7 +28,8 @@ export type TokenType = {
 
 /** Where data holds a card number, so that a mask can be tried on others. */
 export type CardNumber = {
-  readonly read: (data: Json) => string
+  /** Undefined where the data holds none. */
+  readonly read: (data: Json) => string | undefined
   /** The same data around another number. */
   readonly replace: (data: Json, number: string) => Json
   /** Data around this number with every field that an expression can name. */

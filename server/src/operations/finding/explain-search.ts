@@ -1,10 +1,7 @@
-import type { Term } from '../../domain/index-terms.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import type { PlannedBranch } from '../../domain/search/plan.ts'
-import type { TokenBranch } from '../../store/port.ts'
-import { hashTerm } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault.ts'
-import { accessField, type PlannedQuery, type Probe, type SearchBranch } from './plan-query.ts'
+import { type Look, type Step, stepsOf, together } from './branch-steps.ts'
+import { type PlannedQuery, rarestFirst } from './plan-query.ts'
 
 /**
  * How a search was answered: fields and numbers, never a value. The numbers count every token of the tenant, and the
@@ -18,13 +15,12 @@ export const explainSearch = async (
   { openedRows, seesAll }: { openedRows: number; seesAll: boolean },
 ): Promise<JsonObject> => {
   const shown: JsonObject[] = []
-  for (const branch of branches) {
-    const steps = stepsOf(caller, branch, seesAll)
+  for (const { planned, looks } of branches) {
+    const steps = stepsOf(caller, planned, seesAll ? rarestFirst(looks) : looks.map(withoutEstimate))
     const touched = seesAll ? await touchedRows(vault, { tenant, now }, steps) : undefined
     shown.push({
       steps: steps.map((step, index) => ({
-        do: index === 0 ? 'start' : 'check',
-        ...step.shown,
+        ...showStep(step, index),
         ...(touched && { touched_rows: touched[index] ?? 0 }),
       })),
     })
@@ -36,8 +32,14 @@ export const explainSearch = async (
   }
 }
 
-/** What a step is called, and what it asks of a token besides what the steps before it asked. */
-type Step = { readonly shown: JsonObject; readonly ask: (asked: TokenBranch) => TokenBranch }
+const withoutEstimate = ({ estimate: _, ...look }: Look): Look => look
+
+const showStep = ({ field, estimate, isNegated, isOpened }: Step, index: number): JsonObject => ({
+  do: isOpened ? 'open' : index === 0 ? 'start' : 'check',
+  field,
+  ...(estimate !== undefined && { estimated_rows: estimate }),
+  ...(isNegated && { negated: true }),
+})
 
 /** The first step touches what it finds, every other one what the steps before it left. */
 const touchedRows = async (
@@ -46,74 +48,11 @@ const touchedRows = async (
   steps: readonly Step[],
 ): Promise<number[]> => {
   const touched: number[] = []
-  let asked: TokenBranch = { groups: [] }
   let left = 0
-  for (const { ask } of steps) {
-    asked = ask(asked)
-    const passed = await store.countTokens({ ...moment, ...asked })
-    touched.push(touched.length === 0 ? passed : left)
+  for (const index of steps.keys()) {
+    const passed = await store.countTokens({ ...moment, ...together(steps.slice(0, index + 1)) })
+    touched.push(index === 0 ? passed : left)
     left = passed
   }
   return touched
 }
-
-const stepsOf = (caller: Caller, { planned, probes }: SearchBranch, seesAll: boolean): Step[] => {
-  const { without, notInContainers, withoutIds, createdAt, notCreatedAt, columns, opened, ids } = planned
-  const hashes = (terms: readonly Term[]): Buffer[] => terms.map(term => hashTerm(caller, term))
-  const untagged = hashes(planned.inContainers)
-  const look = ({ field, terms, estimate }: Probe): Step =>
-    step(field, { estimated_rows: estimate }, asked => ({
-      ...asked,
-      groups: [...asked.groups, terms],
-      untagged: [
-        ...(asked.untagged ?? []),
-        ...untagged.filter(hash => terms.some(term => term.equals(hash))),
-      ],
-    }))
-  return [
-    ...(ids ? [step('id', { estimated_rows: ids.length }, asked => ({ ...asked, ids }))] : []),
-    ...(seesAll ? probes.map(look) : inOrderOfQuery(planned, probes)),
-    // No search starts from these: they check what another step proposes.
-    ...(Object.keys(createdAt).length > 0
-      ? [step('created_at', {}, asked => ({ ...asked, createdAt }))]
-      : []),
-    ...notCreatedAt.map(span =>
-      step('created_at', { negated: true }, asked => ({
-        ...asked,
-        notCreatedAt: [...(asked.notCreatedAt ?? []), span],
-      })),
-    ),
-    ...withoutIds.map(id =>
-      step('id', { negated: true }, asked => ({ ...asked, withoutIds: [...(asked.withoutIds ?? []), id] })),
-    ),
-    ...without.map(({ field, terms }) =>
-      step(field, { negated: true }, asked => ({
-        ...asked,
-        without: [...(asked.without ?? []), ...hashes(terms)],
-      })),
-    ),
-    ...notInContainers.map(term =>
-      step(term.field, { negated: true }, asked => ({
-        ...asked,
-        withoutUntagged: [...(asked.withoutUntagged ?? []), ...hashes([term])],
-      })),
-    ),
-    ...columns.map(column =>
-      step(column.field, column.negated ? { negated: true } : {}, asked => ({
-        ...asked,
-        columns: [...(asked.columns ?? []), column],
-      })),
-    ),
-    ...opened.map(field => step(field, { do: 'open' })),
-  ]
-}
-
-const step = (field: string, more: JsonObject, ask: Step['ask'] = asked => asked): Step => ({
-  shown: { field, ...more },
-  ask,
-})
-
-const inOrderOfQuery = ({ terms }: PlannedBranch, probes: readonly Probe[]): Step[] => [
-  ...terms.map(({ field }) => step(field, {})),
-  ...probes.filter(({ field }) => field === accessField).map(({ field }) => step(field, {})),
-]

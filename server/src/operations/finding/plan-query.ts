@@ -7,23 +7,20 @@ import { type PlannedBranch, planSearch, type SearchPlan } from '../../domain/se
 import type { TokenBranch, TokenQuery } from '../../store/port.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault.ts'
+import { type Look, stepsOf, together } from './branch-steps.ts'
 import { estimateTerms } from './estimate-terms.ts'
 import type { Matches } from './show-tokens.ts'
 
-/** One look at the index: a token must have one of the terms. */
-export type Probe = {
-  readonly field: string
-  readonly terms: readonly Buffer[]
-  /** How many tokens have them; where it reaches the limit of a probe, that many or more. */
-  readonly estimate: number
-}
-
-/** A branch as storage is asked for it: the rarest probe first. */
+/** A branch as it was planned and as storage is asked for it. */
 export type SearchBranch = {
   readonly planned: PlannedBranch
-  readonly probes: readonly Probe[]
+  /** In the order of the query, those for access at the end. */
+  readonly looks: readonly EstimatedLook[]
+  /** The rarest look first. */
   readonly query: TokenBranch
 }
+
+type EstimatedLook = Look & { readonly estimate: number }
 
 /** A search as it was understood, as storage is asked for it, and as an opened token is held against it. */
 export type PlannedQuery = {
@@ -54,7 +51,7 @@ export const planQuery = async (vault: Vault, caller: Caller, text: string): Pro
 
 /** What a caller may find at all: C28 asks for a rule with token:search and for one with token:read. */
 const permissions: readonly Permission[] = ['token:search', 'token:read']
-export const accessField = 'access'
+const accessField = 'access'
 
 const searchBranches = async (
   vault: Vault,
@@ -72,16 +69,23 @@ const searchBranches = async (
     wanted.flat().flatMap(({ terms }) => terms),
   )
   return branches.map((planned, index) => {
-    const probes = (wanted[index] ?? []).map(({ field, terms }) => ({
-      field,
-      terms: terms.map(term => hashTerm(caller, term)),
-      estimate: terms.reduce((sum, term) => sum + estimateOf(term), 0),
-    }))
-    // Of equally rare ones, a single term before several: its entries come in the order of lists.
-    probes.sort((a, b) => a.estimate - b.estimate || a.terms.length - b.terms.length)
-    return { planned, probes, query: toBranch(caller, planned, probes) }
+    const looks = (wanted[index] ?? []).map(({ field, terms }) => {
+      const hashes = terms.map(term => hashTerm(caller, term))
+      return {
+        field,
+        terms: hashes,
+        // By identity: an access rule may name the same container, and covers what lies below it, too.
+        untagged: hashes.filter((_, at) => planned.inContainers.some(term => term === terms[at])),
+        estimate: terms.reduce((sum, term) => sum + estimateOf(term), 0),
+      }
+    })
+    return { planned, looks, query: together(stepsOf(caller, planned, rarestFirst(looks))) }
   })
 }
+
+/** Of equally rare ones, a single term before several: its entries come in the order of lists. */
+export const rarestFirst = (looks: readonly EstimatedLook[]): EstimatedLook[] =>
+  looks.toSorted((a, b) => a.estimate - b.estimate || a.terms.length - b.terms.length)
 
 /** Groups of container terms: no group where the caller finds everything, an empty one where they find nothing. */
 const accessTerms = ({ application }: Caller): Term[][] => {
@@ -91,21 +95,6 @@ const accessTerms = ({ application }: Caller): Term[][] => {
   const isSame =
     roots.length === 2 && [...(roots[0] ?? [])].sort().join() === [...(roots[1] ?? [])].sort().join()
   return (isSame ? roots.slice(1) : roots).map(containers => containers.map(containerTerm))
-}
-
-const toBranch = (caller: Caller, planned: PlannedBranch, probes: readonly Probe[]): TokenBranch => {
-  const hashes = (terms: readonly Term[]): Buffer[] => terms.map(term => hashTerm(caller, term))
-  return {
-    groups: probes.map(probe => probe.terms),
-    without: hashes(planned.without.flatMap(({ terms }) => terms)),
-    untagged: hashes(planned.inContainers),
-    withoutUntagged: hashes(planned.notInContainers),
-    withoutIds: planned.withoutIds,
-    createdAt: planned.createdAt,
-    notCreatedAt: planned.notCreatedAt,
-    columns: planned.columns,
-    ...(planned.ids && { ids: planned.ids }),
-  }
 }
 
 /** A token needs one of these terms and nothing else; undefined where the search asks for more. */

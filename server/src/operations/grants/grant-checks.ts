@@ -33,8 +33,8 @@ export const requireStillGranted = (
   { applications, apiKeys }: Grants,
   now: number,
 ): void => {
-  // The operator has no key.
-  if (apiKey.hash.length === 0) return
+  // The operator at the command line has no key that could have been revoked meanwhile.
+  if (apiKey === undefined) return
   const key = apiKeys.find(({ row }) => Buffer.compare(row.hash, apiKey.hash) === 0)
   const current = applications.find(({ id }) => id === application.id)
   if (key === undefined || !isLive(key, now) || current === undefined) throw new VaultError('unauthorized')

@@ -1,22 +1,21 @@
 import { openGrant, sealGrant } from '../../crypto/grant-seal.ts'
 import type { VaultKeys } from '../../crypto/keys.ts'
 import type { ApiKeyGrant, Application } from '../../domain/application.ts'
-import type { Json } from '../../domain/json.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { ApiKeyRow, ApplicationRow, TenantRow } from '../../store/rows.ts'
 
 /** How tenants, applications and API keys become sealed rows and come back: each binds what it is found by. */
 export const sealTenant = (keys: VaultKeys, tenant: Tenant): Buffer =>
-  sealGrant(keys, 'tenant', [tenant.id], tenant as unknown as Json)
+  sealGrant(keys, 'tenant', [tenant.id], tenant)
 
 export const openTenant = (keys: VaultKeys, row: TenantRow): Tenant =>
-  openGrant<Tenant>(keys, 'tenant', [row.id], row.sealed)
+  openGrant(keys, 'tenant', [row.id], row.sealed)
 
 export const sealApplication = (keys: VaultKeys, application: Application): Buffer =>
-  sealGrant(keys, 'application', [application.id, application.tenantId], application as unknown as Json)
+  sealGrant(keys, 'application', [application.id, application.tenantId], application)
 
 export const openApplication = (keys: VaultKeys, row: ApplicationRow, tenantId: string): Application =>
-  openGrant<Application>(keys, 'application', [row.id, tenantId], row.sealed)
+  openGrant(keys, 'application', [row.id, tenantId], row.sealed)
 
 type ApiKeyIdentity = Pick<ApiKeyRow, 'id' | 'applicationId' | 'hash' | 'expiresAt'>
 
@@ -34,7 +33,7 @@ export const sealApiKey = (
   row: ApiKeyIdentity,
   tenantId: string,
   grant: ApiKeyGrant,
-): Buffer => sealGrant(keys, 'api-key', apiKeyIdentity(row, tenantId), grant as unknown as Json)
+): Buffer => sealGrant(keys, 'api-key', apiKeyIdentity(row, tenantId), grant)
 
 export const openApiKey = (keys: VaultKeys, row: ApiKeyRow, tenantId: string): ApiKeyGrant =>
-  openGrant<ApiKeyGrant>(keys, 'api-key', apiKeyIdentity(row, tenantId), row.sealed)
+  openGrant(keys, 'api-key', apiKeyIdentity(row, tenantId), row.sealed)

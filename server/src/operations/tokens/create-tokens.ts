@@ -10,6 +10,7 @@ import type { Token, Writable } from '../../domain/token.ts'
 import type { TokenDefinition } from '../../domain/token-definition.ts'
 import { tokenIdFault } from '../../domain/token-id.ts'
 import type { Caller, Vault } from '../vault.ts'
+import { commitSet } from '../writing/commit.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
@@ -17,6 +18,9 @@ import { matchOf } from './index-entries.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
 import { toToken } from './token-rows.ts'
 import { TokenWrites } from './token-writes.ts'
+
+/** A definition and the id that its token gets; a taken id may be replaced. */
+type Identified = { readonly definition: TokenDefinition; id: string }
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
 
@@ -28,21 +32,21 @@ export const createTokens = async <A extends Json>(
   answerFor: (created: readonly CreatedToken[]) => A,
 ): Promise<A> => {
   const now = vault.clock()
-  const ids = definitions.map(definition => chooseId(definition, now))
+  const identified = definitions.map(definition => ({ definition, id: chooseId(definition, now) }))
   for (const definition of definitions)
     requireDestinations(caller, 'token:create', definition.content.containers)
   let aliasesLeft = limits.aliasAttempts
   let mayBeMatch = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
   return retryOnConflict(async () => {
     const writes = new TokenWrites(caller)
-    const answer = answerFor(await draft(vault, caller, definitions, ids, writes))
+    const answer = answerFor(await draft(vault, caller, identified, writes))
     const outcome = await caller.commit(writes.set, answer)
     if (!outcome.committed && outcome.conflict === 'tokenExists') {
       // Whoever took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
       if (mayBeMatch) mayBeMatch = false
       else {
         aliasesLeft--
-        await replaceTakenIds(vault, caller, definitions, ids, aliasesLeft > 0)
+        await replaceTakenIds(vault, caller, identified, aliasesLeft > 0)
       }
     }
     return { outcome, answer }
@@ -53,18 +57,20 @@ export const createTokens = async <A extends Json>(
 const draft = async (
   vault: Vault,
   caller: Caller,
-  definitions: readonly TokenDefinition[],
-  ids: readonly string[],
+  identified: readonly Readonly<Identified>[],
   writes: TokenWrites,
 ): Promise<CreatedToken[]> => {
   const now = vault.clock()
   const created: CreatedToken[] = []
   const inThisRequest = new Map<string, Token>()
-  const someDeduplicated = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
-  for (const [index, { content }] of definitions.entries()) {
+  const someDeduplicated = identified.some(({ definition: { content } }) =>
+    isDeduplicated(caller, content.deduplicate),
+  )
+  for (const { definition, id } of identified) {
+    const { content } = definition
     const token: Writable<Token> = {
       ...content,
-      id: ids[index] ?? newTokenId(now),
+      id,
       tenantId: caller.tenant.id,
       version: firstVersion(),
       activeMonth: monthOf(now),
@@ -77,9 +83,8 @@ const draft = async (
     if (match !== undefined) {
       const name = Buffer.concat([match.term, match.tag]).toString('base64')
       if (isDeduplicated(caller, content.deduplicate)) {
-        // The holder is read first: a claim after this look makes ours fail, and who claimed before it is found below.
-        const holder = await vault.store.matchHolder(caller.tenantNumber, match)
-        const existing = (await findMatch(vault, caller, match, token)) ?? inThisRequest.get(name)
+        const { holder, found } = await findMatch(vault, caller, match, token)
+        const existing = found ?? inThisRequest.get(name)
         if (existing !== undefined) {
           created.push({ token: existing, deduplicated: true })
           continue
@@ -125,22 +130,23 @@ const idText = (value: Json): string =>
 const replaceTakenIds = async (
   vault: Vault,
   caller: Caller,
-  definitions: readonly TokenDefinition[],
-  ids: string[],
+  identified: readonly Identified[],
   drawAgain: boolean,
 ): Promise<void> => {
   const now = vault.clock()
-  for (const [index, definition] of definitions.entries()) {
+  for (const one of identified) {
+    const { definition, id } = one
     if (definition.id === undefined) continue
-    const id = ids[index] ?? ''
-    const isRepeated = ids.indexOf(id) !== index
+    const isRepeated = identified.find(other => other.id === id) !== one
     const holder = await vault.store.getToken(caller.tenantNumber, id)
     if (holder === undefined && !isRepeated) continue
     if (holder?.expiresAt != null && holder.expiresAt <= now) {
       const writes = new TokenWrites(caller)
       writes.remove(toToken(holder, [], caller.keys))
-      await vault.store.commit(writes.set)
-    } else if (definition.id.hasAlias) ids[index] = drawAgain ? chooseId(definition, now) : newTokenId(now)
+      // Whatever comes of it: in a conflict somebody else removed or changed the holder meanwhile, and the next round
+      // finds the id free, or taken by one that it judges anew.
+      await commitSet(vault, writes.set)
+    } else if (definition.id.hasAlias) one.id = drawAgain ? chooseId(definition, now) : newTokenId(now)
     else throw new VaultError('idTaken')
   }
 }

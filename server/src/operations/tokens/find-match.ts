@@ -3,11 +3,30 @@ import type { Match } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { openTokens } from './load-token.ts'
 
-/**
- * The oldest living token that stands for the same value (C15). The index proposes, the opened row decides. It may have
- * the id of the token asked about: for a create that is a match like any other, an update must leave itself out.
- */
+/** What a write under deduplication (C15) must know. */
+export type FoundMatch = {
+  /**
+   * The oldest living token that stands for the same value. It may have the id of the token asked about: for a create
+   * that is a match like any other, an update must leave itself out.
+   */
+  readonly found: Token | undefined
+  /** The id of the token that holds the match, living or not: who claims it, claims it instead of this one. */
+  readonly holder: string | undefined
+}
+
+/** The holder is read first: a claim after this look makes ours fail, and who claimed before it is found. */
 export const findMatch = async (
+  vault: Vault,
+  caller: Caller,
+  match: Match,
+  token: Token,
+): Promise<FoundMatch> => {
+  const holder = await vault.store.matchHolder(caller.tenantNumber, match)
+  return { holder, found: await oldestSame(vault, caller, match, token) }
+}
+
+/** The index proposes, the opened row decides. */
+const oldestSame = async (
   vault: Vault,
   caller: Caller,
   match: Match,

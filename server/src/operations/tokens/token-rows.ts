@@ -64,7 +64,7 @@ const toRecord = (token: Token): TokenRecord => {
 
 /** Opens a row; throws TamperedError, which names the token, where anything of it is not as it was sealed. */
 export const toToken = (row: TokenRow, transients: readonly TransientRow[], keys: TenantKeys): Token => {
-  const record = parseStored(openToken(keys, row)) as JsonObject as unknown as TokenRecord
+  const record: TokenRecord = parseStored(openToken(keys, row)) as JsonObject & TokenRecord
   const type = tokenType(row.type)
   if (type === undefined) throw new TamperedError({ kind: 'token', id: row.id, tenantId: keys.tenantId })
   const token: Writable<Token> = {

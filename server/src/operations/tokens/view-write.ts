@@ -9,7 +9,7 @@ import { readTransform, writeTransform } from './access-checks.ts'
 import type { CreatedToken } from './create-tokens.ts'
 
 /** The answer to a create or an update (C12, C15). */
-export const viewWritten = (vault: Vault, caller: Caller, permission: Permission, token: Token): JsonObject =>
+const viewWritten = (vault: Vault, caller: Caller, permission: Permission, token: Token): JsonObject =>
   viewToken(token, writeTransform(caller, permission, token), vault.clock())
 
 /**

@@ -51,7 +51,7 @@ export const keepingResults = (
       { hash, expiresAt },
       JSON.stringify({ answer, body: bodyDigest(request) }),
     )
-    const outcome = await commitSet(vault.store, {
+    const outcome = await commitSet(vault, {
       ...set,
       guarded: [
         // The first condition: otherwise the loser of a race would be told that its id is taken, by the winner's token.

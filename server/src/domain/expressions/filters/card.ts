@@ -59,5 +59,6 @@ export const cardFilters = {
   /** Of the card's whole data: `{{ data | card_exp: 'MM/YY' }}`. Null where month or year are missing. */
   card_exp: filter([expiryFormat], {
     apply: (input, run, format) => (input === null ? null : formatCardExpiry(input, format, run)),
+    showsWhole: true,
   }),
 }

@@ -9,9 +9,7 @@ import { jsonPath } from './json-path.ts'
 import { anything } from './parameters.ts'
 
 /** Null stays null in all of these: what is missing must not turn into a value. */
-const toText = filter([], {
-  apply: (input, run): Json => (input === null ? null : textOf(input, run)),
-})
+const toText = (input: Json, run: Run): Json => (input === null ? null : textOf(input, run))
 
 const toNumber = (value: Json, run: Run): Json => {
   if (value === null || typeof value === 'number' || isExactNumber(value)) return value
@@ -32,9 +30,9 @@ const isEmpty = (value: Json): boolean =>
   value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0)
 
 export const convertFilters = {
-  /** Text stays text, all else becomes compact JSON. The fingerprint counts the type of the input (C14). */
-  stringify: toText,
-  to_string: toText,
+  /** Text stays text, all else becomes compact JSON. `8` and `"8"` both become `8`, and must not share a fingerprint. */
+  stringify: filter([], { apply: toText, showsWhole: true, keepsInputType: true }),
+  to_string: filter([], { apply: toText }),
   /** Keeps every digit: a number that a double cannot hold comes out exact. */
   to_number: filter([], { apply: (input, run) => toNumber(input, run) }),
   to_boolean: filter([], { apply: (input, run): Json => (input === null ? null : toBoolean(input, run)) }),

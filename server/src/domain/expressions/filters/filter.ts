@@ -26,6 +26,13 @@ type Definition<Arguments extends readonly unknown[]> = {
   readonly isSelection?: boolean
   /** Makes up a random value: only for ids (C21). */
   readonly isAlias?: boolean
+  /**
+   * Shows each thing that it reads as it is, and chooses nothing by what another one holds: whoever changes one of them
+   * cannot steer it to show more of the others (C13).
+   */
+  readonly showsWhole?: boolean
+  /** At the end of an output: a fingerprint counts the JSON type of the input, not of the text made of it (C14). */
+  readonly keepsInputType?: boolean
 }
 
 /** A filter as the compiler sees it; the registry gives it its name. */
