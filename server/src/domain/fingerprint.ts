@@ -2,7 +2,7 @@ import { canonicalText } from './canonical-json.ts'
 import type { Allowance } from './expressions/budget.ts'
 import { compileExpression } from './expressions/expression.ts'
 import { budgetFor } from './expressions/run.ts'
-import type { JsonType } from './json.ts'
+import { isJsonObject, type Json, type JsonObject, type JsonType } from './json.ts'
 import { fingerprintExpressionInForce, type Token } from './token.ts'
 
 /** What the keyed hash of C14 is made of. */
@@ -11,7 +11,7 @@ export type RenderedFingerprint = { readonly type: JsonType; readonly canonical:
 type Fingerprintable = Pick<Token, 'data' | 'metadata' | 'type' | 'fingerprintExpression'>
 
 /**
- * The text to fingerprint, or undefined where the expression renders null or nothing.
+ * The text to fingerprint, or undefined where the expression renders null, or the caller's own renders nothing.
  * Throws ExpressionError where it cannot be rendered for this data.
  */
 export const renderFingerprint = (
@@ -23,6 +23,14 @@ export const renderFingerprint = (
   const scope = { data, metadata: token.metadata ?? {} }
   const { value, type } = expression.renderTyped(scope, budgetFor(scope, allowance))
   const isOwn = token.fingerprintExpression !== undefined
-  if (value === null || (isOwn && value === '')) return undefined
+  if (value === null || (isOwn && isEmpty(value))) return undefined
   return { type, canonical: canonicalText(value) }
 }
+
+/** What many different data have in common: tokens that share nothing else must not be one under deduplication (C14). */
+const isEmpty = (value: Json): boolean =>
+  value === '' ||
+  (Array.isArray(value) && value.length === 0) ||
+  (isJsonObject(value) && isEmptyObject(value))
+
+const isEmptyObject = (value: JsonObject): boolean => Object.keys(value).length === 0

@@ -75,7 +75,7 @@ const tryFingerprint = ({ token, path, issues, allowance }: Trial): void => {
   if (token.fingerprintExpression === undefined) return
   const fault = faultOf(() => {
     if (renderFingerprint(token, allowance) === undefined)
-      throw new ExpressionError('must not render null or an empty text')
+      throw new ExpressionError('must not render null or something empty')
   })
   if (fault !== undefined) issues.push({ path, message: fault })
 }

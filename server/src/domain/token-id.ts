@@ -11,9 +11,21 @@ const rule =
 /** The form of the ids that the vault makes itself (C16). */
 const made = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
-/** Whether an id that a caller chose contains one of the numbers; an id that the vault made may, by chance. */
+const separators = /[^\p{L}\p{N}]/gu
+/** Shorter numbers, read across separators, would be found in many an id by chance. */
+const digitsReadAcross = 8
+
+/** Whether the id contains one of the numbers, also in groups (C16). */
+export const containsNumber = (id: string, numbers: readonly string[]): boolean =>
+  numbers.some(
+    number =>
+      id.includes(number) ||
+      (number.length >= digitsReadAcross && id.replace(separators, '').includes(number)),
+  )
+
+/** The same of an id that a caller chose; one that the vault made may contain a number by chance. */
 export const givesAway = (id: string, numbers: readonly string[]): boolean =>
-  !made.test(id) && numbers.some(number => id.includes(number))
+  !made.test(id) && containsNumber(id, numbers)
 
 /** What is wrong with a token's id (C8), or undefined. Three characters at least, so `.` and `..` never pass. */
 export const tokenIdFault = (id: string): string | undefined => {

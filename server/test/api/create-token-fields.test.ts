@@ -160,6 +160,16 @@ const refused: readonly Scenario[] = [
     expect: { status: 400, errors: ['fingerprint_expression'] },
   },
   {
+    name: 'C14.7 a fingerprint expression that renders an empty list',
+    send: { data: { list: [] }, fingerprint_expression: '{{ data.list }}' },
+    expect: { status: 400, errors: ['fingerprint_expression'] },
+  },
+  {
+    name: 'C14.7 a fingerprint expression that renders an empty object',
+    send: { fingerprint_expression: '{{ metadata }}' },
+    expect: { status: 400, errors: ['fingerprint_expression'] },
+  },
+  {
     name: 'C14.7 an empty fingerprint expression',
     send: { fingerprint_expression: '' },
     expect: { status: 400, errors: ['fingerprint_expression'] },

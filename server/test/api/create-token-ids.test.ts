@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { passesLuhn } from '../../src/domain/token-types/luhn.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { countTokens, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
@@ -86,18 +87,22 @@ const telling: readonly { type: string; data: unknown; ids: readonly string[] }[
       'a{{ data.number }}z',
       '4242-4242-4242-4242',
       '4242 4242 4242 4242',
+      'card 42424242--4242:4242',
+      "{{ data.number | split: '' | join: '.' }}",
+      '{{ data.number | slice: 0, 8 }}_{{ data.number | slice: 8, 8 }}',
     ],
   },
   { type: 'card_number', data: number, ids: [number, '{{ data }}', `x${number}x`] },
   {
     type: 'bank',
     data: { routing_number: '021000021', account_number: '123456789' },
-    ids: ['123456789', 'no-{{ data.account_number }}'],
+    ids: ['123456789', 'no-{{ data.account_number }}', '1234-56789'],
   },
   { type: 'us_bank_account_number', data: '123456789', ids: ['123456789', '{{ data }}'] },
   { type: 'us_bank_routing_number', data: '021000021', ids: ['021000021', 'r{{ data }}'] },
   { type: 'social_security_number', data: '078-05-1120', ids: ['078-05-1120', '078051120', '{{ data }}'] },
-  { type: 'social_security_number', data: '078051120', ids: ['078-05-1120', 'ssn078051120'] },
+  { type: 'us_bank_account_number', data: '1234', ids: ['a1234z'] },
+  { type: 'social_security_number', data: '078051120', ids: ['078-05-1120', 'ssn078051120', '07 805 1120'] },
   { type: 'employer_id_number', data: '12-3456789', ids: ['12-3456789', '123456789', '{{ data }}'] },
 ]
 
@@ -142,6 +147,34 @@ onEveryEngine('token ids', vault => {
           { status: 400, errors: ['id'] },
         )
     })
+
+  test('C16.6 a short number is looked for as it is: in groups, chance would put it into many ids', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const body = { type: 'us_bank_account_number', data: '1234' }
+    for (const id of ['12-34', '2012-3-4 order'])
+      assert.equal((await vault().create(keys.general, { ...body, id })).id, id)
+  })
+
+  test('C21.4 C16.3 an alias with something around it is no look-alike of a card either', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const ids = [
+      '4{{ data | slice: 1, 15 | alias_preserve_format }}',
+      '{{ data | alias_card | slice: 0, 15 }}9',
+      '{{ data | slice: 0, 8 | alias_preserve_format }}-{{ data | slice: 8, 8 | alias_preserve_format }}',
+    ]
+    const bodies = ids.flatMap(id => Array.from({ length: 40 }, () => ({ id, type: 'token', data: number })))
+    const made = await vault().post('/tokenize', keys.general, bodies)
+    const lookAlikes = made.body.filter(({ id }: { id: string }) => passesLuhn(id.replaceAll('-', '')))
+    assert.equal(made.body.length, bodies.length)
+    assert.deepEqual(lookAlikes, [])
+  })
+
+  test('C16.3 C21.4 where every draw is a look-alike of a card the vault makes the id', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const id = `${number} {{ data | alias_preserve_length: 2, 2 }}`
+    const made = await vault().create(keys.general, { id, type: 'token', data: 'not a number' })
+    assert.match(made.id, uuid7)
+  })
 
   test('C16.6 the id of a generic token may hold its data', async () => {
     const { keys } = await vault().tenant(devApplications)

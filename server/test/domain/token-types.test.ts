@@ -373,25 +373,15 @@ test('C2 a card inside an array is found by its place', () => {
   )
 })
 
-test('C16 the number in each spelling, for every type but token', () => {
+test('C16 the number as digits alone, for every type but token', () => {
   const numbers = (type: string, data: Json) => known(type).numbers(data)
-  const card = [
-    number,
-    '4242-4242-4242-4242',
-    '4242 4242 4242 4242',
-    '4242.4242.4242.4242',
-    '4242_4242_4242_4242',
-  ]
-  assert.deepEqual(numbers('card', { number, cvc: '123', expiration_month: 1 }), card)
-  assert.deepEqual(numbers('card_number', number), card)
-  assert.ok(numbers('card_number', '378282246310005').includes('3782 822463 10005'))
-  assert.ok(numbers('card_number', '4222222222222').includes('4222-2222-2222-2'))
+  assert.deepEqual(numbers('card', { number, cvc: '123', expiration_month: 1 }), [number])
+  assert.deepEqual(numbers('card_number', number), [number])
   assert.deepEqual(numbers('bank', { routing_number: routing, account_number: '0099' }), ['0099'])
   assert.deepEqual(numbers('us_bank_account_number', '0099'), ['0099'])
   assert.deepEqual(numbers('us_bank_routing_number', routing), [routing])
-  assert.deepEqual(numbers('social_security_number', '123456789'), ['123456789', '123-45-6789'])
-  assert.deepEqual(numbers('social_security_number', '123-45-6789'), ['123-45-6789', '123456789'])
-  assert.deepEqual(numbers('employer_id_number', '123-456789'), ['123-456789', '123456789', '12-3456789'])
+  assert.deepEqual(numbers('social_security_number', '123-45-6789'), ['123456789'])
+  assert.deepEqual(numbers('employer_id_number', '123-456789'), ['123456789'])
   assert.deepEqual(numbers('token', number), [])
 })
 

@@ -24,10 +24,7 @@ export const inCharacters = (error: unknown, text: string): unknown =>
     : error
 
 /** Names what the caller wrote, unless it looks as if a number had been pasted there (C2). */
-export const unknownName = (what: string, name: string, position: number): ExpressionError => {
+export const unknownFilter = (name: string, position: number): ExpressionError => {
   const shown = chosenName(name, 0)
-  return new ExpressionError(
-    shown.startsWith('[') ? `unknown ${what}` : `unknown ${what} "${shown}"`,
-    position,
-  )
+  return new ExpressionError(shown.startsWith('[') ? 'unknown filter' : `unknown filter "${shown}"`, position)
 }

@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts'
-import { ExpressionError, unknownName } from './expression-error.ts'
+import { ExpressionError, unknownFilter } from './expression-error.ts'
 import type { Filter, Parameter } from './filters/filter.ts'
 import { filters } from './filters/registry.ts'
 import { compileOperand } from './operand.ts'
@@ -16,7 +16,7 @@ export type CompiledFilter = {
 export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter => {
   const { name, position } = call
   const filter = filters.get(name)
-  if (filter === undefined) throw unknownName('filter', name, position)
+  if (filter === undefined) throw unknownFilter(name, position)
   const { isAlias = false, isSelection = false, showsWhole = false, keepsInputType = false } = filter
   if (isAlias && use !== 'id') throw new ExpressionError(`${name} is only for ids`, position)
   checkArity(call, filter)

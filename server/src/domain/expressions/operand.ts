@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts'
-import { unknownName } from './expression-error.ts'
+import { ExpressionError } from './expression-error.ts'
 import { readPath } from './path.ts'
 import type { Run, Scope, Use } from './run.ts'
 import type { Operand } from './syntax.ts'
@@ -15,6 +15,7 @@ export const compileOperand = (operand: Operand, use: Use): CompiledOperand => {
   if (operand.kind === 'literal') return () => operand.value
   const { root, segments, position } = operand
   const variable = variables.get(root)
-  if (!variable?.isIn(use)) throw unknownName('variable', root, position)
+  // Not named: whoever forgets the quotes of a text has put a value here (C2).
+  if (!variable?.isIn(use)) throw new ExpressionError('unknown variable', position)
   return ({ scope }) => readPath(variable.read(scope), segments)
 }

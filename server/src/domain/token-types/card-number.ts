@@ -1,4 +1,4 @@
-import { cardNumberText, spellings } from './pan.ts'
+import { cardNumberText } from './pan.ts'
 import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 export const cardNumber: TokenType = {
@@ -8,7 +8,7 @@ export const cardNumber: TokenType = {
   mask: '{{ data | reveal_last: 4 }}',
   fingerprint: wholeDataExpression,
   transient: {},
-  numbers: data => (typeof data === 'string' ? spellings(data) : []),
+  numbers: data => (typeof data === 'string' ? [data] : []),
   cardNumber: {
     read: data => (typeof data === 'string' ? data : undefined),
     replace: (_data, number) => number,

@@ -3,7 +3,7 @@ import { limits } from '../limits.ts'
 import { isDigits } from './digits.ts'
 import { fields, textField } from './fields.ts'
 import { integer } from './integer.ts'
-import { cardNumberText, spellings } from './pan.ts'
+import { cardNumberText } from './pan.ts'
 import { text } from './text.ts'
 import type { TokenType } from './token-type.ts'
 
@@ -47,7 +47,7 @@ export const card: TokenType = {
   transient: { cvc: { lifetimeMs: limits.cvcLifetimeMs } },
   numbers: data => {
     const number = textField(data, 'number')
-    return number === undefined ? [] : spellings(number)
+    return number === undefined ? [] : [number]
   },
   cardNumber: {
     read: data => textField(data, 'number'),

@@ -4,5 +4,5 @@ import type { TokenType } from './token-type.ts'
 export const employerIdNumber: TokenType = {
   name: 'employer_id_number',
   container: '/pii/high/',
-  ...nineDigits(/^(.{2})(.{7})$/),
+  ...nineDigits,
 }

@@ -3,11 +3,12 @@ import type { TokenType } from './token-type.ts'
 
 /**
  * What the two nine-digit numbers of US authorities share (C9). They are kept as sent, with or without
- * dashes, so fingerprint and search look past the dashes; `groups` are those of the official spelling.
+ * dashes, so fingerprint and search look past the dashes.
  */
-export const nineDigits = (
-  groups: RegExp,
-): Pick<TokenType, 'parse' | 'mask' | 'fingerprint' | 'searchIndexes' | 'transient' | 'numbers'> => ({
+export const nineDigits: Pick<
+  TokenType,
+  'parse' | 'mask' | 'fingerprint' | 'searchIndexes' | 'transient' | 'numbers'
+> = {
   parse: text({
     message: 'must be a string of nine digits, with - between them or not',
     accepts: number => /^[0-9](?:-?[0-9]){8}$/.test(number),
@@ -16,10 +17,5 @@ export const nineDigits = (
   fingerprint: "{{ data | remove: '-' }}",
   searchIndexes: ['{{ data }}', "{{ data | remove: '-' }}", '{{ data | last4 }}'],
   transient: {},
-  numbers: data => {
-    if (typeof data !== 'string') return []
-    const digits = data.replaceAll('-', '')
-    const official = groups.exec(digits)?.slice(1).join('-') ?? digits
-    return [...new Set([data, digits, official])]
-  },
-})
+  numbers: data => (typeof data === 'string' ? [data.replaceAll('-', '')] : []),
+}

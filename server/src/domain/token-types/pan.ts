@@ -11,12 +11,3 @@ export const cardNumberText = (range: { digitsMin: number; digitsMax: number }):
     },
     { message: 'must be a card number: its check digit is wrong', accepts: passesLuhn },
   )
-
-const separators = ['-', ' ', '.', '_']
-
-/** A card number as people write it: in one piece, or grouped as on the card. */
-export const spellings = (number: string): string[] => {
-  const groups =
-    number.length === 15 ? /^(.{4})(.{6})(.{5})$/.exec(number)?.slice(1) : number.match(/.{1,4}/g)
-  return [number, ...separators.map(separator => (groups ?? []).join(separator))]
-}

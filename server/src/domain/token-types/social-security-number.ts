@@ -4,5 +4,5 @@ import type { TokenType } from './token-type.ts'
 export const socialSecurityNumber: TokenType = {
   name: 'social_security_number',
   container: '/pii/high/',
-  ...nineDigits(/^(.{3})(.{2})(.{4})$/),
+  ...nineDigits,
 }

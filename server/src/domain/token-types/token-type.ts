@@ -20,7 +20,7 @@ export type TokenType = {
   readonly searchIndexes?: readonly string[]
   /** Fields of `data` that live for a while only, each kept apart from the rest (C11). */
   readonly transient: Readonly<Record<string, { readonly lifetimeMs: number }>>
-  /** The texts that must not appear inside a token's id (C16): the number itself, in each spelling. */
+  /** The numbers that must not appear inside a token's id (C16), as digits alone. */
   readonly numbers: (data: Json) => readonly string[]
   /** C13 bounds what a mask may render of this number; only card types have it. */
   readonly cardNumber?: CardNumber

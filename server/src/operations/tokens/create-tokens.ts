@@ -1,14 +1,16 @@
 import { firstVersion, randomBelow } from '../../crypto/random.ts'
 import { newTokenId } from '../../crypto/token-id.ts'
 import { invalid, VaultError } from '../../domain/errors.ts'
+import type { Expression } from '../../domain/expressions/expression.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
+import { holdsLookAlike } from '../../domain/expressions/filters/card-look-alike.ts'
 import type { Json } from '../../domain/json.ts'
 import { limits } from '../../domain/limits.ts'
 import { monthOf } from '../../domain/month.ts'
 import { field } from '../../domain/place.ts'
 import type { Token, Writable } from '../../domain/token.ts'
 import type { TokenDefinition } from '../../domain/token-definition.ts'
-import { tokenIdFault } from '../../domain/token-id.ts'
+import { containsNumber, tokenIdFault } from '../../domain/token-id.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { commitSet } from '../writing/commit.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'
@@ -105,18 +107,26 @@ const chooseId = ({ id, place, content: { type, data } }: TokenDefinition, now: 
   if (id === undefined) return newTokenId(now)
   const path = field(place, 'id')
   const exposed = data.expose('rendering an id, and keeping the number out of it')
-  let chosen: string
+  const chosen = drawId(id, exposed, path) ?? newTokenId(now)
+  const message = tokenIdFault(chosen)
+  if (message !== undefined) throw invalid({ path, message })
+  if (containsNumber(chosen, type.numbers(exposed)))
+    throw invalid({ path, message: 'must not contain the number itself' })
+  return chosen
+}
+
+/** Undefined where every draw of an alias, with what the expression puts around it, could be taken for a card (C21). */
+const drawId = (id: Expression, data: Json, path: string): string | undefined => {
   try {
-    chosen = idText(id.render({ data: exposed }, randomBelow))
+    for (let draws = 0; draws < limits.aliasAttempts; draws++) {
+      const drawn = idText(id.render({ data }, randomBelow))
+      if (!id.hasAlias || !holdsLookAlike(drawn)) return drawn
+    }
+    return undefined
   } catch (error) {
     if (error instanceof ExpressionError) throw invalid({ path, message: error.message })
     throw error
   }
-  const message = tokenIdFault(chosen)
-  if (message !== undefined) throw invalid({ path, message })
-  if (type.numbers(exposed).some(number => chosen.includes(number)))
-    throw invalid({ path, message: 'must not contain the number itself' })
-  return chosen
 }
 
 const idText = (value: Json): string =>

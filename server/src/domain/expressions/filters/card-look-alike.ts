@@ -19,9 +19,7 @@ export const breakLuhn = (
   random: RandomBelow,
 ): readonly AliasCharacter[] => {
   const broken = [...alias]
-  for (const run of digitRuns(alias)) {
-    const isCardLong = run.length >= cardDigitsMin && run.length <= cardDigitsMax
-    if (!isCardLong || !passesLuhn(run.map(index => alias[index]?.character ?? '').join(''))) continue
+  for (const run of lookAlikes(alias.map(({ character }) => character))) {
     const changed = run.find(index => alias[index]?.isRandom)
     if (changed === undefined) throw new ExpressionError('an alias must not hold a card number')
     const digit = (Number(alias[changed]?.character) + 1 + random(9)) % 10
@@ -30,11 +28,23 @@ export const breakLuhn = (
   return broken
 }
 
+/** Whether something in the text can be taken for a card number, such as an alias with a digit put before it. */
+export const holdsLookAlike = (text: string): boolean => lookAlikes([...text]).length > 0
+
+/** Where the digits of each run stand that can be taken for a card number. */
+const lookAlikes = (characters: readonly string[]): number[][] =>
+  digitRuns(characters).filter(
+    run =>
+      run.length >= cardDigitsMin &&
+      run.length <= cardDigitsMax &&
+      passesLuhn(run.map(index => characters[index] ?? '').join('')),
+  )
+
 /** Indexes of digits that belong together. */
-const digitRuns = (alias: readonly AliasCharacter[]): number[][] => {
+const digitRuns = (characters: readonly string[]): number[][] => {
   const runs: number[][] = []
   let run: number[] = []
-  alias.forEach(({ character }, index) => {
+  characters.forEach((character, index) => {
     if (isDigit(character)) run.push(index)
     else if (character !== ' ' && character !== '-') {
       runs.push(run)
