@@ -1,10 +1,8 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import type { Instant } from '../domain/instant.ts'
+import type { ListPosition } from '../domain/token.ts'
 import { open, seal } from './aead.ts'
 import type { TenantKeys } from './keys.ts'
-
-/** Where a list goes on: behind this token. */
-export type CursorPosition = { readonly createdAt: Instant; readonly id: string }
 
 const derived = new WeakMap<TenantKeys, KeyObject>()
 
@@ -19,11 +17,11 @@ const cursorKey = (keys: TenantKeys): KeyObject => {
 }
 
 /** C25: opaque and authenticated. `boundTo` is the list that the cursor is good for, and no other. */
-export const sealCursor = (keys: TenantKeys, { createdAt, id }: CursorPosition, boundTo: string): string =>
+export const sealCursor = (keys: TenantKeys, { createdAt, id }: ListPosition, boundTo: string): string =>
   seal(cursorKey(keys), 1, JSON.stringify([createdAt, id]), context(keys, boundTo)).toString('base64url')
 
 /** Undefined for any text that was not sealed for this tenant and this list, to the letter. */
-export const openCursor = (keys: TenantKeys, text: string, boundTo: string): CursorPosition | undefined => {
+export const openCursor = (keys: TenantKeys, text: string, boundTo: string): ListPosition | undefined => {
   const sealed = Buffer.from(text, 'base64url')
   // The decoder skips what it does not know; a cursor with something added is a changed cursor.
   if (sealed.toString('base64url') !== text) return undefined

@@ -1,6 +1,9 @@
 /** Milliseconds since the epoch. The domain never asks for the time, it is told. */
 export type Instant = number
 
+/** From `from` on and before `until`; an end that is absent is open. */
+export type InstantRange = { readonly from?: Instant; readonly until?: Instant }
+
 const dayMs = 86_400_000
 
 /** C5: ISO 8601 with milliseconds and the offset `+00:00`, or the offset that the caller used. */

@@ -1,3 +1,6 @@
+import type { InstantRange } from '../domain/instant.ts'
+import type { ColumnLookup } from '../domain/search/query.ts'
+import type { ListPosition } from '../domain/token.ts'
 import type {
   ApiKeyRow,
   ApplicationRow,
@@ -140,23 +143,14 @@ export type TokenBranch = {
   /** Terms that the token must not have without a tag; with one it may. */
   readonly withoutUntagged?: readonly Uint8Array[]
   readonly withoutIds?: readonly string[]
-  readonly createdAt?: TimeSpan
-  readonly notCreatedAt?: readonly TimeSpan[]
+  readonly createdAt?: InstantRange
+  readonly notCreatedAt?: readonly InstantRange[]
   /** Conditions on the row itself, which is read for each token that meets all others. */
   readonly columns?: readonly ColumnCondition[]
 }
 
 /** A column that is empty meets no condition, and so meets every negated one. */
-export type ColumnCondition = { readonly negated: boolean } & (
-  | { readonly column: 'createdBy' | 'modifiedBy'; readonly is: string }
-  | { readonly column: 'modifiedAt'; readonly within: TimeSpan }
-)
-
-/** `from` belongs to it and `until` does not; without one of them it is open at that end. */
-export type TimeSpan = { readonly from?: number; readonly until?: number }
-
-/** The place of a token in a list. */
-export type ListPosition = { readonly createdAt: number; readonly id: string }
+export type ColumnCondition = ColumnLookup & { readonly negated: boolean }
 
 /** Other processes of this machine that answer from the same storage, and remember grants as this one does (C27). */
 export type Neighbours = {

@@ -1,7 +1,7 @@
 import { dataTerm, indexedValues, metadataTerm, type Term } from '../index-terms.ts'
 import type { Instant } from '../instant.ts'
 import { limits } from '../limits.ts'
-import type { Token } from '../token.ts'
+import type { ListPosition, Token } from '../token.ts'
 import { type SketchState, TermSketch } from './term-sketch.ts'
 
 /** How much an index gives away: where terms are few, or one is common, counting entries is enough to guess values. */
@@ -27,7 +27,7 @@ export type IndexReport = {
 /** A walk through all tokens of a tenant, newest first, as far as it has come. */
 export type ReportPass = {
   /** Behind which token it goes on. */
-  readonly after?: { readonly createdAt: Instant; readonly id: string }
+  readonly after?: ListPosition
   readonly tokens: number
   readonly sketches: readonly (readonly [kind: IndexKind, name: string, state: SketchState])[]
   readonly isComplete: boolean

@@ -8,12 +8,12 @@ import {
   searchValues,
   typeTerm,
 } from '../index-terms.ts'
-import type { Instant } from '../instant.ts'
+import type { Instant, InstantRange } from '../instant.ts'
 import { getOwnText } from '../metadata.ts'
 import type { Token } from '../token.ts'
 import { visibleTerms } from '../token-filter.ts'
 import { tokenType } from '../token-types/registry.ts'
-import { type InstantRange, isWithin, readInstant, readRange } from './instant-range.ts'
+import { isWithin, readInstant, readRange } from './instant-range.ts'
 import type { Value } from './lexer.ts'
 import type { Condition, Lookup } from './query.ts'
 

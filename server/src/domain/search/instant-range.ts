@@ -1,9 +1,6 @@
 import { parseDateTime } from '../date-time.ts'
-import type { Instant } from '../instant.ts'
+import type { Instant, InstantRange } from '../instant.ts'
 import type { RangeValue } from './lexer.ts'
-
-/** Milliseconds from `from` on and before `until`; an end that is absent is open. */
-export type InstantRange = { readonly from?: Instant; readonly until?: Instant }
 
 const dayMs = 86_400_000
 

@@ -1,6 +1,7 @@
 import type { Term } from '../index-terms.ts'
+import type { InstantRange } from '../instant.ts'
 import { limits } from '../limits.ts'
-import { type InstantRange, intersect, isEmpty } from './instant-range.ts'
+import { intersect, isEmpty } from './instant-range.ts'
 import type { ColumnLookup, Condition, Lookup, Query } from './query.ts'
 import { queryFault } from './query-fault.ts'
 

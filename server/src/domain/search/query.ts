@@ -1,6 +1,6 @@
 import type { Term } from '../index-terms.ts'
+import type { InstantRange } from '../instant.ts'
 import type { Token } from '../token.ts'
-import type { InstantRange } from './instant-range.ts'
 
 /**
  * A search query, read (C26). `position` is where the node starts in the caller's text, in characters from 1.

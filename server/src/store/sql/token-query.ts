@@ -1,4 +1,6 @@
-import type { ColumnCondition, ListPosition, TimeSpan, TokenBranch, TokenQuery } from '../port.ts'
+import type { InstantRange } from '../../domain/instant.ts'
+import type { ListPosition } from '../../domain/token.ts'
+import type { ColumnCondition, TokenBranch, TokenQuery } from '../port.ts'
 import { signatureOf } from '../term-signature.ts'
 import { type Dialect, limited, type Sql } from './dialect.ts'
 
@@ -166,7 +168,7 @@ const among =
       : oneOf(column, values)
   }
 
-const isWithin = ({ from, until }: TimeSpan, column = 't.created_at'): Sql =>
+const isWithin = ({ from, until }: InstantRange, column = 't.created_at'): Sql =>
   join<never>(' AND ', [
     ...(from === undefined ? [] : [{ sql: `${column} >= ?`, values: [from] }]),
     ...(until === undefined ? [] : [{ sql: `${column} < ?`, values: [until] }]),
@@ -177,7 +179,7 @@ const isWithin = ({ from, until }: TimeSpan, column = 't.created_at'): Sql =>
  * Within the span, behind `after`, up to `upTo`. All their times become one start and one end: the index takes no more
  * than one of each, and another would be compared with every entry on the way to a deep page.
  */
-const isBetween = ({ from, until }: TimeSpan, { after, upTo }: SliceQuery): Sql[] => {
+const isBetween = ({ from, until }: InstantRange, { after, upTo }: SliceQuery): Sql[] => {
   const starts = [from, upTo?.createdAt].filter(start => start !== undefined)
   const ends = [until, after && after.createdAt + 1].filter(end => end !== undefined)
   return [

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ListPosition, TokenQuery } from '../port.ts'
+import type { ListPosition } from '../../domain/token.ts'
+import type { TokenQuery } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
 import { hasConditions, type SliceQuery } from '../sql/token-query.ts'
 

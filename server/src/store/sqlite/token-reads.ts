@@ -1,6 +1,7 @@
 import type { SQLOutputValue } from 'node:sqlite'
+import type { ListPosition } from '../../domain/token.ts'
 import * as columns from '../columns.ts'
-import type { ListPosition, Store } from '../port.ts'
+import type { Store } from '../port.ts'
 import { limited } from '../sql/dialect.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/token-query.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ListPosition, TokenBranch } from '../../../src/store/port.ts'
+import type { ListPosition } from '../../../src/domain/token.ts'
+import type { TokenBranch } from '../../../src/store/port.ts'
 import { signatureOf } from '../../../src/store/term-signature.ts'
 import {
   assertRows,
