@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8'
 
 /**
  * SIGUSR1 opens Node's debugger to every user of the machine, and whoever debugs a vault reads its keys; SIGUSR2 ends the
- * process. Who rotates logs sends both, so neither does anything. A debugger that a signal opened before this line is closed
+ * process. Tools that rotate logs send both, so neither does anything. A debugger that a signal opened before this line is closed
  * again; one that was asked for stays.
  */
 const ignoreUserSignals = () => {

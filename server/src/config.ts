@@ -318,7 +318,7 @@ const readLimits = (given: Given | undefined): SetLimits => {
     wanted[name] = Number(value)
   }
   const fault = contradiction(wanted)
-  if (fault !== undefined) throw new ConfigError(`${place} must leave it so that ${fault}`)
+  if (fault !== undefined) throw new ConfigError(`${place} must keep this true: ${fault}`)
   return wanted
 }
 

@@ -2,7 +2,7 @@
 export type Listener = { send(message: Announcement): unknown }
 export type Announcement = { readonly announcement: number }
 
-/** Who has not heard by then does not answer anything else either, and trusts nothing that it remembers for so long. */
+/** A process that has not heard by then hangs, and when it goes on, what it remembers is too old to be trusted. */
 const hearMaxMs = 1_000
 
 /** News for several processes, of which the teller learns that all have heard it. */

@@ -20,7 +20,7 @@ export type Command = {
   readonly flags?: Readonly<Record<string, string>>
   /** Options that are settings under a name of the command's own, by the setting: `database-url` as `to`. */
   readonly spelled?: Readonly<Record<string, string>>
-  /** Otherwise of a folder and a database the one counts that was said with more weight (C35). */
+  /** Without it `--data` and a database exclude each other: the source that comes first (flag, variable, file) wins (C35). */
   readonly takesBothStorages?: true
   /** What stands behind the name, for the usage line: `<tenant id>`. */
   readonly words?: readonly string[]

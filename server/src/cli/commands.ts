@@ -126,8 +126,8 @@ export const commands: readonly Command[] = [
     options: { sample: 'with --deep: look at so many tokens of each tenant only, and at no counters' },
     flags: {
       ...json,
-      deep: 'open every token and hold index, counters and deduplication against it',
-      repair: 'with --deep: mend what differs; rows that do not open stay',
+      deep: 'open every token, and check index, counters and deduplication against the tokens',
+      repair: 'with --deep: repair what differs; rows that do not open stay as they are',
     },
     run: async invocation => (await import('./doctor.ts')).doctor(invocation),
   },

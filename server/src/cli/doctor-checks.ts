@@ -176,11 +176,11 @@ const keyProvider: Check = async ({ config }) => {
     return []
   } catch (error) {
     if (!(error instanceof KeyProviderError)) throw error
-    return [mendMasterKey(config, error.message)]
+    return [repairMasterKey(config, error.message)]
   }
 }
 
-const mendMasterKey = (config: Config, problem: string): Finding => {
+const repairMasterKey = (config: Config, problem: string): Finding => {
   const finding = (command: string): Finding => ({ check: 'keys', problem, command, blocks: true })
   if (config.keyProvider === 'env')
     return finding('export STRONGROOM_MASTER_KEY="$(cat <your backup of the master key>)"')

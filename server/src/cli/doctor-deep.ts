@@ -46,7 +46,7 @@ export const examineDeep = (
   })
 
 const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => {
-  const mend = { command: `strongroom doctor --deep --repair ${vaultFlags(config)}` }
+  const repair = { command: `strongroom doctor --deep --repair ${vaultFlags(config)}` }
   const restore = restoreStorage(config)
   const finding = (check: string, problem: string, remedy: Remedy): Finding => ({
     check,
@@ -61,12 +61,12 @@ const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => 
   ]
   return [
     ...about('tokens', audit.unreadable, 'rows of tokens that do not open', restore),
-    ...about('index', idsOf(audit.missing), 'tokens that lack index entries', mend),
-    ...about('index', idsOf(audit.extra), 'index entries of tokens that should not have them', mend),
-    ...about('deduplication', idsOf(audit.matches), 'tokens that hold the place of another value', mend),
+    ...about('index', idsOf(audit.missing), 'tokens that lack index entries', repair),
+    ...about('index', idsOf(audit.extra), 'index entries of tokens that should not have them', repair),
+    ...about('deduplication', idsOf(audit.matches), 'tokens that hold the place of another value', repair),
     ...(audit.counters.length === 0
       ? []
-      : [finding('counters', `${audit.counters.length} counters are wrong`, mend)]),
+      : [finding('counters', `${audit.counters.length} counters are wrong`, repair)]),
   ]
 }
 

@@ -24,7 +24,7 @@ export const doctor: Run = async invocation => {
     findings.map(({ blocks: _, ...told }) => told),
     [
       `in ${configuredStorage(config).name}:`,
-      ...(findings.length === 0 ? ['nothing to mend'] : findings.map(asText)),
+      ...(findings.length === 0 ? ['no problems found'] : findings.map(asText)),
     ].join('\n'),
   )
   return findings.length === 0 ? 0 : 1

@@ -13,7 +13,7 @@ const failedStartsMax = 5
 /**
  * The first death costs no time; one that follows soon after a start doubles the wait, so that a worker that
  * cannot live does not keep the machine busy. While others answer it is tried for ever: what is broken may be
- * mended. When nobody answers and none gets ready, whoever watches this process must learn of it.
+ * repaired. When nobody answers and none gets ready, whoever watches this process must learn of it.
  */
 export const restarts = (): Restarts => {
   let shortLives = 0

@@ -1,6 +1,6 @@
 import { limits } from '../domain/limits.ts'
 
-// The headers that callers may send, without their prefix: OpenAPI shows them, `http/` holds requests against them.
+// The headers that callers may send, without their prefix: OpenAPI shows them, `http/` checks requests by them.
 
 export const idempotencyKeyHeader = {
   name: 'idempotency-key',

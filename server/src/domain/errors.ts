@@ -50,12 +50,12 @@ export const catalogue = {
   internal: {
     status: 500,
     title: 'Internal Server Error',
-    detail: 'The vault failed; the trace id finds the reason in its log.',
+    detail: 'The vault failed; look up the trace id in its log.',
   },
   overloaded: {
     status: 503,
     title: 'Service Unavailable',
-    detail: 'There is more to do than can be done soon; nothing was done.',
+    detail: 'The vault is overloaded, and nothing was done; try again later.',
   },
   unavailable: {
     status: 503,

@@ -78,7 +78,7 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
   }
 }
 
-/** Tells the shedding of turns of the event loop, of one each interval or of each that is longer; returns how to end it. */
+/** Reports turns of the event loop, at most one in each interval; returns a function that ends it. */
 export const watchLoop = (shedding: LoadShedding): (() => void) => {
   const timer = setInterval(() => shedding.onLoopTurn(), pace.loopCheckIntervalMs)
   timer.unref()

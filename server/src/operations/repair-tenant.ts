@@ -3,7 +3,7 @@ import type { Audit, ExtraEntry, MissingEntry } from './audit/audit.ts'
 import type { UnlockedTenant, Vault } from './vault.ts'
 
 /**
- * Makes storage say what the opened tokens say. Each token is mended only while its row is the one that was
+ * Makes storage say what the opened tokens say. Each token is repaired only while its row is the one that was
  * audited; a counter is moved by its difference, which later writes do not change. Rows that do not open stay.
  */
 export const repairTenant = async (
@@ -11,7 +11,7 @@ export const repairTenant = async (
   { tenantNumber }: UnlockedTenant,
   audit: Audit,
 ): Promise<void> => {
-  const mend = (entry: MissingEntry | ExtraEntry, kind: 'addTerms' | 'removeTerms') =>
+  const repair = (entry: MissingEntry | ExtraEntry, kind: 'addTerms' | 'removeTerms') =>
     store.commit({
       tenant: tenantNumber,
       guarded: [{ kind: 'expectToken', id: entry.tokenId, sealed: entry.sealed }],
@@ -19,8 +19,8 @@ export const repairTenant = async (
       counters: [],
     })
   // The extra ones first: one that is missing may differ from an extra one in nothing but its tag.
-  await inGroups(audit.extra, entry => mend(entry, 'removeTerms'))
-  await inGroups(audit.missing, entry => mend(entry, 'addTerms'))
+  await inGroups(audit.extra, entry => repair(entry, 'removeTerms'))
+  await inGroups(audit.missing, entry => repair(entry, 'addTerms'))
   await store.commit({
     tenant: tenantNumber,
     guarded: [],

@@ -12,7 +12,8 @@ export const searchTokensByCursor = async (
   { query: text, start, size = limits.pageSizeDefault }: SearchTokensByCursor,
 ): Promise<JsonObject> => {
   const { plan, query, matches } = await planQuery(vault, caller, text)
-  // In other words it is another search. Cursors of lists are bound to an array, so neither takes those of the other.
+  // A query that is worded differently is another search. Cursors of lists are bound to an array, so neither kind accepts
+  // the other's.
   const wanted = {
     start: start === '' ? undefined : start,
     size,

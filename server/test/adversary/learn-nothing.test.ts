@@ -111,7 +111,7 @@ const strategies: Record<string, Strategy> = {
       }
   },
 
-  'C13.1 C13.2 fingerprints of one digit, held against those of known digits': async attack => {
+  'C13.1 C13.2 fingerprints of one digit, compared with those of known digits': async attack => {
     for (const id of victimIds) {
       const { path, type, own } = places[id]
       const expression = `{{ ${path} | slice: 5, 1 }}`

@@ -179,7 +179,7 @@ const stage = (vault: () => TestVault) => {
 onEveryEngine('the access matrix', vault => {
   const { populate, appear, callerOfChangingRules } = stage(vault)
 
-  /** Everything that a caller can find out about tokens by reading, held against the oracle. */
+  /** Everything that a caller can find out about tokens by reading, compared with the oracle. */
   const assertReads = async (
     key: string,
     application: OracleApplication,

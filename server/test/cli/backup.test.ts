@@ -33,7 +33,7 @@ describe('backup', () => {
     copyFileSync(file, join(restored, 'vault.db'))
     const vault = ['--data', restored, ...site.keys]
     const doctor = await site.run(['doctor', '--deep', ...vault])
-    assert.equal(doctor.stdout, `in ${restored}:\nnothing to mend\n`)
+    assert.equal(doctor.stdout, `in ${restored}:\nno problems found\n`)
     const { url } = await site.serve(['--data', restored])
     const status = async (id: string): Promise<number> =>
       (await call(url, 'GET', `/tokens/${id}`, keys.private_api_key ?? '')).status

@@ -170,7 +170,7 @@ describe('doctor --deep', () => {
     },
   ]
 
-  describe('what differs is named by the ids of tokens, and mended', () => {
+  describe('what differs is named by the ids of tokens, and repaired', () => {
     /** Counters may be left at zero where there were none. */
     const nonZero = (rows: readonly unknown[]): unknown[] =>
       rows.filter(row => (row as { value?: unknown }).value !== 0)
@@ -218,18 +218,18 @@ describe('doctor --deep', () => {
       assert.ok((await examine({ sample: 2 })).length <= 1)
     })
 
-    test('C35 the program says it with the command that mends it, and the command does', async () => {
+    test('C35 the program says it with the command that repairs it, and the command does', async () => {
       change(`DELETE FROM terms WHERE token_id = 'found-2'`)
       const seen = await site.run(['doctor', '--deep', '--json', ...site.vault])
       assert.deepEqual([seen.code, seen.stderr], [1, ''])
       const [{ check, command }] = JSON.parse(seen.stdout)
       assert.equal(check, 'index')
       assert.match(command, /^strongroom doctor --deep --repair /)
-      const mended = await site.shell(command)
-      assert.deepEqual(mended, {
+      const repaired = await site.shell(command)
+      assert.deepEqual(repaired, {
         code: 0,
         signal: null,
-        stdout: `in ${site.data}:\nnothing to mend\n`,
+        stdout: `in ${site.data}:\nno problems found\n`,
         stderr: '',
       })
       assert.deepEqual(await examine(), [])

@@ -98,11 +98,11 @@ describe('doctor', () => {
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   }
 
-  test('C35 a healthy vault has nothing to mend, also while a server runs on it', async () => {
+  test('C35 a healthy vault has no problems, also while a server runs on it', async () => {
     const server = await site.serve(flags)
     assert.deepEqual(await ask(), [])
     const { code, stdout } = await site.run(['doctor', ...flags])
-    assert.deepEqual({ code, stdout }, { code: 0, stdout: `in ${data}:\nnothing to mend\n` })
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: `in ${data}:\nno problems found\n` })
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
   })
 
@@ -283,7 +283,7 @@ describe('doctor', () => {
     },
   ]
   for (const { name, plant, check, says } of findings)
-    test(`C35 doctor finds ${name}, and its command as pasted mends it`, async () => {
+    test(`C35 doctor finds ${name}, and its command as pasted repairs it`, async () => {
       const backup = await plant()
       const found = await ask()
       assert.equal(found.length, 1)
@@ -350,7 +350,7 @@ describe('doctor', () => {
     return copyDatabase()
   }
 
-  test('C35 doctor finds a wrong key of the provider env; its command mends it in the same shell, without showing the key', async () => {
+  test('C35 doctor finds a wrong key of the provider env; its command repairs it in the same shell, without showing the key', async () => {
     await makeVault()
     const env = { STRONGROOM_MASTER_KEY: newMasterKeyText() }
     const again = line('--data', data, '--key-provider', 'env')
@@ -386,7 +386,7 @@ describe('doctor', () => {
     assert.deepEqual(await examineOn({ now: () => ahead }), [])
   })
 
-  test('C35 doctor finds a low limit of open files; it names a command only where a shell may obey it, and then the command mends it', async t => {
+  test('C35 doctor finds a low limit of open files; it names a command only where a shell may obey it, and then the command repairs it', async t => {
     await makeVault()
     const [finding, ...others] = read(await site.shell(`ulimit -n 512; ${line(...flags)}`))
     assert.deepEqual(others, [])

@@ -36,7 +36,7 @@ describe('which storage a command works on', () => {
     const sure = await site.run(['tenant', 'delete', id, '--yes', ...site.vault], env)
     assert.equal(sure.stdout, `tenant ${id} is deleted from ${site.data}\n`)
     const doctor = await site.run(['doctor', ...site.vault], env)
-    assert.equal(doctor.stdout, `in ${site.data}:\nnothing to mend\n`)
+    assert.equal(doctor.stdout, `in ${site.data}:\nno problems found\n`)
     const server = site.start(['serve', '--port', '0', ...site.vault], env)
     assert.equal(JSON.parse(await server.logged('listening')).storage, site.data)
     assert.ok(await isEmpty(), 'nothing was made in the database')

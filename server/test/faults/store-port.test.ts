@@ -74,7 +74,7 @@ describe('storage of which the nth call fails (sqlite alone: it fails at the por
         }
       })
 
-  /** Makes the request with a fault at the nth call, and holds what came of it against what may. */
+  /** Makes the request with a fault at the nth call, and compares what came of it with what may. */
   const meet = async (
     scene: Scene,
     operation: FaultedOperation,

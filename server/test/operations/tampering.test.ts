@@ -169,7 +169,7 @@ for (const engine of engines) {
               type: 'about:blank',
               title: 'Internal Server Error',
               status: 500,
-              detail: 'The vault failed; the trace id finds the reason in its log.',
+              detail: 'The vault failed; look up the trace id in its log.',
               trace_id: reply.headers.get('svc-trace-id'),
             })
           }

@@ -134,7 +134,7 @@ onEveryEngine('a vault with more to do than it can', vault => {
     ]) {
       assert.equal(reply.status, 503, reply.text)
       assert.equal(reply.headers.get('retry-after'), '1')
-      assert.equal(reply.body.detail, 'There is more to do than can be done soon; nothing was done.')
+      assert.equal(reply.body.detail, 'The vault is overloaded, and nothing was done; try again later.')
     }
     for (const probe of ['/health', '/ready'])
       assert.equal((await vault().send('GET', probe)).status, 200, probe)

@@ -1,6 +1,6 @@
 /**
  * C28, C12 and C13 told a second time, as plainly as possible and with nothing of the vault's own code: what
- * the suites of access hold the vault against.
+ * the suites of access compare the vault with.
  */
 export type Shown = 'reveal' | 'mask' | 'redact'
 export type OracleRule = { container: string; transform: Shown; permissions: readonly string[] }

@@ -33,7 +33,7 @@ export const appearance = ({ status, headers, body }: TestReply) => {
   }
 }
 
-/** What holds for every answer of the vault (C2, C4); each exchange of each test is held against it. */
+/** What holds for every answer of the vault (C2, C4); each exchange of each test is checked against it. */
 export const assertAnswerRules = (reply: TestReply, method: string): void => {
   const { status, headers, text, body } = reply
   const trace = headers.get('svc-trace-id')

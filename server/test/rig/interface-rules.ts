@@ -44,7 +44,7 @@ const validatorOf = (schema: object): ValidateFunction => {
   return validator
 }
 
-/** C36: the OpenAPI document tells the truth; each exchange of each test is held against it. */
+/** C36: the OpenAPI document tells the truth; each exchange of each test is checked against it. */
 export const assertInterfaceRules = (
   { status, headers, body }: TestReply,
   method: string,

@@ -52,7 +52,7 @@ export class Fingerprints {
     return Object.fromEntries(
       Object.entries(actual).map(([name, value]) => {
         if (name !== 'fingerprint') return [name, this.#marked(at(name), value, tenant, found)]
-        // A repetition is held against the first answer itself.
+        // A repetition is compared with the first answer itself.
         if (value === at(name)) return [name, value]
         const text = `${tenant} ${value}`
         const wanted = `${tenant} ${at(name)}`

@@ -40,7 +40,7 @@ const idleTurnsMax = 1_000
 
 /**
  * The real operations on the real engine, with a clock and a scheduler of its own. Every answer and every write
- * is held against a model; `run` throws at the first that the model cannot explain.
+ * is compared with a model; `run` throws at the first that the model cannot explain.
  */
 export class Simulation {
   readonly #folder = mkdtempSync(join(memoryFolder(), 'strongroom-sim-'))

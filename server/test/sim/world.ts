@@ -16,7 +16,7 @@ import {
 
 /**
  * What the vault holds, told a second time and as plainly as possible. A world never changes: each write makes
- * the next one, so that an answer can be held against every world that there was while its request was under way.
+ * the next one, so that an answer can be compared with every world that there was while its request was under way.
  */
 export type World = { readonly now: number; readonly tenants: readonly SimTenant[] }
 

@@ -29,7 +29,7 @@ export class PlainConnection implements Answering {
   #isBusy = false
   #isAnswering = false
   #isLast = false
-  /** What came before the answer to what came before it. */
+  /** Bytes that arrived while the request before them was still being answered. */
   #early: Buffer | undefined
 
   constructor(socket: Socket, options: ConnectionOptions) {

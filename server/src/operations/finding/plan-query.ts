@@ -22,7 +22,7 @@ export type SearchBranch = {
 
 type EstimatedLook = Look & { readonly estimate: number }
 
-/** A search as it was understood, as storage is asked for it, and as an opened token is held against it. */
+/** A search as it was understood, as storage is asked for it, and as an opened token is checked against it. */
 export type PlannedQuery = {
   readonly plan: SearchPlan
   readonly branches: readonly SearchBranch[]
