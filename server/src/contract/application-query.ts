@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { type ApplicationType, permissionsByType } from '../domain/permissions.ts'
 import { applicationType } from './application-schemas.ts'
@@ -12,6 +11,7 @@ import {
   refuseUnknown,
   singleValue,
 } from './paging.ts'
+import { Type } from './type.ts'
 
 /** What a list of applications is narrowed to: values of one parameter are ORed, both parameters ANDed. */
 export type ApplicationListQuery = Page & {

@@ -1,9 +1,9 @@
-import { Type } from 'typebox'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { TokenFilter } from '../domain/token-filter.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { filterParameters, readFilter } from './list-query.ts'
 import { type QueryPair, readSize, refuseUnknown, singleValue, sizeParameter } from './paging.ts'
+import { Type } from './type.ts'
 
 export type CursorQuery = { readonly filter: TokenFilter; readonly start?: string; readonly size: number }
 

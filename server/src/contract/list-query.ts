@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { parseRuleContainer } from '../domain/containers.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
@@ -15,6 +14,7 @@ import {
   refuseUnknown,
   singleValue,
 } from './paging.ts'
+import { Type } from './type.ts'
 
 export type ListQuery = Page & { readonly filter: TokenFilter }
 

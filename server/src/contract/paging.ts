@@ -1,9 +1,9 @@
-import { Type } from 'typebox'
 import { didYouMean } from '../domain/did-you-mean.ts'
 import type { Issue } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenName } from '../domain/place.ts'
 import type { QueryParameter } from './endpoint.ts'
+import { Type } from './type.ts'
 
 export type QueryPair = { readonly name: string; readonly value: string }
 export type Page = { readonly page: number; readonly size: number }
