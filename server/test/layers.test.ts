@@ -20,7 +20,7 @@ test('ARCHITECTURE.md layers: imports of server/src point down, without cycles, 
 const sound = {
   'domain/token.ts': "import { x } from './json.ts'",
   'domain/json.ts': '',
-  'contract/endpoint.ts': "import type { T } from '../domain/token.ts'\nimport { Type } from 'typebox'",
+  'contract/endpoint.ts': "import type { T } from '../domain/token.ts'\nimport { Ajv } from 'ajv'",
   'store/port.ts': "import type { T } from '../domain/token.ts'",
   'store/sql/statements.ts': "import type { P } from '../port.ts'",
   'store/sqlite/store.ts': "import { s } from '../sql/statements.ts'",

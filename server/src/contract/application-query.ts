@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { type ApplicationType, permissionsByType } from '../domain/permissions.ts'
 import { applicationType } from './application-schemas.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { type Page, pageParameters, readPage } from './paging.ts'
 import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
+import { Type } from './type.ts'
 
 /** What a list of applications is narrowed to: values of one parameter are ORed, both parameters ANDed. */
 export type ApplicationListQuery = Page & {

@@ -1,8 +1,8 @@
-import { type Static, Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
 import { permissionsByType } from '../domain/permissions.ts'
 import { Pagination } from './paging.ts'
 import { body, choice, flag, nullableText, text, textList } from './schema.ts'
+import { type Static, Type } from './type.ts'
 
 const name = text({ min: 1, max: limits.nameCharactersMax })
 const permissions = textList({ items: text(), max: limits.permissionsMax })

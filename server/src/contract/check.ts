@@ -1,11 +1,11 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import type { Static, TSchema } from 'typebox'
 import { didYouMean } from '../domain/did-you-mean.ts'
 import type { Issue } from '../domain/errors.ts'
 import { getOwn, isExactNumber, isJsonObject, type Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenKey, element, field } from '../domain/place.ts'
 import { noExactNumberKeyword } from './schema.ts'
+import type { Static, TSchema } from './type.ts'
 
 /** The value in the shape of the schema, or undefined with the reasons in `issues`. */
 export type Check<T> = (value: Json, place: string, issues: Issue[]) => T | undefined

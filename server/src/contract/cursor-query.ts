@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { TokenFilter } from '../domain/token-filter.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { filterParameters, readFilter } from './list-query.ts'
 import { readSize, sizeParameter } from './paging.ts'
 import { type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
+import { Type } from './type.ts'
 
 export type CursorQuery = { readonly filter: TokenFilter; readonly start?: string; readonly size: number }
 

@@ -1,7 +1,7 @@
-import type { Static, TSchema } from 'typebox'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Permission } from '../domain/permissions.ts'
 import { type Check, compileCheck } from './check.ts'
+import type { Static, TSchema } from './type.ts'
 
 /** A parameter of the query string, as the interface description shows it. */
 export type QueryParameter = {

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { applicationParameters, permissionParameters } from './application-query.ts'
 import {
   ApiKey,
@@ -18,6 +17,7 @@ import { anyJson } from './schema.ts'
 import { FoundTokens, SearchTokens, SearchTokensByCursor } from './search-schemas.ts'
 import { IndexReport, Tenant, UpdateTenant, UsageReport } from './tenant-schemas.ts'
 import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
+import { Type } from './type.ts'
 
 /** Everything that the vault answers to. */
 export const endpoints = {

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { parseContainerOrRoot } from '../domain/containers.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
@@ -8,6 +7,7 @@ import { tokenType } from '../domain/token-types/registry.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { type Page, pageParameters, readPage } from './paging.ts'
 import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
+import { Type } from './type.ts'
 
 export type ListQuery = Page & { readonly filter: TokenFilter }
 

@@ -1,5 +1,5 @@
-import type { TSchema } from 'typebox'
 import { isJsonObject, type Json, type JsonObject, setOwn } from '../domain/json.ts'
+import type { TSchema } from './type.ts'
 
 /**
  * C5: on create, null for an optional field is the same as leaving it out. `except` names fields that keep it,

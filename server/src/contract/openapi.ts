@@ -1,4 +1,3 @@
-import type { TSchema } from 'typebox'
 import about from '../../package.json' with { type: 'json' }
 import { catalogue, type ErrorCode } from '../domain/errors.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
@@ -10,6 +9,7 @@ import { Problem } from './problem-schema.ts'
 import { noExactNumberKeyword } from './schema.ts'
 import { FoundTokens, SearchTokens } from './search-schemas.ts'
 import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
+import type { TSchema } from './type.ts'
 
 /** Schemas with a name of their own in the document. */
 const named = new Map<TSchema, string>([

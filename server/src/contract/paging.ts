@@ -1,8 +1,8 @@
-import { Type } from 'typebox'
 import type { Issue } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { type QueryPair, singleValue } from './query-pairs.ts'
+import { Type } from './type.ts'
 
 export type Page = { readonly page: number; readonly size: number }
 

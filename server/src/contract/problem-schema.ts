@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from './type.ts'
 
 /** C2: the body of every refusal. */
 export const Problem = Type.Object({

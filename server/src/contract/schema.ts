@@ -1,5 +1,5 @@
-import { type TSchema, Type } from 'typebox'
 import type { Json } from '../domain/json.ts'
+import { type TSchema, Type } from './type.ts'
 
 /**
  * The words in which bodies are described. Each is plain JSON Schema that OpenAPI can show; nullable ones say

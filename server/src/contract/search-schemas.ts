@@ -1,9 +1,9 @@
-import { type Static, Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
 import { pace } from '../domain/pace.ts'
 import { pageNumber, pageSize } from './paging.ts'
 import { body, flag, text } from './schema.ts'
 import { TokenPage } from './token-schemas.ts'
+import { type Static, Type } from './type.ts'
 
 const query = text({
   max: limits.searchQueryCharactersMax,

@@ -1,7 +1,7 @@
-import { type Static, Type } from 'typebox'
 import { sketchPrecision } from '../domain/index-report/term-sketch.ts'
 import { limits } from '../domain/limits.ts'
 import { body, text } from './schema.ts'
+import { type Static, Type } from './type.ts'
 
 /** §2.4: strings that carry a boolean; real booleans are accepted too (C31). */
 const setting = Type.Unsafe<'true' | 'false' | boolean>({ enum: ['true', 'false', true, false] })

@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox'
 import { limits } from '../domain/limits.ts'
 import { tokenTypes } from '../domain/token-types/registry.ts'
 import { Pagination } from './paging.ts'
@@ -14,6 +13,7 @@ import {
   textList,
   textMap,
 } from './schema.ts'
+import { type Static, Type } from './type.ts'
 
 const expression = text({ max: limits.expressionCharactersMax })
 const container = text({ max: limits.containerCharactersMax })

@@ -6,7 +6,7 @@ import { assertRefused, giveToPlainUser, noPlainUser, Site } from './program.ts'
 
 const isRoot = process.getuid?.() === 0
 
-describe('files that this user may not use', { skip: noPlainUser }, () => {
+describe('files that this user may not use', { skip: noPlainUser() }, () => {
   const site = new Site()
   const file = join(site.data, 'vault.db')
   const files = [file, `${file}-wal`, `${file}-shm`]

@@ -86,7 +86,7 @@ const isRoot = process.getuid?.() === 0
 const plainUser = isRoot ? { uid: nobody, gid: nobody } : {}
 
 /** Why nothing can be run as such a user, if so: they must at least be able to read the program. */
-export const noPlainUser: string | false =
+export const noPlainUser = (): string | false =>
   spawnSync(process.execPath, [mainFile, '--version'], { ...plainUser, env: {} }).status === 0
     ? false
     : 'nobody may not read this repository'

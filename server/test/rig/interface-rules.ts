@@ -31,16 +31,25 @@ const closed = (schema: unknown): unknown => {
 }
 
 // Neither formats nor the schemas themselves are checked: the schema of schemas alone takes longer to compile than all of ours.
-const ajv = new Ajv({ strict: false, validateFormats: false, validateSchema: false, meta: false })
+// Nor is the code of the checks made faster: that takes longer than the checks of a whole test file.
+const ajv = new Ajv({
+  strict: false,
+  validateFormats: false,
+  validateSchema: false,
+  meta: false,
+  code: { optimize: false },
+})
 const components = ajv.addSchema({ $id: 'openapi', components: closed(document.components) })
 const compiled = new Map<object, ValidateFunction>()
+/** By their text: every problem of every endpoint is the same schema. */
+const compiledTexts = new Map<string, ValidateFunction>()
 const validatorOf = (schema: object): ValidateFunction => {
-  let validator = compiled.get(schema)
-  if (validator === undefined) {
-    const referring = JSON.stringify(closed(schema)).replaceAll('"#/components/', '"openapi#/components/')
-    validator = components.compile(JSON.parse(referring))
-    compiled.set(schema, validator)
-  }
+  const known = compiled.get(schema)
+  if (known !== undefined) return known
+  const referring = JSON.stringify(closed(schema)).replaceAll('"#/components/', '"openapi#/components/')
+  const validator = compiledTexts.get(referring) ?? components.compile(JSON.parse(referring))
+  compiledTexts.set(referring, validator)
+  compiled.set(schema, validator)
   return validator
 }
 

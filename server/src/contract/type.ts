@@ -1,0 +1,39 @@
+declare const described: unique symbol
+const optional = Symbol('optional')
+
+/** JSON Schema that knows, for the type check alone, what the values look like that it describes. */
+export type TSchema<T = unknown> = { readonly [described]?: T }
+
+/** What a schema describes. */
+export type Static<S extends TSchema> = S extends TSchema<infer T> ? T : never
+
+type Keywords = Readonly<Record<string, unknown>>
+type Properties = Readonly<Record<string, TSchema>>
+type Optional = { readonly [optional]: true }
+type Members<P extends Properties> = {
+  -readonly [Name in keyof P as P[Name] extends Optional ? never : Name]: Static<P[Name]>
+} & {
+  -readonly [Name in keyof P as P[Name] extends Optional ? Name : never]?: Static<P[Name]>
+}
+
+const describes = <T>(keywords: Keywords): TSchema<T> => keywords
+
+/** Plain JSON Schema, declared once for the check, the interface description and the static type. */
+export const Type = {
+  String: (keywords: Keywords = {}) => describes<string>({ type: 'string', ...keywords }),
+  Boolean: (keywords: Keywords = {}) => describes<boolean>({ type: 'boolean', ...keywords }),
+  Integer: (keywords: Keywords = {}) => describes<number>({ type: 'integer', ...keywords }),
+  Number: (keywords: Keywords = {}) => describes<number>({ type: 'number', ...keywords }),
+  Literal: <const T extends string>(value: T) => describes<T>({ type: 'string', const: value }),
+  Array: <S extends TSchema>(items: S, keywords: Keywords = {}) =>
+    describes<Static<S>[]>({ type: 'array', items, ...keywords }),
+  Object: <P extends Properties>(properties: P, keywords: Keywords = {}) => {
+    const required = Object.keys(properties).filter(name => !(optional in (properties[name] ?? {})))
+    const some = required.length > 0 ? { required } : {}
+    return { ...describes<Members<P>>({ type: 'object', ...some }), properties, ...keywords }
+  },
+  /** A member of an object that may be absent. The mark is no keyword: whoever reads the schema does not see it. */
+  Optional: <S extends TSchema>(schema: S): S & Optional => ({ ...schema, [optional]: true }),
+  /** Any schema; the caller says what it describes. */
+  Unsafe: describes,
+}
