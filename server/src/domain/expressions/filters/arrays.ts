@@ -1,6 +1,6 @@
 import { canonicalText } from '../../canonical-json.ts'
 import { countCharacters } from '../../characters.ts'
-import type { Json } from '../../json.ts'
+import { isExactNumber, type Json } from '../../json.ts'
 import { offsetAfterFirst, offsetOfLast } from '../characters.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { readPath, type Segment } from '../path.ts'
@@ -56,6 +56,8 @@ const compare = (left: Json, right: Json, run: Run): number => {
     return left < right ? -1 : Number(left > right)
   }
   if (typeof left === 'number' && typeof right === 'number') return left - right
+  if (isExactNumber(left) || isExactNumber(right))
+    throw new ExpressionError('a number has too many digits to be sorted by')
   throw new ExpressionError('a list of only numbers or only text is needed')
 }
 
