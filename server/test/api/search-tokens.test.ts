@@ -122,6 +122,21 @@ for (const engine of engines)
       assert.deepEqual(await found(`container:/a/* NOT modified_by:${editorId}`), ['both', 'red'])
     })
 
+    const withZero: [query: string, ...found: string[]][] = [
+      ['container:/a/* created_by:"\0"'],
+      ['container:/a/* modified_by:"x\0y" OR id:"\0"'],
+      ['container:/a/* NOT created_by:"\0"', 'both', 'blue', 'red'],
+      ['container:/a/* NOT id:"x\0y"', 'both', 'blue', 'red'],
+      ['container:/a/* NOT (id:red OR id:"x\0y")', 'both', 'blue'],
+      ['id:red OR (type:token created_by:"\0")', 'red'],
+    ]
+    for (const [query, ...expected] of withZero)
+      test(`C26.3 C26.4 C5.5 what holds a zero equals nothing: ${JSON.stringify(query)}`, async () => {
+        assert.deepEqual(await found(query), expected)
+        const behind = await search(query, { page: 2, size: 10 })
+        assert.deepEqual([behind.body.pagination.total_items, behind.body.data], [expected.length, []])
+      })
+
     test('C26.3 a fingerprint finds its token', async () => {
       const { fingerprint } = (await vault.get('/tokens/plain', keys.private)).body
       assert.deepEqual(await found(`fingerprint:${fingerprint}`), ['plain'])

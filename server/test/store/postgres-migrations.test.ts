@@ -34,6 +34,30 @@ describe('migrations (postgres)', () => {
     )
   })
 
+  test('C8.5 C35 a database that cannot hold every id is refused, and nothing is made in it', async () => {
+    const name = new URL(database.url).pathname.slice(1)
+    const server = new URL(database.url)
+    server.pathname = '/postgres'
+    const admin = new pg.Client(server.href)
+    await admin.connect()
+    await admin.query(`DROP DATABASE ${name}`)
+    await admin.query(`CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+    await admin.end()
+    await assert.rejects(openPostgres(settingsOf(database.url)), ({ message, cause }: Error) =>
+      /encoding LATIN1: make one with UTF8/.test(`${message} ${cause instanceof Error && cause.message}`),
+    )
+    assert.deepEqual(await query("SELECT FROM pg_tables WHERE schemaname = 'public'"), [])
+  })
+
+  test('C35 bytes are read as they were written, whatever the database says about how to show them', async () => {
+    await query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET bytea_output = 'escape'`)
+    const store = await openPostgres(settingsOf(database.url))
+    const wrapped = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+    const [key] = await store.ensureVaultKeys([{ purpose: 'p', version: 1, wrapped }])
+    assert.deepEqual(Buffer.from(key?.wrapped ?? []), Buffer.from(wrapped))
+    await store.close()
+  })
+
   test('C35 nodes that start together on an empty database migrate it once', async () => {
     const state = () => postgresSchema(settingsOf(database.url))
     assert.deepEqual(await state(), { current: 0, newest, pending: true, distributed: false })

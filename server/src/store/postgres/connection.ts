@@ -196,6 +196,8 @@ const clientConfig = (
     ...plannerSettings,
     plan_cache_mode: plansPerValue ? 'auto' : 'force_generic_plan',
     default_transaction_isolation: 'read committed',
+    // As the parser of types reads it.
+    bytea_output: 'hex',
   }
   return {
     host,

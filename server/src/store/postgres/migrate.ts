@@ -26,6 +26,7 @@ export const migrate = async (client: pg.Client): Promise<void> => {
   const arrival = await readArrival(client)
   if (arrival !== undefined && !arrival.isDone)
     throw new Error('a copy into this storage is not finished: run the same strongroom migrate-store again')
+  await requireUnicode(client)
   if (current === newest) return
   await alone(client, async () => {
     await client.query(
@@ -38,6 +39,15 @@ export const migrate = async (client: pg.Client): Promise<void> => {
       await client.query(`${sql}; INSERT INTO migrations (number, name) VALUES (${number}, '${name}')`)
     if (await isDistributed(client)) await distributeRest(client)
   })
+}
+
+/** An id may be in any script (C8); another encoding would refuse some of them at every try. */
+const requireUnicode = async (client: pg.Client): Promise<void> => {
+  const { rows } = await client.query("SELECT current_setting('server_encoding') AS encoding")
+  if (rows[0]?.encoding !== 'UTF8')
+    throw new Error(
+      `the database has the encoding ${rows[0]?.encoding}: make one with UTF8 (createdb -T template0 -E UTF8)`,
+    )
 }
 
 /** Brings the schema up to date and spreads it over the nodes of Citus. */

@@ -16,9 +16,8 @@ export type ReadingSide = Reading<List> & {
 export const readingSide = (pool: ReadPool): ReadingSide => {
   const nameOf = statementNames()
   const ask: ReadingSide['ask'] = async <Row>(sql: string, values: readonly Asked[], rowMode?: 'array') => {
-    if (values.some(value => typeof value === 'string' && !isStorable(value))) return []
-    const storable = values.map(value => (isTexts(value) ? value.filter(isStorable) : value))
-    const { rows } = await pool.query<Row>({ ...nameOf(sql), values: storable, ...(rowMode && { rowMode }) })
+    const asked = values.map(toStorable)
+    const { rows } = await pool.query<Row>({ ...nameOf(sql), values: asked, ...(rowMode && { rowMode }) })
     return rows
   }
   const rows: ReadingSide['rows'] = async (sql, values, toRow) =>
@@ -31,6 +30,18 @@ export const readingSide = (pool: ReadPool): ReadingSide => {
     tokens: async (sql, values) => (await ask<columns.Value[]>(sql, values, 'array')).map(columns.tokenRow),
   }
 }
+
+/**
+ * A text that cannot be stored equals none that is. It may be one of several that are asked for, or one that tokens must not
+ * have, so the others still count: it is left out of a list, and elsewhere gives way to a text that nobody has.
+ */
+const toStorable = (value: Asked): Asked => {
+  if (typeof value === 'string') return isStorable(value) ? value : heldByNobody
+  return isTexts(value) ? value.filter(isStorable) : value
+}
+
+/** No id and no name in storage has a control character (C8). */
+const heldByNobody = '\u0001'
 
 const isTexts = (value: Asked): value is readonly string[] =>
   Array.isArray(value) && value.some(item => typeof item === 'string')
