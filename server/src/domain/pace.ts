@@ -21,6 +21,8 @@ export const pace = {
   requestArrivalMs: 60_000,
   /** As much as a head may hold. */
   pathParameterCharactersMax: 65_536,
+  /** How long `GET /ready` waits for storage and key service: a load balancer's probe gives up soon. */
+  readyAnswerMs: 3_000,
   /** What Retry-After says where waiting a moment is all that it takes. */
   retryAfterSeconds: 1,
 

@@ -4,6 +4,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { limits } from '../../src/domain/limits.ts'
+import { pace } from '../../src/domain/pace.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 
@@ -49,6 +50,30 @@ onEveryEngine('health, readiness and documentation', vault => {
         assert.equal((await vault().send('GET', '/health')).status, 200)
       } finally {
         part.health = health
+      }
+      assert.equal((await vault().send('GET', '/ready')).status, 200)
+    }
+  })
+
+  test('C36.2 storage or a key service that does not answer at all is not ready, after a moment', async t => {
+    const { store, keyProvider } = vault().service.vault
+    for (const part of [store, keyProvider]) {
+      const { health } = part
+      t.mock.timers.enable({ apis: ['setTimeout'] })
+      try {
+        const asked = new Promise<void>(resolve => {
+          part.health = () => {
+            resolve()
+            return new Promise(() => {})
+          }
+        })
+        const reply = vault().send('GET', '/ready')
+        await asked
+        t.mock.timers.tick(pace.readyAnswerMs)
+        assert.equal((await reply).status, 503)
+      } finally {
+        part.health = health
+        t.mock.timers.reset()
       }
       assert.equal((await vault().send('GET', '/ready')).status, 200)
     }
