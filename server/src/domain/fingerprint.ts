@@ -2,7 +2,7 @@ import { canonicalText } from './canonical-json.ts'
 import type { Allowance } from './expressions/budget.ts'
 import { compileExpression } from './expressions/expression.ts'
 import { budgetFor } from './expressions/run.ts'
-import { isJsonObject, type Json, type JsonObject, type JsonType } from './json.ts'
+import { isJsonObject, type Json, type JsonType } from './json.ts'
 import { fingerprintExpressionInForce, type Token } from './token.ts'
 
 /** What the keyed hash of C14 is made of. */
@@ -29,8 +29,4 @@ export const renderFingerprint = (
 
 /** What many different data have in common: tokens that share nothing else must not be one under deduplication (C14). */
 const isEmpty = (value: Json): boolean =>
-  value === '' ||
-  (Array.isArray(value) && value.length === 0) ||
-  (isJsonObject(value) && isEmptyObject(value))
-
-const isEmptyObject = (value: JsonObject): boolean => Object.keys(value).length === 0
+  value === '' || ((Array.isArray(value) || isJsonObject(value)) && Object.keys(value).length === 0)
