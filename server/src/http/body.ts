@@ -22,11 +22,10 @@ export const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptio
 }
 
 /** From bytes to a value of the endpoint's shape, or 400. */
-export const readBody = (endpoint: Endpoint, bytes: unknown): unknown => {
+export const readBody = (endpoint: Endpoint, bytes: Uint8Array = new Uint8Array(0)): unknown => {
   if (endpoint.checkBody === undefined) return undefined
-  const hasBytes = bytes instanceof Uint8Array && bytes.length > 0
-  if (!hasBytes && endpoint.bodyIsOptional === true) return {}
-  let body: Json = parseJson(hasBytes ? bytes : new Uint8Array(0))
+  if (bytes.length === 0 && endpoint.bodyIsOptional === true) return {}
+  let body: Json = parseJson(bytes)
   if (endpoint.body !== undefined && endpoint.nullIsAbsentExcept !== undefined)
     body = dropNulls(body, endpoint.body, endpoint.nullIsAbsentExcept)
   const issues: Issue[] = []

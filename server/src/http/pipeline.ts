@@ -7,7 +7,8 @@ import type { JsonObject } from '../domain/json.ts'
 import type { Log } from '../domain/log.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
 import { readBody, requireBodyForm } from './body.ts'
-import { type CallerOf, callerOf } from './caller-of.ts'
+import { bodyBytes } from './body-bytes.ts'
+import { callerOf } from './caller-of.ts'
 import type { Cors } from './cors.ts'
 import type { Answer } from './handlers.ts'
 import { type Idempotency, readIdempotencyKey } from './idempotency.ts'
@@ -136,18 +137,23 @@ export const answer = (
   const { vault, idempotency, headerPrefix, shedding, loopTurns } = options
   const findCaller = callerOf(options)
   const send = sender(endpoint, `${headerPrefix}-trace-id`, headersOf)
+  const takesBody = endpoint.method !== 'GET'
 
   /** C27: a key may be revoked, or its rules may change, while the body is on its way. */
-  const replaceCaller = async (request: FastifyRequest, found: ReturnType<CallerOf>): Promise<void> => {
-    request.caller = await found
+  const replaceCaller = async (request: FastifyRequest): Promise<void> => {
+    request.caller = await findCaller(request)
     if (request.caller === undefined) throw new VaultError('unauthorized')
     requirePermission(request.caller, endpoint)
   }
 
-  const run = (request: FastifyRequest, caller: Caller | undefined): Promise<Answer> => {
+  const run = (
+    request: FastifyRequest,
+    caller: Caller | undefined,
+    bytes: Buffer | undefined,
+  ): Promise<Answer> => {
     const query = readQuery(request.url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
-    const body = readBody(endpoint, request.body)
+    const body = readBody(endpoint, bytes)
     return handle({ vault, headerPrefix, caller, params: request.params, query, body } as never)
   }
 
@@ -156,11 +162,11 @@ export const answer = (
     request: FastifyRequest,
     caller: Caller,
     key: string | string[],
+    bytes: Buffer | undefined,
   ): ReturnType<Idempotency['once']> => {
     const { method } = request
-    const body = request.body as Uint8Array | undefined
-    const asked = { method, path: pathOf(request), key: readIdempotencyKey(key), body }
-    return idempotency.once(caller, asked, keeping => run(request, keeping))
+    const asked = { method, path: pathOf(request), key: readIdempotencyKey(key), body: bytes }
+    return idempotency.once(caller, asked, keeping => run(request, keeping, bytes))
   }
 
   /** C27: what does not open may be sealed by a key that another process has made a moment ago. */
@@ -172,24 +178,24 @@ export const answer = (
   }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const body = request.body as Uint8Array | undefined
-    if (body !== undefined && request.caller !== undefined) {
-      const found = findCaller(request)
-      if (found !== request.caller) await replaceCaller(request, found)
+    let bytes = takesBody ? bodyBytes(request.raw) : undefined
+    if (bytes instanceof Promise) {
+      bytes = await bytes
+      if (request.caller !== undefined) await replaceCaller(request)
     }
-    const bodyBytes = body?.length ?? 0
+    const length = bytes?.length ?? 0
     const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.
-    shedding.requireShortQueue(loopTurns.ahead(bodyBytes))
+    shedding.requireShortQueue(loopTurns.ahead(length))
     shedding.enter()
     try {
-      await loopTurns.next(bodyBytes)
+      await loopTurns.next(length)
       for (let { caller } = request; ; ) {
         try {
           if (key === undefined || caller === undefined)
-            send(request, reply, await run(request, caller), false)
+            send(request, reply, await run(request, caller, bytes), false)
           else {
-            const { answer, replayed } = await answerOnce(request, caller, key)
+            const { answer, replayed } = await answerOnce(request, caller, key, bytes)
             send(request, reply, answer, replayed)
           }
           return

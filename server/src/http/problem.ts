@@ -42,9 +42,6 @@ const errorMap = (issues: readonly Issue[], whole: string): Record<string, strin
 
 /** What Fastify itself refuses, in our words. */
 const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'bodyTooLarge',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'badRequest',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupportedMediaType',
   FST_ERR_BAD_URL: 'badRequest',
   FST_ERR_MAX_PARAM_LENGTH: 'notFound',
   ECONNRESET: 'badRequest',

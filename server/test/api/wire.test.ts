@@ -135,23 +135,19 @@ onEveryEngine('the wire', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 8)
   })
 
-  test('C2.20 where no body is asked for, any type that is one will do', async () => {
+  test('C2.20 where no body is asked for, or none is sent, its type does not matter', async () => {
     const manager = { type: 'management', permissions: ['application:update'] } as const
     const { keys } = await vault().tenant({ owner, manager })
-    const { id } = await vault().create(keys.owner, token)
-    const noType = ['application/json, application/json', 'json', '/', 'a b/c', '']
-    for (const [method, path, key] of [
-      ['DELETE', `/tokens/${id}`, keys.owner],
-      ['POST', '/applications/unknown/keys', keys.manager],
-    ] as const) {
-      for (const type of noType)
-        assert.equal(
-          (await vault().send(method, path, { key, raw: '', type })).status,
-          415,
-          `${method} ${type}`,
-        )
-      const odd = await vault().send(method, path, { key, raw: '', type: 'text/x-odd; a=b' })
-      assert.equal(odd.status, method === 'DELETE' ? 204 : 404)
+    for (const type of ['application/json, application/json', 'json', '/', 'a b/c', '', 'text/x-odd; a=b']) {
+      const { id } = await vault().create(keys.owner, token)
+      const deleted = await vault().send('DELETE', `/tokens/${id}`, { key: keys.owner, raw: 'some', type })
+      assert.equal(deleted.status, 204, type)
+      const made = await vault().send('POST', '/applications/unknown/keys', {
+        key: keys.manager,
+        raw: '',
+        type,
+      })
+      assert.equal(made.status, 404, type)
     }
   })
 

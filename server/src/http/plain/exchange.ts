@@ -25,7 +25,7 @@ export type ResponsePart = Pick<
 >
 
 /** What Fastify reads of a request; its body is there already. */
-export class PlainRequest extends EventEmitter implements RequestPart {
+export class PlainRequest implements RequestPart {
   readonly socket: Socket
   readonly method: string
   readonly url: string
@@ -33,21 +33,14 @@ export class PlainRequest extends EventEmitter implements RequestPart {
   readonly httpVersion = '1.1'
   readonly httpVersionMajor = 1
   readonly aborted = false
-  readonly #body: Buffer
+  readonly body: Buffer
 
   constructor(socket: Socket, { method, url, headers }: PlainHead, body: Buffer) {
-    super()
     this.socket = socket
     this.method = method
     this.url = url
     this.headers = headers
-    this.#body = body
-  }
-
-  resume(): this {
-    if (this.#body.length > 0) this.emit('data', this.#body)
-    this.emit('end')
-    return this
+    this.body = body
   }
 }
 
