@@ -12,7 +12,7 @@ export const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptio
   const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
   const isEmpty = length === undefined ? request.headers['transfer-encoding'] === undefined : length === '0'
   if (bodyIsOptional === true && isEmpty) return
-  if (type?.split(';', 1)[0]?.trim().toLowerCase() !== bodyType)
+  if (type !== bodyType && type?.split(';', 1)[0]?.trim().toLowerCase() !== bodyType)
     throw new VaultError('unsupportedMediaType', { detail: `The Content-Type must be ${bodyType}.` })
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new VaultError('unsupportedMediaType', {
