@@ -24,6 +24,22 @@ export const hasOneOfIds = (table: 'k' | 't', tenant: number, ids: readonly stri
   }
 }
 
+/**
+ * The columns of a token's row `k`, with the sealed bytes as text where they are few: bytes get a buffer of their own, which
+ * takes 1.6 µs, and the way over a text takes 0.9. `tokenRowOfText` reads them.
+ */
+export const tokenColumnsAsText = tokenColumns.replace(
+  'k.sealed',
+  'CASE WHEN length(k.sealed) < 1000 THEN hex(k.sealed) ELSE k.sealed END',
+)
+const sealedAt = tokenColumns.split(', ').indexOf('k.sealed')
+
+const tokenRowOfText = (row: SQLOutputValue[]): TokenRow => {
+  const sealed = row[sealedAt]
+  if (typeof sealed === 'string') row[sealedAt] = Buffer.from(sealed, 'hex')
+  return tokenRow(row)
+}
+
 export type TokenReader = {
   one(tenant: number, id: string): TokenRow | undefined
   /** Of a statement that the dialect's `rowsFound` made. */
@@ -33,20 +49,24 @@ export type TokenReader = {
 export const tokenReader = (database: DatabaseSync): TokenReader => {
   const byNumber = prepareTokens(
     database,
-    `SELECT ${tokenColumns} FROM tokens k WHERE k.rowid = ? AND +k.tenant = ? AND k.token_id = ?`,
+    `SELECT ${tokenColumnsAsText} FROM tokens k WHERE k.rowid = ? AND +k.tenant = ? AND k.token_id = ?`,
   )
   const byId = prepareTokens(database, tokenById)
+  const oneById = (tenant: number, id: string): TokenRow | undefined => {
+    const row = readRow(byId, tenant, id)
+    return row && tokenRow(row)
+  }
   return {
     one: (tenant, id) => {
       const number = rowNumberOf(id)
-      const row = number === null ? undefined : readToken(byNumber, number, tenant, id)
-      return row ?? readToken(byId, tenant, id)
+      const row = number === null ? undefined : readRow(byNumber, number, tenant, id)
+      return row === undefined ? oneById(tenant, id) : tokenRowOfText(row)
     },
     found: (tenant, statement, values) =>
       readRows(statement, values)
         .map(row => {
           const missing = row.at(-1)
-          return missing === null ? tokenRow(row) : readToken(byId, tenant, String(missing))
+          return missing === null ? tokenRowOfText(row) : oneById(tenant, String(missing))
         })
         .filter(row => row !== undefined),
   }
@@ -62,13 +82,11 @@ const readRows = (statement: StatementSync, values: readonly SQLInputValue[]): S
 const prepareTokens = (database: DatabaseSync, sql: string): StatementSync =>
   yieldsArrays(database.prepare(sql))
 
-const readToken = (statement: StatementSync, ...values: readonly SQLInputValue[]): TokenRow | undefined => {
-  const row = withAnyInteger(
-    statement,
-    () => statement.get(...values) as unknown as SQLOutputValue[] | undefined,
-  )
-  return row && tokenRow(row)
-}
+const readRow = (
+  statement: StatementSync,
+  ...values: readonly SQLInputValue[]
+): SQLOutputValue[] | undefined =>
+  withAnyInteger(statement, () => statement.get(...values) as unknown as SQLOutputValue[] | undefined)
 
 const yieldsArrays = (statement: StatementSync): StatementSync => {
   statement.setReturnArrays(true)
