@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { bodyBytes } from '../../src/http/body-bytes.ts'
+
+describe('the bytes of a body that arrives after its head', () => {
+  const server = createServer()
+  before(() => once(server.listen(0, '127.0.0.1'), 'listening'))
+  after(() => server.close())
+
+  const send = async (bytes: string): Promise<{ socket: Socket; request: IncomingMessage }> => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    socket.write(bytes)
+    const [request] = await once(server, 'request')
+    return { socket, request }
+  }
+  const head = (...fields: readonly string[]): string =>
+    ['POST / HTTP/1.1', 'Host: x', ...fields, '', ''].join('\r\n')
+
+  test('§4.2.1 they are those that were sent, in however many pieces', async () => {
+    const { socket, request } = await send(head('Transfer-Encoding: chunked'))
+    const whole = bodyBytes(request)
+    for (const piece of ['3\r\none\r\n', '4\r\n two\r', '\n0\r\n\r\n']) socket.write(piece)
+    assert.equal(String(await whole), 'one two')
+    socket.destroy()
+  })
+
+  test('C2.19 more than the limit is refused when it is announced, before a byte of it is read', async () => {
+    const { socket, request } = await send(head('Content-Length: 1048577'))
+    await assert.rejects(async () => bodyBytes(request), { code: 'bodyTooLarge' })
+    socket.destroy()
+  })
+
+  test('C2.10 nobody waits for the rest of a body whose sender has left', async () => {
+    const { socket, request } = await send(`${head('Content-Length: 100')}some of it`)
+    const never = bodyBytes(request)
+    socket.destroy()
+    await assert.rejects(async () => never, { code: 'ECONNRESET' })
+  })
+})
