@@ -31,7 +31,8 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     // On shutdown: what is in flight is answered, also on connections that are kept alive.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) => refuseUnrouted(error, request, reply),
+    // Paths that the router cannot read.
+    frameworkErrors: (error, request, reply) => refuse(() => asVaultError(error), request, reply),
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, headerPrefix),
   })
 
@@ -61,11 +62,12 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       .send(body)
   }
 
-  /** The router refuses paths that cannot be read; who has no key is not told (C3). */
-  const refuseUnrouted = (error: Error, request: FastifyRequest, reply: FastifyReply): void =>
-    admit(options, undefined, () => asVaultError(error))(request, reply, refusal =>
-      fail(refusal ?? error, request, reply),
-    )
+  /** What no route takes; who has no key is not told why (C3). */
+  const refuse = (
+    refusal: (path: string) => VaultError,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void => admit(options, undefined, refusal)(request, reply, error => fail(error, request, reply))
 
   // A client may half-close after its request; Node would run the request and drop the answer.
   Object.assign(app.server, { httpAllowHalfOpen: true })
@@ -73,20 +75,17 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   app.decorateRequest('caller')
   app.decorateRequest('corsHeaders')
   // None that Fastify would read: `answer` does (body-bytes.ts).
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+  for (const method of app.supportedMethods)
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
-  // One hook per route below: `request.routeOptions` would be built anew for each request.
-  const refuse = admit(options, undefined, noSuchRoute)
-  app.addHook('onRequest', (request, reply, done) => (request.is404 ? refuse(request, reply, done) : done()))
   if (log.isDebug) logAnswers(app, log)
   // Likewise an expectation other than 100-continue: without a listener Node answers a bare 417.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
-  // Never reached with a body: `admit` refuses what has no endpoint.
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send())
+  app.setNotFoundHandler((request, reply) => refuse(noSuchRoute, request, reply))
 
   for (const id of Object.keys(endpoints) as EndpointId[]) {
     const declared: Endpoint = endpoints[id]
+    // A hook for each route: `request.routeOptions` would be built anew for each request.
     app.route({
       method: declared.method,
       url: declared.path,
