@@ -18,7 +18,7 @@ export const callerOf = (options: {
   /** A row that grants and does not open grants nothing: its key is unknown, and the log names the row. */
   const refuse = (error: unknown, request: FastifyRequest): undefined => {
     if (!(error instanceof TamperedError)) throw error
-    log.error({ trace_id: request.traceId, ...describeError(error) }, 'a key was refused')
+    log.error({ trace_id: request.id, ...describeError(error) }, 'a key was refused')
   }
 
   return request => {

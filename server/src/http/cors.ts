@@ -22,7 +22,7 @@ export const cors = (origins: readonly string[], headerPrefix: string): Cors => 
       reply
         .code(204)
         .headers({
-          [`${headerPrefix}-trace-id`]: request.traceId,
+          [`${headerPrefix}-trace-id`]: request.id,
           'cache-control': 'no-store',
           'access-control-allow-origin': origin,
           'access-control-allow-methods': 'POST, PATCH',

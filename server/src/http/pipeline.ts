@@ -18,12 +18,10 @@ import { pathOf } from './path-of.ts'
 import { readQuery } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { sender } from './send.ts'
-import { traceId } from './trace-id.ts'
 
 /** What `admit` finds out about a request, for all that comes after it. */
 declare module 'fastify' {
   interface FastifyRequest {
-    traceId: string
     caller: Caller | undefined
     corsHeaders: Readonly<Record<string, string>> | undefined
   }
@@ -44,7 +42,7 @@ type Done = (error?: Error) => void
 /**
  * The first half of a request's life, in the order of C3: everything that can be said before the body is read.
  *
- *   trace id → 400 without a Host → 503 overload, but for probes → (an open endpoint is admitted here)
+ *   (the trace id is its id) → 400 without a Host → 503 overload, but for probes → (an open endpoint is admitted here)
  *   → 204 to a CORS preflight, which has no key → 401 → 429 → 404 or 405 of the route, 400 of a path that cannot be read
  *   → 403 permission as such → 415 → 413
  *
@@ -55,8 +53,7 @@ export const admit = (
   endpoint: Endpoint | undefined,
   refusal: (path: string) => VaultError = () => new VaultError('notFound'),
 ) => {
-  const { vault, headerPrefix, rateLimit, cors, shedding, loopTurns } = options
-  const traceHeader = `${headerPrefix}-trace-id`
+  const { vault, rateLimit, cors, shedding, loopTurns } = options
   const findCaller = callerOf(options)
 
   const authorize = (request: FastifyRequest, caller: Caller | undefined): undefined | Promise<undefined> => {
@@ -77,7 +74,6 @@ export const admit = (
 
   return (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     const { headers } = request
-    request.traceId = traceId(headers[traceHeader])
     if (headers.host === undefined && request.raw.httpVersion !== '1.0') {
       done(new VaultError('badRequest'))
       return

@@ -15,7 +15,7 @@ export const sender =
   ) =>
   (request: FastifyRequest, reply: FastifyReply, answer: Answer, replayed: boolean): void => {
     const headers: Record<string, string | number> = { 'cache-control': 'no-store' }
-    headers[traceHeader] = request.traceId
+    headers[traceHeader] = request.id
     let content: string | undefined
     if (answer instanceof ReadyText) {
       Object.assign(headers, answer.headers)

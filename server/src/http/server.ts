@@ -26,6 +26,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       // Published client libraries join a base address and `/`: they send `POST /tokens/`.
       ignoreTrailingSlash: true,
     },
+    genReqId: ({ headers }) => traceId(headers[`${headerPrefix}-trace-id`]),
     requestTimeout: pace.requestArrivalMs,
     exposeHeadRoutes: true,
     // On shutdown: what is in flight is answered, also on connections that are kept alive.
@@ -38,12 +39,10 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
 
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = asVaultError(error)
-    // The router refuses some requests before any hook has run.
-    request.traceId ??= traceId(request.headers[`${headerPrefix}-trace-id`])
-    const { status, headers, body } = problem(known, request.traceId)
+    const { status, headers, body } = problem(known, request.id)
     if (status >= 500 && known.code !== 'overloaded')
       log.error(
-        { trace_id: request.traceId, route: request.routeOptions?.url, status, ...describeError(error) },
+        { trace_id: request.id, route: request.routeOptions?.url, status, ...describeError(error) },
         'request failed',
       )
     // A key can also stop to count while its request is under way, so every 401 passes here.
@@ -53,7 +52,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     return reply
       .code(status)
       .headers({
-        [`${headerPrefix}-trace-id`]: request.traceId,
+        [`${headerPrefix}-trace-id`]: request.id,
         'cache-control': 'no-store',
         ...request.corsHeaders,
         ...headers,
@@ -71,7 +70,6 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
 
   // A client may half-close after its request; Node would run the request and drop the answer.
   Object.assign(app.server, { httpAllowHalfOpen: true })
-  app.decorateRequest('traceId')
   app.decorateRequest('caller')
   app.decorateRequest('corsHeaders')
   // None that Fastify would read: `answer` does (body-bytes.ts).
@@ -106,7 +104,7 @@ const logAnswers = (app: FastifyInstance, log: Log): void => {
   app.addHook('onResponse', (request, reply, done) => {
     log.debug(
       {
-        trace_id: request.traceId,
+        trace_id: request.id,
         method: request.method,
         route: request.routeOptions.url,
         status: reply.statusCode,
