@@ -72,12 +72,12 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   Object.assign(app.server, { httpAllowHalfOpen: true })
   app.decorateRequest('caller')
   app.decorateRequest('corsHeaders')
-  // None that Fastify would read: `answer` does (body-bytes.ts).
+  // Fastify reads the body of no method: `answer` does (body-bytes.ts).
   for (const method of app.supportedMethods)
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
   if (log.isDebug) logAnswers(app, log)
-  // Likewise an expectation other than 100-continue: without a listener Node answers a bare 417.
+  // An expectation other than 100-continue is answered like any request; without a listener Node would answer a bare 417.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   app.setNotFoundHandler((request, reply) => refuse(noSuchRoute, request, reply))
 
