@@ -40,9 +40,10 @@ export type PipelineOptions = {
 type Done = (error?: Error) => void
 
 /**
- * The first half of a request's life, in the order of C3: everything that can be said before the body is read.
+ * The first half of a request's life, in the order of C3: everything that can be said before the body is read. Its trace id
+ * is the request's id already.
  *
- *   (the trace id is its id) → 400 without a Host → 503 overload, but for probes → (an open endpoint is admitted here)
+ *   400 without a Host → 503 overload, but for probes → (an open endpoint is admitted here)
  *   → 204 to a CORS preflight, which has no key → 401 → 429 → 404 or 405 of the route, 400 of a path that cannot be read
  *   → 403 permission as such → 415 → 413
  *

@@ -16,6 +16,7 @@ import { traceId } from './trace-id.ts'
 /** The HTTP service, ready to listen. */
 export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptions }): FastifyInstance => {
   const { log, headerPrefix, tls } = options
+  const traceHeader = `${headerPrefix}-trace-id`
   const app: FastifyInstance = fastify({
     // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
     ...(tls ? { https: { ...tls, requireHostHeader: false } } : { http: { requireHostHeader: false } }),
@@ -26,7 +27,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       // Published client libraries join a base address and `/`: they send `POST /tokens/`.
       ignoreTrailingSlash: true,
     },
-    genReqId: ({ headers }) => traceId(headers[`${headerPrefix}-trace-id`]),
+    genReqId: ({ headers }) => traceId(headers[traceHeader]),
     requestTimeout: pace.requestArrivalMs,
     exposeHeadRoutes: true,
     // On shutdown: what is in flight is answered, also on connections that are kept alive.
@@ -52,7 +53,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     return reply
       .code(status)
       .headers({
-        [`${headerPrefix}-trace-id`]: request.id,
+        [traceHeader]: request.id,
         'cache-control': 'no-store',
         ...request.corsHeaders,
         ...headers,
