@@ -4,9 +4,9 @@ import { DatabaseSync } from 'node:sqlite'
 export const lockWaitDefaultMs = 5_000
 
 /**
- * A connection with every setting that the engine's promises rest on. The one that writes makes do with a quarter of the
- * cache: in a large vault the page that it needs next is not there anyway, and after a page was split SQLite goes through
- * all of the cache. What one transaction changes still fits.
+ * A connection with every setting that the engine's promises rest on. The one that writes makes do with half the cache:
+ * in a large vault the page that it needs next is not there anyway, and after a page was split SQLite goes through all
+ * of the cache.
  */
 export const openDatabase = (
   path: string,
@@ -15,7 +15,7 @@ export const openDatabase = (
 ): DatabaseSync => {
   const database = new DatabaseSync(path, { timeout: lockWaitMs })
   turnOnLog(database, lockWaitMs)
-  const cacheKiB = isWriter ? 8_192 : 32_768
+  const cacheKiB = isWriter ? 16_384 : 32_768
   // secure_delete overwrites what is deleted (C11); temp_store keeps sorter spills off the disk. The log may
   // grow to 32 MiB before a commit has to fold it in; `fold-log.ts` does so long before.
   database.exec(`
