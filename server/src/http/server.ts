@@ -29,6 +29,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     },
     genReqId: ({ headers }) => traceId(headers[traceHeader]),
     requestTimeout: pace.requestArrivalMs,
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     exposeHeadRoutes: true,
     // On shutdown: what is in flight is answered, also on connections that are kept alive.
     forceCloseConnections: 'idle',
@@ -98,6 +99,11 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     done()
   })
   return app
+}
+
+/** No route has a schema (decision 0003); without this Fastify would load its two compilers for them at every start. */
+const noSchemas = (): never => {
+  throw new Error('no route has a schema')
 }
 
 /** The route's pattern, never the URL: an id or a filter may be anything (C2). */

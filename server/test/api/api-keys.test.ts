@@ -7,7 +7,7 @@ import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { storedRows } from '../rig/stored-rows.ts'
-import { assertAbsent } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', '+00:00')

@@ -4,7 +4,7 @@ import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { assertAbsent } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', '+00:00')

@@ -7,7 +7,8 @@ import type { TestReply } from '../rig/answers.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { countTokens } from '../rig/scenario.ts'
-import { assertAbsent, owner } from '../rig/test-vault.ts'
+import { owner } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onSqliteAlone } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
-import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
+import { owner, type TestVault } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 /** Where a body can be sent to; `a-token` exists. */
 const doors = [

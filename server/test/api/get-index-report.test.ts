@@ -5,7 +5,8 @@ import { computeIndexReports } from '../../src/operations/upkeep/compute-index-r
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { spoilTokens } from '../rig/stored-rows.ts'
 import { tamper } from '../rig/tamper.ts'
-import { assertAbsent, owner, type TestVault } from '../rig/test-vault.ts'
+import { owner, type TestVault } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 const applications = {
   owner,

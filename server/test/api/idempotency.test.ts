@@ -13,7 +13,8 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { secondNode } from '../rig/second-node.ts'
 import { storedRows } from '../rig/stored-rows.ts'
 import { tamper } from '../rig/tamper.ts'
-import { assertAbsent, type Send, type TestVault } from '../rig/test-vault.ts'
+import type { Send, TestVault } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 const card = {
   type: 'card',

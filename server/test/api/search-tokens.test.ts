@@ -6,7 +6,8 @@ import { pace } from '../../src/domain/pace.ts'
 import type { Permission } from '../../src/domain/permissions.ts'
 import type { TestReply } from '../rig/answers.ts'
 import { engines } from '../rig/engines.ts'
-import { assertAbsent, devApplications, type TestApplication, TestVault } from '../rig/test-vault.ts'
+import { devApplications, type TestApplication, TestVault } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 const rule = (priority: number, container: string, transform: Transform, ...verbs: string[]): Rule => ({
   priority,

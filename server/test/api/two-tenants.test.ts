@@ -6,7 +6,8 @@ import { appearance, granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { rowsOfTenant } from '../rig/stored-rows.ts'
-import { assertAbsent, type TestVault } from '../rig/test-vault.ts'
+import type { TestVault } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 const unknownId = '019ac000-0000-7000-8000-000000000000'
 const card = {

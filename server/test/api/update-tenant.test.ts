@@ -4,7 +4,7 @@ import { granted, type TestReply } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { assertAbsent } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 type Settings = { fingerprint_tokens: 'true' | 'false'; deduplicate_tokens: 'true' | 'false' }
 const asBorn: Settings = { fingerprint_tokens: 'true', deduplicate_tokens: 'false' }

@@ -5,7 +5,8 @@ import { limits } from '../../src/domain/limits.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
-import { assertAbsent, owner } from '../rig/test-vault.ts'
+import { owner } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 const token = { type: 'token', data: 'Sensitive Value' }
 

@@ -5,7 +5,8 @@ import { engines } from '../rig/engines.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { countTokens, sendAndExpect } from '../rig/scenario.ts'
-import { assertAbsent, owner, TestVault } from '../rig/test-vault.ts'
+import { owner, TestVault } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 const token = { type: 'token', data: 'Sensitive Value' }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { assertAbsent } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 import { assertRefused, call, type Program, type Result, Site } from './program.ts'
 
 describe('keys, beside a running server', () => {

@@ -6,7 +6,7 @@ import { connect as tcpConnect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
-import { assertAbsent } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 import { call, mainFile, Site } from './program.ts'
 
 /** `GET /health` so many times on one connection; resolves with how many were answered 200. */

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test'
 import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
 import { certificate } from '../rig/certificates.ts'
-import { assertAbsent } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 import { Flight, outcome, refusesConnections } from './flight.ts'
 import { assertRefused, call, mainFile, Program, type Result, Site } from './program.ts'
 

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { engines } from '../rig/engines.ts'
-import { assertAbsent, devApplications, TestVault } from '../rig/test-vault.ts'
+import { devApplications, TestVault } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 for (const engine of engines)
   describe(`what lies in storage (${engine.name})`, () => {

@@ -4,7 +4,8 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { TestReply } from '../rig/answers.ts'
 import { engines, type StoredRow } from '../rig/engines.ts'
 import { isRefusedByType } from '../rig/tamper.ts'
-import { assertAbsent, devApplications, TestVault } from '../rig/test-vault.ts'
+import { devApplications, TestVault } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 const number = '4242424242424242'
 const hour = 3_600_000

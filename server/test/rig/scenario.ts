@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { tokenTypes } from '../../src/domain/token-types/registry.ts'
 import type { TestReply } from './answers.ts'
-import { assertAbsent, type Send, type TestVault } from './test-vault.ts'
+import type { Send, TestVault } from './test-vault.ts'
+import { assertAbsent } from './traces.ts'
 
 export type Request = Omit<Send, 'key'> & { readonly method: string; readonly path: string }
 

@@ -214,18 +214,3 @@ const bornWith = (vault: Vault, settings: Partial<TenantSettings>): Vault => ({
     },
   },
 })
-
-/** Fails where any of the texts is in any of the places: plain, hex, base64 or JSON-escaped. */
-export const assertAbsent = (places: Record<string, string | Uint8Array>, texts: readonly string[]): void => {
-  for (const [place, content] of Object.entries(places)) {
-    const bytes = Buffer.from(content)
-    for (const text of texts)
-      for (const form of [
-        text,
-        Buffer.from(text).toString('hex'),
-        Buffer.from(text).toString('base64').replace(/=+$/, ''),
-        JSON.stringify(text).slice(1, -1),
-      ])
-        assert.ok(!bytes.includes(form), `${place} holds a submitted value`)
-  }
-}

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -60,6 +61,13 @@ export const traceFinder = (texts: Iterable<string>): ((content: string | Uint8A
 /** The texts of which any form is in the content. */
 export const tracesOf = (texts: Iterable<string>, content: string | Uint8Array): string[] =>
   traceFinder(texts)(content)
+
+/** Fails where any of the texts, in any form, is in any of the places. */
+export const assertAbsent = (places: Record<string, string | Uint8Array>, texts: readonly string[]): void => {
+  const find = traceFinder(texts)
+  for (const [place, content] of Object.entries(places))
+    assert.equal(find(content).length, 0, `${place} holds a submitted value`)
+}
 
 /** Every file of a folder with its bytes. */
 export const filesOf = (folder: string): Map<string, Buffer> =>
