@@ -8,12 +8,13 @@ import { Secret } from './secret.ts'
 import { searchIndexesInForce, type Token, type Writable } from './token.ts'
 import { replacesData, type TokenPatch, touchedParts } from './token-patch.ts'
 import { token as untyped } from './token-types/token.ts'
+import type { TokenType } from './token-types/token-type.ts'
 
 /**
  * Tries the expressions that a patch gives something new to render, for a caller who cannot read the token, as far as the
  * outcome tells nothing about its data (C13): all of them where the patch replaces the data, otherwise those that read no
- * data. (`{{ nil }}` is no fingerprint, whatever the data; `{{ metadata.a }}` is none once `a` is gone.) Metadata is no
- * secret.
+ * data. (`{{ nil }}` is no fingerprint, whatever the data; `{{ metadata.a }}` is none once `a` is gone. A mask of plain digits
+ * may be the card number that the patch brings.) Metadata is no secret.
  */
 export const checkOwnRenderings = (
   before: Token,
@@ -28,10 +29,7 @@ export const checkOwnRenderings = (
 
   // Otherwise the stored data is kept out: even a mask of plain digits would be compared with the card number, and a
   // refusal would tell which digits are right.
-  const own: Writable<Token> = {
-    ...patched,
-    ...(!bringsData && { type: untyped, data: new Secret<Json>(null) }),
-  }
+  const own: Writable<Token> = { ...patched, ...(!bringsData && broughtData(patched.type, patch)) }
   // Those that are not tried become empty texts, so that the others keep their places in the issues.
   if (patched.mask.from === 'caller') {
     const template = mapMask(patched.mask.template, text => (isOwn(text, 'mask') ? text : nothing))
@@ -42,4 +40,12 @@ export const checkOwnRenderings = (
   if (fingerprintExpression !== undefined && !isOwn(fingerprintExpression, 'fingerprint'))
     delete own.fingerprintExpression
   checkRenderings(own, '', issues, touchedParts(patch, before))
+}
+
+/** Of a patch that leaves some of the data: the card number that it brings, if any, and nothing of what was stored. */
+const broughtData = (type: TokenType, { data = null }: TokenPatch): Pick<Token, 'type' | 'data'> => {
+  const number = type.cardNumber?.read(data)
+  return number === undefined
+    ? { type: untyped, data: new Secret<Json>(null) }
+    : { type, data: new Secret<Json>({ number }) }
 }

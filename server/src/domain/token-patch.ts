@@ -154,7 +154,7 @@ const patchedData = (
   // Only numbers that the patch brings: a refusal about those tells its sender nothing new (C13).
   const known = token.type.numbers(before)
   const added = token.type.numbers(parsed).filter(number => !known.includes(number))
-  if (givesAway(token.id, added))
+  if (givesAway(token, added))
     issues.push({ path: 'data', message: 'must not have a number that the id contains' })
   const isSent = (name: string): boolean => isJsonObject(patch.data) && Object.hasOwn(patch.data, name)
   const kept = token.transients.filter(transient => !isSent(transient.field))

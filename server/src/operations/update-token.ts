@@ -3,10 +3,12 @@ import { disclosesProbe } from '../domain/card-disclosure.ts'
 import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { mergePatch } from '../domain/merge-patch.ts'
 import { checkOwnRenderings } from '../domain/own-renderings.ts'
 import { checkRenderings, tooMuchOfACard } from '../domain/renderings.ts'
+import { Secret } from '../domain/secret.ts'
 import type { Token } from '../domain/token.ts'
-import { checkPatch, patchToken, type TokenPatch, touchedParts } from '../domain/token-patch.ts'
+import { checkPatch, patchToken, replacesData, type TokenPatch, touchedParts } from '../domain/token-patch.ts'
 import {
   readTransform,
   requireCovered,
@@ -75,9 +77,7 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
   if (issues.length > 0) throw invalid(...issues)
 
   const { fingerprint: _before, ...rest } = merged
-  // C14: one that was there for a reason that the patch takes back is not there any longer.
-  const keepsReasons = patch.fingerprint_expression === undefined && patch.deduplicate_token === undefined
-  const fingerprint = fingerprintFor(caller, keepsReasons ? merged : rest)
+  const fingerprint = fingerprintAfter(caller, before, rest, patch)
   return {
     ...rest,
     ...(fingerprint !== undefined && { fingerprint }),
@@ -86,6 +86,19 @@ const patched = (vault: Vault, caller: Caller, before: Token, patch: TokenPatch)
     modifiedBy: caller.application.id,
     modifiedAt: now,
   }
+}
+
+/** C14: one for which there is no reason any longer stays with the data that it stands for, but for patches about it. */
+const fingerprintAfter = (
+  caller: Caller,
+  { fingerprint }: Token,
+  merged: Omit<Token, 'fingerprint'>,
+  patch: TokenPatch,
+): string | undefined => {
+  const made = fingerprintFor(caller, merged)
+  if (made !== undefined || fingerprint === undefined) return made
+  if (patch.fingerprint_expression !== undefined || patch.deduplicate_token !== undefined) return undefined
+  return fingerprintFor(caller, { ...merged, fingerprint }) === fingerprint ? fingerprint : undefined
 }
 
 /** C15: another token that the patched one would duplicate; where there is none, the patched one claims the match. */
@@ -102,8 +115,20 @@ const findMatchOrClaim = async (
   if (match === undefined) return undefined
   const isNew = !sameMatch(matchOf(caller, before), match)
   if (!isNew && patch.deduplicate_token === undefined) return undefined
+  if (!isOwnMatch(caller, before, after, patch)) return undefined
   const { holder, found } = await findMatch(vault, caller, match, after)
   if (found !== undefined && found.id !== after.id) return found
   if (holder !== after.id) writes.claimMatch(match, after, holder)
   return undefined
+}
+
+/**
+ * C13: whether a match tells the caller no more than that its own data, or all that was stored, is there a second time. Of a
+ * patch that leaves some of the data it would tell what is left: with the salt removed, which of ten thousand PINs it is.
+ */
+const isOwnMatch = (caller: Caller, before: Token, after: Token, patch: TokenPatch): boolean => {
+  if (patch.data === undefined || replacesData(patch)) return true
+  if (readTransform(caller, before.containers) === 'reveal') return true
+  const alone = new Secret(mergePatch(undefined, patch.data))
+  return [alone, before.data].some(data => fingerprintFor(caller, { ...after, data }) === after.fingerprint)
 }

@@ -374,4 +374,45 @@ onEveryEngine('deduplication of updates', vault => {
       assert.equal(reply.body._extras, undefined)
     }
   })
+
+  test('C13 C15.8 a match tells a caller without reveal nothing of the data that its patch leaves', async () => {
+    const { keys } = await vault().tenant({ owner, ...devApplications })
+    const bank = { routing_number: '021000021', account_number: '1234567' }
+    const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
+    const cases = [
+      { type: 'token', stored: { salt: 's', pin: '0042' }, sent: { salt: null }, guess: { pin: '0042' } },
+      {
+        type: 'token',
+        stored: { a: { salt: 's', pin: '1' } },
+        sent: { a: { salt: 't' } },
+        guess: { a: { salt: 't', pin: '1' } },
+      },
+      {
+        type: 'bank',
+        stored: bank,
+        sent: { routing_number: '011401533' },
+        guess: { ...bank, routing_number: '011401533' },
+      },
+    ]
+    for (const { type, stored, sent, guess } of cases) {
+      const guessed = await vault().create(keys.general, { type, data: guess })
+      const { id } = await vault().create(keys.owner, { type, data: stored })
+      const patch = { data: sent, deduplicate_token: true }
+      const known = await vault().patch(`/tokens/${id}`, keys.owner, patch)
+      assert.equal(known.body.id, guessed.id)
+      const blind = await vault().patch(`/tokens/${id}`, keys.general, patch)
+      // As any patch: it leaves its mark.
+      assert.equal(blind.body.id, id)
+      assert.ok(blind.body.modified_at)
+    }
+    // What the fingerprint reads is all in the patch.
+    const one = await vault().create(keys.owner, { type: 'card', data: card, deduplicate_token: true })
+    const two = await vault().create(keys.owner, {
+      type: 'card',
+      data: { ...card, number: '4111111111111111' },
+    })
+    const sent = { data: { number: card.number }, deduplicate_token: true }
+    const met = await vault().patch(`/tokens/${two.id}`, keys.general, sent)
+    assert.equal(met.body.id, one.id)
+  })
 })

@@ -213,6 +213,26 @@ onEveryEngine('fingerprints', vault => {
     assert.equal(body.fingerprint, fingerprint)
   })
 
+  test('C14.5 once the setting is off, new data gets no fingerprint and old data keeps its own', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      management: { type: 'management', permissions: ['tenant:update'] },
+    })
+    const { id, fingerprint } = await vault().create(keys.owner, { type: 'token', data: 'x' })
+    const { status } = await vault().send('PUT', '/tenants/self', {
+      key: keys.management,
+      body: { name: 'Test', settings: { fingerprint_tokens: 'false' } },
+    })
+    assert.equal(status, 200)
+    const described = await vault().patch(`/tokens/${id}`, keys.owner, { metadata: { k: 'v' } })
+    assert.equal(described.body.fingerprint, fingerprint)
+    const changed = await vault().patch(`/tokens/${id}`, keys.owner, { data: 'y' })
+    assert.equal('fingerprint' in changed.body, false)
+    const asked = { fingerprint_expression: '{{ data }}' }
+    assert.ok((await vault().patch(`/tokens/${id}`, keys.owner, asked)).body.fingerprint)
+    assert.ok((await vault().patch(`/tokens/${id}`, keys.owner, { data: 'z' })).body.fingerprint)
+  })
+
   test('§2.1.7 §4.5.9 the fingerprint follows the data and the expression through updates', async () => {
     const { keys } = await vault().tenant({ owner })
     const x = await vault().create(keys.owner, { type: 'token', data: 'x' })

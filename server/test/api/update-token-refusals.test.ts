@@ -317,4 +317,19 @@ onEveryEngine('updates that are refused', vault => {
     const reply = await vault().patch(`/tokens/${id}`, keys.blind, { mask: '42424242424242' })
     assert.equal(reply.status, 200)
   })
+
+  test('C13.6 a card number that the patch brings must not stand in the mask, whoever sends it', async () => {
+    const { keys } = await vault().tenant({ owner, blind })
+    const other = '4000056655665556'
+    for (const mask of [`note ${other}`, { a: { [other]: 'x' } }, '4000 0566 5566 5556'])
+      for (const key of [keys.owner, keys.blind]) {
+        const { id } = await vault().create(keys.owner, { type: 'card', data: { number }, mask })
+        const reply = await vault().patch(`/tokens/${id}`, key, { data: { number: other } })
+        assert.equal(reply.status, 400, JSON.stringify(mask))
+        assert.deepEqual(Object.keys(reply.body.errors), ['mask'])
+        assert.deepEqual((await vault().get(`/tokens/${id}`, keys.owner)).body.data, { number })
+        const harmless = { data: { number: '4111111111111111' } }
+        assert.equal((await vault().patch(`/tokens/${id}`, key, harmless)).status, 200)
+      }
+  })
 })

@@ -8,7 +8,7 @@ export const formsOf = (text: string): Buffer[] => {
   const forms = [
     bytes,
     Buffer.from(JSON.stringify(text).slice(1, -1)),
-    Buffer.from(encodeURIComponent(text)),
+    Buffer.from(encodeURIComponent(text.toWellFormed())),
     Buffer.from(bytes.toString('hex')),
     Buffer.from(bytes.toString('hex').toUpperCase()),
     Buffer.from(text, 'utf16le'),

@@ -171,8 +171,11 @@ export const patchedToken = (
     ...(until && { expiresAt: until }),
     ...(flag !== undefined && { deduplicate: flag }),
     isFingerprinted:
-      // What a patch says about deduplication may take away the last reason for a fingerprint (C14).
-      (patch.deduplicate === undefined && token.isFingerprinted) ||
+      // What a patch says about deduplication may take away the last reason for a fingerprint (C14). One that is there for
+      // no reason stands for the value that it was made of.
+      (patch.deduplicate === undefined &&
+        token.isFingerprinted &&
+        (patch.value ?? token.value) === token.value) ||
       made.settings.fingerprint ||
       isDeduplicated(made.settings, flag),
     modifiedBy: made.by,

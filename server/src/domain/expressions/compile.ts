@@ -1,4 +1,5 @@
 import { type Json, type JsonType, jsonType } from '../json.ts'
+import { ExpressionError } from './expression-error.ts'
 import { type CompiledFilter, compileFilterCall } from './filter-call.ts'
 import { type CompiledOperand, compileOperand } from './operand.ts'
 import { parseTemplate } from './parser.ts'
@@ -65,12 +66,24 @@ const joinParts = (parts: readonly (string | CompiledOutput)[], run: Run): strin
 const compileOutput = (output: Output, use: Use): CompiledOutput => {
   const source = compileOperand(output.source, use)
   const filters = output.filters.map(call => compileFilterCall(call, use))
+  checkAfterAlias(output, filters)
   return {
     paths: staticPaths(output, filters),
     isWhole: filters.every(({ showsWhole }) => showsWhole),
     hasAlias: filters.some(({ isAlias }) => isAlias),
     evaluate: run => evaluateOutput(source, filters, run),
   }
+}
+
+/** C21: an alias is random enough as it was made; a filter that takes from it could leave `{{ … | slice: 0, 3 }}`. */
+const checkAfterAlias = (output: Output, filters: readonly CompiledFilter[]): void => {
+  const alias = filters.findIndex(({ isAlias }) => isAlias)
+  if (alias === -1) return
+  output.filters.forEach(({ name, position }, index) => {
+    const follower = filters[index]
+    if (index > alias && follower?.isAlias !== true && follower?.keepsCharacters !== true)
+      throw new ExpressionError(`${name} must not follow an alias`, position)
+  })
 }
 
 const evaluateOutput = (source: CompiledOperand, filters: readonly CompiledFilter[], run: Run): Typed => {

@@ -11,13 +11,14 @@ export type CompiledFilter = {
   readonly apply: (input: Json, run: Run) => Json
   /** Properties of the input that the call names, see `Filter.names`. */
   readonly names: readonly Segment[]
-} & Required<Pick<Filter, 'isAlias' | 'isSelection' | 'showsWhole' | 'keepsInputType'>>
+} & Required<Pick<Filter, 'isAlias' | 'keepsCharacters' | 'isSelection' | 'showsWhole' | 'keepsInputType'>>
 
 export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter => {
   const { name, position } = call
   const filter = filters.get(name)
   if (filter === undefined) throw unknownFilter(name, position)
-  const { isAlias = false, isSelection = false, showsWhole = false, keepsInputType = false } = filter
+  const { isAlias = false, keepsCharacters = false, isSelection = false } = filter
+  const { showsWhole = false, keepsInputType = false } = filter
   if (isAlias && use !== 'id') throw new ExpressionError(`${name} is only for ids`, position)
   checkArity(call, filter)
   const compiled = filter.parameters.map((parameter, index) => {
@@ -30,6 +31,7 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
   const constants = isConstant ? compiled.map(read => read(compileTimeRun(use))) : undefined
   return {
     isAlias,
+    keepsCharacters,
     isSelection,
     showsWhole,
     keepsInputType,

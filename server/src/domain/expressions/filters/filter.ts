@@ -26,6 +26,8 @@ type Definition<Arguments extends readonly unknown[]> = {
   readonly isSelection?: boolean
   /** Makes up a random value: only for ids (C21). */
   readonly isAlias?: boolean
+  /** Each character of the input is still in the result, if perhaps in the other case: it may follow an alias (C21). */
+  readonly keepsCharacters?: boolean
   /**
    * Shows each thing that it reads as it is, and chooses nothing by what another one holds: whoever changes one of them
    * cannot steer it to show more of the others (C13).

@@ -8,8 +8,9 @@ import { filter } from './filter.ts'
 import { character, count, optional, text } from './parameters.ts'
 
 /** Text in, text of about the same length out; null is '' as in Liquid. */
-const rewrite = (change: (input: string) => string) =>
+const rewrite = (change: (input: string) => string, keepsCharacters = false) =>
   filter([], {
+    keepsCharacters,
     apply: (input, run) => {
       const before = textOf(input, run)
       run.budget.charge(before.length)
@@ -63,11 +64,17 @@ const pad = (add: (input: string, padding: string) => string) =>
   })
 
 export const textFilters = {
-  append: filter([text], { apply: (input, run, end) => concatenate(textOf(input, run), end, run) }),
-  prepend: filter([text], { apply: (input, run, start) => concatenate(start, textOf(input, run), run) }),
-  capitalize: rewrite(capitalize),
-  upcase: rewrite(input => input.toUpperCase()),
-  downcase: rewrite(input => input.toLowerCase()),
+  append: filter([text], {
+    keepsCharacters: true,
+    apply: (input, run, end) => concatenate(textOf(input, run), end, run),
+  }),
+  prepend: filter([text], {
+    keepsCharacters: true,
+    apply: (input, run, start) => concatenate(start, textOf(input, run), run),
+  }),
+  capitalize: rewrite(capitalize, true),
+  upcase: rewrite(input => input.toUpperCase(), true),
+  downcase: rewrite(input => input.toLowerCase(), true),
   strip: rewrite(input => input.trim()),
   lstrip: rewrite(input => input.trimStart()),
   rstrip: rewrite(input => input.trimEnd()),
