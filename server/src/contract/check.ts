@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { didYouMean } from '../domain/did-you-mean.ts'
 import type { Issue } from '../domain/errors.ts'
-import { getOwn, isExactNumber, isJsonObject, type Json } from '../domain/json.ts'
+import { getOwn, isExactNumber, isJsonObject, type Json, keysAsSent } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenKey, element, field } from '../domain/place.ts'
 import { noExactNumberKeyword } from './schema.ts'
@@ -71,7 +71,7 @@ const toIssue = (error: ErrorObject, value: Json, root: string): Issue => {
       return { path: field(place, error.params.missingProperty), message: 'is required' }
     case 'additionalProperties': {
       const name: string = error.params.additionalProperty
-      const position = isJsonObject(reached) ? Object.keys(reached).indexOf(name) + 1 : 1
+      const position = isJsonObject(reached) ? keysAsSent(reached).indexOf(name) + 1 : 1
       const suggestion = didYouMean(name, Object.keys(error.parentSchema?.properties ?? {}))
       return {
         path: chosenKey(place, name, position),
@@ -125,7 +125,7 @@ const follow = (pointer: string, value: Json, root: string): { place: string; re
       place = element(place, Number(name))
       reached = reached[Number(name)]
     } else if (isJsonObject(reached)) {
-      place = chosenKey(place, name, Object.keys(reached).indexOf(name) + 1)
+      place = chosenKey(place, name, keysAsSent(reached).indexOf(name) + 1)
       reached = getOwn(reached, name)
     }
   }

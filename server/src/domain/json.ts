@@ -27,6 +27,17 @@ export const setOwn = (target: JsonObject, key: string, value: Json): void => {
 export const getOwn = (target: JsonObject, key: string): Json | undefined =>
   Object.hasOwn(target, key) ? target[key] : undefined
 
+/** How objects were sent whose keys JavaScript keeps in another order: whole numbers come first there, by their value. */
+const sentOrders = new WeakMap<JsonObject, readonly string[]>()
+
+export const rememberOrder = (object: JsonObject, keys: readonly string[]): void => {
+  sentOrders.set(object, keys)
+}
+
+/** For places that are told by their position (C2); order is no part of the value (C7). */
+export const keysAsSent = (object: JsonObject): readonly string[] =>
+  sentOrders.get(object) ?? Object.keys(object)
+
 export type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object'
 
 export const jsonType = (value: Json): JsonType => {

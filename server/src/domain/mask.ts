@@ -4,7 +4,16 @@ import type { Allowance, Budget } from './expressions/budget.ts'
 import { compileExpression } from './expressions/expression.ts'
 import { ExpressionError } from './expressions/expression-error.ts'
 import { budgetFor, type Scope } from './expressions/run.ts'
-import { isExactNumber, isJsonObject, type Json, type JsonObject, setOwn, stringify } from './json.ts'
+import {
+  getOwn,
+  isExactNumber,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  keysAsSent,
+  setOwn,
+  stringify,
+} from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey, element } from './place.ts'
 import type { TokenType } from './token-types/token-type.ts'
@@ -24,8 +33,8 @@ export const maskLeaves = (template: Json, place: string): { text: string; path:
   if (Array.isArray(template))
     return template.flatMap((item, index) => maskLeaves(item, element(place, index)))
   return isJsonObject(template)
-    ? Object.entries(template).flatMap(([key, item], index) =>
-        maskLeaves(item, chosenKey(place, key, index + 1)),
+    ? keysAsSent(template).flatMap((key, index) =>
+        maskLeaves(getOwn(template, key) ?? null, chosenKey(place, key, index + 1)),
       )
     : []
 }

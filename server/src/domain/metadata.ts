@@ -1,17 +1,18 @@
 import { countCharacters } from './characters.ts'
 import type { Issue } from './errors.ts'
-import type { JsonObject } from './json.ts'
+import { getOwn, type JsonObject, keysAsSent } from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey } from './place.ts'
 
 /** The limits of C8 on a token's metadata; an issue names the key that it is about. */
 export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue[]): void => {
-  const entries = Object.entries(metadata)
-  if (entries.length > limits.metadataKeys) {
+  const keys = keysAsSent(metadata)
+  if (keys.length > limits.metadataKeys) {
     issues.push({ path: place, message: `must have at most ${limits.metadataKeys} keys` })
     return
   }
-  for (const [index, [key, value]] of entries.entries()) {
+  for (const [index, key] of keys.entries()) {
+    const value = getOwn(metadata, key)
     const path = chosenKey(place, key, index + 1)
     if (key === '' || countCharacters(key) > limits.metadataKeyCharactersMax)
       issues.push({ path, message: `must have a key of 1 to ${limits.metadataKeyCharactersMax} characters` })

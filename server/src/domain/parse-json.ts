@@ -11,14 +11,15 @@ export const parseJson = (bytes: Uint8Array): Json => {
   if (isDeeperThan(limits.jsonDepth, bytes))
     throw refusal(`the body is nested deeper than ${limits.jsonDepth} levels`)
   try {
-    return parse(bytes)
+    const text = textOf(bytes)
+    return movesKeys.test(text) ? parseExactly(text) : parse(text)
   } catch {
     throw refusal('the body is not valid JSON')
   }
 }
 
 /** What the vault sealed itself: valid JSON, a few levels deeper than the body that it came from. */
-export const parseStored = (bytes: Uint8Array): Json => parse(bytes)
+export const parseStored = (bytes: Uint8Array): Json => parse(textOf(bytes))
 
 const refusal = (message: string): VaultError => invalid({ path: '$', message })
 
@@ -28,14 +29,17 @@ const refusal = (message: string): VaultError => invalid({ path: '$', message })
  */
 const mayExceedDoubles = /(?:^|[:,[])\s*-?(?:[\d.]{16}|[\d.]+[eE])/
 
-const parse = (bytes: Uint8Array): Json => {
-  // `latin1` for ASCII bodies was measured too: 9 ns of 1,400, not worth a second path.
-  const text = asBuffer(bytes).toString('utf8')
-  return mayExceedDoubles.test(text) ? parseExactly(text) : (JSON.parse(text) as Json)
-}
+/** Finds keys that JavaScript would move to the front: places in the caller's body are told in its own order (C2). */
+const movesKeys = /"\d{1,10}"\s*:/
 
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const parse = (text: string): Json =>
+  mayExceedDoubles.test(text) ? parseExactly(text) : (JSON.parse(text) as Json)
+
+/** `latin1` for ASCII bodies was measured too: 9 ns of 1,400, not worth a second path. */
+const textOf = (bytes: Uint8Array): string =>
+  (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString(
+    'utf8',
+  )
 
 const quote = 0x22
 const backslash = 0x5c

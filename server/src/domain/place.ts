@@ -9,10 +9,7 @@ export const field = (place: string, name: string): string => (place === '' ? na
 
 export const element = (place: string, index: number): string => `${place}[${index}]`
 
-/**
- * `position` counts from 1, in the order of the parsed object. That is the order of the body, except that keys that are
- * whole numbers below 2^32 - 1 come first, by their value.
- */
+/** `position` counts from 1, in the order in which the keys were sent (`keysAsSent`). */
 export const chosenKey = (place: string, key: string, position: number): string => {
   const name = chosenName(key, position)
   return name.startsWith('[') ? `${place}${name}` : field(place, name)

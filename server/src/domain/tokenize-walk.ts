@@ -1,5 +1,5 @@
 import { invalid } from './errors.ts'
-import { isJsonObject, type Json, type JsonObject, setOwn } from './json.ts'
+import { getOwn, isJsonObject, type Json, type JsonObject, keysAsSent, setOwn } from './json.ts'
 import { limits } from './limits.ts'
 import { chosenKey, element } from './place.ts'
 
@@ -32,8 +32,9 @@ const visit = (value: Json, place: string, found: Tokenizable[]): Build => {
   if (isJsonObject(value)) {
     if (Object.hasOwn(value, 'type') && Object.hasOwn(value, 'data'))
       return add({ kind: 'definition', body: value, place }, found)
-    const entries = Object.entries(value).map(
-      ([key, item], index) => [key, visit(item, chosenKey(place, key, index + 1), found)] as const,
+    const entries = keysAsSent(value).map(
+      (key, index) =>
+        [key, visit(getOwn(value, key) ?? null, chosenKey(place, key, index + 1), found)] as const,
     )
     return results => {
       const object: JsonObject = {}

@@ -184,6 +184,42 @@ onEveryEngine('the wire', vault => {
       )
   })
 
+  test('C2.7 positions are those of the body, wherever JavaScript would put a key', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token)
+    const card = '"type":"card","data":{"number":"4242424242424242","12345678":"1"}'
+    for (const [method, path, raw, ...errors] of [
+      ['POST', '/tokens', `{${card}}`, 'data[key 2]'],
+      ['POST', '/tokens', `{"a":1,"12345678":2,${card}}`, 'a', '[key 2]'],
+      [
+        'POST',
+        '/tokens',
+        '{"type":"token","data":1e400,"metadata":{"a":"x","7":"y","12345678":5}}',
+        'metadata[key 3]',
+      ],
+      [
+        'POST',
+        '/tokens',
+        '{"type":"token","data":1,"metadata":{"a":"x","a":"y","12345678" :5}}',
+        'metadata[key 2]',
+      ],
+      [
+        'POST',
+        '/tokens',
+        `{"type":"token","data":1,"metadata":{"a":"x","12345678":"${'x'.repeat(1_025)}"}}`,
+        'metadata[key 2]',
+      ],
+      ['POST', '/tokens', '{"type":"token","data":1,"mask":{"a":"x","12345678":"{{"}}', 'mask[key 2]'],
+      ['POST', '/tokenize', '{"a":"x","7":"y","12345678":{"type":"zz","data":1}}', '[key 3].type'],
+      ['PATCH', `/tokens/${id}`, '{"metadata":{"a":"x","12345678":5}}', 'metadata[key 2]'],
+    ] as const) {
+      const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+      const reply = await vault().send(method, path, { key: keys.owner, raw, type })
+      assert.equal(reply.status, 400, reply.text)
+      assert.deepEqual(Object.keys(reply.body.errors).sort(), errors.toSorted(), raw)
+    }
+  })
+
   test('C2.16 headers that are too large are 431', async () => {
     const { keys } = await vault().tenant({ owner })
     const [reply] = await sendRaw(

@@ -1,6 +1,6 @@
 import { didYouMean } from '../did-you-mean.ts'
 import type { Issue } from '../errors.ts'
-import { getOwn, isJsonObject, type Json, type JsonObject, setOwn } from '../json.ts'
+import { getOwn, isJsonObject, type Json, type JsonObject, keysAsSent, setOwn } from '../json.ts'
 import { limits } from '../limits.ts'
 import { chosenKey, field } from '../place.ts'
 import type { Parse } from './token-type.ts'
@@ -43,7 +43,7 @@ const reportStrangers = (
   issues: Issue[],
 ): number => {
   let strangers = 0
-  for (const [index, key] of Object.keys(data).entries()) {
+  for (const [index, key] of keysAsSent(data).entries()) {
     if (names.includes(key)) continue
     strangers++
     // An object of a hundred thousand strange keys is refused without naming all of them.
