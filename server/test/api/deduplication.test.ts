@@ -375,7 +375,7 @@ onEveryEngine('deduplication of updates', vault => {
     }
   })
 
-  test('C13 C15.8 a match tells a caller without reveal nothing of the data that its patch leaves', async () => {
+  test('C13.3 C15.8 a match tells a caller without reveal nothing of the data that its patch leaves', async () => {
     const { keys } = await vault().tenant({ owner, ...devApplications })
     const bank = { routing_number: '021000021', account_number: '1234567' }
     const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
