@@ -29,6 +29,6 @@ export const checkExpression = (
   }
 }
 
-/** C11: transient fields do not exist for expressions. */
+/** C11: transient fields do not exist for expressions. At any depth: `data` may have become an element of a list on the way. */
 const namesTransientField = ({ paths }: Expression, type: TokenType): boolean =>
-  paths.some(([root, name]) => root === 'data' && name !== undefined && Object.hasOwn(type.transient, name))
+  paths.some(([root, ...names]) => root === 'data' && names.some(name => Object.hasOwn(type.transient, name)))

@@ -166,14 +166,18 @@ const refused: readonly {
     place: 'mask',
     says: /reveal_last/,
   },
-  {
-    name: 'C11.6 a field that is not kept',
+  ...[
+    '{{ data.cvc }}',
+    "{{ data | concat: data | json: '$[0].cvc' }}",
+    "{{ data | compact | map: 'cvc' }}",
+  ].map(mask => ({
+    name: `C11.6 a field that is not kept, as ${mask}`,
     type: 'card',
     data: { number, cvc: '123' },
-    mask: '{{ data.cvc }}',
+    mask,
     place: 'mask',
     says: /not kept/,
-  },
+  })),
   {
     name: 'C13.6 the number of a card',
     type: 'card',
