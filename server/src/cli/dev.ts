@@ -8,6 +8,7 @@ import { databasePath, devKeysPath, makeDataFolder, masterKeyPath } from './data
 import { makeLog } from './log.ts'
 import { runService } from './run-service.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
+import { stopSignal } from './stop-signal.ts'
 import { folderStorage, openOrMake } from './storage.ts'
 import { readTlsFiles } from './tls.ts'
 
@@ -40,7 +41,7 @@ export const dev: Run = async ({ config, options }) => {
     { store, keyProvider, log: makeLog(config), tls },
     {
       // A terminal that closes takes its vault along.
-      stopOn: ['SIGINT', 'SIGTERM', 'SIGHUP'],
+      stopped: () => stopSignal(['SIGINT', 'SIGTERM', 'SIGHUP']),
       prepare: async ({ vault }) => {
         if (hasTenant) return
         // The keys are written before they start to work: no crash leaves a tenant that nobody can enter.

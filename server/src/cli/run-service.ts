@@ -7,17 +7,19 @@ import type { Service, SharedAcrossWorkers } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, type ProcessLog } from './log.ts'
-import { stopSignal } from './stop-signal.ts'
 import { readTlsFiles, warnOfPlaintext } from './tls.ts'
 
 type Hooks = {
-  readonly stopOn: readonly NodeJS.Signals[]
+  /** Resolves when it is told to stop. Called once there is something to drain; until then a signal just ends the process. */
+  readonly stopped: () => Promise<void>
+  /** SIGHUP reads the certificates again. */
+  readonly renewsTls?: boolean
   readonly prepare?: (service: Service) => Promise<void>
   /** Called once requests are answered. */
   readonly ready: (baseUrl: string) => void
 }
 
-/** Runs until it is told to stop, then drains. Otherwise SIGHUP reads the certificates again. */
+/** Runs until it is told to stop, then drains. */
 export const runService = async (
   config: Config,
   parts: {
@@ -27,7 +29,7 @@ export const runService = async (
     tls: TlsOptions | undefined
     shared?: SharedAcrossWorkers
   },
-  { stopOn, prepare, ready }: Hooks,
+  hooks: Hooks,
 ): Promise<void> => {
   const { store, keyProvider, log, tls, shared } = parts
   // Loaded here, because most commands never serve and would wait 0.2 s for what they do not use.
@@ -44,13 +46,13 @@ export const runService = async (
     await store.close()
     throw error
   })
-  const stopped = stopSignal(stopOn)
-  if (!stopOn.includes('SIGHUP')) process.on('SIGHUP', () => renewTls(config, service, log))
+  const stopped = hooks.stopped()
+  if (hooks.renewsTls) process.on('SIGHUP', () => renewTls(config, service, log))
   try {
-    await prepare?.(service)
+    await hooks.prepare?.(service)
     const { port } = await service.listen(config)
     service.startClockwork()
-    ready(baseUrl(config, port))
+    hooks.ready(baseUrl(config, port))
     // Of several processes the primary says it.
     if (shared === undefined) warnOfPlaintext(config, log)
     await stopped

@@ -5,6 +5,7 @@ import type { Run } from './command.ts'
 import { configuredKeyProvider } from './key-provider.ts'
 import { makeLog } from './log.ts'
 import { runService } from './run-service.ts'
+import { stopSignal } from './stop-signal.ts'
 import { configuredStorage, openOrMake } from './storage.ts'
 import { readTlsFiles } from './tls.ts'
 import { asWorker, type Worker } from './worker.ts'
@@ -31,7 +32,8 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
     config,
     { store, keyProvider, log, tls, ...(worker && { shared: worker }) },
     {
-      stopOn: ['SIGINT', 'SIGTERM'],
+      stopped: worker?.stopped ?? (() => stopSignal(['SIGINT', 'SIGTERM'])),
+      renewsTls: true,
       ready: url =>
         worker === undefined
           ? log.info({ url, storage: storage.name }, 'listening')

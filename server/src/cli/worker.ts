@@ -6,19 +6,19 @@ import { type Neighbours, StoreUnavailableError } from '../store/port.ts'
 import type { AskWriter } from '../store/sqlite/asked-writing.ts'
 import type { Announcement } from './announcements.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
+import { stopSignal } from './stop-signal.ts'
 
 /** One of several processes that share a port, and what the primary does for all of them. */
 export type Worker = SharedAcrossWorkers & {
   readonly number: number
+  /** Resolves when the primary tells it to stop. */
+  readonly stopped: () => Promise<void>
   readonly askWriter: AskWriter
   readonly neighbours: Neighbours
 }
 
 /** Runs as a worker; the primary learns of its end by the end of the process. */
 export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<void> => {
-  // Whoever signals a whole group of processes signals a worker twice: to drain once is enough, and who is in a
-  // hurry ends the primary, without which no worker stays.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
   const listeners: (() => void)[] = []
   const ask = askPrimary(() => {
     for (const listener of listeners) listener()
@@ -26,6 +26,7 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
   try {
     await run({
       number: Number(env[workerNumberVariable]),
+      stopped,
       // The writer serves the others when this worker closes its store.
       askWriter: async request => (request.kind === 'close' ? { value: undefined } : ask('write', request)),
       neighbours: {
@@ -43,6 +44,16 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
     // The channel to the primary would keep this process alive.
     cluster.worker?.disconnect()
   }
+}
+
+/**
+ * Whoever signals a whole group of processes signals a worker twice: to drain once is enough, and who is in a hurry ends the
+ * primary, without which no worker stays. Not before there is something to drain: a signal that is told once would be lost.
+ */
+const stopped = (): Promise<void> => {
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.on(signal, () => {})
+  return stopSignal(signals)
 }
 
 type AskPrimary = <S extends keyof Services>(

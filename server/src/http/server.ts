@@ -19,7 +19,10 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   const traceHeader = `${headerPrefix}-trace-id`
   const app: FastifyInstance = fastify({
     // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
-    ...(tls ? { https: { ...tls, requireHostHeader: false } } : { http: { requireHostHeader: false } }),
+    // A client may half-close after its request; Node would run the request and drop the answer. (Plain HTTP: see below.)
+    ...(tls
+      ? { https: { ...tls, requireHostHeader: false, allowHalfOpen: true } }
+      : { http: { requireHostHeader: false } }),
     routerOptions: {
       // As much as a head may hold: what is wrong with an id is said after the key was looked at.
       maxParamLength: pace.pathParameterCharactersMax,
@@ -70,7 +73,6 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     reply: FastifyReply,
   ): void => admit(options, undefined, refusal)(request, reply, error => fail(error, request, reply))
 
-  // A client may half-close after its request; Node would run the request and drop the answer.
   Object.assign(app.server, { httpAllowHalfOpen: true })
   app.decorateRequest('caller')
   app.decorateRequest('corsHeaders')

@@ -105,6 +105,25 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     assert.equal((await server.exited).code, 0)
   })
 
+  test('C35.1 a client that sends no more after its request is answered', async () => {
+    install(certificate('first', ca))
+    const server = await site.serve(tls)
+    const { api_key } = await site.json('tenant', 'create', '--name', 'T')
+    const body = JSON.stringify({ type: 'token', data: 'x' })
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const socket = await connectTo(server.url, { allowHalfOpen: true, maxVersion: version })
+      socket.end(
+        `POST /tokens HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${api_key}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      )
+      let answer = ''
+      for await (const chunk of socket.setEncoding('utf8')) answer += chunk
+      assert.match(answer, /^HTTP\/1\.1 201 /, version)
+    }
+    server.child.kill('SIGTERM')
+    assert.equal((await server.exited).code, 0)
+  })
+
   test('C35.1 SIGHUP gives new connections the new certificate, and leaves those that exist alone', async () => {
     install(certificate('first', ca))
     const server = await site.serve(tls)

@@ -191,6 +191,19 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
       await refusesConnections(server.url)
     })
 
+  test('C35.1 on SIGTERM before anybody answers it ends, whatever the workers wait for', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as { port: number }
+    const args = ['serve', '--port', '0', ...two, ...site.keys]
+    const server = site.start(args, { STRONGROOM_DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none` })
+    const [socket] = await once(silent, 'connection')
+    server.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+    socket.destroy()
+    silent.close()
+  })
+
   test('C35.1 workers that cannot live again end the server with an error', async () => {
     const server = await site.serve(two)
     renameSync(site.masterKeyFile, `${site.masterKeyFile}.away`)

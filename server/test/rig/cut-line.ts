@@ -5,11 +5,12 @@ export class CutLine {
   readonly #server: Server
   readonly #target: { host: string; port: number }
   readonly #open = new Set<Socket>()
+  #isSilent = false
   #cut: { readonly when: (sent: Buffer) => boolean; readonly isHeard: boolean } | undefined
 
   constructor(target: { host: string; port: number }) {
     this.#target = target
-    this.#server = createServer(near => this.#carry(near))
+    this.#server = createServer({ allowHalfOpen: true }, near => this.#carry(near))
   }
 
   async listen(): Promise<number> {
@@ -21,6 +22,11 @@ export class CutLine {
   /** The next message of this kind ends its connection: before the server hears it, or before its answer comes. */
   cutOn(when: (sent: Buffer) => boolean, { isHeard }: { isHeard: boolean }): void {
     this.#cut = { when, isHeard }
+  }
+
+  /** From now on the server hears nothing and closes nothing, as one that hangs. */
+  fallSilent(): void {
+    this.#isSilent = true
   }
 
   async close(): Promise<void> {
@@ -40,7 +46,11 @@ export class CutLine {
         far.destroy()
       })
     }
+    near.on('end', () => {
+      if (!this.#isSilent) far.end()
+    })
     near.on('data', (sent: Buffer) => {
+      if (this.#isSilent) return
       const cut = this.#cut
       if (!cut?.when(sent)) return void far.write(sent)
       this.#cut = undefined

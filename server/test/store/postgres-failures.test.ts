@@ -236,14 +236,18 @@ describe("transactions that stand in each other's way (postgres)", () => {
     assert.equal(asked, 1)
   })
 
-  test('C2.23 an attempt to connect that fails is the failure of who made it, not of who came later', async () => {
+  const connectionByLine = async (): Promise<{ line: CutLine; connection: Connection }> => {
     const { address, ...settings } = settingsOf(await databaseOf(path))
     const [host] = address.hosts
     assert.ok(host)
     const line = new CutLine(host)
     const hosts = [{ host: '127.0.0.1', port: await line.listen() }]
+    return { line, connection: new Connection({ ...settings, address: { ...address, hosts } }) }
+  }
+
+  test('C2.23 an attempt to connect that fails is the failure of who made it, not of who came later', async () => {
+    const { line, connection } = await connectionByLine()
     line.cutOn(() => true, { isHeard: false })
-    const connection = new Connection({ ...settings, address: { ...address, hosts } })
     const ask = (): Promise<unknown> => connection.query({ text: 'SELECT 1' })
     const answers = await Promise.allSettled([ask(), ask()])
     await connection.close()
@@ -252,6 +256,14 @@ describe("transactions that stand in each other's way (postgres)", () => {
       answers.map(({ status }) => status),
       ['rejected', 'fulfilled'],
     )
+  })
+
+  test('C35.1 a connection to a server that has fallen silent can be closed', async () => {
+    const { line, connection } = await connectionByLine()
+    await connection.query({ text: 'SELECT 1' })
+    line.fallSilent()
+    await connection.close()
+    await line.close()
   })
 
   test('C2.23 a conflict that this release does not know is no outcome: the write is refused as unavailable', async () => {

@@ -41,6 +41,8 @@ export const applicationName = 'strongroom'
 const connectTimeoutMs = 5_000
 /** Beyond the time of a statement: a server that does not even say that time is up is gone. */
 const answerGraceMs = 5_000
+/** How long a server has to take its leave; one that has fallen silent never does. */
+const leaveMs = 1_000
 /** Bounds what piles up on a connection whose server hangs. */
 const inFlightMax = 1_000
 
@@ -125,7 +127,7 @@ export class Connection {
     this.#isClosed = true
     const client = await this.#client?.catch(() => undefined)
     this.#forget(client)
-    await client?.end().catch(() => {})
+    if (client !== undefined) await leave(client)
   }
 
   #open(): Promise<pg.Client> {
@@ -166,7 +168,7 @@ export class Connection {
         return client
       } catch (error) {
         failure = error
-        client.end().catch(() => {})
+        void leave(client)
       }
     }
     throw new StoreUnavailableError('storage cannot be reached', {
@@ -177,7 +179,7 @@ export class Connection {
 
   #drop(client: pg.Client): void {
     this.#forget(client)
-    client.end().catch(() => {})
+    void leave(client)
   }
 
   #forget(client: pg.Client | undefined): void {
@@ -185,6 +187,12 @@ export class Connection {
     this.#opened = undefined
     this.#client = undefined
   }
+}
+
+const leave = async (client: pg.Client): Promise<void> => {
+  const isSilent = setTimeout(() => client.connection.stream.destroy(), leaveMs)
+  await client.end().catch(() => {})
+  clearTimeout(isSilent)
 }
 
 const clientConfig = (
