@@ -9,8 +9,9 @@ export type CommitBatch = (sets: readonly WriteSet[], lane: number) => Promise<r
 
 type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
 
-/** Bounds how long one transaction takes; a set is never split. */
+/** Bound how long one transaction takes, and how much of a connection it needs; a set is never split. */
 const changesPerBatch = 4_000
+const setsPerBatch = 500
 
 /** Resolves when all that runs without a pause has run, such as the other requests of the same step. */
 const stepEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
@@ -84,7 +85,7 @@ export class CommitQueue {
     let changes = 0
     for (const next of this.#waiting) {
       const { guarded, effects } = next.set
-      const fits = batch.length === 0 || changes < changesPerBatch
+      const fits = batch.length === 0 || (changes < changesPerBatch && batch.length < setsPerBatch)
       if (fits && (tenant === undefined || next.set.tenant === tenant)) {
         batch.push(next)
         changes += guarded.length + effects.length

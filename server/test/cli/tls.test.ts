@@ -16,7 +16,10 @@ const rsaKey = generateKeyPairSync('rsa', {
 }).privateKey
 
 /** A connection of its own, so that the test sees which certificate it got. */
-const connectTo = async (url: string, more: ConnectionOptions = {}): Promise<TLSSocket> => {
+const connectTo = async (
+  url: string,
+  more: ConnectionOptions & { allowHalfOpen?: boolean } = {},
+): Promise<TLSSocket> => {
   const socket = tlsConnect({
     host: '127.0.0.1',
     port: Number(new URL(url).port),

@@ -32,3 +32,13 @@ test('C27.1 lanes work at the same time, each on one batch', async () => {
   assert.deepEqual(batches, [[1, 1, 1], [2, 2], [3]])
   assert.equal(most, 2)
 })
+
+test('C27.1 a batch is bounded, and no set is left behind', async () => {
+  const sizes: number[] = []
+  const queue = new CommitQueue(async sets => {
+    sizes.push(sets.length)
+    return sets.map(() => ({ committed: true }))
+  })
+  await Promise.all(Array.from({ length: 1_200 }, () => queue.add(writeSet(1, {}))))
+  assert.deepEqual(sizes, [500, 500, 200])
+})

@@ -1,9 +1,9 @@
 import { countCharacters } from '../characters.ts'
 import type { Json, JsonType } from '../json.ts'
+import { Memo } from '../memo.ts'
 import type { Budget } from './budget.ts'
 import { compile, type OutputShape } from './compile.ts'
 import { inCharacters } from './expression-error.ts'
-import { Memo } from './memo.ts'
 import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
 
 /**

@@ -7,16 +7,20 @@ export type KeyUses = {
 }
 
 export const keyUses = (): KeyUses => {
-  // Callers are cached, so the same hash object stands for the same key.
+  // Callers are cached, so the same hash object nearly always stands for the same key, and no text need be made of it here.
   let uses = new Map<Uint8Array, Instant>()
   return {
     note: (hash, at) => {
       uses.set(hash, at)
     },
     take: () => {
-      const taken = [...uses].map(([hash, at]) => ({ hash, at }))
+      const latest = new Map<string, { hash: Uint8Array; at: Instant }>()
+      for (const [hash, at] of uses) {
+        const name = Buffer.from(hash).toString('latin1')
+        if (at >= (latest.get(name)?.at ?? at)) latest.set(name, { hash, at })
+      }
       uses = new Map()
-      return taken
+      return [...latest.values()]
     },
   }
 }

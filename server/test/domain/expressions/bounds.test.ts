@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { stepsPerInputCharacter } from '../../../src/domain/expressions/budget.ts'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
-import { Memo } from '../../../src/domain/expressions/memo.ts'
 import { budgetFor } from '../../../src/domain/expressions/run.ts'
 import { type Json, stringify } from '../../../src/domain/json.ts'
 import { limits } from '../../../src/domain/limits.ts'
+import { Memo } from '../../../src/domain/memo.ts'
 
 const large = 'a'.repeat(1_000_000)
 const manyNumbers: Json = Array.from({ length: 250_000 }, (_, index) => index % 10)

@@ -432,6 +432,17 @@ export const commitContract = (open: OpenStore): void => {
         assert.equal(await rig.store.countTokens({ tenant, groups: [[bytes('half')]], now: 0 }), 0)
         assert.deepEqual(await rig.store.readCounters(tenant, ['n']), [{ name: 'n', value: 3, at: null }])
       })
+
+    test('C27.1 however many sets come at one moment, one that meets a taken id is refused alone', async () => {
+      const tenant = await rig.newTenant()
+      const create = (id: string) =>
+        rig.store.commit(insertion(tenant, [{ row: tokenRow(tenant, id), terms: [] }]))
+      await create('taken')
+      const ids = Array.from({ length: 1_100 }, (_, number) => (number === 700 ? 'taken' : `token ${number}`))
+      const outcomes = await Promise.all(ids.map(create))
+      assert.equal(outcomes.filter(({ committed }) => committed).length, ids.length - 1)
+      assert.deepEqual(outcomes[700], { committed: false, conflict: 'tokenExists' })
+    })
   })
 
   describe('closing', () => {

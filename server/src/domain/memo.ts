@@ -18,9 +18,21 @@ export class Memo<Value> {
     const known = this.#entries.get(key)
     if (known !== undefined) return known
     const value = make()
+    this.set(key, value)
+    return value
+  }
+
+  get(key: string): Value | undefined {
+    return this.#entries.get(key)
+  }
+
+  set(key: string, value: Value): void {
     if (this.#entries.size >= this.#capacity) this.#forgetOlderHalf()
     this.#entries.set(key, value)
-    return value
+  }
+
+  clear(): void {
+    this.#entries.clear()
   }
 
   // A Map remembers the order of insertion.

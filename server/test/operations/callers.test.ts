@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { callerCache } from '../../src/operations/grants/caller-cache.ts'
+import { keyUses } from '../../src/operations/grants/key-uses.ts'
+
+test('C27.2 callers are remembered until a grant changes, and not across the change', () => {
+  let epoch = 1
+  const callers = callerCache<string>(() => epoch)
+  callers.set('key', 'caller', epoch)
+  assert.equal(callers.get('key'), 'caller')
+  epoch++
+  assert.equal(callers.get('key'), undefined)
+  callers.set('key', 'caller', epoch - 1)
+  assert.equal(callers.get('key'), undefined)
+})
+
+test('C27.2 thousands of keys in use are remembered, and of too many the newer ones', () => {
+  const callers = callerCache<number>(() => 1)
+  const known = (count: number): number =>
+    Array.from({ length: count }, (_, key) => callers.get(`key ${key}`)).filter(
+      caller => caller !== undefined,
+    ).length
+  for (let key = 0; key < 10_000; key++) callers.set(`key ${key}`, key, 1)
+  assert.equal(known(10_000), 10_000)
+  callers.set('key 10000', 10_000, 1)
+  assert.equal(callers.get('key 10000'), 10_000)
+  assert.ok(known(10_001) > 5_000)
+})
+
+test('C29.7 of each key the latest use is told once, however often it was looked up', () => {
+  const uses = keyUses()
+  uses.note(Buffer.from('one'), 3)
+  uses.note(Buffer.from('one'), 5)
+  uses.note(Buffer.from('two'), 4)
+  uses.note(Buffer.from('one'), 4)
+  assert.deepEqual(
+    uses.take().map(({ hash, at }) => [Buffer.from(hash).toString(), at]),
+    [
+      ['one', 5],
+      ['two', 4],
+    ],
+  )
+  assert.deepEqual(uses.take(), [])
+})
