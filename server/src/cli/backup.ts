@@ -40,6 +40,7 @@ const make = (draft: string): void => {
       throw new ConfigError(
         `${draft} exists: wait for the backup that is under way, or delete what is left of one`,
       )
+    if (foreignCode(error) === 'ENOENT') throw new ConfigError(`there is no folder ${dirname(draft)}`)
     throw new ConfigError(`${draft} cannot be written (${foreignCode(error)})`)
   }
 }

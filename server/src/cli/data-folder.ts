@@ -62,6 +62,7 @@ export const describeRemains = (dataFolder: string): string | undefined => {
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'it leads nowhere (ENOENT)',
   EEXIST: 'it is not a folder',
   ENOTDIR: 'it is not a folder',
   EACCES: 'this user may not write there (EACCES)',

@@ -4,7 +4,7 @@ import { foreignCode } from '../domain/errors.ts'
 import { type KeyProvider, KeyProviderError } from './key-provider.ts'
 import { localKeyProvider, newMasterKeyText, readMasterKeyText } from './master-key.ts'
 
-/** Development: the master key is a file that only its owner may read. */
+/** The master key is a file that only its owner may read. */
 export const fileKeyProvider = (path: string): KeyProvider =>
   localKeyProvider(path, () => readMasterKey(path))
 
