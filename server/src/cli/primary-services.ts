@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { Claims } from '../domain/claims.ts'
 import { rateBuckets } from '../domain/rate-buckets.ts'
-import type { AskWriter } from '../store/sqlite/asked-writing.ts'
+import type { AskWriter, Writer } from '../store/sqlite/asked-writing.ts'
 import { lockWaitDefaultMs } from '../store/sqlite/open-database.ts'
 import { sharedWriting } from '../store/sqlite/shared-writing.ts'
 import { threadedWriting } from '../store/sqlite/threaded-writing.ts'
@@ -35,11 +35,11 @@ export const primaryServices = (
   left(worker: Listener): void
   close(): Promise<void>
 } => {
-  let writer: AskWriter | undefined
+  let writer: Writer | undefined
   const write: AskWriter = request => {
     const path = (): string => databasePath(requireDataFolder(config))
     writer ??= sharedWriting(threadedWriting({ path: path(), lockWaitMs: lockWaitDefaultMs }))
-    return writer(request)
+    return writer.ask(request)
   }
   const buckets = config.rateLimit && rateBuckets(config.rateLimit, Date.now)
   const inFlight = new Claims<object>()
@@ -61,8 +61,6 @@ export const primaryServices = (
       inFlight.releaseAllOf(worker)
       news.left(worker)
     },
-    close: async () => {
-      await writer?.({ kind: 'close' })
-    },
+    close: async () => writer?.close(),
   }
 }

@@ -8,7 +8,7 @@ import type { Vault } from '../operations/vault.ts'
 import type { Store } from '../store/port.ts'
 import type { PostgresSettings } from '../store/postgres/postgres-store.ts'
 import type { Look } from '../store/sql/look.ts'
-import type { AskWriter } from '../store/sqlite/asked-writing.ts'
+import type { Writer } from '../store/sqlite/asked-writing.ts'
 import { lookAtSqlite } from '../store/sqlite/look-at.ts'
 import { missingSqliteParts } from '../store/sqlite/schema-parts.ts'
 import { openSqlite } from '../store/sqlite/sqlite-store.ts'
@@ -24,7 +24,7 @@ import { configuredOrDevKeyProvider } from './key-provider.ts'
 import type { Worker } from './worker.ts'
 
 /** What the workers of one server have together. */
-type Sharing = Pick<Worker, 'askWriter' | 'neighbours'>
+type Sharing = Pick<Worker, 'writer' | 'neighbours'>
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {
@@ -54,7 +54,7 @@ export const folderStorage = (dataFolder: string): Storage => ({
   flags: { data: dataFolder },
   look: async () => lookAtFolder(dataFolder),
   missingParts: async () => missingSqliteParts(databasePath(dataFolder)),
-  open: async worker => openDataFolder(dataFolder, worker?.askWriter),
+  open: async worker => openDataFolder(dataFolder, worker?.writer),
   distribute: async () => {
     throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
   },
@@ -99,7 +99,7 @@ const lookAtFolder = (dataFolder: string): Look | undefined => {
 }
 
 /** The embedded store. Its file is there before the engine opens it, so that the engine's logs get its mode. */
-const openDataFolder = (dataFolder: string, writing: 'thread' | AskWriter = 'thread'): Store => {
+const openDataFolder = (dataFolder: string, writing: 'thread' | Writer = 'thread'): Store => {
   makeDataFolder(dataFolder)
   const path = databasePath(dataFolder)
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))

@@ -3,7 +3,7 @@ import { env } from 'node:process'
 import { workerNumberVariable } from '../config.ts'
 import type { SharedAcrossWorkers } from '../service.ts'
 import { type Neighbours, StoreUnavailableError } from '../store/port.ts'
-import type { AskWriter } from '../store/sqlite/asked-writing.ts'
+import type { Writer } from '../store/sqlite/asked-writing.ts'
 import type { Announcement } from './announcements.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
 import { stopSignal } from './stop-signal.ts'
@@ -13,7 +13,7 @@ export type Worker = SharedAcrossWorkers & {
   readonly number: number
   /** Resolves when the primary tells it to stop. */
   readonly stopped: () => Promise<void>
-  readonly askWriter: AskWriter
+  readonly writer: Writer
   readonly neighbours: Neighbours
 }
 
@@ -27,8 +27,8 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
     await run({
       number: Number(env[workerNumberVariable]),
       stopped,
-      // The writer serves the others when this worker closes its store.
-      askWriter: async request => (request.kind === 'close' ? { value: undefined } : ask('write', request)),
+      // When this worker closes its store the writer serves the others.
+      writer: { ask: request => ask('write', request), close: async () => {} },
       neighbours: {
         tellGrantsChanged: () => ask('tellGrantsChanged', undefined),
         onGrantsChanged: listener => void listeners.push(listener),

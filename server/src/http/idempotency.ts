@@ -19,7 +19,16 @@ export type Idempotency = {
     caller: Caller,
     request: Omit<IdempotentRequest, 'body'> & { readonly body: Uint8Array | undefined },
     run: (caller: Caller) => Promise<Answer>,
-  ): Promise<{ replayed: boolean; answer: Answer }>
+  ): Promise<Answer | Replayed>
+}
+
+/** What an earlier request was answered. */
+export class Replayed {
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    this.answer = answer
+  }
 }
 
 /** The keys in flight on this machine, in whichever process. */
@@ -46,13 +55,13 @@ export const idempotency = (
       const kept = await findResult(vault, caller, hash, request)
       if (kept !== undefined) {
         if (strict && !kept.sameBody) throw new VaultError('idempotencyMismatch')
-        return { replayed: true, answer: kept.answer }
+        return new Replayed(kept.answer)
       }
       // Replays may meet; of those that found nothing the first runs.
       const name = `${caller.tenantNumber}:${hash.toString('base64')}`
       if (!(await inFlight.take(name))) throw requestInFlight()
       try {
-        return { replayed: false, answer: await run(keepingResults(vault, caller, hash, request)) }
+        return await run(keepingResults(vault, caller, hash, request))
       } finally {
         inFlight.release(name)
       }

@@ -11,7 +11,7 @@ import { bodyBytes } from './body-bytes.ts'
 import { callerOf } from './caller-of.ts'
 import type { Cors } from './cors.ts'
 import type { Answer } from './handlers.ts'
-import { type Idempotency, readIdempotencyKey } from './idempotency.ts'
+import { type Idempotency, type Replayed, readIdempotencyKey } from './idempotency.ts'
 import type { LoadShedding } from './load-shedding.ts'
 import type { LoopTurns } from './loop-turns.ts'
 import { pathOf } from './path-of.ts'
@@ -154,15 +154,15 @@ export const answer = (
     return handle({ vault, headerPrefix, caller, params: request.params, query, body } as never)
   }
 
-  /** The answer that was kept under this key, or the one that is kept now. */
-  const answerOnce = (
+  /** With an idempotency key: the answer that was kept under it, or the one that is kept now. */
+  const answerTo = (
     request: FastifyRequest,
-    caller: Caller,
-    key: string | string[],
+    caller: Caller | undefined,
     bytes: Buffer | undefined,
-  ): ReturnType<Idempotency['once']> => {
-    const { method } = request
-    const asked = { method, path: pathOf(request), key: readIdempotencyKey(key), body: bytes }
+  ): Promise<Answer | Replayed> => {
+    const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
+    if (key === undefined || caller === undefined) return run(request, caller, bytes)
+    const asked = { method: request.method, path: pathOf(request), key: readIdempotencyKey(key), body: bytes }
     return idempotency.once(caller, asked, keeping => run(request, keeping, bytes))
   }
 
@@ -181,25 +181,19 @@ export const answer = (
       if (request.caller !== undefined) await replaceCaller(request)
     }
     const length = bytes?.length ?? 0
-    const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
     // Once more: others were let in while this body was on its way.
     shedding.requireShortQueue(loopTurns.ahead(length))
     shedding.enter()
     try {
       await loopTurns.next(length)
-      for (let { caller } = request; ; ) {
-        try {
-          if (key === undefined || caller === undefined)
-            send(request, reply, await run(request, caller, bytes), false)
-          else {
-            const { answer, replayed } = await answerOnce(request, caller, key, bytes)
-            send(request, reply, answer, replayed)
-          }
-          return
-        } catch (error) {
-          caller = await callerWithNewKeys(error, caller)
-        }
+      const { caller } = request
+      let answer: Answer | Replayed
+      try {
+        answer = await answerTo(request, caller, bytes)
+      } catch (error) {
+        answer = await answerTo(request, await callerWithNewKeys(error, caller), bytes)
       }
+      send(request, reply, answer)
     } finally {
       shedding.leave()
     }

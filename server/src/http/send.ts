@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import { type Answer, ReadyText } from './handlers.ts'
+import { Replayed } from './idempotency.ts'
 
 /**
  * Written past Fastify's reply, which would look at each header and at the payload once more; that costs as
@@ -13,7 +14,9 @@ export const sender =
     traceHeader: string,
     headersOf: (body: JsonObject) => Record<string, string> = () => ({}),
   ) =>
-  (request: FastifyRequest, reply: FastifyReply, answer: Answer, replayed: boolean): void => {
+  (request: FastifyRequest, reply: FastifyReply, answered: Answer | Replayed): void => {
+    const isReplayed = answered instanceof Replayed
+    const answer = isReplayed ? answered.answer : answered
     const headers: Record<string, string | number> = { 'cache-control': 'no-store' }
     headers[traceHeader] = request.id
     let content: string | undefined
@@ -27,7 +30,7 @@ export const sender =
       content = JSON.stringify(answer)
     }
     if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
-    if (replayed) headers['idempotent-replayed'] = 'true'
+    if (isReplayed) headers['idempotent-replayed'] = 'true'
     if (isDraining(reply)) headers.connection = 'close'
     if (request.corsHeaders !== undefined) Object.assign(headers, request.corsHeaders)
     reply.hijack()

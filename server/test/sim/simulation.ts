@@ -13,7 +13,7 @@ import { holds } from '../../src/domain/access.ts'
 import { catalogue, type Issue, VaultError } from '../../src/domain/errors.ts'
 import { permissionsByType } from '../../src/domain/permissions.ts'
 import { handlers } from '../../src/http/handlers.ts'
-import { type Idempotency, idempotency } from '../../src/http/idempotency.ts'
+import { type Idempotency, idempotency, Replayed } from '../../src/http/idempotency.ts'
 import { asVaultError } from '../../src/http/problem.ts'
 import { authenticate } from '../../src/operations/authenticate.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
@@ -178,7 +178,8 @@ export class Simulation {
     if (wire.resultName === undefined) return run(caller)
     const { method, path, resultName: key } = wire
     const bytes = Buffer.from(JSON.stringify(wire.body ?? null))
-    return (await this.#idempotency.once(caller, { method, path, key, body: bytes }, run)).answer
+    const answer = await this.#idempotency.once(caller, { method, path, key, body: bytes }, run)
+    return answer instanceof Replayed ? answer.answer : answer
   }
 
   /** The request acts with the rights and settings that were read for it, which must have been so at some moment. */

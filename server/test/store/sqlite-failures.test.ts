@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import type { Store } from '../../src/store/port.ts'
-import type { AskWriter } from '../../src/store/sqlite/asked-writing.ts'
+import type { Writer } from '../../src/store/sqlite/asked-writing.ts'
 import { sharedWriting } from '../../src/store/sqlite/shared-writing.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { threadedWriting } from '../../src/store/sqlite/threaded-writing.ts'
@@ -119,7 +119,7 @@ describe('storage that fails (sqlite)', () => {
   })
 
   /** Each of them has the writer elsewhere, and its reasons have a way to go. */
-  const writers: Record<string, () => 'inline' | 'thread' | AskWriter> = {
+  const writers: Record<string, () => 'inline' | 'thread' | Writer> = {
     'in this thread': () => 'inline',
     'on a thread': () => 'thread',
     'in another process': () => sharedWriting(threadedWriting({ path, lockWaitMs: 1 })),

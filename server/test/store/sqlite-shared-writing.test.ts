@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import type { AskWriter, WriterAnswer, WriterRequest } from '../../src/store/sqlite/asked-writing.ts'
+import type { Writer, WriterAnswer, WriterRequest } from '../../src/store/sqlite/asked-writing.ts'
 import { unwritable } from '../../src/store/sqlite/engine-reason.ts'
 import { packSets, unpackSets } from '../../src/store/sqlite/packed-sets.ts'
 import { sharedWriting } from '../../src/store/sqlite/shared-writing.ts'
@@ -12,20 +12,20 @@ import { insertion, tokenRow } from './contract/rig.ts'
 import { storeContract } from './store-contract.ts'
 
 /** Stores of one folder write through one writer, as the workers of one machine do. */
-const writers = new Map<string, AskWriter>()
-const writerOf = (path: string): AskWriter => {
+const writers = new Map<string, Writer>()
+const writerOf = (path: string): Writer => {
   const writer = writers.get(path) ?? sharedWriting(threadedWriting({ path, lockWaitMs: 5_000 }))
   writers.set(path, writer)
   return writer
 }
 after(async () => {
-  for (const writer of writers.values()) await writer({ kind: 'close' })
+  for (const writer of writers.values()) await writer.close()
 })
 storeContract('sqlite, one writer for all', folder => {
   const path = join(folder, 'vault.db')
   return openSqlite({
     path,
-    writing: async request => (request.kind === 'close' ? { value: undefined } : writerOf(path)(request)),
+    writing: { ask: request => writerOf(path).ask(request), close: async () => {} },
   })
 })
 
@@ -33,9 +33,14 @@ describe('one writer for several processes', () => {
   /** A writer that answers when the test says so. */
   const heldWriter = () => {
     const asked: { request: WriterRequest; answer: (answer: WriterAnswer) => void; fail: () => void }[] = []
-    const ask: AskWriter = request =>
-      new Promise((answer, reject) => asked.push({ request, answer, fail: () => reject(unwritable('gone')) }))
-    return { asked, ask }
+    const writer: Writer = {
+      ask: request =>
+        new Promise((answer, reject) =>
+          asked.push({ request, answer, fail: () => reject(unwritable('gone')) }),
+        ),
+      close: async () => {},
+    }
+    return { asked, writer }
   }
   const batches = (...tenants: number[]) => [
     packSets(tenants.map(tenant => ({ tenant, guarded: [], effects: [], counters: [] }))),
@@ -45,8 +50,8 @@ describe('one writer for several processes', () => {
   const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
   test('C27.1 what comes while a batch is under way is one batch, and each gets its own results', async () => {
-    const { asked, ask } = heldWriter()
-    const shared = sharedWriting(ask)
+    const { asked, writer } = heldWriter()
+    const shared = sharedWriting(writer).ask
     const first = shared({ kind: 'commit', batches: batches(1) })
     const second = shared({ kind: 'commit', batches: batches(2, 3) })
     const third = shared({ kind: 'commit', batches: batches(4) })
@@ -68,8 +73,8 @@ describe('one writer for several processes', () => {
   })
 
   test('C2.23 a writer that dies fails all that waited for it, and the next batch is asked anew', async () => {
-    const { asked, ask } = heldWriter()
-    const shared = sharedWriting(ask)
+    const { asked, writer } = heldWriter()
+    const shared = sharedWriting(writer).ask
     const first = shared({ kind: 'commit', batches: batches(1) })
     const standalone = shared({ kind: 'standalone', name: 'shred', args: [] })
     for (const { fail } of asked) fail()
@@ -98,7 +103,7 @@ describe('one writer for several processes', () => {
     )
     assert.deepEqual(outcomes.map(({ committed }) => committed).sort(), [false, true])
     for (const store of stores) assert.ok(await store.getToken(tenant, 'same'))
-    await writer({ kind: 'close' })
+    await writer.close()
     folder.remove()
   })
 })

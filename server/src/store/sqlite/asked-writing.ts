@@ -8,7 +8,6 @@ import type { WritingSide } from './writing-side.ts'
 export type WriterRequest =
   | { readonly kind: 'commit'; readonly batches: readonly PackedSets[] }
   | { readonly kind: 'standalone'; readonly name: StandaloneName; readonly args: readonly unknown[] }
-  | { readonly kind: 'close' }
 
 export type WriterAnswer =
   | { readonly results: readonly BatchResult[] }
@@ -16,14 +15,18 @@ export type WriterAnswer =
   | { readonly failed: string }
 
 export type AskWriter = (request: WriterRequest) => Promise<WriterAnswer>
+export type Writer = {
+  readonly ask: AskWriter
+  /** For whoever has it to themselves; one that is shared goes on for the others. */
+  close(): Promise<void>
+}
 
 /** The writing side of a store whose writer is elsewhere. */
-export const askedWriting = (writer: AskWriter): WritingSide => {
+export const askedWriting = (writer: Writer): WritingSide => {
   let isClosed = false
   const ask: AskWriter = async request => {
-    // The writer itself may go on, for other processes.
     if (isClosed) throw unwritable('storage is closed')
-    return writer(request)
+    return writer.ask(request)
   }
   return {
     commit: async sets => {
@@ -37,7 +40,7 @@ export const askedWriting = (writer: AskWriter): WritingSide => {
       throw unwritable('failed' in answer ? answer.failed : 'the call was not answered')
     },
     close: async () => {
-      await ask({ kind: 'close' })
+      await writer.close()
       isClosed = true
     },
   }

@@ -1,4 +1,4 @@
-import type { AskWriter, WriterAnswer, WriterRequest } from './asked-writing.ts'
+import type { Writer, WriterAnswer } from './asked-writing.ts'
 import { engineReason } from './engine-reason.ts'
 import type { PackedSets } from './packed-sets.ts'
 
@@ -11,7 +11,7 @@ type Waiting = {
  * One writer for several processes. What they want committed while a batch is under way becomes the next batch,
  * so they share its fsync as the requests of one process do, and none waits for a lock.
  */
-export const sharedWriting = (ask: AskWriter): AskWriter => {
+export const sharedWriting = ({ ask, close }: Writer): Writer => {
   let waiting: Waiting[] = []
   let isRunning = false
 
@@ -35,12 +35,15 @@ export const sharedWriting = (ask: AskWriter): AskWriter => {
     isRunning = false
   }
 
-  return (request: WriterRequest) => {
-    if (request.kind !== 'commit') return answered(ask(request))
-    return new Promise(resolve => {
-      waiting.push({ batches: request.batches, resolve })
-      if (!isRunning) void run()
-    })
+  return {
+    ask: request => {
+      if (request.kind !== 'commit') return answered(ask(request))
+      return new Promise(resolve => {
+        waiting.push({ batches: request.batches, resolve })
+        if (!isRunning) void run()
+      })
+    },
+    close,
   }
 }
 

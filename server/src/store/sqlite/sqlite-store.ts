@@ -2,7 +2,7 @@ import { CommitQueue } from '../commit-queue.ts'
 import type { StandaloneWrites, Store } from '../port.ts'
 import { sharedReads } from '../sql/shared-reads.ts'
 import { accessReads } from './access-reads.ts'
-import { type AskWriter, askedWriting } from './asked-writing.ts'
+import { askedWriting, type Writer } from './asked-writing.ts'
 import { counterReads } from './counter-reads.ts'
 import { engineReason, unwritable } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
@@ -27,7 +27,7 @@ export const openSqlite = ({
 }: {
   path: string
   lockWaitMs?: number
-  writing?: 'thread' | 'inline' | AskWriter
+  writing?: 'thread' | 'inline' | Writer
 }): Store => {
   const database = knowsRowNumbers(openDatabase(path, lockWaitMs))
   migrate(database)

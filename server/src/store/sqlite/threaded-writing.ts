@@ -1,7 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import type { AskWriter, WriterAnswer } from './asked-writing.ts'
+import type { Writer, WriterAnswer, WriterRequest } from './asked-writing.ts'
 import { unwritable } from './engine-reason.ts'
 import type { WritingOptions } from './writing-side.ts'
+
+/** What the thread is told; it answers both. */
+export type ThreadMessage = WriterRequest | 'close'
 
 type Waiting = { resolve: (answer: WriterAnswer) => void; reject: (error: Error) => void }
 
@@ -10,7 +13,7 @@ type Waiting = { resolve: (answer: WriterAnswer) => void; reject: (error: Error)
  * all there is to keep. Should it die, what waited fails, nothing answered is lost, and the next request
  * starts another one.
  */
-export const threadedWriting = (options: WritingOptions): AskWriter => {
+export const threadedWriting = (options: WritingOptions): Writer => {
   let worker: Worker | undefined
   let waiting: Waiting[] = []
 
@@ -33,21 +36,21 @@ export const threadedWriting = (options: WritingOptions): AskWriter => {
     return started
   }
 
-  const ask: AskWriter = request =>
+  const tell = (message: ThreadMessage): Promise<WriterAnswer> =>
     new Promise((resolve, reject) => {
       worker ??= start()
       worker.ref()
       waiting.push({ resolve, reject })
-      worker.postMessage(request)
+      worker.postMessage(message)
     })
 
-  const close = async (): Promise<WriterAnswer> => {
-    const closing = worker
-    if (closing !== undefined) await ask({ kind: 'close' })
-    worker = undefined
-    await closing?.terminate()
-    return { value: undefined }
+  return {
+    ask: tell,
+    close: async () => {
+      const closing = worker
+      if (closing !== undefined) await tell('close')
+      worker = undefined
+      await closing?.terminate()
+    },
   }
-
-  return request => (request.kind === 'close' ? close() : ask(request))
 }

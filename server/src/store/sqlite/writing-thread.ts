@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { WriterAnswer, WriterRequest } from './asked-writing.ts'
+import type { WriterAnswer } from './asked-writing.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { engineReason } from './engine-reason.ts'
 import { logFolding } from './fold-log.ts'
 import { openDatabase } from './open-database.ts'
 import { unpackSets } from './packed-sets.ts'
 import { syncStandaloneWrites } from './standalone-writes.ts'
+import type { ThreadMessage } from './threaded-writing.ts'
 import type { WritingOptions } from './writing-side.ts'
 
 /** The thread that owns the writing connection: its commits, fsyncs and checkpoints hold up no other request. */
@@ -15,24 +16,25 @@ const writer = new BatchWriter(database)
 const writes = syncStandaloneWrites(database, lockWaitMs)
 const foldLog = logFolding(database)
 
-const answer = (request: WriterRequest): WriterAnswer => {
+const answer = (message: ThreadMessage): WriterAnswer => {
   try {
-    switch (request.kind) {
+    if (message === 'close') {
+      database.close()
+      return { value: undefined }
+    }
+    switch (message.kind) {
       case 'commit':
-        return { results: writer.commit(request.batches.flatMap(unpackSets)) }
+        return { results: writer.commit(message.batches.flatMap(unpackSets)) }
       case 'standalone':
-        return { value: (writes[request.name] as (...args: unknown[]) => unknown)(...request.args) }
-      case 'close':
-        database.close()
-        return { value: undefined }
+        return { value: (writes[message.name] as (...args: unknown[]) => unknown)(...message.args) }
     }
   } catch (error) {
     return { failed: engineReason(error) }
   }
 }
 
-parentPort?.on('message', (request: WriterRequest) => {
-  parentPort?.postMessage(answer(request))
-  if (request.kind === 'close') parentPort?.close()
+parentPort?.on('message', (message: ThreadMessage) => {
+  parentPort?.postMessage(answer(message))
+  if (message === 'close') parentPort?.close()
   else foldLog()
 })
