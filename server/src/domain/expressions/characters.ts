@@ -20,8 +20,9 @@ export const isDigit = (character: string): boolean => character >= '0' && chara
 export const isLower = (character: string): boolean => character >= 'a' && character <= 'z'
 export const isUpper = (character: string): boolean => character >= 'A' && character <= 'Z'
 
-/** Neither a letter nor a digit of any script: what people group digits with. */
-export const isSeparator = (character: string): boolean => !/[\p{L}\p{N}]/u.test(character)
+/** What people may group digits with: neither a digit nor a letter of a script that has two cases. */
+export const isSeparator = (character: string): boolean =>
+  !isDigit(character) && character.toLowerCase() === character.toUpperCase()
 
 /** White space as `trim` sees it; the end of a text, read as '', is none. */
 export const isBlank = (character: string): boolean => character !== '' && character.trim() === ''
