@@ -1,7 +1,7 @@
 import * as columns from '../columns.ts'
 import type { Store } from '../port.ts'
 import type { Sql } from '../sql/dialect.ts'
-import { hasOneOf } from '../sql/token-query.ts'
+import { hasOneOf } from '../sql/token-conditions.ts'
 import { type List, postgresDialect } from './dialect.ts'
 import type { ReadingSide } from './reading-side.ts'
 

@@ -1,7 +1,7 @@
 import * as columns from '../columns.ts'
 import type { Store } from '../port.ts'
 import type { Counter } from '../rows.ts'
-import { hasOneOf } from '../sql/token-query.ts'
+import { hasOneOf } from '../sql/token-conditions.ts'
 import { sqliteDialect } from './dialect.ts'
 import type { ReadingSide } from './reading-side.ts'
 
