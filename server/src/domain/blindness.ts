@@ -1,5 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { disclosesCard } from './card-disclosure.ts'
+import { Allowance } from './expressions/budget.ts'
+import { limits } from './limits.ts'
+import { mergePatch } from './merge-patch.ts'
 import type { RenderedPart } from './renderings.ts'
 import { steeredParts } from './steering.ts'
 import { type Blindness, fingerprintExpressionInForce, maskInForce, type Token } from './token.ts'
@@ -18,7 +21,7 @@ export const blindnessAfter = (
 ): Blindness => {
   const steered = knowsData ? [] : steeredParts(before, patch)
   const isBlindNow = (part: RenderedPart, wasBlind: boolean, isChanged: boolean): boolean =>
-    knowsData ? wasBlind && patch[part] === undefined : wasBlind || steered.includes(part) || isChanged
+    knowsData ? wasBlind && !setsWhole(part, patch, merged) : wasBlind || steered.includes(part) || isChanged
   const maskIsBlind = isBlindNow(
     'mask',
     before.blind.mask === true,
@@ -30,13 +33,23 @@ export const blindnessAfter = (
     fingerprintExpressionInForce(before) !== fingerprintExpressionInForce(merged) ||
       (typeof patch.fingerprint_expression === 'string' && before.fingerprint === undefined),
   )
+  const allowance = knowsData ? new Allowance() : new Allowance(limits.blindMaskSteps)
   const withheld =
     merged.mask.from === 'caller' &&
     (maskIsBlind || !knowsData) &&
-    disclosesCard(merged.mask.template, merged.type, merged.data.expose('judging a mask'))
+    (disclosesCard(merged.mask.template, merged.type, merged.data.expose('judging a mask'), allowance) ||
+      allowance.isSpent)
   return {
     ...(maskIsBlind && { mask: true }),
     ...(withheld && { maskWithheld: true }),
     ...(fingerprintIsBlind && { fingerprint: true }),
   }
 }
+
+const setsWhole = (part: RenderedPart, patch: TokenPatch, merged: Token): boolean =>
+  part === 'mask' ? setsWholeMask(patch, merged) : patch[part] !== undefined
+
+/** A mask is merged: leaves that somebody else set blindly may be left of it. */
+const setsWholeMask = ({ mask: set }: TokenPatch, { mask }: Token): boolean =>
+  set !== undefined &&
+  (mask.from !== 'caller' || isDeepStrictEqual(mergePatch(undefined, set), mask.template))

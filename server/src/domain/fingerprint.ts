@@ -21,7 +21,7 @@ export const renderFingerprint = (
   const expression = compileExpression(fingerprintExpressionInForce(token), 'fingerprint')
   const data = token.data.expose('rendering what is fingerprinted, which leaves as a keyed hash')
   const scope = { data, metadata: token.metadata ?? {} }
-  const { value, type } = expression.renderTyped(scope, budgetFor(scope, allowance))
+  const { value, type } = expression.renderTyped(scope, budgetFor('fingerprint', scope, allowance))
   const isOwn = token.fingerprintExpression !== undefined
   if (value === null || (isOwn && isEmpty(value))) return undefined
   return { type, canonical: canonicalText(value) }

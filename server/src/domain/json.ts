@@ -60,6 +60,8 @@ export const doubleHolds = (source: string, double: number): boolean =>
 const isShortAndOrdinary = (source: string, double: number): boolean =>
   source.length <= 15 && Math.abs(double) > 1e-290 && Math.abs(double) < 1e290
 
+const exponentDigitsMax = 1_000
+
 /** One text per number: sign, digits without leading or trailing zeros, decimal exponent. */
 export const canonicalDecimal = (text: string): string => {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
@@ -68,10 +70,10 @@ export const canonicalDecimal = (text: string): string => {
   const kept = trimZeros(digits)
   if (kept === '') return '0'
   const power = exponent.replace(/^([+-]?)0+(?=\d)/, '$1')
+  const shift = digits.length - kept.length - fraction.length
   // An exponent of a million digits is legal JSON; arithmetic on it would cost seconds.
-  if (power.length > 18) return `${sign}${kept}e${power.replace('+', '')}`
-  const scale = BigInt(power) - BigInt(fraction.length) + BigInt(digits.length - kept.length)
-  return `${sign}${kept}e${scale}`
+  if (power.length > exponentDigitsMax) return `${sign}${kept}e${power.replace('+', '')}+${shift}`
+  return `${sign}${kept}e${BigInt(power) + BigInt(shift)}`
 }
 
 // Not /0+$/: on a long run of zeros inside a number that expression is quadratic.

@@ -27,6 +27,10 @@ const inForce = {
   expressionCharactersMax: 400,
   /** Work units (filter calls plus characters produced) that one rendering may spend: C20 "bounded in steps". */
   expressionSteps: 100_000,
+  /** The same where what is rendered is hashed. Few: whoever may not read the data could time what its expressions do (C13). */
+  hashedExpressionSteps: 2_000,
+  /** All that may be spent on judging a mask that was set by somebody who may not read the data, for the same reason. */
+  blindMaskSteps: 50_000,
   expressionOutputCharacters: 65_536,
   /** The same for all expressions of one request together: about a second of the slowest filters. */
   expressionStepsPerRequest: 32_000_000,

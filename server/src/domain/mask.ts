@@ -55,7 +55,7 @@ export const mapMask = (template: Json, change: (text: string) => string): Json 
  * of a thousand leaves may not do a thousand times the work of one.
  */
 export const renderMask = (template: Json, data: Json, allowance?: Allowance): Json | undefined =>
-  compileMask(template)({ data }, budgetFor({ data }, allowance))
+  compileMask(template)({ data }, budgetFor('mask', { data }, allowance))
 
 type Render = (scope: Scope, budget: Budget) => Json | undefined
 

@@ -65,7 +65,7 @@ const faultyLeaf = (template: Json, data: Json, path: string, allowance: Allowan
 const tryIndexes = ({ token, data, path, issues, allowance }: Trial): void => {
   for (const [index, text] of searchIndexesInForce(token).entries()) {
     const fault = faultOf(() =>
-      compileExpression(text, 'index').render({ data }, undefined, budgetFor({ data }, allowance)),
+      compileExpression(text, 'index').render({ data }, undefined, budgetFor('index', { data }, allowance)),
     )
     if (fault !== undefined) issues.push({ path: element(path, index), message: fault })
   }

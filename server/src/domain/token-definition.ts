@@ -50,6 +50,8 @@ export type TokenDefinition = {
   readonly id: Expression | undefined
   /** Where the definition stands in the caller's body. */
   readonly place: string
+  /** What is left to spend on renderings, for all definitions of the request together. */
+  readonly allowance: Allowance
 }
 
 /** Reads one definition; every fault becomes an issue at its place, and then nothing is returned. */
@@ -95,7 +97,7 @@ export const readDefinition = (
   if (fields.deduplicate_token !== undefined) content.deduplicate = fields.deduplicate_token
   if (expiry) content.expiry = expiry
   checkRenderings(content, place, issues, renderedParts, allowance)
-  return issues.length > before ? undefined : { content, id, place }
+  return issues.length > before ? undefined : { content, id, place, allowance }
 }
 
 /** A literal id or an expression for one (C16). */

@@ -11,8 +11,7 @@ export const deleteToken = (vault: Vault, caller: Caller, id: string): Promise<v
     const token = await loadToken(vault, caller, id)
     if (token === undefined) throw new VaultError('notFound')
     requireCovered(caller, 'token:delete', token)
-    // C32: it was read, so it counts.
-    if (vault.activity.has(caller.tenantNumber, id)) await vault.activity.flush()
+    await vault.activity.settle(caller.tenantNumber, id)
     const writes = new TokenWrites(caller)
     writes.remove(token)
     return { outcome: await caller.commit(writes.set, null), answer: undefined }

@@ -12,6 +12,7 @@ type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (er
 /** Bound how long one transaction takes, and how much of a connection it needs; a set is never split. */
 const changesPerBatch = 4_000
 const setsPerBatch = 500
+const bytesPerBatch = 1 << 25
 
 /** Resolves when all that runs without a pause has run, such as the other requests of the same step. */
 const stepEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
@@ -83,17 +84,29 @@ export class CommitQueue {
     const batch: Waiting[] = []
     const left: Waiting[] = []
     let changes = 0
+    let bytes = 0
     for (const next of this.#waiting) {
       const { guarded, effects } = next.set
-      const fits = batch.length === 0 || (changes < changesPerBatch && batch.length < setsPerBatch)
+      const fits =
+        batch.length === 0 ||
+        (changes < changesPerBatch && bytes < bytesPerBatch && batch.length < setsPerBatch)
       if (fits && (tenant === undefined || next.set.tenant === tenant)) {
         batch.push(next)
         changes += guarded.length + effects.length
+        bytes += sealedBytes(guarded)
       } else left.push(next)
     }
     this.#waiting = left
     return batch
   }
+}
+
+/** Nearly all of what a set weighs. */
+const sealedBytes = (guarded: WriteSet['guarded']): number => {
+  let bytes = 0
+  for (const change of guarded)
+    if ('row' in change && 'sealed' in change.row) bytes += change.row.sealed.length
+  return bytes
 }
 
 const notStored = 'the write was not stored'

@@ -664,22 +664,44 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(granted(await vault().patch(`/tokens/${made.id}`, key, patch)).fingerprint, undefined)
   })
 
-  test('C12.3 C13.5 what was moved is shown as little as where it was', async () => {
+  test('C12.3 C13.5 a move never shows more in the answers to writes than before, then or later', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [
       only('token:update', '/a/', 'redact'),
       only('token:update', '/b/', 'mask'),
     ])
-    const body = {
-      type: 'token',
-      data: 'Sensitive Value',
-      mask: '{{ data | reveal_last: 4 }}',
-      containers: ['/a/'],
+    const reading = await appear(keys.manager, [
+      only('token:update', '/a/', 'redact'),
+      only('token:update', '/b/', 'mask'),
+      only('token:read', '/', 'reveal'),
+    ])
+    const made = async (containers: string[]): Promise<string> => {
+      const mask = '{{ data | reveal_last: 4 }}'
+      const body = { type: 'token', data: 'Sensitive Value', mask, containers }
+      return granted(await vault().post('/tokens', keys.owner, body)).id
     }
+    for (const from of [['/a/'], ['/a/', '/b/']]) {
+      const id = await made(from)
+      assert.equal((await vault().patch(`/tokens/${id}`, key, { containers: ['/b/'] })).status, 403)
+      const shown = granted(await vault().patch(`/tokens/${id}`, key, {}))
+      assert.deepEqual([shown.data, shown.containers], [undefined, from])
+      // To who reads it anyway the move shows nothing.
+      granted(await vault().patch(`/tokens/${id}`, reading.key, { containers: ['/b/'] }))
+    }
+    const id = await made(['/b/'])
+    assert.equal(granted(await vault().patch(`/tokens/${id}`, key, { containers: ['/a/'] })).data, undefined)
+  })
+
+  test('C13.1 C13.2 leaves of a mask that were set blindly stay so until someone with reveal sets the whole', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
+    const body = { type: 'token', data: { ssn: '123456789' }, mask: { a: 'x' } }
     const { id } = granted(await vault().post('/tokens', keys.owner, body))
-    const moved = granted(await vault().patch(`/tokens/${id}`, key, { containers: ['/b/'] }))
-    assert.deepEqual([moved.data, moved.fingerprint], [undefined, undefined])
-    assert.equal(granted(await vault().patch(`/tokens/${id}`, key, {})).data, 'XXXXXXXXXXXalue')
+    granted(await vault().patch(`/tokens/${id}`, key, { mask: { x: '{{ data.ssn }}' } }))
+    granted(await vault().patch(`/tokens/${id}`, keys.owner, { mask: { title: 'Person' } }))
+    assert.equal(granted(await vault().patch(`/tokens/${id}`, key, {})).data, undefined)
+    granted(await vault().patch(`/tokens/${id}`, keys.owner, { mask: { a: null, x: null, title: 'Person' } }))
+    assert.deepEqual(granted(await vault().patch(`/tokens/${id}`, key, {})).data, { title: 'Person' })
   })
 
   test('C13.1 C13.4 the expiry of a card changes under a mask that shows it', async () => {

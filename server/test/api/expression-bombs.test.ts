@@ -164,6 +164,35 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
     status: 400,
   },
   {
+    name: 'a text of marks that are composed in the square of their number',
+    body: {
+      type: 'token',
+      data: '\u0301\u0316'.repeat(60_000),
+      search_indexes: ['{{ data }}'],
+      metadata: { a: '\u0301\u0316'.repeat(500) },
+    },
+    status: 201,
+  },
+  {
+    name: 'an alias that is much longer than an id',
+    body: {
+      type: 'token',
+      data: 'x',
+      id: "{{ data | pad_left: 8000 | replace: ' ', ' 1' | alias_preserve_format }}",
+    },
+    status: 400,
+  },
+  {
+    name: 'a thousand ids that work',
+    path: '/tokenize',
+    body: Array(1_000).fill({
+      type: 'token',
+      data: 'x'.repeat(12),
+      id: "{{ data | pad_left: 9000 | split: '' | sort | uniq | join: '' | alias_preserve_format | append: '-4242424242424242' }}",
+    }),
+    status: 400,
+  },
+  {
     name: 'a thousand cards that are all wrong',
     path: '/tokenize',
     body: Array(1_000).fill({ type: 'card', data: { number: '1', cvv: 1 } }),

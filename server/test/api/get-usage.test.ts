@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sweepExpired } from '../../src/operations/upkeep/sweep-expired.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { granted } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
@@ -348,6 +349,20 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 1)
     vault().now = march
     assert.equal(await active(keys), 1)
+  })
+
+  test('C32.2 C17.6 what was read counts also when it expires, and is swept or makes room, right afterwards', async () => {
+    const keys = await start(march - 86_400_000 * 31)
+    const read = march - 10_000
+    const expires_at = instant(read + 1_000)
+    const swept = await create(keys, { ...text(), expires_at })
+    const replaced = await create(keys, { ...text(), expires_at, id: 'taken-again' })
+    vault().now = read
+    for (const id of [swept, replaced]) granted(await vault().get(`/tokens/${id}`, keys.owner))
+    vault().now += 1_000
+    await create(keys, { ...text(), id: replaced })
+    await sweepExpired(vault().service.vault)
+    assert.equal(await active(keys), 3)
   })
 
   test('C32.3 C34.7 counts and activity outlive a restart', async () => {

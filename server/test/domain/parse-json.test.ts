@@ -190,6 +190,17 @@ test('C7 any number comes back as the number that was sent', () => {
   )
 })
 
+for (const digits of [20, 2_000])
+  test(`C7 C14.1 numbers whose exponent has ${digits} digits differ where they differ`, () => {
+    const power = '9'.repeat(digits)
+    const texts = ['1', '10', '1.5', '15', '0.15', '150', '-15'].map(mantissa =>
+      canonicalDecimal(`${mantissa}e${power}`),
+    )
+    assert.equal(new Set(texts).size, texts.length)
+    assert.equal(canonicalDecimal(`15e${power}`), canonicalDecimal(`15e+0${power}`))
+    assert.equal(canonicalDecimal(`1.5e${power}`), canonicalDecimal(`01.50e${power}`.slice(1)))
+  })
+
 test('C2 whatever the bytes are, only a VaultError comes out', () => {
   const jsonLike = fc.string({
     unit: fc.constantFrom(...'{}[]":,\\0123456789.eE+-truefalsn \u00e9'),

@@ -28,6 +28,9 @@ for (const engine of engines)
       const second = await vault.create(key, card)
       assert.equal(await rotateDataKeys(vault.service.vault, 3), 1, 'one tenant has used its key enough')
       assert.equal(await rotateDataKeys(vault.service.vault, 3), 0, 'the new key is unused')
+      const name = { 'svc-idempotency-key': 'kept' }
+      await vault.send('POST', '/tokens', { key: quiet.keys.owner, body: card, headers: name })
+      assert.equal(await rotateDataKeys(vault.service.vault, 5), 1, 'a kept answer is sealed too')
 
       const fresh = await vault.create(key, card)
       assert.deepEqual(await versions(old.id), [1, 1])

@@ -16,12 +16,13 @@ export class Budget {
   readonly #measureInput: () => number
   readonly #allowance: Allowance | undefined
   #steps = 0
-  #stepsAllowed: number = limits.expressionSteps
+  #stepsAllowed: number
   #output = 0
   #outputAllowed: number = limits.expressionOutputCharacters
   #extended = false
 
-  constructor(measureInput: () => number, allowance?: Allowance) {
+  constructor(steps: number, measureInput: () => number, allowance?: Allowance) {
+    this.#stepsAllowed = steps
     this.#measureInput = measureInput
     this.#allowance = allowance
   }
@@ -60,7 +61,11 @@ export class Budget {
  * for more than a minute.
  */
 export class Allowance {
-  #stepsLeft: number = limits.expressionStepsPerRequest
+  #stepsLeft: number
+
+  constructor(steps: number = limits.expressionStepsPerRequest) {
+    this.#stepsLeft = steps
+  }
 
   /** Once it is spent every rendering fails: that a mask then renders nothing does not mean that it shows nothing. */
   get isSpent(): boolean {

@@ -25,7 +25,7 @@ export type Expression = {
   readonly isLiteral: boolean
   /**
    * Throws ExpressionError. The result may share structure with the scope: do not change it. The leaves of one
-   * mask should share a budget, `budgetFor(scope)`: one each would let 800 of them show a large value 800 times.
+   * mask should share a budget, `budgetFor('mask', scope)`: one each would let 800 of them show a large value 800 times.
    */
   render(scope: Scope, random?: RandomBelow, budget?: Budget): Json
   /** With the JSON type that a fingerprint counts: of the value, or of what a closing filter that keeps it was given (C14). */
@@ -58,8 +58,9 @@ const makeExpression = (text: string, use: Use): Expression => {
     outputs,
     hasAlias,
     isLiteral,
-    render: (scope, random, budget = budgetFor(scope)) => evaluate({ scope, use, random, budget }).value,
-    renderTyped: (scope, budget = budgetFor(scope)) => evaluate({ scope, use, random: undefined, budget }),
+    render: (scope, random, budget = budgetFor(use, scope)) => evaluate({ scope, use, random, budget }).value,
+    renderTyped: (scope, budget = budgetFor(use, scope)) =>
+      evaluate({ scope, use, random: undefined, budget }),
   }
 }
 

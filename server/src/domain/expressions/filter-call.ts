@@ -74,7 +74,7 @@ const compileArgument = (
 
 const compileTimeRun = (use: Use): Run => {
   const scope = { data: null }
-  return { scope, use, random: undefined, budget: budgetFor(scope) }
+  return { scope, use, random: undefined, budget: budgetFor(use, scope) }
 }
 
 /** Runs the work; what goes wrong in it says which filter it was and where it stands. */

@@ -1,4 +1,5 @@
 import { type Json, stringify } from '../json.ts'
+import { limits } from '../limits.ts'
 import { type Allowance, Budget } from './budget.ts'
 
 /** What an expression is for. Masks hide short values whole, fingerprints see metadata, ids may use aliases. */
@@ -17,6 +18,13 @@ export type Run = {
   readonly random: RandomBelow | undefined
 }
 
+const baseSteps: Readonly<Record<Use, number>> = {
+  mask: limits.expressionSteps,
+  id: limits.expressionSteps,
+  index: limits.hashedExpressionSteps,
+  fingerprint: limits.hashedExpressionSteps,
+}
+
 /** What one rendering may spend on this scope; several renderings may share it. */
-export const budgetFor = ({ data, metadata }: Scope, allowance?: Allowance): Budget =>
-  new Budget(() => stringify(data).length + stringify(metadata ?? null).length, allowance)
+export const budgetFor = (use: Use, { data, metadata }: Scope, allowance?: Allowance): Budget =>
+  new Budget(baseSteps[use], () => stringify(data).length + stringify(metadata ?? null).length, allowance)

@@ -67,9 +67,16 @@ export const requireGuardedFields = (caller: Caller, token: Token, patch: TokenP
     })
 }
 
-/** C13: whoever moves a token sees no more of it afterwards than before. */
+/** C13: whoever moves a token sees no more of it afterwards than before, by reading or in the answers to its writes. */
 export const requireNoBetterLook = (caller: Caller, before: Token, after: Token): void => {
-  if (isMoreRevealing(readTransform(caller, after.containers), readTransform(caller, before.containers)))
+  const [read, readBefore] = [after, before].map(({ containers }) => readTransform(caller, containers))
+  const [shown, shownBefore] = [after, before].map(({ containers }) =>
+    shownByWrite(caller.application, 'token:update', containers),
+  )
+  if (
+    isMoreRevealing(read, readBefore) ||
+    (isMoreRevealing(shown, shownBefore) && isMoreRevealing(shown, readBefore))
+  )
     throw new VaultError('forbidden', {
       detail: 'A move to these containers would show the caller more of the token than before.',
     })

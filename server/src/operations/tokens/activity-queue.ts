@@ -7,8 +7,8 @@ import { activeCounter } from './counters.ts'
 /** C32: tokens that were returned for the first time this month and wait to be counted; a crash may lose a second of them. */
 export type ActivityQueue = {
   note(tenantNumber: number, tokens: readonly Token[], now: Instant): void
-  /** Whether this token waits; once it is deleted there is nothing left to mark. */
-  has(tenantNumber: number, id: string): boolean
+  /** Before a token is removed: it was read, so it counts, and afterwards there is nothing left to mark. */
+  settle(tenantNumber: number, id: string): Promise<void>
   flush(): Promise<number>
 }
 
@@ -38,6 +38,12 @@ export const activityQueue = (store: Store): ActivityQueue => {
     return marked
   }
 
+  const flush = (): Promise<number> => {
+    // One after the other: whoever asks while a flush is under way waits for what that one took, too.
+    flushing = flushing.then(writeDown, writeDown)
+    return flushing
+  }
+
   return {
     note: (tenantNumber, tokens, now) => {
       const month = monthOf(now)
@@ -49,12 +55,10 @@ export const activityQueue = (store: Store): ActivityQueue => {
         waiting.set(name, entry)
       }
     },
-    has: (tenantNumber, id) =>
-      waiting.values().some(entry => entry.tenantNumber === tenantNumber && entry.ids.has(id)),
-    flush: () => {
-      // One after the other: whoever asks while a flush is under way waits for what that one took, too.
-      flushing = flushing.then(writeDown, writeDown)
-      return flushing
+    settle: async (tenantNumber, id) => {
+      const waits = waiting.values().some(entry => entry.tenantNumber === tenantNumber && entry.ids.has(id))
+      if (waits) await flush()
     },
+    flush,
   }
 }

@@ -1,9 +1,11 @@
 import { firstVersion, randomBelow } from '../../crypto/random.ts'
 import { newTokenId } from '../../crypto/token-id.ts'
 import { invalid, VaultError } from '../../domain/errors.ts'
+import type { Allowance } from '../../domain/expressions/budget.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
 import { holdsLookAlike } from '../../domain/expressions/filters/card-look-alike.ts'
+import { budgetFor } from '../../domain/expressions/run.ts'
 import type { Json } from '../../domain/json.ts'
 import { limits } from '../../domain/limits.ts'
 import { monthOf } from '../../domain/month.ts'
@@ -103,11 +105,13 @@ const draft = async (
 }
 
 /** C16: the vault's own id, the literal one, or what the expression renders. */
-const chooseId = ({ id, place, content: { type, data } }: TokenDefinition, now: number): string => {
+const chooseId = (definition: TokenDefinition, now: number): string => {
+  const { id, place, allowance, content } = definition
   if (id === undefined) return newTokenId(now)
+  const { type, data } = content
   const path = field(place, 'id')
   const exposed = data.expose('rendering an id, and keeping the number out of it')
-  const chosen = drawId(id, exposed, path) ?? newTokenId(now)
+  const chosen = drawId(id, exposed, path, allowance) ?? newTokenId(now)
   const message = tokenIdFault(chosen)
   if (message !== undefined) throw invalid({ path, message })
   if (containsNumber(chosen, type.numbers(exposed)))
@@ -116,10 +120,10 @@ const chooseId = ({ id, place, content: { type, data } }: TokenDefinition, now: 
 }
 
 /** Undefined where every draw of an alias, with what the expression puts around it, could be taken for a card (C21). */
-const drawId = (id: Expression, data: Json, path: string): string | undefined => {
+const drawId = (id: Expression, data: Json, path: string, allowance: Allowance): string | undefined => {
   try {
     for (let draws = 0; draws < limits.aliasAttempts; draws++) {
-      const drawn = idText(id.render({ data }, randomBelow))
+      const drawn = idText(id.render({ data }, randomBelow, budgetFor('id', { data }, allowance)))
       if (!id.hasAlias || !holdsLookAlike(drawn)) return drawn
     }
     return undefined
@@ -153,6 +157,7 @@ const replaceTakenIds = async (
     if (holder?.expiresAt != null && holder.expiresAt <= now) {
       const writes = new TokenWrites(caller)
       writes.remove(toToken(holder, [], caller.keys))
+      await vault.activity.settle(caller.tenantNumber, id)
       // Whatever comes of it: in a conflict somebody else removed or changed the holder meanwhile, and the next round
       // finds the id free, or taken by one that it judges anew.
       await commitSet(vault, writes.set)

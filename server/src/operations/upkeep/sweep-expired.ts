@@ -47,6 +47,7 @@ const purge = async (
     const keys = await vault.tenantKeys.of(row.tenant, tenant.id)
     const writes = new TokenWrites({ tenantNumber: row.tenant, keys })
     writes.remove(toToken(row, [], keys))
+    await vault.activity.settle(row.tenant, row.id)
     return (await vault.store.commit(writes.set)).committed ? 'purged' : 'missed'
   } catch (error) {
     if (error instanceof TamperedError || error instanceof KeyProviderError) return error

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { limits } from '../../domain/limits.ts'
 import { pace } from '../../domain/pace.ts'
 import { parseStored } from '../../domain/parse-json.ts'
+import { sealsCounter } from '../tokens/counters.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { commitSet } from './commit.ts'
 
@@ -58,6 +59,7 @@ export const keepingResults = (
         { kind: 'keepResult', row: { tenant: caller.tenantNumber, hash, expiresAt, sealed }, now },
         ...set.guarded,
       ],
+      counters: [...set.counters, { name: sealsCounter(caller.keys.currentDataVersion), by: 1 }],
     })
     if (!outcome.committed && outcome.conflict === 'resultKept') throw requestInFlight()
     return outcome

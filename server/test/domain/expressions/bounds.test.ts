@@ -14,7 +14,7 @@ const repeat = (filter: string, times: number): string => `{{ data ${filter.repe
 
 /** Renders and gives back what it cost; no bound may be passed by a single step. */
 const costOf = (text: string, data: Json): { value: Json | undefined; steps: number; allowed: number } => {
-  const budget = budgetFor({ data })
+  const budget = budgetFor('mask', { data })
   const allowed = limits.expressionSteps + (stringify(data).length + 4) * stepsPerInputCharacter
   let value: Json | undefined
   try {
@@ -115,7 +115,7 @@ test('C20 the cost is that of the value, the same each time', () => {
 
 test('C20 leaves that share a budget cannot show a large value over and over', () => {
   const scope = { data: large }
-  const budget = budgetFor(scope)
+  const budget = budgetFor('mask', scope)
   const leaf = compileExpression('{{ data }}', 'mask')
   assert.equal(leaf.render(scope, undefined, budget), large)
   assert.throws(() => leaf.render(scope, undefined, budget), /too much work/)

@@ -96,7 +96,7 @@ const nested = fc.letrec<{ value: Json }>(tie => ({
 
 const nothingButExpressionErrors = (text: string, use: Use, data: Json): void => {
   const scope = { data }
-  const budget = budgetFor(scope)
+  const budget = budgetFor('mask', scope)
   try {
     const expression = compileExpression(text, use)
     const result = expression.render(scope, below => below - 1, budget)

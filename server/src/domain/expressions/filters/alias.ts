@@ -34,6 +34,8 @@ const redraw = (text: string, { first, last, alphabet }: Kept, run: Run): string
   const { random } = run
   if (random === undefined) throw new ExpressionError('a source of randomness is needed')
   const before = [...text]
+  // What follows an alias leaves all of it, so this could never become an id.
+  if (before.length > limits.idCharactersMax) throw new ExpressionError('too long for an id')
   run.budget.charge(before.length * 2)
   const after = before.map((character, index): AliasCharacter => {
     const isKept = index < first || index >= before.length - last
