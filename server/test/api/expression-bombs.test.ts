@@ -187,7 +187,7 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
     path: '/tokenize',
     body: Array(1_000).fill({
       type: 'token',
-      data: 'x'.repeat(12),
+      data: '0123456789ab',
       id: "{{ data | pad_left: 9000 | split: '' | sort | uniq | join: '' | alias_preserve_format | append: '-4242424242424242' }}",
     }),
     status: 400,

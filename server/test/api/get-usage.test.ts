@@ -356,12 +356,15 @@ onEveryEngine('get the usage report', vault => {
     const read = march - 10_000
     const expires_at = instant(read + 1_000)
     const swept = await create(keys, { ...text(), expires_at })
-    const replaced = await create(keys, { ...text(), expires_at, id: 'taken-again' })
+    const later = instant(read + 2_000)
+    const replaced = await create(keys, { ...text(), expires_at: later, id: 'taken-again' })
     vault().now = read
-    for (const id of [swept, replaced]) granted(await vault().get(`/tokens/${id}`, keys.owner))
+    granted(await vault().get(`/tokens/${swept}`, keys.owner))
+    vault().now += 1_000
+    await sweepExpired(vault().service.vault)
+    granted(await vault().get(`/tokens/${replaced}`, keys.owner))
     vault().now += 1_000
     await create(keys, { ...text(), id: replaced })
-    await sweepExpired(vault().service.vault)
     assert.equal(await active(keys), 3)
   })
 
