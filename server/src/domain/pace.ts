@@ -5,8 +5,10 @@
 export const pace = {
   /** How far the index is read to tell a rare term from a common one. */
   searchProbeEntries: 1_000,
-  /** Rows that a search opens before other requests go on. */
+  /** Rows that a search fetches to open them: at first, later at most, and of long rows as many as have so many bytes. */
+  searchFirstRows: 50,
   searchBatchRows: 500,
+  searchBatchBytes: 1 << 24,
 
   /** How long after an index report the next one is begun. */
   reportIntervalMs: 3_600_000,

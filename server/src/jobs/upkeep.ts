@@ -11,6 +11,12 @@ import type { Job } from './clockwork.ts'
 
 /** What the vault does by itself, each minute. What is meant for one node does no harm when two do it. */
 export const upkeep = (vault: Vault, log: Log): Job[] => [
+  // First: the sweep below would pass over the expired tokens of a deleted tenant one by one.
+  {
+    name: 'purge-dead-tenants',
+    onOneNode: true,
+    run: async () => ({ purged: await purgeDeadTenants(vault) }),
+  },
   {
     name: 'sweep-expired',
     onOneNode: true,
@@ -23,11 +29,6 @@ export const upkeep = (vault: Vault, log: Log): Job[] => [
   },
   { name: 'sweep-transients', onOneNode: true, run: async () => ({ purged: await sweepTransients(vault) }) },
   { name: 'sweep-results', onOneNode: true, run: async () => ({ purged: await sweepResults(vault) }) },
-  {
-    name: 'purge-dead-tenants',
-    onOneNode: true,
-    run: async () => ({ purged: await purgeDeadTenants(vault) }),
-  },
   noteUses(vault),
   { name: 'index-reports', run: async () => ({ examined: await computeIndexReports(vault) }) },
   { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },

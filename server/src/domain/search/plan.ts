@@ -42,7 +42,7 @@ type Literal = { readonly condition: Condition; readonly negated: boolean; reado
 
 /** `mayRedact`: whether the caller sees any token under `redact`, which no index knows (C26.7). */
 export const planSearch = (query: Query, { mayRedact }: { mayRedact: boolean }): SearchPlan => {
-  const branches = multiplyOut(query, false).map(literals => {
+  const branches = multiplyOut(query, false, mayRedact).map(literals => {
     requireLookup(literals)
     return planBranch(literals, mayRedact)
   })
@@ -53,13 +53,14 @@ export const planSearch = (query: Query, { mayRedact }: { mayRedact: boolean }):
 }
 
 /** The query in disjunctive form; NOT moves inwards and swaps AND with OR on its way. */
-const multiplyOut = (query: Query, negated: boolean): Literal[][] => {
+const multiplyOut = (query: Query, negated: boolean, mayRedact: boolean): Literal[][] => {
   if (query.kind === 'term') return [[{ condition: query.condition, negated, position: query.position }]]
-  if (query.kind === 'not') return multiplyOut(query.part, !negated)
+  if (query.kind === 'not') return multiplyOut(query.part, !negated, mayRedact)
   const isOr = (query.kind === 'or') !== negated
   let branches: Literal[][] = isOr ? [] : [[]]
   for (const part of query.parts) {
-    const more = multiplyOut(part, negated)
+    const parted = multiplyOut(part, negated, mayRedact)
+    const more = isOr ? parted : asOneOf(parted, mayRedact)
     const count = isOr ? branches.length + more.length : branches.length * more.length
     if (count > limits.searchBranches)
       throw queryFault(`a query must come to at most ${limits.searchBranches} branches`, part.position)
@@ -68,6 +69,27 @@ const multiplyOut = (query: Query, negated: boolean): Literal[][] => {
       : branches.flatMap(branch => more.map(other => [...branch, ...other]))
   }
   return branches
+}
+
+/** Alternatives that the index can tell are one group of terms: six pairs of them are six groups, and not 64 branches. */
+const asOneOf = (branches: Literal[][], mayRedact: boolean): Literal[][] => {
+  const terms: Term[] = []
+  const fields = new Set<string>()
+  for (const [literal, ...others] of branches) {
+    if (literal === undefined || literal.negated || others.length > 0) return branches
+    const { field, lookup, hiddenUnderRedact } = literal.condition
+    if (lookup.by !== 'term' || (hiddenUnderRedact === true && mayRedact)) return branches
+    terms.push(...lookup.terms)
+    fields.add(field)
+  }
+  const [[first] = []] = branches
+  if (first === undefined || branches.length === 1) return branches
+  const condition = {
+    ...first.condition,
+    field: [...fields].join(' or '),
+    lookup: { by: 'term', terms } as const,
+  }
+  return [[{ ...first, condition }]]
 }
 
 /** C26.8: a branch that has no index to start from could only be answered by walking the tenant. */
@@ -102,7 +124,8 @@ const planBranch = (literals: readonly Literal[], mayRedact: boolean): PlannedBr
     switch (lookup.by) {
       case 'id':
         if (negated) withoutIds.push(lookup.id)
-        else ids = (ids ?? [lookup.id]).filter(id => id === lookup.id)
+        // No token has an id with half a character, which engines would take for another one.
+        else ids = (ids ?? [lookup.id]).filter(id => id === lookup.id && id.isWellFormed())
         break
       case 'term':
         ;(negated ? without : terms).push({ field, terms: lookup.terms })

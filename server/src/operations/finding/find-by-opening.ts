@@ -1,15 +1,16 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pace } from '../../domain/pace.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
+import { Turns } from '../turns.ts'
 import type { Caller, Vault } from '../vault.ts'
 import type { Found } from './find-by-index.ts'
 import { type Matches, visibleTransform } from './show-tokens.ts'
 
 /**
  * For what no index can tell: opens every token that the query proposes, in the order of lists. Each costs about
- * 20 µs of CPU (measured over 20,000 cards with one metadata key), so others get their turn between batches.
+ * 20 µs of CPU (measured over 20,000 cards with one metadata key), and one of a megabyte some milliseconds, so others get
+ * their turn in between.
  */
 export const findByOpening = async (
   vault: Vault,
@@ -22,9 +23,12 @@ export const findByOpening = async (
   let total = 0
   let opened = 0
   let query = proposed
+  let batchRows: number = pace.searchFirstRows
+  const turns = new Turns()
   while (true) {
-    const batch = await vault.store.listTokens(query, { offset: 0, limit: pace.searchBatchRows })
+    const batch = await vault.store.listTokens(query, { offset: 0, limit: batchRows })
     for (const row of batch) {
+      if (turns.isOver) await turns.next()
       opened++
       const token = toToken(row, [], caller.keys)
       if (visibleTransform(caller, token, proposed.now, matches) === undefined) continue
@@ -33,8 +37,16 @@ export const findByOpening = async (
     }
     const last = batch.at(-1)
     const isFull = stopWhenFull === true && rows.length === limit
-    if (last === undefined || batch.length < pace.searchBatchRows || isFull) return { rows, total, opened }
+    if (last === undefined || batch.length < batchRows || isFull) return { rows, total, opened }
     query = { ...proposed, after: { createdAt: last.createdAt, id: last.id } }
-    await nextTurn()
+    batchRows = rowsLike(batch)
+    await turns.next()
   }
+}
+
+/** How many rows of this size are held in memory at one time. */
+const rowsLike = (batch: readonly TokenRow[]): number => {
+  const bytes = batch.reduce((sum, { sealed }) => sum + sealed.length, 0)
+  const fitting = Math.floor((pace.searchBatchBytes * batch.length) / bytes)
+  return Math.max(1, Math.min(fitting, pace.searchBatchRows))
 }

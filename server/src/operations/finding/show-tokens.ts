@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Transform } from '../../domain/application.ts'
 import type { Json } from '../../domain/json.ts'
 import { isExpired, type Token } from '../../domain/token.ts'
@@ -6,6 +5,7 @@ import { viewToken } from '../../domain/token-view.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { readTransform } from '../tokens/access-checks.ts'
 import { openTokens } from '../tokens/load-token.ts'
+import { Turns } from '../turns.ts'
 import type { Caller, Vault } from '../vault.ts'
 
 /** Whether a token belongs to the answer, for a caller who reads it under this transform. */
@@ -23,9 +23,6 @@ export const visibleTransform = (
   return transform !== undefined && matches(token, transform) ? transform : undefined
 }
 
-/** A page of masks that are heavy to render must not hold up everybody else: others have their turn between. */
-const turnMs = 20
-
 /** The rows as the caller sees them; what is shown counts as active this month (C32). */
 export const showTokens = async (
   vault: Vault,
@@ -36,12 +33,10 @@ export const showTokens = async (
   const now = vault.clock()
   const data: Json[] = []
   const shown: Token[] = []
-  let turnStarted = performance.now()
+  // Masks can be heavy to render.
+  const turns = new Turns()
   for (const token of await openTokens(vault, caller, rows)) {
-    if (performance.now() - turnStarted > turnMs) {
-      await nextTurn()
-      turnStarted = performance.now()
-    }
+    if (turns.isOver) await turns.next()
     const transform = visibleTransform(caller, token, now, matches)
     if (transform === undefined) continue
     shown.push(token)

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TenantKeys } from '../../crypto/keys.ts'
 import { TamperedError } from '../../domain/errors.ts'
 import { IndexSurvey } from '../../domain/index-report/index-report.ts'
@@ -10,6 +9,7 @@ import type { TokenRow } from '../../store/rows.ts'
 import { sealsCounter } from '../tokens/counters.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
 import { toToken } from '../tokens/token-rows.ts'
+import { Turns } from '../turns.ts'
 import type { UnlockedTenant, Vault } from '../vault.ts'
 import {
   type IndexReportState,
@@ -62,10 +62,14 @@ const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): P
     groups: [visibleTerms(['/']).map(term => hashTerm(tenant, term))],
     ...(pass?.after && { after: pass.after }),
   }
+  const turns = new Turns()
   for (let examined = 0; ; ) {
     const limit = Math.min(pace.reportBatchRows, rowsMax - examined)
     const rows = await vault.store.listTokens(query, { offset: 0, limit })
-    for (const row of rows) addToken(survey, row, tenant.keys)
+    for (const row of rows) {
+      if (turns.isOver) await turns.next()
+      addToken(survey, row, tenant.keys)
+    }
     examined += rows.length
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) {
@@ -78,7 +82,7 @@ const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): P
       return examined
     }
     query = { ...query, after }
-    await nextTurn()
+    await turns.next()
   }
 }
 

@@ -60,6 +60,13 @@ export const sliceEnds = (query: TokenQuery, entries: number): Sql[] =>
       }),
     )
 
+/** From how many places in the index the query starts. */
+export const startsOf = (query: TokenQuery): number =>
+  branchesOf(query).reduce(
+    (count, { ids, groups: [first = []] }) => count + (ids === undefined ? first.length : 1),
+    0,
+  )
+
 /** Whether an index entry that the query starts from may be left out of the answer for more than its expiry. */
 export const hasConditions = (query: TokenQuery): boolean =>
   branchesOf(query).some(

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ListPosition } from '../../domain/token.ts'
 import type { TokenQuery } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
-import { hasConditions, type SliceQuery } from '../sql/token-query.ts'
+import { hasConditions, type SliceQuery, startsOf } from '../sql/token-query.ts'
 
 /** What a slice needs of storage; each is one short read. */
 export type SliceReads = {
@@ -20,10 +20,14 @@ export type SliceReads = {
 const firstEntries = 1_000
 const plainEntries = 50_000
 const conditionalEntries = 4_000
+/** Where a query starts from many places, each of them has its share. */
+const entriesMin = 50
 
 async function* slices(query: TokenQuery, reads: SliceReads): AsyncGenerator<SliceQuery> {
-  const entries = hasConditions(query) ? conditionalEntries : plainEntries
-  let upTo = reads.end(query, firstEntries)
+  const starts = Math.max(1, startsOf(query))
+  const shared = (entries: number): number => Math.max(entriesMin, Math.floor(entries / starts))
+  const entries = shared(hasConditions(query) ? conditionalEntries : plainEntries)
+  let upTo = reads.end(query, shared(firstEntries))
   let rest = query
   while (upTo !== undefined) {
     yield { ...rest, upTo }

@@ -11,7 +11,7 @@ const plan = (text: string, mayRedact = false) => planSearch(parseQuery(text), {
 const show = (branch: PlannedBranch): string =>
   [
     ...(branch.ids ?? []).map(id => `id=${id}`),
-    ...branch.terms.map(({ terms: [term] }) => `${term?.field}=${term?.value}`),
+    ...branch.terms.map(({ terms }) => terms.map(({ field, value }) => `${field}=${value}`).join('|')),
     ...branch.inContainers.map(({ value }) => `in ${value}`),
     ...(Object.keys(branch.createdAt).length > 0 ? ['created'] : []),
     ...branch.notCreatedAt.map(() => 'not created'),
@@ -32,7 +32,11 @@ describe('the plan of a search', () => {
     ['type:card -container:/a/', 'type=card, not in /a/'],
     ['type:card -container:/a/*', 'type=card, not container=/a/'],
     ['type:card OR type:bank', 'type=card', 'type=bank'],
-    ['type:card (data:x OR data:y)', 'type=card, data=x', 'type=card, data=y'],
+    ['type:card (data:x OR data:y)', 'type=card, data=x|data=y'],
+    ['(metadata.a:1 OR type:card) (type:bank OR data:y)', 'metadata.a=1|type=card, type=bank|data=y'],
+    ['type:card (container:/a/ OR type:bank)', 'type=card, container=/a/, in /a/', 'type=card, type=bank'],
+    ['type:card (type:bank OR -type:token)', 'type=card, type=bank', 'type=card, not type=token'],
+    ['id:"\ud800abc" type:card'],
     ['type:card -data:x -id:abc', 'type=card, not id=abc, not data=x'],
     ['type:card NOT (data:x OR data:y)', 'type=card, not data=x, not data=y'],
     ['type:card NOT (data:x AND data:y)', 'type=card, not data=x', 'type=card, not data=y'],
@@ -94,7 +98,7 @@ describe('the plan of a search', () => {
       assert.equal(positionOf(faultOf(() => plan(query))), position))
 
   test('C26.9 the alternatives are bounded, however they come about', () => {
-    const pair = '(data:x OR data:y)'
+    const pair = '(container:/x/ OR data:y)'
     const pairs = (count: number): string => Array(count).fill(pair).join(' ')
     assert.equal(plan(pairs(Math.log2(limits.searchBranches))).branches.length, limits.searchBranches)
     const tooMany = pairs(Math.log2(limits.searchBranches) + 1)
