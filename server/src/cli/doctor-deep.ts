@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { KeyProviderError } from '../crypto/key-provider.ts'
 import type { Audit } from '../operations/audit/audit.ts'
 import { auditSample, auditTenant } from '../operations/audit-tenant.ts'
 import { openTenant } from '../operations/grants/grant-rows.ts'
@@ -25,7 +26,11 @@ export const examineDeep = (
     const findings: Finding[] = []
     const notes: string[] = []
     for (const row of await vault.store.listTenants()) {
-      const keys = await vault.tenantKeys.of(row.tenant, row.id)
+      const keys = await vault.tenantKeys.of(row.tenant, row.id).catch(unlessDamaged)
+      if (keys === undefined) {
+        findings.push(damagedKeys(config, row.id))
+        continue
+      }
       const tenant = {
         tenantNumber: row.tenant,
         keys,
@@ -45,6 +50,18 @@ export const examineDeep = (
     return { findings, notes }
   })
 
+/** The keys of the vault did open, so the master key is the right one, and it is the tenant's own that were changed. */
+const damagedKeys = (config: Config, tenantId: string): Finding => ({
+  check: 'keys',
+  problem: `tenant ${tenantId}: its wrapped keys do not open, though the master key is the right one: they are damaged`,
+  ...restoreStorage(config),
+  blocks: false,
+})
+
+const unlessDamaged = (error: unknown): undefined => {
+  if (!(error instanceof KeyProviderError)) throw error
+}
+
 const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => {
   const repair = { command: `strongroom doctor --deep --repair ${vaultFlags(config)}` }
   const restore = restoreStorage(config)
@@ -61,6 +78,7 @@ const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => 
   ]
   return [
     ...about('tokens', audit.unreadable, 'rows of tokens that do not open', restore),
+    ...about('tokens', idsOf(audit.deadFields), 'tokens with a transient field that does not open', repair),
     ...about('index', idsOf(audit.missing), 'tokens that lack index entries', repair),
     ...about('index', idsOf(audit.extra), 'index entries of tokens that should not have them', repair),
     ...about('deduplication', idsOf(audit.matches), 'tokens that hold the place of another value', repair),

@@ -13,7 +13,7 @@ import type { UnlockedTenant, Vault } from './vault.ts'
 export const auditTenant = async (vault: Vault, tenant: UnlockedTenant): Promise<Audit> => {
   const before = await vault.store.listCounters(tenant.tenantNumber)
   const tokens = await auditTokens(vault, tenant, pagesOfAll(vault, tenant))
-  const { missing } = tokens
+  const { missing, deadFields } = tokens
   const unreadable = new Set(tokens.unreadable)
   const isWhole = (await countEntries(vault, tenant)) === tokens.entries && missing.length === 0
   const extra = isWhole ? [] : await findExtraEntries(vault, tenant, unreadable)
@@ -21,7 +21,7 @@ export const auditTenant = async (vault: Vault, tenant: UnlockedTenant): Promise
   const after = await vault.store.listCounters(tenant.tenantNumber)
   const wasWritten = wasWrittenBetween(before, after)
   const counters = wasWritten || unreadable.size > 0 ? [] : wrongCounters(tokens, after)
-  return { unreadable: tokens.unreadable, missing, extra, matches, counters, wasWritten }
+  return { unreadable: tokens.unreadable, deadFields, missing, extra, matches, counters, wasWritten }
 }
 
 /** Looks at about `size` tokens from any time; what can only be judged from all of them is left out. */
@@ -31,8 +31,9 @@ export const auditSample = async (
   size: number,
   random: () => number,
 ): Promise<Audit> => {
-  const { unreadable, missing } = await auditTokens(vault, tenant, pagesOfSome(vault, tenant, size, random))
-  return { unreadable, missing, extra: [], matches: [], counters: [], wasWritten: false }
+  const pages = pagesOfSome(vault, tenant, size, random)
+  const { unreadable, deadFields, missing } = await auditTokens(vault, tenant, pages)
+  return { unreadable, deadFields, missing, extra: [], matches: [], counters: [], wasWritten: false }
 }
 
 const countEntries = async (vault: Vault, tenant: UnlockedTenant): Promise<number> => {

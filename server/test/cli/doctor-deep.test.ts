@@ -205,6 +205,17 @@ describe('doctor --deep', () => {
       assert.deepEqual(stored('counters'), sound.get('counters'))
     })
 
+    test('SECURITY.md: keys of a tenant that do not open are named, and the master key is not blamed', async () => {
+      const { slot, bytes } = database
+        .prepare("SELECT slot, bytes FROM tenant_keys JOIN slots USING (slot) WHERE purpose = 'data'")
+        .get() as { slot: number; bytes: Uint8Array }
+      change('UPDATE slots SET bytes = zeroblob(size) WHERE slot = ?', slot)
+      const [says, ...others] = await examine()
+      change('UPDATE slots SET bytes = ? WHERE slot = ?', bytes, slot)
+      assert.match(says ?? '', /^keys: its wrapped keys do not open, though the master key is the right one/)
+      assert.deepEqual(others, [])
+    })
+
     test('C24 C26 entries that were written before there were signatures are sound', async () => {
       change('UPDATE terms SET signature = NULL')
       assert.deepEqual(await examine(), [])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { auditTenant } from '../../src/operations/audit-tenant.ts'
+import { repairTenant } from '../../src/operations/repair-tenant.ts'
 import type { Store } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
@@ -40,11 +41,36 @@ onEveryEngine('audit of a tenant', vault => {
         },
       }
       const { wasWritten, ...found } = await auditTenant({ ...whole, store: busy }, tenant)
-      const nothing = { unreadable: [], missing: [], extra: [], matches: [], counters: [] }
+      const nothing = { unreadable: [], deadFields: [], missing: [], extra: [], matches: [], counters: [] }
       assert.deepEqual(found, nothing)
       assert.equal(wasWritten, round > 0)
       const isWritten = read !== 'matchHolder' && read !== 'getTokens'
       if (isWritten) assert.ok(round > 0)
       assert.deepEqual(await auditTenant(whole, tenant), { ...nothing, wasWritten: false })
     })
+
+  test('C11.1 a transient field that does not open is found, and repaired by going', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner })
+    const whole = vault().service.vault
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const tenant = { tenantNumber, keys: await whole.tenantKeys.of(tenantNumber, tenantId) }
+    const number = '4242424242424242'
+    const make = () => vault().create(keys.owner, { type: 'card', data: { number, cvc: '123' } })
+    const [{ id }, other] = [await make(), await make()]
+    const { engine, folder } = vault()
+    const [place] = await engine.reach(folder.path, engine.transientBytes.read, id)
+    const bytes = Buffer.from(place?.bytes as Uint8Array)
+    bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+    await engine.reach(folder.path, engine.transientBytes.write, bytes, place?.place ?? null)
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 500)
+    const audit = await auditTenant(whole, tenant)
+    assert.deepEqual(
+      audit.deadFields.map(({ tokenId, field }) => [tokenId, field]),
+      [[id, 'cvc']],
+    )
+    await repairTenant(whole, tenant, audit)
+    assert.deepEqual((await auditTenant(whole, tenant)).deadFields, [])
+    assert.deepEqual((await vault().get(`/tokens/${id}`, keys.owner)).body.data, { number })
+    assert.equal((await vault().get(`/tokens/${other.id}`, keys.owner)).body.data.cvc, '123')
+  })
 })

@@ -4,11 +4,12 @@ import { sealsCounter } from '../tokens/counters.ts'
 import { entriesOf } from '../tokens/index-entries.ts'
 import { categoryOf } from '../tokens/token-category.ts'
 import type { UnlockedTenant, Vault } from '../vault.ts'
-import type { MissingEntry } from './audit.ts'
+import type { DeadField, MissingEntry } from './audit.ts'
 import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
 
 export type TokenAudit = {
   readonly unreadable: string[]
+  readonly deadFields: DeadField[]
   readonly missing: MissingEntry[]
   /** What the counters of types and containers should be. */
   readonly counted: Map<string, number>
@@ -18,13 +19,14 @@ export type TokenAudit = {
   readonly entries: number
 }
 
-/** Opens the tokens, and looks for the index entries that each of them should have. */
+/** Opens the tokens with their transient fields, and looks for the index entries that each of them should have. */
 export const auditTokens = async (
   vault: Vault,
   tenant: UnlockedTenant,
   pages: AsyncIterable<TokenRow[]>,
 ): Promise<TokenAudit> => {
   const unreadable: string[] = []
+  const deadFields: DeadField[] = []
   const missing: MissingEntry[] = []
   const counted = new Map<string, number>()
   const seals = new Map<string, number>()
@@ -48,6 +50,7 @@ export const auditTokens = async (
       count(seals, sealsCounter(sealedKeyVersion(row.sealed) ?? 0))
     }
     entries += expected.length
+    deadFields.push(...(await findDeadFields(vault, tenant, rows)))
     const absent = await vault.store.absentTerms(tenant.tenantNumber, expected)
     if (absent.length === 0) continue
     const now = await sealedNow(vault, tenant, absent)
@@ -56,5 +59,22 @@ export const auditTokens = async (
       if (then && isUnchanged(then, now.get(entry.tokenId))) missing.push({ ...entry, sealed: then })
     }
   }
-  return { unreadable, missing, counted, seals, entries }
+  return { unreadable, deadFields, missing, counted, seals, entries }
+}
+
+const findDeadFields = async (
+  vault: Vault,
+  { tenantNumber, keys }: UnlockedTenant,
+  audited: readonly TokenRow[],
+): Promise<DeadField[]> => {
+  const ids = audited.filter(({ transientUntil }) => transientUntil !== null).map(({ id }) => id)
+  if (ids.length === 0) return []
+  const { rows, transients } = await vault.store.getTokens(tenantNumber, ids)
+  const tokens = new Map(rows.map(row => [row.id, row]))
+  return transients.flatMap(transient => {
+    const { tokenId, field } = transient
+    const row = tokens.get(tokenId)
+    if (row === undefined || openRow(row, keys) === undefined) return []
+    return openRow(row, keys, [transient]) === undefined ? [{ tokenId, field, sealed: row.sealed }] : []
+  })
 }

@@ -4,6 +4,7 @@ import type { IndexEntry, MatchRow } from '../../store/rows.ts'
 export type Audit = {
   /** Tokens whose rows do not open. */
   readonly unreadable: string[]
+  readonly deadFields: DeadField[]
   readonly missing: MissingEntry[]
   readonly extra: ExtraEntry[]
   /** Claims on a match by tokens that do not have it. */
@@ -12,6 +13,9 @@ export type Audit = {
   /** The tenant was written to meanwhile, so its counters could not be judged. */
   readonly wasWritten: boolean
 }
+
+/** A transient field that does not open, of a token that does: no answer could show the token. */
+export type DeadField = { readonly tokenId: string; readonly field: string; readonly sealed: Uint8Array }
 
 /** An index entry that its token lacks, as of the row that holds these sealed bytes. */
 export type MissingEntry = IndexEntry & { readonly sealed: Uint8Array }

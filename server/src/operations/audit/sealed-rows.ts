@@ -1,14 +1,18 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
 import { TamperedError } from '../../domain/errors.ts'
 import type { Token } from '../../domain/token.ts'
-import type { TokenRow } from '../../store/rows.ts'
+import type { TokenRow, TransientRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
 import type { UnlockedTenant, Vault } from '../vault.ts'
 
 /** Undefined where the row does not open. */
-export const openRow = (row: TokenRow, keys: TenantKeys): Token | undefined => {
+export const openRow = (
+  row: TokenRow,
+  keys: TenantKeys,
+  transients: readonly TransientRow[] = [],
+): Token | undefined => {
   try {
-    return toToken(row, [], keys)
+    return toToken(row, transients, keys)
   } catch (error) {
     if (error instanceof TamperedError) return undefined
     throw error
