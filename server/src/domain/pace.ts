@@ -35,6 +35,9 @@ export const pace = {
   /** The event loop accepts one connection in a turn; behind long requests alone, newcomers would wait for seconds. */
   loopTurnsBetweenLong: 16,
 
+  /** Before a server that stops refuses connections: each of them accepts one that waits. */
+  loopTurnsBeforeClosing: 256,
+
   /** Requests that are worked on at one time; others are turned away. */
   requestsInFlight: 1_000,
   /** While fewer are worked on, none is turned away for what waits ahead of it (the next two). */

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
@@ -96,9 +97,10 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     })
   }
   const lane = plainLane(app.server, (request, response) => app.routing(request, response))
-  app.addHook('preClose', done => {
+  app.addHook('preClose', async () => {
+    // What arrived before the stop is still accepted and read, and is then in flight.
+    for (let turn = 0; turn < pace.loopTurnsBeforeClosing; turn++) await nextTurn()
     lane.close()
-    done()
   })
   return app
 }

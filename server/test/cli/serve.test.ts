@@ -344,6 +344,26 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
 
   const createInFlight = (url: string): Promise<Flight> => Flight.ofCreate(url, apiKey, body.length)
 
+  test('C35.1 what arrived before the stop is answered, also on connections that nobody had looked at', async () => {
+    const server = await site.serve()
+    server.child.kill('SIGSTOP')
+    const flights = Array.from({ length: 5 }, () => new Flight(server.url))
+    for (const { socket } of flights) {
+      await once(socket, 'connect')
+      await new Promise(resolve =>
+        socket.write(
+          `POST /tokens HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${apiKey}\r\nContent-Type: application/json\r\n` +
+            `Content-Length: ${body.length}\r\n\r\n${body}`,
+          resolve,
+        ),
+      )
+    }
+    server.child.kill('SIGTERM')
+    server.child.kill('SIGCONT')
+    for (const flight of flights) await flight.received('HTTP/1.1 201 ')
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+  })
+
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     test(`C35.1 on ${signal} what is in flight is answered, new connections are refused, and it ends with 0`, async () => {
       const server = await site.serve(['--drain-timeout', '3600'])
