@@ -194,6 +194,18 @@ const toldToAll: typeof refusals = [
     patch: { data: '219-09-9999' },
     errors: ['data'],
   },
+  {
+    name: 'C16.6 C18.5 the number of a card that is in an id which looks like one of the vault',
+    given: { ...card, id: '55555555-5555-7009-8abc-0123456789ab' },
+    patch: { data: { number: '5555555555557009' } },
+    errors: ['data'],
+  },
+  {
+    name: 'C16.6 C18.5 an account number that is in an id which looks like one of the vault',
+    given: { ...bank, id: '98765432-0000-7000-8000-000000000000' },
+    patch: { data: { account_number: '98765432' } },
+    errors: ['data'],
+  },
   ...['', '{{ nil }}', '{{ "" }}', '{{ metadata.none }}', '{{ 1 | divided_by: 0 }}'].map(expression => ({
     name: `C14.7 C18.5 the fingerprint of ${JSON.stringify(expression)}`,
     given: token('abc'),
