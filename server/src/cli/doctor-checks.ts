@@ -259,7 +259,7 @@ const managementKeys = ({ config, machine }: Context): Promise<Finding[]> =>
     const now = machine.now()
     const findings: Finding[] = []
     for (const { tenant, id } of await vault.store.listTenants()) {
-      const { grants } = await loadGrants(vault, tenant)
+      const { grants } = await loadGrants(vault, { tenantNumber: tenant, tenant: { id } })
       if (!hasManagementKey(grants, now))
         findings.push({
           check: 'access',

@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import type { KeyProvider } from './key-provider.ts'
+import { type KeyProvider, KeyProviderError } from './key-provider.ts'
 import { randomBytes } from './random.ts'
 
 /** A key as storage keeps it: readable only through the key provider. */
@@ -60,9 +60,9 @@ const unwrapAll = (
     }),
   )
 
-const newest = (keys: readonly UnwrappedKey[], purpose: string): UnwrappedKey => {
+const newest = (keys: readonly UnwrappedKey[], owner: string, purpose: string): UnwrappedKey => {
   const found = keys.filter(key => key.purpose === purpose).sort((a, b) => b.version - a.version)[0]
-  if (found === undefined) throw new Error(`storage holds no key for ${purpose}`)
+  if (found === undefined) throw new KeyProviderError(`storage holds no key for ${purpose} of ${owner}`)
   return found
 }
 
@@ -71,7 +71,7 @@ export const unwrapVaultKeys = async (
   wrapped: readonly WrappedKey[],
 ): Promise<VaultKeys> => {
   const keys = await unwrapAll(provider, 'vault', wrapped)
-  return { apiKeys: newest(keys, 'api-keys').key, grants: newest(keys, 'grants').key }
+  return { apiKeys: newest(keys, 'vault', 'api-keys').key, grants: newest(keys, 'vault', 'grants').key }
 }
 
 export const unwrapTenantKeys = async (
@@ -83,8 +83,8 @@ export const unwrapTenantKeys = async (
   return {
     tenantId,
     data: new Map(keys.filter(key => key.purpose === 'data').map(({ version, key }) => [version, key])),
-    currentDataVersion: newest(keys, 'data').version,
-    index: newest(keys, 'index').key,
-    fingerprint: newest(keys, 'fingerprint').key,
+    currentDataVersion: newest(keys, tenantId, 'data').version,
+    index: newest(keys, tenantId, 'index').key,
+    fingerprint: newest(keys, tenantId, 'fingerprint').key,
   }
 }

@@ -24,9 +24,10 @@ export type TokenColumns = {
 export type TransientColumns = { readonly field: string; readonly expiresAt: number }
 type TokenIdentity = Pick<TokenColumns, 'id' | 'type' | 'createdBy' | 'createdAt'>
 
-// Joined by NUL, which no id, type or number contains; a row into which somebody put one has a field too many.
+// Joined by NUL, which no id, type or number contains; a row into which somebody put one has a field too many. In the text
+// null is a word: a column that holds this word is not empty.
 const tokenContext = (tenantId: string, row: TokenColumns): string =>
-  `token\0${tenantId}\0${row.id}\0record\0${row.type}\0${row.version}\0${row.expiresAt}\0${row.createdBy}\0${row.createdAt}\0${row.modifiedBy}\0${row.modifiedAt}`
+  `token\0${tenantId}\0${row.id}\0record\0${row.type}\0${row.version}\0${row.expiresAt}\0${row.createdBy}\0${row.createdAt}\0${row.modifiedBy === 'null' ? '' : row.modifiedBy}\0${row.modifiedAt}`
 
 const transientContext = (tenantId: string, token: TokenIdentity, row: TransientColumns): string =>
   JSON.stringify([

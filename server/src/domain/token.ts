@@ -19,9 +19,6 @@ export type MaskChoice =
 /** For one that is still being put together. */
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** The place of a token in a list. */
-export type ListPosition = { readonly createdAt: Instant; readonly id: string }
-
 export type Token = {
   readonly id: string
   readonly tenantId: string

@@ -29,12 +29,13 @@ const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined
   ])
   if (tenant === undefined || application === undefined) return undefined
 
-  // Each row opens only where it was written, so a forged or moved row stops here.
-  openApiKey(vaultKeys, key, tenant.id)
+  // Each row opens only where it was written, and as what was asked for, whatever it says of itself: so a forged or moved
+  // row stops here, and one that storage brings in place of another.
+  openApiKey(vaultKeys, { ...key, hash }, tenant.id)
   const caller: Caller = {
     tenantNumber: tenant.tenant,
     tenant: openTenant(vaultKeys, tenant),
-    application: openApplication(vaultKeys, application, tenant.id),
+    application: openApplication(vaultKeys, { ...application, id: key.applicationId }, tenant.id),
     keys: await vault.tenantKeys.of(tenant.tenant, tenant.id),
     apiKey: { hash, expiresAt: key.expiresAt },
     commit: set => commitSet(vault, set),

@@ -29,7 +29,7 @@ export const explainAccess = async (
       : parseContainers(body.containers, 'containers', issues)
   if (permission === undefined || issues.length > 0) throw invalid(...issues)
 
-  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  const { grants } = await loadGrants(vault, caller)
   const explained = explain(applicationOf(grants, applicationId), permission, containers)
   return {
     application_id: applicationId,

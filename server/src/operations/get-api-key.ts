@@ -11,7 +11,7 @@ export const getApiKey = async (
   applicationId: string,
   id: string,
 ): Promise<JsonObject> => {
-  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  const { grants } = await loadGrants(vault, caller)
   const found = grants.apiKeys.find(({ row }) => row.id === id && row.applicationId === applicationId)
   if (found === undefined) throw new VaultError('notFound')
   return viewApiKey(id, found.grant, found.row.lastUsedAt)

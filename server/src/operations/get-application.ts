@@ -5,6 +5,6 @@ import type { Caller, Vault } from './vault.ts'
 
 /** C29 */
 export const getApplication = async (vault: Vault, caller: Caller, id: string): Promise<JsonObject> => {
-  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  const { grants } = await loadGrants(vault, caller)
   return viewApplication(applicationOf(grants, id))
 }

@@ -5,6 +5,6 @@ import type { Caller, Vault } from './vault.ts'
 
 /** §4.7 */
 export const getTenant = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
-  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  const { grants } = await loadGrants(vault, caller)
   return viewTenant(grants.tenant)
 }

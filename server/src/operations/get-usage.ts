@@ -13,7 +13,7 @@ export const getUsage = async (vault: Vault, caller: Caller): Promise<JsonObject
   const types = [...tokenTypes.keys()]
   const month = activeCounter(monthOf(now))
   const [{ grants }, { counters, expired }] = await Promise.all([
-    loadGrants(vault, caller.tenantNumber),
+    loadGrants(vault, caller),
     vault.store.readCounts(caller.tenantNumber, [...types.map(typeCounter), month], now),
   ])
   const metrics: JsonObject = {}

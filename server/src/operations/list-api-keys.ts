@@ -5,7 +5,7 @@ import type { Caller, Vault } from './vault.ts'
 
 /** C29: oldest first, without their texts. */
 export const listApiKeys = async (vault: Vault, caller: Caller, applicationId: string): Promise<Json> => {
-  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  const { grants } = await loadGrants(vault, caller)
   applicationOf(grants, applicationId)
   return grants.apiKeys
     .filter(({ row }) => row.applicationId === applicationId)

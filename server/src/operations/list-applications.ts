@@ -11,7 +11,7 @@ export const listApplications = async (
   caller: Caller,
   { page, size, ids, types }: ApplicationListQuery,
 ): Promise<JsonObject> => {
-  const { grants } = await loadGrants(vault, caller.tenantNumber)
+  const { grants } = await loadGrants(vault, caller)
   const sorted = grants.applications
     .filter(({ id, type }) => (ids?.includes(id) ?? true) && (types?.includes(type) ?? true))
     .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))

@@ -1,5 +1,5 @@
-import type { KeyProvider } from '../crypto/key-provider.ts'
-import { newVaultKeys, unwrapVaultKeys } from '../crypto/keys.ts'
+import { type KeyProvider, KeyProviderError } from '../crypto/key-provider.ts'
+import { newVaultKeys, unwrapVaultKeys, type WrappedKey } from '../crypto/keys.ts'
 import type { Instant } from '../domain/instant.ts'
 import type { Store } from '../store/port.ts'
 import { callerCache } from './grants/caller-cache.ts'
@@ -18,17 +18,31 @@ export const openVault = async ({
   keyProvider: KeyProvider
   clock: () => Instant
 }): Promise<Vault> => {
-  let wrapped = await store.vaultKeys()
-  if (wrapped.length === 0) wrapped = await store.ensureVaultKeys(await newVaultKeys(keyProvider))
   return {
     store,
     keyProvider,
     clock,
-    vaultKeys: await unwrapVaultKeys(keyProvider, wrapped),
+    vaultKeys: await unwrapVaultKeys(keyProvider, await wrappedVaultKeys(store, keyProvider)),
     tenantKeys: tenantKeyring(store, keyProvider),
     callers: callerCache(() => store.grantsEpoch()),
     activity: activityQueue(store),
     keyUses: keyUses(),
     changesWaiting: { count: 0 },
   }
+}
+
+/** Where there are tenants there were keys, and new ones would open nothing of theirs. */
+const wrappedVaultKeys = async (store: Store, keyProvider: KeyProvider): Promise<readonly WrappedKey[]> => {
+  const found = await store.vaultKeys()
+  if (found.length > 0) return found
+  // Another process may make both at this moment, the keys first.
+  const hasTenants = (await store.listTenants()).length > 0
+  const foundNow = hasTenants
+    ? await store.vaultKeys()
+    : await store.ensureVaultKeys(await newVaultKeys(keyProvider))
+  if (foundNow.length === 0)
+    throw new KeyProviderError(
+      'the keys of the vault are gone from storage, though it has tenants: restore a backup',
+    )
+  return foundNow
 }

@@ -1,4 +1,4 @@
-import type { ListPosition } from '../domain/token.ts'
+import type { ListPosition } from '../domain/list-position.ts'
 import type {
   ApiKeyRow,
   ApplicationRow,

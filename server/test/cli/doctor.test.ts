@@ -255,7 +255,7 @@ describe('doctor', () => {
         const now = Date.now()
         await withVault(now - dayMs, async vault => {
           const operator = await operatorOf(vault, await makeTenant(vault))
-          const { grants } = await loadGrants(vault, operator.tenantNumber)
+          const { grants } = await loadGrants(vault, operator)
           const application = grants.applications.find(({ type }) => type === 'management')
           const key = grants.apiKeys.find(({ row }) => row.applicationId === application?.id)
           assert.ok(application && key)
@@ -371,7 +371,7 @@ describe('doctor', () => {
     const ahead = Date.now() + hourMs
     await withVault(ahead, async vault => {
       const operator = await operatorOf(vault, await makeTenant(vault))
-      const { grants } = await loadGrants(vault, operator.tenantNumber)
+      const { grants } = await loadGrants(vault, operator)
       const application = grants.applications.find(({ name }) => name === 'general')
       assert.ok(application)
       await createToken(vault, { ...operator, application }, { type: 'token', data: 'x' })

@@ -80,7 +80,7 @@ describe('wrapped keys', () => {
           'a tenant',
           wrapped.filter(({ purpose }) => purpose !== missing),
         ),
-        new Error(`storage holds no key for ${missing}`),
+        new KeyProviderError(`storage holds no key for ${missing} of a tenant`),
       )
     await assert.rejects(unwrapVaultKeys(provider, []), /storage holds no key/)
   })

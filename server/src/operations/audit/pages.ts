@@ -14,6 +14,8 @@ export async function* pagesOfAll(
     if (rows.length === 0) return
     yield rows
     after = rows.at(-1)?.id
+    // An id that is no text cannot be gone on from; such rows come last, and this page has reported them.
+    if (after === '') return
     await nextTurn()
   }
 }

@@ -1,3 +1,4 @@
+import { requireProgress } from '../../domain/list-position.ts'
 import { pace } from '../../domain/pace.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
@@ -38,7 +39,9 @@ export const findByOpening = async (
     const last = batch.at(-1)
     const isFull = stopWhenFull === true && rows.length === limit
     if (last === undefined || batch.length < batchRows || isFull) return { rows, total, opened }
-    query = { ...proposed, after: { createdAt: last.createdAt, id: last.id } }
+    const after = { createdAt: last.createdAt, id: last.id }
+    requireProgress(query.after, after)
+    query = { ...proposed, after }
     batchRows = rowsLike(batch)
     await turns.next()
   }

@@ -5,6 +5,8 @@ export type CallerCache<Caller> = {
   get(keyText: string): Caller | undefined
   /** `asOf` is the epoch before the caller was read: one that was read across a change is not remembered. */
   set(keyText: string, caller: Caller, asOf: number): void
+  /** What a request would do first: where none comes, the keys of a deleted tenant would stay in memory. */
+  forgetIfChanged(): void
 }
 
 /** Some 20 MiB. Where more keys are in use, some are looked up again, 0.1 ms each. */
@@ -21,6 +23,7 @@ export const callerCache = <Caller>(epoch: () => number): CallerCache<Caller> =>
     callers.clear()
   }
   return {
+    forgetIfChanged,
     get: keyText => {
       forgetIfChanged()
       return callers.get(keyText)

@@ -16,10 +16,11 @@ export type GrantedKey = { readonly row: UsedApiKeyRow; readonly grant: ApiKeyGr
 
 export const loadGrants = async (
   { store, vaultKeys }: Vault,
-  tenantNumber: number,
+  { tenantNumber, tenant }: { readonly tenantNumber: number; readonly tenant: { readonly id: string } },
 ): Promise<{ grants: Grants; revision: number }> => {
   const row = await store.getTenant(tenantNumber)
-  if (row === undefined) throw new VaultError('unauthorized')
+  // Another tenant under its number: storage was changed, and this one is gone.
+  if (row?.id !== tenant.id) throw new VaultError('unauthorized')
   const [applications, apiKeys] = await Promise.all([
     store.listApplications(tenantNumber),
     store.listApiKeys(tenantNumber),

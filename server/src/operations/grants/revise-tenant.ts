@@ -22,7 +22,7 @@ export const reviseTenant = <A extends Json>(
   decide: (grants: Grants) => Revision<A>,
 ): Promise<A> =>
   retryOnConflict(async () => {
-    const { grants, revision } = await loadGrants(vault, caller.tenantNumber)
+    const { grants, revision } = await loadGrants(vault, caller)
     requireStillGranted(caller, grants, vault.clock())
     const { effects, answer, kept } = decide(grants)
     const outcome = await caller.commit(

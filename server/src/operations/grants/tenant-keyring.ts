@@ -13,12 +13,13 @@ export type TenantKeyring = {
 
 /** What was unwrapped, and from which versions. */
 type Unwrapped = { readonly tenantId: string; readonly versions: string; readonly keys: TenantKeys }
-type Look = { readonly asOf: number; readonly unwrapped: Promise<Unwrapped> }
+type Look = { readonly tenantId: string; readonly asOf: number; readonly unwrapped: Promise<Unwrapped> }
 
 /**
  * Unwrapped once per tenant and process. When grants have changed, here or on another node, the versions in
  * storage are looked at again, and only new ones are unwrapped: what is unlocked stays so while the provider is
- * down. A look that failed is not remembered, so a provider, or storage, can come back.
+ * down. A look that failed is not remembered, so a provider, or storage, can come back. The number of a tenant is storage's
+ * word alone, so what is remembered counts for the id that it was unwrapped for.
  */
 export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKeyring => {
   const looks = new Map<number, Look>()
@@ -28,12 +29,12 @@ export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKey
     const rows = await store.tenantKeys(tenantNumber)
     const versions = rows.map(({ purpose, version }) => `${purpose} ${version}`).join()
     const before = unlocked.get(tenantNumber)
-    if (before?.versions === versions) return before
+    if (before?.tenantId === tenantId && before.versions === versions) return before
     return { tenantId, versions, keys: await unwrapTenantKeys(keyProvider, tenantId, rows) }
   }
 
   const look = async (tenantNumber: number, tenantId: string, asOf: number): Promise<TenantKeys> => {
-    const current = { asOf, unwrapped: unwrap(tenantNumber, tenantId) }
+    const current = { tenantId, asOf, unwrapped: unwrap(tenantNumber, tenantId) }
     looks.set(tenantNumber, current)
     const isLast = (): boolean => looks.get(tenantNumber) === current
     try {
@@ -50,7 +51,9 @@ export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKey
     of: async (tenantNumber, tenantId) => {
       const asOf = store.grantsEpoch()
       const last = looks.get(tenantNumber)
-      return last?.asOf === asOf ? (await last.unwrapped).keys : look(tenantNumber, tenantId, asOf)
+      return last?.asOf === asOf && last.tenantId === tenantId
+        ? (await last.unwrapped).keys
+        : look(tenantNumber, tenantId, asOf)
     },
     lookAgain: (tenantNumber, tenantId) => look(tenantNumber, tenantId, store.grantsEpoch()),
     forget: tenantNumber => {

@@ -19,6 +19,7 @@ import { retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { requireDestinations } from './access-checks.ts'
 import { findMatch } from './find-match.ts'
 import { matchOf } from './index-entries.ts'
+import { requireAsked } from './load-token.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
 import { toToken } from './token-rows.ts'
 import { TokenWrites } from './token-writes.ts'
@@ -155,6 +156,7 @@ const replaceTakenIds = async (
     const holder = await vault.store.getToken(caller.tenantNumber, id)
     if (holder === undefined && !isRepeated) continue
     if (holder?.expiresAt != null && holder.expiresAt <= now) {
+      requireAsked(holder, id, caller)
       const writes = new TokenWrites(caller)
       writes.remove(toToken(holder, [], caller.keys))
       await vault.activity.settle(caller.tenantNumber, id)

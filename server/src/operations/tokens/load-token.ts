@@ -1,18 +1,25 @@
+import { TamperedError } from '../../domain/errors.ts'
 import { isExpired, type Token } from '../../domain/token.ts'
 import type { TokenRow } from '../../store/rows.ts'
-import type { Caller, Vault } from '../vault.ts'
+import type { Caller, UnlockedTenant, Vault } from '../vault.ts'
 import { toToken } from './token-rows.ts'
 
 /** The living token with this id, opened, or undefined. Access is the operation's to decide. */
 export const loadToken = async (vault: Vault, caller: Caller, id: string): Promise<Token | undefined> => {
   const row = await vault.store.getToken(caller.tenantNumber, id)
   if (row === undefined) return undefined
+  requireAsked(row, id, caller)
   const now = vault.clock()
   const mayHaveTransients = row.transientUntil !== null && row.transientUntil > now
   const token = mayHaveTransients
     ? (await openTokens(vault, caller, [row]))[0]
     : toToken(row, [], caller.keys)
   return token === undefined || isExpired(token, now) ? undefined : token
+}
+
+/** A row opens under the id that it says it has: storage could bring a sound one in place of another. */
+export const requireAsked = (row: TokenRow, id: string, { keys: { tenantId } }: UnlockedTenant): void => {
+  if (row.id !== id) throw new TamperedError({ kind: 'token', id, tenantId })
 }
 
 /**

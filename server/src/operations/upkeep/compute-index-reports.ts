@@ -11,6 +11,7 @@ import { hashTerm } from '../tokens/index-entries.ts'
 import { toToken } from '../tokens/token-rows.ts'
 import { Turns } from '../turns.ts'
 import type { UnlockedTenant, Vault } from '../vault.ts'
+import { eachLoadedTenant, type LoadedTenant } from './each-loaded-tenant.ts'
 import {
   type IndexReportState,
   indexReportName,
@@ -32,18 +33,14 @@ export const computeIndexReports = async (
   },
 ): Promise<number> => {
   let examined = 0
-  for (const { tenantNumber, tenantId } of inTurn(vault)) {
-    if (examined >= perRun) break
-    // One that was deleted elsewhere has no keys any more, and is forgotten when keys are rotated.
-    if ((await vault.store.getTenant(tenantNumber)) === undefined) continue
-    const keys = await vault.tenantKeys.of(tenantNumber, tenantId)
-    examined += await advance(vault, { tenantNumber, keys }, perTenant)
-  }
+  await eachLoadedTenant(vault, inTurn(vault), async tenant => {
+    if (examined < perRun) examined += await advance(vault, tenant, perTenant)
+  })
   return examined
 }
 
 /** Each minute begins with another tenant, so that a few large ones do not keep all others waiting. */
-const inTurn = (vault: Vault): ReturnType<Vault['tenantKeys']['loaded']> => {
+const inTurn = (vault: Vault): LoadedTenant[] => {
   const tenants = vault.tenantKeys.loaded()
   const first = Math.floor(vault.clock() / pace.sweepIntervalMs) % Math.max(1, tenants.length)
   return [...tenants.slice(first), ...tenants.slice(0, first)]

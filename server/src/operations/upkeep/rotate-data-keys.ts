@@ -2,6 +2,7 @@ import { newWrappedKey } from '../../crypto/keys.ts'
 import { pace } from '../../domain/pace.ts'
 import { sealsCounter } from '../tokens/counters.ts'
 import type { Vault } from '../vault.ts'
+import { eachLoadedTenant, isGone } from './each-loaded-tenant.ts'
 
 /**
  * Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs.
@@ -13,14 +14,13 @@ export const rotateDataKeys = async (
   sealsMax: number = pace.dataKeySealsMax,
 ): Promise<number> => {
   let rotated = 0
-  for (const { tenantNumber, tenantId } of vault.tenantKeys.loaded()) {
-    if ((await vault.store.getTenant(tenantNumber)) === undefined) {
-      vault.tenantKeys.forget(tenantNumber)
-      continue
-    }
-    const { currentDataVersion } = await vault.tenantKeys.of(tenantNumber, tenantId)
+  vault.callers.forgetIfChanged()
+  for (const tenant of vault.tenantKeys.loaded())
+    if (await isGone(vault, tenant)) vault.tenantKeys.forget(tenant.tenantNumber)
+  await eachLoadedTenant(vault, vault.tenantKeys.loaded(), async ({ tenantNumber, keys }) => {
+    const { currentDataVersion, tenantId } = keys
     const [seals] = await vault.store.readCounters(tenantNumber, [sealsCounter(currentDataVersion)])
-    if (seals === undefined || seals.value < sealsMax) continue
+    if (seals === undefined || seals.value < sealsMax) return
     const row = await newWrappedKey(vault.keyProvider, tenantId, 'data', currentDataVersion + 1)
     const { committed } = await vault.store.commit({
       tenant: tenantNumber,
@@ -29,6 +29,6 @@ export const rotateDataKeys = async (
       counters: [],
     })
     if (committed) rotated++
-  }
+  })
   return rotated
 }

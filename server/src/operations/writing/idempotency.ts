@@ -32,7 +32,7 @@ export const findResult = async (
 ): Promise<KeptResult | undefined> => {
   const row = await vault.store.getResult(caller.tenantNumber, hash, vault.clock())
   if (row === undefined) return undefined
-  const kept = parseStored(openResult(caller.keys, row)) as JsonObject
+  const kept = parseStored(openResult(caller.keys, { ...row, hash })) as JsonObject
   return { answer: kept.answer ?? null, sameBody: kept.body === bodyDigest(request) }
 }
 

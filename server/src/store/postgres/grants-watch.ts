@@ -63,7 +63,8 @@ export class GrantsWatch {
         text: 'SELECT epoch FROM grants_epoch WHERE id = 1',
       })
       const stored = Number(rows[0]?.epoch)
-      if (stored !== this.#stored) this.changed()
+      // The next change of a number that no double holds may look the same.
+      if (stored !== this.#stored || !Number.isSafeInteger(stored)) this.changed()
       this.#stored = stored
       this.#heardAt = askedAt
     } catch {

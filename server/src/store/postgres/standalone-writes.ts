@@ -37,9 +37,10 @@ export const standaloneWrites = (
     purgeResults: (now, limit) => purgeDue('results', now, limit),
     purgeDeadTenants: async limit => {
       await drain()
-      const { rows } = await run({ text: 'SELECT tenant FROM dead_tenants ORDER BY tenant LIMIT 1' })
+      const { rows } = await run({ text: 'SELECT min(tenant)::text AS tenant FROM dead_tenants' })
+      // As text: a number that no double holds would come back as another one.
       const tenant = rows[0]?.tenant
-      if (tenant === undefined) return 0
+      if (typeof tenant !== 'string') return 0
       for (const table of contentTables) {
         const { rowCount } = await run({
           text: deleteSome(table, `tenant = $1 LIMIT $2 ${skipLocked}`),
@@ -47,8 +48,11 @@ export const standaloneWrites = (
         })
         if (Number(rowCount) > 0) return Number(rowCount)
       }
-      await run({ text: 'DELETE FROM dead_tenants WHERE tenant = $1', values: [tenant] })
-      return 1
+      const { rowCount } = await run({
+        text: 'DELETE FROM dead_tenants WHERE tenant = $1',
+        values: [tenant],
+      })
+      return Number(rowCount)
     },
     // Frees the rows that were deleted. Which bytes stay in pages, log and backups is up to PostgreSQL.
     shred: async () => {

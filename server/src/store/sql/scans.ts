@@ -20,11 +20,15 @@ export const scanTerms = async (
     )
   if (after === undefined) return page('TRUE', [], limit)
   const { term, createdAt, tokenId } = after
-  const rest = await page(
-    'term = ? AND created_at >= ? AND (created_at > ? OR token_id < ?)',
-    [term, createdAt, createdAt, tokenId],
-    limit,
-  )
+  // A time that cannot be read is no place to go on from.
+  const rest =
+    createdAt < 0
+      ? []
+      : await page(
+          'term = ? AND created_at >= ? AND (created_at > ? OR token_id < ?)',
+          [term, createdAt, createdAt, tokenId],
+          limit,
+        )
   return rest.length === limit ? rest : [...rest, ...(await page('term > ?', [term], limit - rest.length))]
 }
 

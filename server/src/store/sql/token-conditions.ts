@@ -1,5 +1,5 @@
 import type { InstantRange } from '../../domain/instant.ts'
-import type { ListPosition } from '../../domain/token.ts'
+import type { ListPosition } from '../../domain/list-position.ts'
 import type { ColumnCondition } from '../port.ts'
 import { signatureOf } from '../term-signature.ts'
 import type { Dialect, Sql } from './dialect.ts'

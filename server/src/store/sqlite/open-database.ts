@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import { constants, DatabaseSync } from 'node:sqlite'
 
 /** How long a connection waits for another process, such as a server that closes, before it says "locked". */
 export const lockWaitDefaultMs = 5_000
@@ -25,6 +25,20 @@ export const openDatabase = (
     PRAGMA cache_size = -${cacheKiB};
     PRAGMA wal_autocheckpoint = 8000;
   `)
+  return withoutForeignCode(database)
+}
+
+/** The triggers of the schema (migrations/0001-vault.ts). */
+const ownTriggers: ReadonlySet<string | null> = new Set(['transients_wiped', 'tenant_keys_wiped'])
+
+/**
+ * A file can hold code: whoever can write to it could leave a trigger there that keeps a copy of what is deleted, or a view
+ * in a table's place. No statement runs that would touch such a thing; the engine says "not authorized".
+ */
+const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
+  database.setAuthorizer((_action, _what, _column, _schema, from) =>
+    from === null || ownTriggers.has(from) ? constants.SQLITE_OK : constants.SQLITE_DENY,
+  )
   return database
 }
 

@@ -15,16 +15,15 @@ const rowKey = (table: Table): string =>
  * first, at once.
  */
 export const purgeDeadTenants = (prepared: (sql: string) => StatementSync, limit: number): number => {
-  const dead = prepared('SELECT tenant FROM dead_tenants ORDER BY tenant LIMIT 1').get()
-  if (dead === undefined) return 0
-  const tenant = Number(dead.tenant)
   for (const table of tables) {
     const key = rowKey(table)
     const { changes } = prepared(
-      `DELETE FROM ${table.name} WHERE (${key}) IN (SELECT ${key} FROM ${table.name} WHERE tenant = ? LIMIT ?)`,
-    ).run(tenant, limit)
+      `DELETE FROM ${table.name} WHERE (${key}) IN (SELECT ${key} FROM ${table.name} WHERE tenant = ${firstDead} LIMIT ?)`,
+    ).run(limit)
     if (Number(changes) > 0) return Number(changes)
   }
-  prepared('DELETE FROM dead_tenants WHERE tenant = ?').run(tenant)
-  return 1
+  return Number(prepared(`DELETE FROM dead_tenants WHERE tenant = ${firstDead}`).run().changes)
 }
+
+/** Looked up by each statement: a number that no double holds would come back as another one. */
+const firstDead = '(SELECT min(tenant) FROM dead_tenants)'

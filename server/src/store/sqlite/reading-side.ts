@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { TamperedError } from '../../domain/errors.ts'
 import { StoreUnavailableError } from '../port.ts'
 import type { Reading } from '../sql/reading.ts'
 import { engineReason } from './engine-reason.ts'
@@ -62,6 +63,8 @@ export const readingSide = (database: DatabaseSync): ReadingSide => {
   }
 }
 
-/** Whoever asks is told that storage is unavailable, not what the driver said. */
-export const unreadable = (cause: unknown): StoreUnavailableError =>
-  new StoreUnavailableError('storage cannot be read', { cause, outage: engineReason(cause) })
+/** Whoever asks is told that storage is unavailable, not what the driver said. That it was tampered with is another matter. */
+export const unreadable = (cause: unknown): StoreUnavailableError | TamperedError =>
+  cause instanceof TamperedError
+    ? cause
+    : new StoreUnavailableError('storage cannot be read', { cause, outage: engineReason(cause) })

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ListPosition } from '../../domain/token.ts'
+import { type ListPosition, requireProgress } from '../../domain/list-position.ts'
 import type { TokenQuery } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
 import { hasConditions, type SliceQuery, startsOf } from '../sql/token-query.ts'
@@ -30,6 +30,7 @@ async function* slices(query: TokenQuery, reads: SliceReads): AsyncGenerator<Sli
   let upTo = reads.end(query, shared(firstEntries))
   let rest = query
   while (upTo !== undefined) {
+    requireProgress(rest.after, upTo)
     yield { ...rest, upTo }
     await nextTurn()
     rest = { ...rest, after: upTo }

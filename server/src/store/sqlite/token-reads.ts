@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite'
-import type { ListPosition } from '../../domain/token.ts'
+import { inListOrder } from '../../domain/list-position.ts'
 import * as columns from '../columns.ts'
 import type { Store } from '../port.ts'
 import { limited } from '../sql/dialect.ts'
@@ -92,10 +92,6 @@ const sliceReads = ({ prepared, atOneMoment }: ReadingSide, tokens: TokenReader)
       .map(columns.listPosition)
       .sort(inListOrder)[0],
 })
-
-/** Newest first, ties by id as SQLite compares text: byte by byte. */
-const inListOrder = (a: ListPosition, b: ListPosition): number =>
-  b.createdAt - a.createdAt || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))
 
 /** Those of the terms that some token has, in one statement: on its own each look-up costs twice as much. */
 const termsInUse =

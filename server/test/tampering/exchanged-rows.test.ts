@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newTenantKeys } from '../../src/crypto/keys.ts'
+import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
+import type { Store } from '../../src/store/port.ts'
+import { granted } from '../rig/answers.ts'
+import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
+import { tamper } from '../rig/tamper.ts'
+import { owner, type TestVault } from '../rig/test-vault.ts'
+
+const weak = { permissions: ['token:create'] } as const
+const manager = {
+  type: 'management',
+  permissions: ['tenant:read', 'application:read', 'application:update'],
+} as const
+const secret = 'a value that is not to be seen'
+
+/**
+ * A storage that brings a sound row in place of the one that it was asked for. Whoever can write its schema can make it do
+ * so, by a view or by an operator of their own.
+ */
+const answering = async (
+  vault: TestVault,
+  calls: Partial<Store>,
+  work: () => Promise<void>,
+): Promise<void> => {
+  const whole = { ...vault.store }
+  Object.assign(vault.store, calls, { grantsEpoch: () => whole.grantsEpoch() + 0.5 })
+  try {
+    await work()
+  } finally {
+    Object.assign(vault.store, whole)
+  }
+}
+
+/** The numbers from one to the last one, as the table n (i). */
+const upTo = (last: number): string =>
+  `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${last})`
+
+onSqliteAlone('a storage that answers with another row', 'it is exchanged at the port', vault => {
+  test('C30.2 §1.3 the row of one API key lets no other key in', async () => {
+    const ours = await vault().tenant({ owner })
+    const theirs = await vault().tenant({ weak })
+    const { id } = await vault().create(ours.keys.owner, { type: 'token', data: secret })
+    const rows = await vault().store.listApiKeys(await vault().tenantNumber(ours.tenantId))
+    const row = rows[0]
+    assert.ok(row)
+    await answering(vault(), { findApiKey: async () => row }, async () => {
+      const reply = await vault().get(`/tokens/${id}`, theirs.keys.weak)
+      assert.equal(reply.status, 401)
+    })
+  })
+
+  test('C28.1 C30.2 the row of one application lends its rights to no other', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner, weak })
+    const { id } = await vault().create(keys.owner, { type: 'token', data: secret })
+    const strong = granted(await vault().get('/applications/key', keys.owner)).id
+    const number = await vault().tenantNumber(tenantId)
+    const row = (await vault().store.listApplications(number)).find(application => application.id === strong)
+    await answering(vault(), { getApplication: async () => row }, async () => {
+      assert.equal((await vault().get(`/tokens/${id}`, keys.weak)).status, 401)
+    })
+  })
+
+  test('§4.4.2 §4.6.1 the row of one token is shown, changed and deleted as no other', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner })
+    const [asked, brought] = [
+      await vault().create(keys.owner, { type: 'token', data: 'x' }),
+      await vault().create(keys.owner, { type: 'token', data: secret }),
+    ]
+    const row = await vault().store.getToken(await vault().tenantNumber(tenantId), brought.id)
+    await answering(vault(), { getToken: async () => row }, async () => {
+      const path = `/tokens/${asked.id}`
+      assert.equal((await vault().get(path, keys.owner)).status, 500)
+      assert.equal((await vault().delete(path, keys.owner)).status, 500)
+      assert.equal((await vault().patch(path, keys.owner, { data: 'y' })).status, 500)
+    })
+    assert.equal((await vault().get(`/tokens/${brought.id}`, keys.owner)).body.data, secret)
+  })
+
+  test('C33.1 the kept answer to one request answers no other', async () => {
+    const { keys } = await vault().tenant({ owner, weak })
+    const send = (key: string, data: string): ReturnType<TestVault['send']> =>
+      vault().send('POST', '/tokens', {
+        key,
+        body: { type: 'token', data, metadata: { data } },
+        headers: { 'svc-idempotency-key': 'one' },
+      })
+    const { getResult } = vault().store
+    let row: Awaited<ReturnType<Store['getResult']>>
+    await send(keys.owner, 'theirs')
+    const remember = async (...asked: Parameters<Store['getResult']>): ReturnType<Store['getResult']> => {
+      row = await getResult(...asked)
+      return row
+    }
+    await answering(vault(), { getResult: remember }, async () => {
+      assert.equal((await send(keys.owner, 'theirs')).headers.get('idempotent-replayed'), 'true')
+    })
+    assert.ok(row)
+    await answering(vault(), { getResult: async () => row }, async () => {
+      const reply = await send(keys.weak, 'ours')
+      assert.equal(reply.status, 500)
+      assert.ok(!reply.text.includes('theirs'))
+    })
+  })
+})
+
+onEveryEngine('tenants whose numbers were exchanged', vault => {
+  test('§1.3 C28.1 a tenant under the number of another gets none of its tokens', async () => {
+    const [ours, theirs] = [await vault().tenant({ owner }), await vault().tenant({ owner })]
+    const [a, b] = [await vault().tenantNumber(ours.tenantId), await vault().tenantNumber(theirs.tenantId)]
+    const { id } = await vault().create(ours.keys.owner, { type: 'token', data: secret })
+    await vault().create(theirs.keys.owner, { type: 'token', data: 'x' })
+    const [row] = await vault().engine.reach(
+      vault().folder.path,
+      'SELECT tenant_id, sealed FROM tenants WHERE tenant = ?',
+      b,
+    )
+    assert.ok(row?.tenant_id && row.sealed)
+    await tamper(vault(), 'DELETE FROM tenants WHERE tenant = ?', b)
+    const put = 'UPDATE tenants SET tenant_id = ?, sealed = ? WHERE tenant = ?'
+    await tamper(vault(), put, row.tenant_id, row.sealed, a)
+    await tamper(vault(), 'UPDATE applications SET tenant = ? WHERE tenant = ?', a, b)
+    await tamper(vault(), 'UPDATE api_keys SET tenant = ? WHERE tenant = ?', a, b)
+    for (const reply of [
+      await vault().get(`/tokens/${id}`, theirs.keys.owner),
+      await vault().get('/tokens', theirs.keys.owner),
+      await vault().delete(`/tokens/${id}`, theirs.keys.owner),
+    ]) {
+      assert.ok(reply.status >= 400, String(reply.status))
+      assert.ok(!reply.text.includes(secret))
+    }
+  })
+
+  test('§1.3 C29.1 who is remembered as a manager is shown no grants of the tenant that came under the number', async () => {
+    const [ours, theirs] = [await vault().tenant({ manager }), await vault().tenant({ manager })]
+    const [a, b] = [await vault().tenantNumber(ours.tenantId), await vault().tenantNumber(theirs.tenantId)]
+    const [row] = await vault().engine.reach(
+      vault().folder.path,
+      'SELECT tenant_id, sealed FROM tenants WHERE tenant = ?',
+      a,
+    )
+    assert.ok(row?.tenant_id && row.sealed)
+    assert.equal((await vault().get('/tenants/self', theirs.keys.manager)).status, 200)
+    const reach = (sql: string, ...values: (string | number | Uint8Array)[]): Promise<unknown> =>
+      vault().engine.reach(vault().folder.path, sql, ...values)
+    await reach('DELETE FROM tenants WHERE tenant = ?', a)
+    const put = 'UPDATE tenants SET tenant_id = ?, sealed = ? WHERE tenant = ?'
+    await reach(put, String(row.tenant_id), row.sealed as Uint8Array, b)
+    for (const path of ['/tenants/self', '/applications']) {
+      const reply = await vault().get(path, theirs.keys.manager)
+      assert.equal(reply.status, 401, path)
+      assert.ok(!reply.text.includes(ours.tenantId))
+    }
+  })
+
+  test('C31.7 the keys of a deleted tenant seal nothing for the tenant that comes under its number', async () => {
+    const { tenantKeys, store, keyProvider } = vault().service.vault
+    const [number, gone, next] = [4711, crypto.randomUUID(), crypto.randomUUID()]
+    const rows = {
+      [gone]: await newTenantKeys(keyProvider, gone),
+      [next]: await newTenantKeys(keyProvider, next),
+    }
+    const { tenantKeys: stored } = store
+    try {
+      store.tenantKeys = async () => (rows[gone] ?? []).map(row => ({ ...row }))
+      const before = await tenantKeys.of(number, gone)
+      store.tenantKeys = async () => (rows[next] ?? []).map(row => ({ ...row }))
+      const after = await tenantKeys.of(number, next)
+      assert.equal(after.tenantId, next)
+      assert.ok(!after.index.equals(before.index))
+    } finally {
+      store.tenantKeys = stored
+      tenantKeys.forget(number)
+    }
+  })
+})
+
+onEveryEngine('rows that lead nowhere', vault => {
+  const reach = (sql: string, ...values: (string | number | bigint)[]): Promise<unknown> =>
+    vault().engine.reach(vault().folder.path, sql, ...values)
+
+  test('C31.6 C17.6 a deleted tenant whose number no double holds is done with, and keeps no other from being so', async () => {
+    await reach('INSERT INTO dead_tenants (tenant) VALUES (9007199254740993)')
+    assert.equal(await vault().store.purgeDeadTenants(100), 1)
+    assert.equal(await vault().store.purgeDeadTenants(100), 0)
+  })
+
+  test('C26 a search that opens tokens ends, though entries of the index lead back', async () => {
+    const redacted = {
+      rules: [
+        { priority: 1, container: '/', transform: 'redact', permissions: ['token:read', 'token:search'] },
+      ],
+    } as const
+    const { keys, tenantId } = await vault().tenant({ owner, redacted })
+    await vault().create(keys.owner, { type: 'token', data: 'x' })
+    const number = await vault().tenantNumber(tenantId)
+    await reach(
+      `${upTo(1_000)} INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
+       SELECT tenant, term, i, token_id, expires_at, tag, signature FROM terms, n WHERE tenant = ?`,
+      number,
+    )
+    const body = { query: 'type:token AND NOT data:zz' }
+    assert.equal((await vault().post('/tokens/search', keys.redacted, body)).status, 500)
+  })
+
+  test('C17.6 one tenant whose keys are incomplete keeps no other from its new data key', async () => {
+    const [broken, sound] = [await vault().tenant({ owner }), await vault().tenant({ owner })]
+    const [a, b] = [await vault().tenantNumber(broken.tenantId), await vault().tenantNumber(sound.tenantId)]
+    for (const { keys } of [broken, sound]) await vault().create(keys.owner, { type: 'token', data: 'x' })
+    await tamper(vault(), "DELETE FROM tenant_keys WHERE tenant = ? AND purpose = 'fingerprint'", a)
+    await assert.rejects(rotateDataKeys(vault().service.vault, 1), { name: 'KeyProviderError' })
+    const versions = (await vault().store.tenantKeys(b)).filter(({ purpose }) => purpose === 'data')
+    assert.equal(versions.length, 2)
+  })
+
+  test('C5.1 §2.1.15 the word null in a column is not an empty one', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, { type: 'token', data: 'x' })
+    await reach("UPDATE tokens SET modified_by = 'null' WHERE token_id = ?", id)
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 500)
+  })
+})
+
+onSqliteAlone(
+  'a file that holds what the vault did not put there',
+  'PostgreSQL has types and roles',
+  vault => {
+    const reach = (sql: string): Promise<unknown> => vault().engine.reach(vault().folder.path, sql)
+
+    for (const [what, epoch] of [
+      ['a number that counting does not change', '1e300'],
+      ['one that no double holds', '9007199254740993'],
+      ['a text', "'x'"],
+    ])
+      test(`C27.2 a revoked key is refused at once, though the epoch of grants is ${what}`, async () => {
+        const { keys } = await vault().tenant({ owner, manager })
+        const application = granted(await vault().get('/applications/key', keys.owner)).id
+        const path = `/applications/${application}/keys`
+        const [{ id: keyId }] = (await vault().get(path, keys.manager)).body
+        await reach(`UPDATE grants_epoch SET epoch = ${epoch}`)
+        try {
+          assert.equal((await vault().get('/tokens', keys.owner)).status, 200)
+          assert.equal((await vault().delete(`${path}/${keyId}`, keys.manager)).status, 204)
+          assert.equal((await vault().get('/tokens', keys.owner)).status, 401)
+        } finally {
+          await reach('UPDATE grants_epoch SET epoch = 1000')
+        }
+      })
+
+    test('C24 a list with conditions ends, though entries of the index have impossible times', async () => {
+      const { keys, tenantId } = await vault().tenant({ owner })
+      await vault().create(keys.owner, { type: 'token', data: 'x', metadata: { k: 'v' } })
+      const number = await vault().tenantNumber(tenantId)
+      await reach(
+        `${upTo(6_000)} INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
+       SELECT tenant, term, -1152921504606846976, i, expires_at, tag, signature FROM terms, n
+       WHERE tenant = ${number}`,
+      )
+      assert.equal((await vault().get('/tokens?type=token&metadata.k=v', keys.owner)).status, 500)
+    })
+
+    for (const { name, plant, undo, method } of [
+      {
+        name: 'a trigger that keeps what is deleted',
+        plant: `CREATE TABLE kept (bytes); CREATE TRIGGER keeps BEFORE UPDATE ON slots BEGIN
+        INSERT INTO kept VALUES (old.bytes); END`,
+        undo: 'DROP TRIGGER keeps; DROP TABLE kept',
+        method: 'DELETE',
+      },
+      {
+        name: 'a view in the place of a table',
+        plant: 'ALTER TABLE transients RENAME TO moved; CREATE VIEW transients AS SELECT * FROM moved',
+        undo: 'DROP VIEW transients; ALTER TABLE moved RENAME TO transients',
+        method: 'GET',
+      },
+    ])
+      test(`C11.3 C31.7 nothing is written or read through ${name}`, async () => {
+        const { keys } = await vault().tenant({ owner })
+        const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
+        const { id } = await vault().create(keys.owner, card)
+        for (const statement of plant.split(/;(?! END)/)) await reach(statement)
+        try {
+          const reply = await vault().delete(`/tokens/${id}`, keys.owner)
+          assert.equal(reply.status, 503)
+        } finally {
+          for (const statement of undo.split(';')) await reach(statement)
+        }
+        assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).body.data.cvc, '123')
+        assert.equal((await vault().delete(`/tokens/${id}`, keys.owner)).status, 204)
+      })
+  },
+)
