@@ -1,4 +1,11 @@
-import { isJsonObject, type Json, type JsonObject, setOwn } from '../domain/json.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  keysAsSent,
+  rememberOrder,
+  setOwn,
+} from '../domain/json.ts'
 import type { TSchema } from './type.ts'
 
 /**
@@ -11,5 +18,7 @@ export const dropNulls = (body: Json, schema: TSchema, except: readonly string[]
   const kept: JsonObject = {}
   for (const [name, value] of Object.entries(body))
     if (value !== null || except.includes(name) || !Object.hasOwn(known, name)) setOwn(kept, name, value)
+  // What is left keeps the position that it was sent in (C2).
+  rememberOrder(kept, keysAsSent(body))
   return kept
 }

@@ -4,7 +4,6 @@ import { Allowance } from './expressions/budget.ts'
 import { limits } from './limits.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { RenderedPart } from './renderings.ts'
-import { steeredParts } from './steering.ts'
 import { type Blindness, fingerprintExpressionInForce, maskInForce, type Token } from './token.ts'
 import type { TokenPatch } from './token-patch.ts'
 
@@ -17,9 +16,8 @@ export const blindnessAfter = (
   before: Token,
   merged: Token,
   patch: TokenPatch,
-  knowsData: boolean,
+  { knowsData, steered }: { readonly knowsData: boolean; readonly steered: readonly RenderedPart[] },
 ): Blindness => {
-  const steered = knowsData ? [] : steeredParts(before, patch)
   const isBlindNow = (part: RenderedPart, wasBlind: boolean, isChanged: boolean): boolean =>
     knowsData ? wasBlind && !setsWhole(part, patch, merged) : wasBlind || steered.includes(part) || isChanged
   const maskIsBlind = isBlindNow(

@@ -20,11 +20,17 @@ import type { TokenType } from './token-types/token-type.ts'
 
 /** A mask is any JSON; its strings are expressions (C20). Issues name the leaf and the position in it. */
 export const checkMask = (template: Json, type: TokenType, place: string, issues: Issue[]): void => {
-  if (Buffer.byteLength(stringify(template)) > limits.maskBytes) {
-    issues.push({ path: place, message: `must have at most ${limits.maskBytes} bytes` })
-    return
+  if (!checkMaskBytes(template, place, issues)) return
+  for (const { text, path } of maskLeaves(template, place)) {
+    checkExpression(text, 'mask', type, path, issues)
+    if (issues.length > limits.errorsPerAnswer) return
   }
-  for (const { text, path } of maskLeaves(template, place)) checkExpression(text, 'mask', type, path, issues)
+}
+
+export const checkMaskBytes = (template: Json, place: string, issues: Issue[]): boolean => {
+  const fits = Buffer.byteLength(stringify(template)) <= limits.maskBytes
+  if (!fits) issues.push({ path: place, message: `must have at most ${limits.maskBytes} bytes` })
+  return fits
 }
 
 /** The expressions of a mask, and where each of them stands. */

@@ -7,12 +7,14 @@ import { chosenKey } from './place.ts'
 /** The limits of C8 on a token's metadata; an issue names the key that it is about. */
 export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue[]): void => {
   const keys = keysAsSent(metadata)
-  if (keys.length > limits.metadataKeys) {
+  if (keys.filter(key => getOwn(metadata, key) !== null).length > limits.metadataKeys) {
     issues.push({ path: place, message: `must have at most ${limits.metadataKeys} keys` })
     return
   }
   for (const [index, key] of keys.entries()) {
     const value = getOwn(metadata, key)
+    // In a patch: the key is to go.
+    if (value === null) continue
     const path = chosenKey(place, key, index + 1)
     if (key === '' || countCharacters(key) > limits.metadataKeyCharactersMax)
       issues.push({ path, message: `must have a key of 1 to ${limits.metadataKeyCharactersMax} characters` })

@@ -5,6 +5,7 @@ import { checkExpressionsAndMetadata } from './expressions-and-metadata.ts'
 import type { Instant } from './instant.ts'
 import { isJsonObject, type Json, stringify } from './json.ts'
 import { limits } from './limits.ts'
+import { checkMaskBytes } from './mask.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { RenderedPart } from './renderings.ts'
 import { Secret } from './secret.ts'
@@ -28,9 +29,7 @@ export type TokenPatch = {
 /** What can be said about a patch before its token is read. */
 export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): void => {
   if (patch.data === null) issues.push({ path: 'data', message: 'must not be null' })
-  // How many keys there are in all is known once it is merged.
-  const added = Object.entries(patch.metadata ?? {}).filter(([, value]) => value !== null)
-  checkExpressionsAndMetadata({ ...patch, metadata: Object.fromEntries(added) }, untyped, '', issues)
+  checkExpressionsAndMetadata(patch, untyped, '', issues)
   if (patch.containers) parseContainers(patch.containers, 'containers', issues)
   if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
 }
@@ -56,9 +55,11 @@ export const touchedParts = (patch: TokenPatch, { blind }: Token): RenderedPart[
 export const patchToken = (token: Token, patch: TokenPatch, now: Instant, issues: Issue[]): Token => {
   const mask = patchedMask(token, patch)
   const metadata = patchedMetadata(token, patch)
+  if (patch.mask !== undefined && mask.from === 'caller') checkMaskBytes(mask.template, 'mask', issues)
   checkExpressionsAndMetadata(
     {
-      ...(patch.mask !== undefined && mask.from === 'caller' && { mask: mask.template }),
+      // What stays of the mask was checked when it was written; the places of the rest are those of the patch (C2).
+      ...(patch.mask !== undefined && { mask: patch.mask }),
       ...(patch.metadata && metadata && { metadata }),
       ...(patch.search_indexes && { search_indexes: patch.search_indexes }),
       ...(patch.fingerprint_expression && { fingerprint_expression: patch.fingerprint_expression }),
@@ -149,7 +150,7 @@ const patchedData = (
     issues.push({ path: 'data', message: `must have at most ${limits.bodyBytes} bytes after the change` })
     return token
   }
-  const parsed = token.type.parse(merged, 'data', issues)
+  const parsed = token.type.parse(merged, 'data', issues, patch.data)
   if (parsed === undefined) return token
   // Only numbers that the patch brings: a refusal about those tells its sender nothing new (C13).
   const known = token.type.numbers(before)

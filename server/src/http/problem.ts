@@ -1,5 +1,6 @@
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { catalogue, type ErrorCode, foreignCode, type Issue, VaultError } from '../domain/errors.ts'
+import { limits } from '../domain/limits.ts'
 import { pace } from '../domain/pace.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 
@@ -33,7 +34,9 @@ export const problem = (error: VaultError, trace: string): Problem => {
 /** A request that never got as far as a body has one fault, of the whole. */
 const errorMap = (issues: readonly Issue[], whole: string): Record<string, string[]> => {
   const messages = new Map<string, string[]>()
-  for (const { path, message } of issues.length > 0 ? issues : [{ path: '', message: whole }]) {
+  for (const { path, message } of issues.length > 0
+    ? issues.slice(0, limits.errorsPerAnswer)
+    : [{ path: '', message: whole }]) {
     const place = path === '' ? '$' : path
     messages.set(place, [...(messages.get(place) ?? []), message])
   }

@@ -129,7 +129,7 @@ const logAnswers = (app: FastifyInstance, log: Log): void => {
 
 const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({
   method,
-  matches: new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`),
+  matches: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`),
 }))
 
 /** 404, or 405 where the path knows other methods. */

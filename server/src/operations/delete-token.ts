@@ -1,5 +1,5 @@
+import { requireCovered } from '../domain/access-checks.ts'
 import { VaultError } from '../domain/errors.ts'
-import { requireCovered } from './tokens/access-checks.ts'
 import { loadToken } from './tokens/load-token.ts'
 import { TokenWrites } from './tokens/token-writes.ts'
 import type { Caller, Vault } from './vault.ts'
@@ -10,7 +10,7 @@ export const deleteToken = (vault: Vault, caller: Caller, id: string): Promise<v
   retryOnConflict(async () => {
     const token = await loadToken(vault, caller, id)
     if (token === undefined) throw new VaultError('notFound')
-    requireCovered(caller, 'token:delete', token)
+    requireCovered(caller.application, 'token:delete', token)
     await vault.activity.settle(caller.tenantNumber, id)
     const writes = new TokenWrites(caller)
     writes.remove(token)

@@ -1,14 +1,14 @@
+import { readTransform } from '../domain/access-checks.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { viewToken } from '../domain/token-view.ts'
-import { readTransform } from './tokens/access-checks.ts'
 import { loadToken } from './tokens/load-token.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /** §4.4 */
 export const getToken = async (vault: Vault, caller: Caller, id: string): Promise<JsonObject> => {
   const token = await loadToken(vault, caller, id)
-  const transform = token && readTransform(caller, token.containers)
+  const transform = token && readTransform(caller.application, token.containers)
   if (token === undefined || transform === undefined) throw new VaultError('notFound')
   const now = vault.clock()
   vault.activity.note(caller.tenantNumber, [token], now)

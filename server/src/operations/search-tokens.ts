@@ -33,6 +33,6 @@ export const searchTokens = async (
   const answer = numberedPage({ page, size, total }, await showTokens(vault, caller, rows, matches))
   if (!explain) return answer
   const seesAll = !mayRedact(application, 'token:read') && !mayRedact(application, 'token:search')
-  const explained = await explainSearch(vault, caller, planned, { openedRows: opened, seesAll })
+  const explained = await explainSearch(vault, planned, { openedRows: opened, seesAll })
   return { ...answer, plan: explained }
 }

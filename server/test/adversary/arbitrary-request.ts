@@ -60,6 +60,8 @@ export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
     { name: null },
     { expiration_month: 4 },
     { cvc: '111' },
+    { k12345678: 1 },
+    { '12345678': null, name4242424242: 'x' },
     { routing_number: '011401533' },
     {},
     'x',

@@ -274,7 +274,7 @@ onEveryEngine('token ids', vault => {
     const drawn = new Set<string>()
     // Storage in which every alias is taken: a real one would need a million tokens.
     store.getToken = async (tenant, id) =>
-      isAlias(id) ? ({ id } as Awaited<ReturnType<typeof getToken>>) : getToken(tenant, id)
+      isAlias(id) ? ({ id, expiresAt: null } as Awaited<ReturnType<typeof getToken>>) : getToken(tenant, id)
     store.commit = async set => {
       const [insert] = set.guarded
       if (insert?.kind !== 'insertToken' || !isAlias(insert.row.id)) return commit(set)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { countTokens } from '../rig/scenario.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
@@ -203,6 +204,42 @@ onEveryEngine('deduplication', vault => {
     await vault().service.clockwork.runAll()
     assert.equal((await vault().create(keys.owner, first)).id, two.id)
     assert.equal(await countTokens(vault(), keys.owner), 1)
+  })
+
+  test('C15.3 C17.4 a patch that was let in before its token expired does not keep it alive beside the one that followed', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const expires_at = new Date(vault().now + 1_000).toISOString()
+    const body = { type: 'token', data: 'followed', deduplicate_token: true }
+    const { id } = await vault().create(keys.owner, { ...body, expires_at })
+    const gate = commitGate(vault(), ({ guarded }) => guarded.some(({ kind }) => kind === 'updateToken'))
+    const patched = vault().patch(`/tokens/${id}`, keys.owner, { expires_at: null })
+    await gate.waiting(1)
+    vault().now += 1_000
+    const followed = await vault().create(keys.owner, body)
+    assert.notEqual(followed.id, id)
+    gate.open()
+    assert.equal((await patched).status, 404)
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 404)
+    assert.equal((await vault().create(keys.owner, body)).id, followed.id)
+  })
+
+  test('C15.10 what one tokenize has decided holds for all its elements, whatever others do meanwhile', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const element = { type: 'token', data: 'decided once', deduplicate_token: true }
+    const { id } = await vault().create(keys.owner, element)
+    const { store } = vault()
+    const { oldestMatch } = store
+    let looks = 0
+    store.oldestMatch = async (...asked) => (looks++ === 0 ? oldestMatch(...asked) : undefined)
+    try {
+      const reply = await vault().post('/tokenize', keys.owner, [element, element, element])
+      assert.deepEqual(
+        reply.body.map((token: { id: string }) => token.id),
+        [id, id, id],
+      )
+    } finally {
+      store.oldestMatch = oldestMatch
+    }
   })
 
   test('C15.3 a token that was changed is a match for what it has become', async () => {

@@ -106,6 +106,7 @@ for (const engine of engines)
       ['C26.5', 'type:token created_at:[2026-03-03 TO 2026-03-04]', 'both', 'blue'],
       ['C26.5', 'type:token created_at:{2026-03-03 TO *]', 'plain', 'both'],
       ['C26.5', 'type:token -created_at:[2026-03-03 TO *]', 'red'],
+      ['C26.5', 'type:token created_at:[2026-03-03 TO *] created_at:[* TO 2026-03-04]', 'both', 'blue'],
       ['C26.5', 'type:token created_at:"3/2/2026 12:00:00 PM"', 'red'],
       ['C26.5', 'container:/* modified_at:[2026-03-07 TO *]', 'blue'],
       ['C26.5', 'container:/* modified_at:[* TO *]', 'blue'],

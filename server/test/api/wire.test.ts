@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { limits } from '../../src/domain/limits.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { engines } from '../rig/engines.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
@@ -40,6 +41,7 @@ onEveryEngine('the wire', vault => {
       ['/health', ['POST', 'DELETE'], ['GET', 'HEAD']],
       ['/openapi.json', ['PUT'], ['GET', 'HEAD']],
     ]
+    assert.equal((await vault().send('PUT', '/openapiXjson', { key: keys.owner })).status, 404)
     for (const [path, methods, allow] of wrong)
       for (const method of methods) {
         const reply = await vault().send(method, path, { key: keys.owner })
@@ -187,7 +189,13 @@ onEveryEngine('the wire', vault => {
   test('C2.7 positions are those of the body, wherever JavaScript would put a key', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
+    const { id: cardId } = await vault().create(keys.owner, {
+      type: 'card',
+      data: { number: '4242424242424242', cvc: '123' },
+    })
     const card = '"type":"card","data":{"number":"4242424242424242","12345678":"1"}'
+    const token1 = '"type":"token","data":1'
+    const long = 'x'.repeat(1_025)
     for (const [method, path, raw, ...errors] of [
       ['POST', '/tokens', `{${card}}`, 'data[key 2]'],
       ['POST', '/tokens', `{"a":1,"12345678":2,${card}}`, 'a', '[key 2]'],
@@ -206,18 +214,32 @@ onEveryEngine('the wire', vault => {
       [
         'POST',
         '/tokens',
-        `{"type":"token","data":1,"metadata":{"a":"x","12345678":"${'x'.repeat(1_025)}"}}`,
+        `{"type":"token","data":1,"metadata":{"a":"x","12345678":"${long}"}}`,
         'metadata[key 2]',
       ],
       ['POST', '/tokens', '{"type":"token","data":1,"mask":{"a":"x","12345678":"{{"}}', 'mask[key 2]'],
       ['POST', '/tokenize', '{"a":"x","7":"y","12345678":{"type":"zz","data":1}}', '[key 3].type'],
+      ['POST', '/tokens', `{"mask":null,"id":null,${token1},"12345678":2}`, '[key 5]'],
+      ['POST', '/tokenize', `[{"mask":null,${token1},"12345678":2}]`, '[0][key 4]'],
       ['PATCH', `/tokens/${id}`, '{"metadata":{"a":"x","12345678":5}}', 'metadata[key 2]'],
+      ['PATCH', `/tokens/${id}`, `{"metadata":{"a":null,"12345678":"${long}"}}`, 'metadata[key 2]'],
+      ['PATCH', `/tokens/${id}`, `{"metadata":{"b":"ok","12345678":"${long}"}}`, 'metadata[key 2]'],
+      ['PATCH', `/tokens/${cardId}`, '{"mask":{"k12345678":"{{ data.cvc }}"}}', 'mask[key 1]'],
+      ['PATCH', `/tokens/${cardId}`, '{"data":{"k12345678":1}}', 'data[key 1]'],
     ] as const) {
       const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
       const reply = await vault().send(method, path, { key: keys.owner, raw, type })
       assert.equal(reply.status, 400, reply.text)
       assert.deepEqual(Object.keys(reply.body.errors).sort(), errors.toSorted(), raw)
     }
+  })
+
+  test('C2.2 a body with thousands of faults is told of some of them', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const body = { type: 'token', data: 'x', mask: Array.from({ length: 2_500 }, () => '{{') }
+    const reply = await vault().post('/tokens', keys.owner, body)
+    assert.equal(reply.status, 400)
+    assert.equal(Object.keys(reply.body.errors).length, limits.errorsPerAnswer)
   })
 
   test('C2.16 headers that are too large are 431', async () => {

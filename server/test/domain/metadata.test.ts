@@ -25,9 +25,9 @@ const scenarios: { name: string; metadata: JsonObject; issues: Issue[] }[] = [
     issues: [{ path: 'metadata.b', message: 'must have at most 1024 characters' }],
   },
   {
-    name: 'values that are no strings',
+    name: 'values that are no strings, but for null, which removes a key',
     metadata: { a: 1, b: null, c: true, d: ['x'], e: {}, f: exactNumber('1e400'), g: 'x' },
-    issues: ['a', 'b', 'c', 'd', 'e', 'f'].map(key => ({
+    issues: ['a', 'c', 'd', 'e', 'f'].map(key => ({
       path: `metadata.${key}`,
       message: 'must be a string',
     })),

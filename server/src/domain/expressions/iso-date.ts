@@ -27,8 +27,9 @@ const readTime = (reader: Reader): number => {
   if (!reader.take(' ')) reader.after('T')
   const hours = reader.atMost(23)
   const minutes = reader.after(':').atMost(59)
-  const seconds = reader.take(':') ? reader.atMost(59) : 0
-  const milliseconds = reader.take('.') ? reader.fraction() : 0
+  const hasSeconds = reader.take(':')
+  const seconds = hasSeconds ? reader.atMost(59) : 0
+  const milliseconds = hasSeconds && reader.take('.') ? reader.fraction() : 0
   return (hours * 60 + minutes - readOffset(reader)) * 60_000 + seconds * 1_000 + milliseconds
 }
 

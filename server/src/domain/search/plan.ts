@@ -2,7 +2,7 @@ import type { Term } from '../index-terms.ts'
 import type { InstantRange } from '../instant.ts'
 import { limits } from '../limits.ts'
 import { intersect, isEmpty } from './instant-range.ts'
-import type { ColumnLookup, Condition, Lookup, Query } from './query.ts'
+import type { Condition, Lookup, Query } from './query.ts'
 import { queryFault } from './query-fault.ts'
 
 /**
@@ -15,28 +15,18 @@ export type SearchPlan = {
   readonly isExact: boolean
 }
 
-export type PlannedBranch = {
-  /** The token has all of these … */
-  readonly terms: readonly FieldTerms[]
-  /** … and none of these. */
-  readonly without: readonly FieldTerms[]
-  /** Containers that the token lies in itself, and that it does not; the former are among `terms` too. */
-  readonly inContainers: readonly Term[]
-  readonly notInContainers: readonly Term[]
-  /** The token is one of these; absent: any. */
-  readonly ids?: readonly string[]
-  readonly withoutIds: readonly string[]
-  readonly createdAt: InstantRange
-  readonly notCreatedAt: readonly InstantRange[]
-  readonly columns: readonly PlannedColumn[]
-  /** Fields of conditions that only the opened token decides. */
-  readonly opened: readonly string[]
+/** What must hold together, in the order of the query. */
+export type PlannedBranch = readonly PlannedCondition[]
+
+export type PlannedCondition = {
+  /** As the query names it, for the explanation of the plan. */
+  readonly field: string
+  readonly negated: boolean
+  /** How storage is asked; absent where it must not be: a token that hides the field meets the negation. */
+  readonly lookup?: Lookup
+  /** Only the opened token decides. */
+  readonly isOpened: boolean
 }
-
-export type PlannedColumn = ColumnLookup & { readonly field: string; readonly negated: boolean }
-
-/** One of these terms; the field as the query names it, for the explanation of the plan. */
-export type FieldTerms = { readonly field: string; readonly terms: readonly Term[] }
 
 type Literal = { readonly condition: Condition; readonly negated: boolean; readonly position: number }
 
@@ -48,7 +38,7 @@ export const planSearch = (query: Query, { mayRedact }: { mayRedact: boolean }):
   })
   return {
     branches: branches.filter(canHold),
-    isExact: branches.every(branch => branch.opened.length === 0),
+    isExact: branches.every(branch => !branch.some(({ isOpened }) => isOpened)),
   }
 }
 
@@ -104,57 +94,20 @@ const requireLookup = (literals: readonly Literal[]): void => {
     )
 }
 
-const planBranch = (literals: readonly Literal[], mayRedact: boolean): PlannedBranch => {
-  const terms: FieldTerms[] = []
-  const without: FieldTerms[] = []
-  const inContainers: Term[] = []
-  const notInContainers: Term[] = []
-  const withoutIds: string[] = []
-  const notCreatedAt: InstantRange[] = []
-  const columns: PlannedColumn[] = []
-  const opened: string[] = []
-  let ids: readonly string[] | undefined
-  let createdAt: InstantRange = {}
-  for (const { condition, negated } of literals) {
-    const { field, lookup } = condition
-    const mayBeHidden = condition.hiddenUnderRedact === true && mayRedact
-    if (mayBeHidden) opened.push(field)
-    // A token that hides the field meets the negation, so storage must not rule it out.
-    if (mayBeHidden && negated) continue
-    switch (lookup.by) {
-      case 'id':
-        if (negated) withoutIds.push(lookup.id)
-        // No token has an id with half a character, which engines would take for another one.
-        else ids = (ids ?? [lookup.id]).filter(id => id === lookup.id && id.isWellFormed())
-        break
-      case 'term':
-        ;(negated ? without : terms).push({ field, terms: lookup.terms })
-        break
-      case 'container':
-        ;(negated ? notInContainers : inContainers).push(lookup.term)
-        if (!negated) terms.push({ field, terms: [lookup.term] })
-        break
-      case 'createdAt':
-        if (negated) notCreatedAt.push(lookup.range)
-        else createdAt = intersect(createdAt, lookup.range)
-        break
-      case 'column':
-        columns.push({ ...lookup.condition, field, negated })
-        break
-    }
-  }
-  return {
-    terms,
-    without,
-    inContainers,
-    notInContainers,
-    withoutIds,
-    createdAt,
-    notCreatedAt,
-    columns,
-    opened,
-    ...(ids && { ids }),
-  }
-}
+const planBranch = (literals: readonly Literal[], mayRedact: boolean): PlannedBranch =>
+  literals.map(({ condition: { field, lookup, hiddenUnderRedact }, negated }) => {
+    const isOpened = hiddenUnderRedact === true && mayRedact
+    return { field, negated, isOpened, ...(!(isOpened && negated) && { lookup }) }
+  })
 
-const canHold = ({ ids, createdAt }: PlannedBranch): boolean => ids?.length !== 0 && !isEmpty(createdAt)
+/** Two ids, half a character in one, which engines would take for another, or spans that do not meet: no token has that. */
+const canHold = (branch: PlannedBranch): boolean => {
+  const ids = new Set<string>()
+  let createdAt: InstantRange = {}
+  for (const { lookup, negated } of branch) {
+    if (lookup === undefined || negated) continue
+    if (lookup.by === 'id') ids.add(lookup.id)
+    if (lookup.by === 'createdAt') createdAt = intersect(createdAt, lookup.range)
+  }
+  return ids.size <= 1 && [...ids].every(id => id.isWellFormed()) && !isEmpty(createdAt)
+}

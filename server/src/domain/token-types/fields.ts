@@ -13,12 +13,12 @@ export type Field = { readonly required: boolean; readonly parse: Parse }
  */
 export const fields = (known: Readonly<Record<string, Field>>): Parse => {
   const names = Object.keys(known)
-  return (data, place, issues) => {
+  return (data, place, issues, sent = data) => {
     if (!isJsonObject(data)) {
       issues.push({ path: place, message: `must be an object with ${names.join(', ')}` })
       return undefined
     }
-    const strangers = reportStrangers(data, names, place, issues)
+    const strangers = reportStrangers(data, sent, names, place, issues)
     const parsed: JsonObject = {}
     let complete = true
     for (const [name, { required, parse }] of Object.entries(known)) {
@@ -38,13 +38,14 @@ export const fields = (known: Readonly<Record<string, Field>>): Parse => {
 
 const reportStrangers = (
   data: JsonObject,
+  sent: Json,
   names: readonly string[],
   place: string,
   issues: Issue[],
 ): number => {
   let strangers = 0
-  for (const [index, key] of keysAsSent(data).entries()) {
-    if (names.includes(key)) continue
+  for (const [index, key] of keysAsSent(isJsonObject(sent) ? sent : data).entries()) {
+    if (names.includes(key) || !Object.hasOwn(data, key)) continue
     strangers++
     // An object of a hundred thousand strange keys is refused without naming all of them.
     if (strangers > limits.errorsPerAnswer) break

@@ -3,9 +3,10 @@ import type { Json } from '../json.ts'
 
 /**
  * Validates and normalises; pushes issues at places under `place` and then returns undefined. Never puts a
- * value in a message.
+ * value in a message. `sent` is what the caller sent, where it is not the data itself: positions are those in there, so that
+ * they tell nothing about data that was merged with it (C13).
  */
-export type Parse = (data: Json, place: string, issues: Issue[]) => Json | undefined
+export type Parse = (data: Json, place: string, issues: Issue[], sent?: Json) => Json | undefined
 
 /** What the vault knows about a type of token (C9). Shared code reads this and never asks for the name. */
 export type TokenType = {

@@ -1,72 +1,132 @@
 import type { Term } from '../../domain/index-terms.ts'
-import type { PlannedBranch } from '../../domain/search/plan.ts'
+import { intersect } from '../../domain/search/instant-range.ts'
+import type { PlannedBranch, PlannedCondition } from '../../domain/search/plan.ts'
 import type { TokenBranch } from '../../store/port.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
-import type { Caller } from '../vault.ts'
-
-/** One look at the index: a token must have one of the terms. */
-export type Look = {
-  readonly field: string
-  readonly terms: readonly Buffer[]
-  /** Those that it must have without a tag. */
-  readonly untagged: readonly Buffer[]
-  /** How many tokens have them; where it reaches the limit of a probe, that many or more. */
-  readonly estimate?: number
-}
+import type { UnlockedTenant } from '../vault.ts'
 
 /** One condition of a branch, as the query names it and as storage is asked for it. */
 export type Step = {
   readonly field: string
   readonly asks: Partial<TokenBranch>
+  /** How many tokens meet it; where it reaches the limit of a probe, that many or more. Only where a search can start from it. */
   readonly estimate?: number
   readonly isNegated?: true
   /** Only the opened token decides: storage is asked for nothing. */
   readonly isOpened?: true
 }
 
+/** Terms of which a token must have one, and the field that asks for them. */
+export type TermGroup = { readonly field: string; readonly terms: readonly Term[] }
+
+/** What a branch asks the index for. */
+export const termGroups = (branch: PlannedBranch): TermGroup[] =>
+  branch.flatMap(({ field, lookup, negated }) => {
+    if (negated || lookup === undefined) return []
+    if (lookup.by === 'term') return [{ field, terms: lookup.terms }]
+    return lookup.by === 'container' ? [{ field, terms: [lookup.term] }] : []
+  })
+
+/** The order in which an explanation tells of them: what a search starts from, what the index checks, what is opened. */
+const ranks = [
+  'ids',
+  'groups',
+  'createdAt',
+  'notCreatedAt',
+  'withoutIds',
+  'without',
+  'withoutUntagged',
+  'columns',
+] as const
+
 /**
  * The one translation of a branch for storage: what a search asks for is all steps together, and what an explanation
  * tells of are the same steps one by one.
  */
-export const stepsOf = (caller: Caller, planned: PlannedBranch, looks: readonly Look[]): Step[] => {
-  const { ids, createdAt, notCreatedAt, withoutIds, without, notInContainers, columns, opened } = planned
-  const hashes = (terms: readonly Term[]): Buffer[] => terms.map(term => hashTerm(caller, term))
-  const steps: Step[] = []
-  if (ids) steps.push({ field: 'id', asks: { ids }, estimate: ids.length })
-  for (const { terms, untagged, ...look } of looks)
-    steps.push({ ...look, asks: { groups: [terms], untagged } })
-  // No search starts from these: they check what another step proposes.
-  if (Object.keys(createdAt).length > 0) steps.push({ field: 'created_at', asks: { createdAt } })
-  for (const span of notCreatedAt)
-    steps.push({ field: 'created_at', asks: { notCreatedAt: [span] }, isNegated: true })
-  for (const id of withoutIds) steps.push({ field: 'id', asks: { withoutIds: [id] }, isNegated: true })
-  for (const { field, terms } of without)
-    steps.push({ field, asks: { without: hashes(terms) }, isNegated: true })
-  for (const term of notInContainers)
-    steps.push({ field: term.field, asks: { withoutUntagged: hashes([term]) }, isNegated: true })
-  for (const column of columns)
-    steps.push({
-      field: column.field,
-      asks: { columns: [column] },
-      ...(column.negated && { isNegated: true }),
-    })
-  for (const field of opened) steps.push({ field, asks: {}, isOpened: true })
-  return steps
+export const stepsOf = (
+  tenant: UnlockedTenant,
+  branch: PlannedBranch,
+  access: readonly TermGroup[],
+  estimateOf: (term: Term) => number,
+): Step[] => {
+  const group = ({ field, terms }: TermGroup): Step => ({
+    field,
+    asks: { groups: [terms.map(term => hashTerm(tenant, term))] },
+    estimate: terms.reduce((sum, term) => sum + estimateOf(term), 0),
+  })
+  const asked = branch.flatMap(condition => stepOf(tenant, condition, group))
+  const steps = [...asked, ...access.map(group)].sort((a, b) => rankOf(a) - rankOf(b))
+  const opened = branch.filter(({ isOpened }) => isOpened)
+  return [...steps, ...opened.map(({ field }): Step => ({ field, asks: {}, isOpened: true }))]
 }
+
+const stepOf = (
+  tenant: UnlockedTenant,
+  { field, lookup, negated }: PlannedCondition,
+  group: (terms: TermGroup) => Step,
+): Step[] => {
+  const not = (asks: Step['asks']): Step[] => [{ field, asks, isNegated: true }]
+  switch (lookup?.by) {
+    case undefined:
+      return []
+    case 'id':
+      return negated ? not({ withoutIds: [lookup.id] }) : [{ field, asks: { ids: [lookup.id] }, estimate: 1 }]
+    case 'term':
+      return negated
+        ? not({ without: lookup.terms.map(term => hashTerm(tenant, term)) })
+        : [group({ field, terms: lookup.terms })]
+    case 'container': {
+      const untagged = [hashTerm(tenant, lookup.term)]
+      if (negated) return not({ withoutUntagged: untagged })
+      const { asks, ...step } = group({ field, terms: [lookup.term] })
+      return [{ ...step, asks: { ...asks, untagged } }]
+    }
+    case 'createdAt':
+      return negated ? not({ notCreatedAt: [lookup.range] }) : [{ field, asks: { createdAt: lookup.range } }]
+    case 'column': {
+      const asks = { columns: [{ ...lookup.condition, negated }] }
+      return negated ? not(asks) : [{ field, asks }]
+    }
+  }
+}
+
+const rankOf = ({ asks }: Step): number => ranks.findIndex(rank => asks[rank] !== undefined)
 
 /** What all of the steps ask for. */
 export const together = (steps: readonly Step[]): TokenBranch => {
+  const all = <
+    K extends
+      | 'groups'
+      | 'without'
+      | 'untagged'
+      | 'withoutUntagged'
+      | 'withoutIds'
+      | 'notCreatedAt'
+      | 'columns',
+  >(
+    part: K,
+  ) => steps.flatMap(({ asks }) => (asks[part] ?? []) as NonNullable<TokenBranch[K]>[number][])
   const ids = steps.find(({ asks }) => asks.ids !== undefined)?.asks.ids
-  const createdAt = steps.find(({ asks }) => asks.createdAt !== undefined)?.asks.createdAt
+  const spans = steps.flatMap(({ asks }) => asks.createdAt ?? [])
   return {
-    groups: steps.flatMap(({ asks }) => asks.groups ?? []),
-    without: steps.flatMap(({ asks }) => asks.without ?? []),
-    untagged: steps.flatMap(({ asks }) => asks.untagged ?? []),
-    withoutUntagged: steps.flatMap(({ asks }) => asks.withoutUntagged ?? []),
-    withoutIds: steps.flatMap(({ asks }) => asks.withoutIds ?? []),
-    notCreatedAt: steps.flatMap(({ asks }) => asks.notCreatedAt ?? []),
-    columns: steps.flatMap(({ asks }) => asks.columns ?? []),
-    ...(createdAt && { createdAt }),
+    groups: all('groups'),
+    without: all('without'),
+    untagged: all('untagged'),
+    withoutUntagged: all('withoutUntagged'),
+    withoutIds: all('withoutIds'),
+    notCreatedAt: all('notCreatedAt'),
+    columns: all('columns'),
+    ...(spans.length > 0 && { createdAt: spans.reduce(intersect) }),
     ...(ids && { ids }),
   }
 }
+
+/** Of equally rare ones, a single term before several: its entries come in the order of lists. */
+export const rarestFirst = (steps: readonly Step[]): Step[] => {
+  const starts = steps.filter(({ asks }) => asks.groups !== undefined)
+  const sorted = starts.toSorted((a, b) => (a.estimate ?? 0) - (b.estimate ?? 0) || termsOf(a) - termsOf(b))
+  const first = steps.findIndex(({ asks }) => asks.groups !== undefined)
+  return first === -1 ? [...steps] : steps.toSpliced(first, starts.length, ...sorted)
+}
+
+const termsOf = ({ asks: { groups: [terms = []] = [] } }: Step): number => terms.length

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../domain/json.ts'
-import type { Caller, Vault } from '../vault.ts'
-import { type Look, type Step, stepsOf, together } from './branch-steps.ts'
-import { type PlannedQuery, rarestFirst } from './plan-query.ts'
+import type { Vault } from '../vault.ts'
+import { rarestFirst, type Step, together } from './branch-steps.ts'
+import type { PlannedQuery } from './plan-query.ts'
 
 /**
  * How a search was answered: fields and numbers, never a value. The numbers count every token of the tenant, and the
@@ -10,13 +10,12 @@ import { type PlannedQuery, rarestFirst } from './plan-query.ts'
  */
 export const explainSearch = async (
   vault: Vault,
-  caller: Caller,
-  { plan, branches, query: { tenant, now } }: PlannedQuery,
+  { plan, steps: branches, query: { tenant, now } }: PlannedQuery,
   { openedRows, seesAll }: { openedRows: number; seesAll: boolean },
 ): Promise<JsonObject> => {
   const shown: JsonObject[] = []
-  for (const { planned, looks } of branches) {
-    const steps = stepsOf(caller, planned, seesAll ? rarestFirst(looks) : looks.map(withoutEstimate))
+  for (const branch of branches) {
+    const steps = seesAll ? rarestFirst(branch) : branch.map(withoutEstimate)
     const touched = seesAll ? await touchedRows(vault, { tenant, now }, steps) : undefined
     shown.push({
       steps: steps.map((step, index) => ({
@@ -32,7 +31,9 @@ export const explainSearch = async (
   }
 }
 
-const withoutEstimate = ({ estimate: _, ...look }: Look): Look => look
+/** How many ids were asked for the caller knows. */
+const withoutEstimate = ({ estimate, ...step }: Step): Step =>
+  step.asks.ids === undefined || estimate === undefined ? step : { ...step, estimate }
 
 const showStep = ({ field, estimate, isNegated, isOpened }: Step, index: number): JsonObject => ({
   do: isOpened ? 'open' : index === 0 ? 'start' : 'check',

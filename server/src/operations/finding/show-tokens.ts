@@ -1,9 +1,9 @@
+import { readTransform } from '../../domain/access-checks.ts'
 import type { Transform } from '../../domain/application.ts'
 import type { Json } from '../../domain/json.ts'
 import { isExpired, type Token } from '../../domain/token.ts'
 import { viewToken } from '../../domain/token-view.ts'
 import type { TokenRow } from '../../store/rows.ts'
-import { readTransform } from '../tokens/access-checks.ts'
 import { openTokens } from '../tokens/load-token.ts'
 import { Turns } from '../turns.ts'
 import type { Caller, Vault } from '../vault.ts'
@@ -19,7 +19,7 @@ export const visibleTransform = (
   matches: Matches,
 ): Transform | undefined => {
   if (isExpired(token, now)) return undefined
-  const transform = readTransform(caller, token.containers)
+  const transform = readTransform(caller.application, token.containers)
   return transform !== undefined && matches(token, transform) ? transform : undefined
 }
 

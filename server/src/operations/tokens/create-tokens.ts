@@ -1,5 +1,6 @@
 import { firstVersion, randomBelow } from '../../crypto/random.ts'
 import { newTokenId } from '../../crypto/token-id.ts'
+import { requireDestinations } from '../../domain/access-checks.ts'
 import { invalid, VaultError } from '../../domain/errors.ts'
 import type { Allowance } from '../../domain/expressions/budget.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
@@ -16,12 +17,10 @@ import { containsNumber, tokenIdFault } from '../../domain/token-id.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { commitSet } from '../writing/commit.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'
-import { requireDestinations } from './access-checks.ts'
+import { claimMatch, removeExpired } from './claim-match.ts'
 import { findMatch } from './find-match.ts'
 import { matchOf } from './index-entries.ts'
-import { requireAsked } from './load-token.ts'
 import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
-import { toToken } from './token-rows.ts'
 import { TokenWrites } from './token-writes.ts'
 
 /** A definition and the id that its token gets; a taken id may be replaced. */
@@ -39,7 +38,7 @@ export const createTokens = async <A extends Json>(
   const now = vault.clock()
   const identified = definitions.map(definition => ({ definition, id: chooseId(definition, now) }))
   for (const definition of definitions)
-    requireDestinations(caller, 'token:create', definition.content.containers)
+    requireDestinations(caller.application, 'token:create', definition.content.containers)
   let aliasesLeft = limits.aliasAttempts
   let mayBeMatch = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
   return retryOnConflict(async () => {
@@ -68,6 +67,8 @@ const draft = async (
   const now = vault.clock()
   const created: CreatedToken[] = []
   const inThisRequest = new Map<string, Token>()
+  /** Which token stands for a match is decided once: another look at storage might find another one (C15.10). */
+  const decided = new Map<string, Token>()
   const someDeduplicated = identified.some(({ definition: { content } }) =>
     isDeduplicated(caller, content.deduplicate),
   )
@@ -88,13 +89,17 @@ const draft = async (
     if (match !== undefined) {
       const name = Buffer.concat([match.term, match.tag]).toString('base64')
       if (isDeduplicated(caller, content.deduplicate)) {
-        const { holder, found } = await findMatch(vault, caller, match, token)
-        const existing = found ?? inThisRequest.get(name)
-        if (existing !== undefined) {
-          created.push({ token: existing, deduplicated: true })
+        const known = decided.get(name)
+        const { holder, found = inThisRequest.get(name) } =
+          known === undefined
+            ? await findMatch(vault, caller, match, token)
+            : { holder: undefined, found: known }
+        decided.set(name, found ?? token)
+        if (found !== undefined) {
+          created.push({ token: found, deduplicated: true })
           continue
         }
-        writes.claimMatch(match, token, holder)
+        await claimMatch(vault, caller, writes, { match, token, holder })
       }
       // Also where this one asks for no deduplication: a later one of the request may ask, and match it.
       if (!inThisRequest.has(name)) inThisRequest.set(name, token)
@@ -153,13 +158,10 @@ const replaceTakenIds = async (
     const { definition, id } = one
     if (definition.id === undefined) continue
     const isRepeated = identified.find(other => other.id === id) !== one
-    const holder = await vault.store.getToken(caller.tenantNumber, id)
-    if (holder === undefined && !isRepeated) continue
-    if (holder?.expiresAt != null && holder.expiresAt <= now) {
-      requireAsked(holder, id, caller)
-      const writes = new TokenWrites(caller)
-      writes.remove(toToken(holder, [], caller.keys))
-      await vault.activity.settle(caller.tenantNumber, id)
+    const writes = new TokenWrites(caller)
+    const holder = await removeExpired(vault, caller, writes, id)
+    if (holder === 'absent' && !isRepeated) continue
+    if (holder === 'removed') {
       // Whatever comes of it: in a conflict somebody else removed or changed the holder meanwhile, and the next round
       // finds the id free, or taken by one that it judges anew.
       await commitSet(vault, writes.set)

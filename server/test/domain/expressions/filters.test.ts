@@ -246,6 +246,7 @@ table('C21.5 date, always in UTC', 'index', [
   ["date: '%Y'", '2023-01-01T24:00', fails('a date is needed')],
   ["date: '%Y'", '2023-01-01x', fails('a date is needed')],
   ["date: '%Y'", '2023-01-01T10', fails('a date is needed')],
+  ["date: '%Y'", '2023-01-01T17:05.5', fails('a date is needed')],
   ["date: '%Y'", '0050-01-01', fails('a date is needed')],
   ["date: '%Y'", 'now', fails('a date is needed')],
   ["date: '%Y'", 'today', fails('a date is needed')],

@@ -1,0 +1,43 @@
+import { TamperedError } from '../../domain/errors.ts'
+import type { Token } from '../../domain/token.ts'
+import type { Match } from '../../store/write-set.ts'
+import type { Caller, Vault } from '../vault.ts'
+import { requireAsked } from './load-token.ts'
+import { toToken } from './token-rows.ts'
+import type { TokenWrites } from './token-writes.ts'
+
+/**
+ * Makes the token the one that stands for the match. A holder whose time is over goes in the same write set: a patch that
+ * was let in before and would keep it alive then fails, or makes the claim fail (C15, C17).
+ */
+export const claimMatch = async (
+  vault: Vault,
+  caller: Caller,
+  writes: TokenWrites,
+  { match, token, holder }: { match: Match; token: Token; holder: string | undefined },
+): Promise<void> => {
+  if (holder !== undefined) await removeExpired(vault, caller, writes, holder).catch(unlessTampered)
+  writes.claimMatch(match, token, holder)
+}
+
+/** One that does not open cannot be removed, and is no match either. */
+const unlessTampered = (error: unknown): void => {
+  if (!(error instanceof TamperedError)) throw error
+}
+
+/** Removes the token with this id, if there is one, and its time is over. */
+export const removeExpired = async (
+  vault: Vault,
+  caller: Caller,
+  writes: TokenWrites,
+  id: string,
+): Promise<'absent' | 'living' | 'removed'> => {
+  const row = await vault.store.getToken(caller.tenantNumber, id)
+  if (row === undefined) return 'absent'
+  if (row.expiresAt === null || row.expiresAt > vault.clock()) return 'living'
+  requireAsked(row, id, caller)
+  const token = toToken(row, [], caller.keys)
+  await vault.activity.settle(caller.tenantNumber, id)
+  writes.remove(token)
+  return 'removed'
+}
