@@ -197,11 +197,14 @@ export const warnOfUnknown = (
 const camelCase = (name: string): string =>
   name.replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())
 
-const unreadable: Readonly<Record<string, string>> = {
+const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'is not there',
   EACCES: 'cannot be read: this user may not',
   EISDIR: 'is a folder',
 }
+/** Why a file that the settings name could not be read, to stand behind its name. */
+export const unreadable = (error: unknown): string =>
+  reasons[foreignCode(error)] ?? `cannot be read (${foreignCode(error)})`
 
 const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> => {
   if (path === undefined) return new Map()
@@ -210,7 +213,7 @@ const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> =>
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw fault(unreadable[foreignCode(error)] ?? `cannot be read (${foreignCode(error)})`)
+    throw fault(unreadable(error))
   }
   let content: unknown
   try {

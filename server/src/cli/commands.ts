@@ -162,7 +162,7 @@ export const commands: readonly Command[] = [
   {
     name: 'doctor',
     summary:
-      'Check storage, keys, permissions of files, clock and limits; each finding comes with what to run or do next',
+      'Check storage, keys, TLS and permissions of files, clock and limits; each finding comes with what to run or do next',
     options: { sample: 'with --deep: look at so many tokens of each tenant only, and at no counters' },
     flags: {
       ...json,

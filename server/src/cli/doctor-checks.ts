@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
@@ -24,6 +24,7 @@ import { restoreStorage } from './restore-storage.ts'
 import { shellWord } from './shell-word.ts'
 import { isDamage } from './sqlite-failure.ts'
 import { configuredStorage, withVault } from './storage.ts'
+import { readTlsFiles } from './tls.ts'
 import { storageFlags, vaultFlags } from './vault-flags.ts'
 
 type Context = { readonly config: Config; readonly machine: Machine }
@@ -59,6 +60,18 @@ export const orDamage = async (config: Config, look: () => Promise<Finding[]>): 
 const causeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'failed'
   return error.cause instanceof Error ? causeOf(error.cause) : error.message
+}
+
+/** What serve would not start with. */
+const tlsFiles: Check = ({ config }) => {
+  try {
+    readTlsFiles(config)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const byHand = 'correct the files, or --tls-cert, --tls-key and --tls-client-ca, which name them'
+    return [{ check: 'tls', problem: error.message, byHand, blocks: false }]
+  }
 }
 
 const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
@@ -277,6 +290,7 @@ const managementKeys = ({ config, machine }: Context): Promise<Finding[]> =>
   })
 
 const checks: readonly Check[] = [
+  tlsFiles,
   dataFolder,
   fileAccess,
   fileModes,

@@ -31,6 +31,7 @@ import { operatorOf } from '../../src/operations/operator.ts'
 import type { Vault } from '../../src/operations/vault.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { certificate } from '../rig/certificates.ts'
 import { assertRefused, type Result, Site } from './program.ts'
 
 type Told = { check: string; problem: string; command?: string; byHand?: string }
@@ -223,7 +224,7 @@ describe('doctor', () => {
         return site.masterKeyFile
       },
       check: 'keys',
-      says: /master key cannot be read: restore it from your backup$/,
+      says: /master key does not exist: .*; for a vault that exists, restore it from your backup$/,
     },
     {
       name: 'a master key file with something else in it',
@@ -483,6 +484,32 @@ describe('doctor', () => {
       stdout,
       /^in postgres:\S+\nstorage: the database does not answer, or not to this user\n {2}by hand: start /,
     )
+  })
+
+  test('C35 doctor finds TLS files that serve would not start with, in the words of serve', async () => {
+    await makeVault()
+    const { cert, key } = certificate('localhost')
+    const [certFile, keyFile] = [site.file('cert.pem', cert), site.file('key.pem', key)]
+    const otherKey = site.file('other-key.pem', certificate('localhost').key)
+    const tls = (certPath: string, keyPath: string): string[] => [
+      ...['--tls-cert', certPath],
+      ...['--tls-key', keyPath],
+    ]
+    const wrong: { files: string[]; says: RegExp }[] = [
+      { files: tls('/nowhere.pem', keyFile), says: /the TLS file \/nowhere\.pem is not there$/ },
+      { files: tls(certFile, site.path), says: /the TLS file \S+ is a folder$/ },
+      { files: tls(certFile, otherKey), says: /do not hold a certificate and its key \(PEM\)$/ },
+    ]
+    for (const { files, says } of wrong) {
+      const [finding, ...others] = read(await site.shell(line(...flags, ...files)))
+      assert.deepEqual(others, [])
+      assert.equal(finding?.check, 'tls')
+      assert.match(finding.problem, says)
+      assert.match(finding.byHand ?? '', /^correct the files, or --tls-cert/)
+      const { stderr } = await site.run(['serve', ...flags, ...files])
+      assert.equal(stderr, `strongroom serve: ${finding.problem}\n`)
+    }
+    assert.deepEqual(read(await site.shell(line(...flags, ...tls(certFile, keyFile)))), [])
   })
 
   test('C35 what does not block is told together, and what blocks comes last', async () => {
