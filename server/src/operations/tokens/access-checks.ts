@@ -43,12 +43,15 @@ const guardedFields: readonly (keyof TokenPatch)[] = [
   'containers',
 ]
 
+/** British, because Americans put a comma before the last one. */
+const listed = (type: 'conjunction' | 'disjunction') => new Intl.ListFormat('en-GB', { type })
+
 export const requirePublicFields = (caller: Caller, patch: TokenPatch): void => {
   if (caller.application.type !== 'public') return
   for (const name of Object.keys(patch) as (keyof TokenPatch)[])
     if (!publicFields.includes(name))
       throw new VaultError('forbidden', {
-        detail: `A public application may change ${publicFields.join(', ')} only.`,
+        detail: `A public application may change only ${listed('conjunction').format(publicFields)}.`,
       })
 }
 
@@ -59,7 +62,7 @@ export const requireGuardedFields = (caller: Caller, token: Token, patch: TokenP
   for (const name of guardedFields)
     if (patch[name] !== undefined)
       throw new VaultError('forbidden', {
-        detail: `Changing ${guardedFields.join(', ')} needs reveal on the token.`,
+        detail: `Changing ${listed('disjunction').format(guardedFields)} needs reveal on the token.`,
       })
   if (steeredParts(token, patch).length > 0)
     throw new VaultError('forbidden', {
