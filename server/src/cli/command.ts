@@ -94,7 +94,7 @@ const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'con
 
 export const suggest = (name: string, known: readonly string[], prefix = ''): string => {
   const suggestion = didYouMean(name, known)
-  return suggestion === undefined ? '' : `; did you mean ${prefix}${suggestion}?`
+  return suggestion === undefined ? '' : ` (did you mean ${prefix}${suggestion}?)`
 }
 
 export const required = ({ options }: Invocation, name: string): string => {

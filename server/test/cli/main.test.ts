@@ -91,7 +91,7 @@ describe('the command line', () => {
 
   const secret = 'strongroom-master-key-1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='
   const wrong: { args: string[]; says: RegExp; absent?: string }[] = [
-    { args: ['sevre'], says: /there is no such command; did you mean serve\? see strongroom help$/m },
+    { args: ['sevre'], says: /there is no such command \(did you mean serve\?\); see strongroom help$/m },
     { args: ['tenant', 'craete'], says: /did you mean tenant create\?/ },
     { args: ['tenan', 'create'], says: /did you mean tenant create\?/ },
     { args: ['tenat'], says: /did you mean tenant\?/ },
@@ -100,7 +100,7 @@ describe('the command line', () => {
     { args: ['nonsense'], says: /there is no such command; see strongroom help$/m },
     {
       args: ['serve', '--prot', '1'],
-      says: /there is no option --prot; did you mean --port\?; see strongroom serve --help/,
+      says: /there is no option --prot \(did you mean --port\?\); see strongroom serve --help$/m,
     },
     { args: ['migrate', '--name', 'x'], says: /there is no option --name/ },
     { args: ['serve', '-p', '1'], says: /there is no option -p/ },
