@@ -65,7 +65,7 @@ const declared = [
   { name: 'database-url', help: 'postgres://user@host/name, in place of the embedded store' },
   { name: 'database-password-file', help: 'file that holds the password of the database, mode 0600' },
   { name: 'database-ca', help: 'the database must show a certificate of this CA (PEM)' },
-  { name: 'database-pool', help: 'connections to the database', fallback: '10' },
+  { name: 'database-pool', help: 'connections of each process to the database', fallback: '10' },
   { name: 'database-statement-timeout', help: 'seconds that a statement may take', fallback: '10' },
   { name: 'host', help: 'address to listen on', fallback: '127.0.0.1' },
   { name: 'port', help: 'port to listen on', fallback: '8080' },
@@ -86,12 +86,12 @@ const declared = [
   { name: 'tls-cert', help: 'certificate chain (PEM); read again on SIGHUP' },
   { name: 'tls-key', help: 'private key (PEM); read again on SIGHUP' },
   { name: 'tls-client-ca', help: 'clients must show a certificate of this CA (PEM)' },
-  { name: 'workers', help: 'processes that share the port; serve only (the number of cores)' },
+  { name: 'workers', help: 'processes that share the port (the number of cores)' },
   { name: 'drain-timeout', help: 'seconds that requests in flight have on SIGTERM', fallback: '10' },
 ] as const satisfies readonly Setting[]
 
 export const settings: readonly Setting[] = declared
-type SettingName = (typeof declared)[number]['name']
+export type SettingName = (typeof declared)[number]['name']
 /** Those that always have a value. */
 type SettledName = Extract<(typeof declared)[number], { fallback: string }>['name']
 
@@ -197,11 +197,14 @@ export const warnOfUnknown = (
 const camelCase = (name: string): string =>
   name.replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())
 
-const unreadable: Readonly<Record<string, string>> = {
+const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'is not there',
   EACCES: 'cannot be read: this user may not',
   EISDIR: 'is a folder',
 }
+/** Why a file that the settings name could not be read, to stand behind its name. */
+export const unreadable = (error: unknown): string =>
+  reasons[foreignCode(error)] ?? `cannot be read (${foreignCode(error)})`
 
 const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> => {
   if (path === undefined) return new Map()
@@ -210,7 +213,7 @@ const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> =>
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw fault(unreadable[foreignCode(error)] ?? `cannot be read (${foreignCode(error)})`)
+    throw fault(unreadable(error))
   }
   let content: unknown
   try {

@@ -1,5 +1,13 @@
 import { parseArgs } from 'node:util'
-import { type Config, ConfigError, readConfig, type Setting, settings, variableName } from '../config.ts'
+import {
+  type Config,
+  ConfigError,
+  readConfig,
+  type Setting,
+  type SettingName,
+  settings,
+  variableName,
+} from '../config.ts'
 import { didYouMean } from '../domain/did-you-mean.ts'
 
 /** What the command line hands to a command. */
@@ -15,6 +23,8 @@ export type Command = {
   /** `tenant create` */
   readonly name: string
   readonly summary: string
+  /** The settings that make a difference to it. The others are taken too, so that one set of flags does for all commands. */
+  readonly reads: readonly SettingName[]
   /** Options that take a value, with their help. */
   readonly options?: Readonly<Record<string, string>>
   readonly flags?: Readonly<Record<string, string>>
@@ -84,7 +94,7 @@ const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'con
 
 export const suggest = (name: string, known: readonly string[], prefix = ''): string => {
   const suggestion = didYouMean(name, known)
-  return suggestion === undefined ? '' : `; did you mean ${prefix}${suggestion}?`
+  return suggestion === undefined ? '' : ` (did you mean ${prefix}${suggestion}?)`
 }
 
 export const required = ({ options }: Invocation, name: string): string => {
@@ -99,7 +109,8 @@ export const usage = (command: Command): string => {
     ...Object.entries(command.flags ?? {}).map(([name, help]) => [`--${name}`, help]),
   ]
   const own = rows.map(([name = '', help]) => `  ${name.padEnd(30)}${help}\n`).join('')
-  const shared = [...settings, configFile]
+  const read: readonly string[] = command.reads
+  const shared = [...settings.filter(({ name }) => read.includes(name)), configFile]
     .map(({ name, help, fallback, flag }) => {
       const option = flag === false ? '' : `--${name}`
       return `  ${option.padEnd(30)}${variableName(name).padEnd(40)}${help}${fallback === undefined ? '' : ` (${fallback})`}\n`

@@ -1,8 +1,34 @@
+import type { SettingName } from '../config.ts'
 import type { Command } from './command.ts'
 
 const json = { json: 'print JSON' }
 const tenant = { tenant: 'id of the tenant' }
 const application = { ...tenant, app: 'id of the application' }
+
+const vault: readonly SettingName[] = [
+  'data',
+  'database-url',
+  'database-password-file',
+  'database-ca',
+  'database-pool',
+  'database-statement-timeout',
+  'key-provider',
+  'master-key-file',
+  'master-key',
+]
+const tls: readonly SettingName[] = ['tls-cert', 'tls-key', 'tls-client-ca']
+const address: readonly SettingName[] = ['host', 'port', ...tls]
+const service: readonly SettingName[] = [
+  ...address,
+  'log-level',
+  'header-prefix',
+  'cors-origins',
+  'idempotency-strict',
+  'rate-limit',
+  'rate-limit-burst',
+  'limits',
+  'drain-timeout',
+]
 
 /**
  * Everything that `strongroom` can be told to do. The code of a command is loaded when it is called: that of all
@@ -13,11 +39,13 @@ export const commands: readonly Command[] = [
     name: 'dev',
     summary: 'Run a vault on this machine with nothing to set up; its data is in .strongroom',
     takesBothStorages: true,
+    reads: ['data', ...service],
     run: async invocation => (await import('./dev.ts')).dev(invocation),
   },
   {
     name: 'serve',
     summary: 'Run the vault in production: explicit storage and key provider, no key is printed',
+    reads: [...vault, ...service, 'workers'],
     run: async invocation => (await import('./serve.ts')).serve(invocation),
   },
   {
@@ -28,6 +56,7 @@ export const commands: readonly Command[] = [
       distribute: 'spread the rows of all tenants over the nodes of a Citus cluster; stop all servers first',
       ...json,
     },
+    reads: vault,
     run: async invocation => (await import('./migrate.ts')).migrate(invocation),
   },
   {
@@ -41,6 +70,7 @@ export const commands: readonly Command[] = [
     spelled: { data: 'from', 'database-url': 'to' },
     takesBothStorages: true,
     flags: { json: 'print JSON: the result, and each line of progress on standard error' },
+    reads: vault,
     run: async invocation => (await import('./migrate-store.ts')).migrateStore(invocation),
   },
   {
@@ -51,12 +81,14 @@ export const commands: readonly Command[] = [
       'included-active': 'monthly active tokens that its plan includes, for the usage report (0)',
     },
     flags: { json: 'print an object of the shape of dev-keys.json' },
+    reads: [...vault, ...address, 'limits'],
     run: async invocation => (await import('./tenant.ts')).tenantCreate(invocation),
   },
   {
     name: 'tenant list',
     summary: 'List the tenants',
     flags: json,
+    reads: vault,
     run: async invocation => (await import('./tenant.ts')).tenantList(invocation),
   },
   {
@@ -64,6 +96,7 @@ export const commands: readonly Command[] = [
     summary: 'Delete a tenant with all its tokens and destroy its keys; there is no way back',
     words: ['<tenant id>'],
     flags: { yes: 'needed: nothing is deleted without it' },
+    reads: vault,
     run: async invocation => (await import('./tenant.ts')).tenantDelete(invocation),
   },
   {
@@ -77,6 +110,7 @@ export const commands: readonly Command[] = [
       rules: 'file with a JSON array of access rules, instead of --permissions',
     },
     flags: json,
+    reads: [...vault, 'limits'],
     run: async invocation => (await import('./application.ts')).appCreate(invocation),
   },
   {
@@ -84,6 +118,7 @@ export const commands: readonly Command[] = [
     summary: 'List the applications of a tenant',
     options: tenant,
     flags: json,
+    reads: vault,
     run: async invocation => (await import('./application.ts')).appList(invocation),
   },
   {
@@ -91,6 +126,7 @@ export const commands: readonly Command[] = [
     summary: 'Make a further key for an application; prints it once',
     options: { ...application, 'expires-at': 'when it stops working' },
     flags: json,
+    reads: [...vault, 'limits'],
     run: async invocation => (await import('./key.ts')).keyCreate(invocation),
   },
   {
@@ -98,6 +134,7 @@ export const commands: readonly Command[] = [
     summary: "List an application's keys, without their texts",
     options: application,
     flags: json,
+    reads: vault,
     run: async invocation => (await import('./key.ts')).keyList(invocation),
   },
   {
@@ -105,30 +142,34 @@ export const commands: readonly Command[] = [
     summary: 'Revoke a key by its id; it stops working at once, also on a running server',
     options: application,
     words: ['<key id>'],
+    reads: vault,
     run: async invocation => (await import('./key.ts')).keyRevoke(invocation),
   },
   {
     name: 'master-key',
     summary:
       'Make a new master key: into --master-key-file (mode 0600, never overwritten), or on standard output',
+    reads: ['master-key-file'],
     run: async invocation => (await import('./master-key.ts')).masterKey(invocation),
   },
   {
     name: 'backup',
     summary: 'Copy the vault of a folder into one file, as of one moment, also while it is served',
     words: ['<new file>'],
+    reads: ['data'],
     run: async invocation => (await import('./backup.ts')).backup(invocation),
   },
   {
     name: 'doctor',
     summary:
-      'Check storage, keys, permissions of files, clock and limits; each finding comes with what to run or do next',
+      'Check storage, keys, TLS and permissions of files, clock and limits; each finding comes with what to run or do next',
     options: { sample: 'with --deep: look at so many tokens of each tenant only, and at no counters' },
     flags: {
       ...json,
       deep: 'open every token, and check index, counters and deduplication against the tokens',
       repair: 'with --deep: repair what differs; rows that do not open stay as they are',
     },
+    reads: [...vault, ...tls, 'limits'],
     run: async invocation => (await import('./doctor.ts')).doctor(invocation),
   },
 ]

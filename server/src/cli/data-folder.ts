@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, globSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
 import { foreignCode } from '../domain/errors.ts'
@@ -11,6 +11,9 @@ export const devKeysPath = (dataFolder: string): string => join(dataFolder, 'dev
 /** The database, its log, which holds answered writes too, and the index of the log: they belong together. */
 export const databaseFiles = (dataFolder: string): string[] =>
   ['', '-wal', '-shm'].map(ending => `${databasePath(dataFolder)}${ending}`)
+
+/** What a restore moves out of the way is in a folder of this name, inside the data folder. */
+export const setAsidePrefix = 'set-aside-'
 
 export const requireDataFolder = ({ dataFolder }: Config): string => {
   if (dataFolder === undefined)
@@ -51,12 +54,18 @@ export const checkDatabaseFiles = (dataFolder: string): void => {
 export const closedFiles = (dataFolder: string): ClosedFile[] =>
   databaseFiles(dataFolder).flatMap(path => closedTo(path, 'read and write') ?? [])
 
-/** SQLite would begin a new vault, and throw a log away that belongs to no database. */
+/** What may be the rest of a vault. SQLite would begin a new one, and throw a log away that belongs to no database. */
 export const describeRemains = (dataFolder: string): string | undefined => {
   const path = databasePath(dataFolder)
+  if (sizeOf(path) > 0) return undefined
+  const loss = `${path} ${existsSync(path) ? 'is empty' : 'is gone'}`
   const log = `${path}-wal`
-  if (sizeOf(log) === 0 || sizeOf(path) > 0) return undefined
-  return `${log} holds writes, but ${path} ${existsSync(path) ? 'is empty' : 'is gone'}: put the vault.db that belongs to it beside it, or move it away`
+  if (sizeOf(log) > 0)
+    return `${log} holds writes, but ${loss}: put the vault.db that belongs to it beside it, or move it away`
+  // Whatever is in it: it may be closed to this user.
+  const [aside] = globSync(`${setAsidePrefix}*`, { cwd: dataFolder })
+  if (aside === undefined) return undefined
+  return `${join(dataFolder, aside)} is what was set aside, but ${loss}: put a backup of vault.db there, or move what was set aside away`
 }
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

@@ -86,7 +86,7 @@ Strongroom answers at ${keys.base_url}, with a new tenant and three keys:
 
   general      ${keys.api_key}   creates and updates
   private      ${keys.private_api_key}   reads, deletes and searches
-  management   ${keys.management_api_key}
+  management   ${keys.management_api_key}   manages the tenant, applications and keys
 
 They are kept in ${keysPath}. Try it:
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
@@ -15,6 +15,7 @@ import {
   describeRemains,
   masterKeyPath,
   requireDataFolder,
+  setAsidePrefix,
 } from './data-folder.ts'
 import type { Finding, Remedy } from './finding.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
@@ -23,6 +24,7 @@ import { restoreStorage } from './restore-storage.ts'
 import { shellWord } from './shell-word.ts'
 import { isDamage } from './sqlite-failure.ts'
 import { configuredStorage, withVault } from './storage.ts'
+import { readTlsFiles } from './tls.ts'
 import { storageFlags, vaultFlags } from './vault-flags.ts'
 
 type Context = { readonly config: Config; readonly machine: Machine }
@@ -60,6 +62,18 @@ const causeOf = (error: unknown): string => {
   return error.cause instanceof Error ? causeOf(error.cause) : error.message
 }
 
+/** What serve would not start with. */
+const tlsFiles: Check = ({ config }) => {
+  try {
+    readTlsFiles(config)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const byHand = 'correct the files, or --tls-cert, --tls-key and --tls-client-ca, which name them'
+    return [{ check: 'tls', problem: error.message, byHand, blocks: false }]
+  }
+}
+
 const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
 
 const dataFolder: Check = ({ config }) => {
@@ -72,7 +86,8 @@ const dataFolder: Check = ({ config }) => {
       {
         check: 'storage',
         problem: remains,
-        byHand: 'stop every process that works on the folder, and put a backup beside it or the log away',
+        byHand:
+          'stop every process that works on the folder, and put vault.db back, from a backup if it is lost, or the rest away',
         blocks: true,
       },
     ]
@@ -148,10 +163,10 @@ const schema: Check = async ({ config }) => {
       command: `strongroom migrate ${vaultFlags(config)}`,
     })
   if (current > newest)
-    return finding(
-      `storage has schema ${current}, this release knows ${newest}: install the newer release again, or go back to what it started from`,
-      restoreStorage(config),
-    )
+    return finding(`storage has schema ${current}, this release knows ${newest}`, {
+      byHand:
+        'install the newer release again; this one can only serve a backup from before the newer one was started',
+    })
   return []
 }
 
@@ -183,17 +198,20 @@ const keyProvider: Check = async ({ config }) => {
 const repairMasterKey = (config: Config, problem: string): Finding => {
   const finding = (command: string): Finding => ({ check: 'keys', problem, command, blocks: true })
   if (config.keyProvider === 'env')
-    return finding('export STRONGROOM_MASTER_KEY="$(cat <your backup of the master key>)"')
+    return finding(`${keyBackup} && key=$(cat "$backup") && export STRONGROOM_MASTER_KEY="$key"`)
   const path = config.masterKeyFile ?? masterKeyPath(requireDataFolder(config))
   const closed = closedTo(path, 'read')
   if (closed !== undefined) return closedFinding('keys', closed)
-  const close = `chmod 600 ${shellWord(path)}`
-  return finding(
-    existsSync(path) && isOpenToOthers(path)
-      ? close
-      : `cp <your backup of the master key> ${shellWord(path)} && ${close}`,
-  )
+  const key = shellWord(path)
+  const close = `chmod 600 ${key}`
+  const isThere = existsSync(path)
+  if (isThere && isOpenToOthers(path)) return finding(close)
+  // The wrong key here may be the right one of another vault.
+  const keep = isThere ? `cp -p ${key} "$(mktemp ${shellWord(`${path}.${setAsidePrefix}XXXXXX`)})" && ` : ''
+  return finding(`${keyBackup} && ls "$backup" && ${keep}cp "$backup" ${key} && ${close}`)
 }
+
+const keyBackup = 'backup=/path/to/your/master.key'
 
 /** Expiry and the cvc's hour follow this machine's clock; one that is behind keeps what should be gone. */
 const clock: Check = ({ config, machine }) =>
@@ -239,7 +257,7 @@ const freeSpace: Check = ({ config, machine }) => {
     {
       check: 'limits',
       problem: `less than ${freeBytesMin / 1_048_576} MiB are free where the data is: delete what is not the vault's, or stop the server, move the folder and start it with --data there`,
-      command: `mv ${shellWord(folder)} <a new folder on a larger disk>`,
+      command: `disk=/path/to/a/larger/disk && ls -d "$disk" && mv ${shellWord(folder)} "$disk"`,
       blocks: false,
     },
   ]
@@ -272,6 +290,7 @@ const managementKeys = ({ config, machine }: Context): Promise<Finding[]> =>
   })
 
 const checks: readonly Check[] = [
+  tlsFiles,
   dataFolder,
   fileAccess,
   fileModes,

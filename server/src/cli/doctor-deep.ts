@@ -5,6 +5,7 @@ import { auditSample, auditTenant } from '../operations/audit-tenant.ts'
 import { openTenant } from '../operations/grants/grant-rows.ts'
 import { repairTenant } from '../operations/repair-tenant.ts'
 import type { Finding, Remedy } from './finding.ts'
+import { counted } from './print.ts'
 import { restoreStorage } from './restore-storage.ts'
 import { withVault } from './storage.ts'
 import { vaultFlags } from './vault-flags.ts'
@@ -84,7 +85,13 @@ const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => 
     ...about('deduplication', idsOf(audit.matches), 'tokens that hold the place of another value', repair),
     ...(audit.counters.length === 0
       ? []
-      : [finding('counters', `${audit.counters.length} counters are wrong`, repair)]),
+      : [
+          finding(
+            'counters',
+            `${counted(audit.counters.length, 'counter is', 'counters are')} wrong`,
+            repair,
+          ),
+        ]),
   ]
 }
 

@@ -57,7 +57,7 @@ const unknown = ([first = '', second = '']: readonly string[]): string => {
   const whole = suggest(`${first} ${second}`.trim(), names)
   if (whole === '' && group.length > 0) return `which one: ${group.join(', ')}?`
   const hint = whole || suggest(first, firstWords)
-  return `there is no such command${hint}${hint === '' ? ';' : ''} see strongroom help`
+  return `there is no such command${hint}; see strongroom help`
 }
 
 const isWronglyCalled = (error: unknown): boolean =>
@@ -71,11 +71,11 @@ const explain = (error: unknown): string =>
 
 const reason = (error: unknown): string => {
   if (error instanceof VaultError && error.issues.length > 0)
-    return error.issues.map(({ path, message }) => `${path} ${message}`).join('; ')
+    return error.issues.map(({ path, message }) => `${flagOf(path)}${message}`).join('; ')
   if (error instanceof VaultError && error.code === 'notFound' && error.ownDetail === undefined)
     return 'the tenant has no such application or key'
-  if (error instanceof ConfigError || error instanceof KeyProviderError || error instanceof VaultError)
-    return error.message
+  if (error instanceof VaultError) return asClause(error.message)
+  if (error instanceof ConfigError || error instanceof KeyProviderError) return error.message
   if (error instanceof StoreUnavailableError && error.cause instanceof Error)
     return `${error.message}: ${lacksPassword(error.cause) ? passwordAdvice : error.cause.message}`
   if (error instanceof StoreUnavailableError) return `${error.message}: ${error.outage}`
@@ -83,6 +83,14 @@ const reason = (error: unknown): string => {
     return `port ${error.port} of ${'address' in error ? error.address : 'this machine'} is taken: stop what uses it, or set --port`
   return error instanceof Error ? error.message : 'failed'
 }
+
+/** The place of an issue on the command line: a field came as a flag, and `$`, the whole, goes without saying. */
+const flagOf = (path: string): string =>
+  path === '$' ? '' : `--${path.replace(/^\w+/, name => name.replaceAll('_', '-'))} `
+
+/** A sentence of the API, as everything else here is said. */
+const asClause = (sentence: string): string =>
+  `${sentence.slice(0, 1).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`
 
 /** The client of the database says it in words of its protocol, and a server that takes plain passwords in others. */
 const lacksPassword = ({ message }: Error): boolean =>

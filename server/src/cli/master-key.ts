@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { ConfigError } from '../config.ts'
 import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
 import { foreignCode } from '../domain/errors.ts'
@@ -14,7 +15,7 @@ export const masterKey: Run = async ({ config }) => {
       createMasterKeyFile(config.masterKeyFile)
     } catch (error) {
       if (foreignCode(error) !== 'EEXIST') throw error
-      throw new Error(`${config.masterKeyFile} exists and is not overwritten`)
+      throw new ConfigError(`${config.masterKeyFile} exists and is not overwritten`)
     }
     printText(`a new master key is in ${config.masterKeyFile}; keep a copy apart from the data`)
   }

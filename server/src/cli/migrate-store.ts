@@ -5,7 +5,7 @@ import { openRestingVault } from '../store/sqlite/resting-vault.ts'
 import type { Run } from './command.ts'
 import { databasePath, masterKeyPath, requireDataFolder } from './data-folder.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
-import { print } from './print.ts'
+import { counted, print } from './print.ts'
 import { progressOn } from './progress.ts'
 import { folderStorage, postgresSettings, requireVault } from './storage.ts'
 import { vaultFlags } from './vault-flags.ts'
@@ -68,14 +68,14 @@ const describe = (config: Config, result: CopyResult, seconds: number): string =
   const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
   if (faults.length > 0)
     return [
-      `not done: ${faults.length} rows are wrong, and the database cannot be served`,
+      `not done: ${counted(faults.length, 'row is', 'rows are')} wrong, and the database cannot be served`,
       ...faults.slice(0, faultsShown).map(({ row, problem }) => `  ${row} ${problem}`),
       'restore the source from a backup, and begin again with an empty database',
     ].join('\n')
   return [
     wasDone
       ? 'done before: an earlier run has copied and verified this very vault'
-      : `done: ${copied} rows copied in ${seconds} s; the database holds all ${all}, ${rows.tokens} tokens among them, and every seal opens`,
+      : `done: ${counted(copied, 'row')} copied in ${seconds} s; the database holds all ${all}, ${counted(rows.tokens ?? 0, 'token')} among them, and every seal opens`,
     `serve it with the same keys, and the folder no more: strongroom serve ${vaultFlags(withKeyFile(config))}`,
   ].join('\n')
 }

@@ -1,11 +1,14 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { databaseFiles, requireDataFolder } from './data-folder.ts'
+import { databaseFiles, databasePath, requireDataFolder, setAsidePrefix } from './data-folder.ts'
 import type { Remedy } from './finding.ts'
 import { shellWord } from './shell-word.ts'
 
-/** Nothing is thrown away: what is damaged may be all that holds the newest writes. */
+/**
+ * Nothing is thrown away: what is damaged may be all that holds the newest writes. The backup is copied first, so that
+ * nothing moves where it is not there, as in a line that is pasted as it stands, or does not fit.
+ */
 export const restoreStorage = (config: Config): Remedy => {
   if (config.database !== undefined)
     return {
@@ -13,15 +16,18 @@ export const restoreStorage = (config: Config): Remedy => {
         'restore a backup into a new, empty database (psql -v ON_ERROR_STOP=1 --single-transaction), and name that one in STRONGROOM_DATABASE_URL',
     }
   const folder = requireDataFolder(config)
-  const [path = '', ...logs] = databaseFiles(folder).map(shellWord)
+  const files = databaseFiles(folder).map(shellWord)
+  const restored = shellWord(`${databasePath(folder)}.restored`)
   return {
     command: [
-      `aside=$(mktemp -d ${shellWord(join(folder, 'set-aside-XXXXXX'))})`,
+      'backup=/path/to/your/vault.db',
+      `cp "$backup" ${restored}`,
+      ...giveTo(folder, restored),
+      `chmod 600 ${restored}`,
+      `aside=$(mktemp -d ${shellWord(join(folder, `${setAsidePrefix}XXXXXX`))})`,
       // In parentheses, so that nothing ends the shell that it is pasted into.
-      `(for file in ${path} ${logs.join(' ')}; do if [ -e "$file" ]; then mv "$file" "$aside" || exit 1; fi; done)`,
-      `cp <your backup of vault.db> ${path}`,
-      ...giveTo(folder, path),
-      `chmod 600 ${path}`,
+      `(for file in ${files.join(' ')}; do if [ -e "$file" ]; then mv "$file" "$aside" || exit 1; fi; done)`,
+      `mv ${restored} ${shellWord(databasePath(folder))}`,
     ].join(' && '),
   }
 }

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
-import { type Config, ConfigError, type DatabaseConfig } from '../config.ts'
+import { type Config, ConfigError, type DatabaseConfig, unreadable } from '../config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { unwrapVaultKeys } from '../crypto/keys.ts'
 import { foreignCode } from '../domain/errors.ts'
@@ -130,7 +130,7 @@ const readSettingFile = (path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError(`${path} cannot be read (${foreignCode(error)})`)
+    throw new ConfigError(`${path} ${unreadable(error)}`)
   }
 }
 

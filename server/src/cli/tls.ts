@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { createSecureContext, type TlsOptions } from 'node:tls'
-import { type Config, ConfigError } from '../config.ts'
+import { type Config, ConfigError, unreadable } from '../config.ts'
 import type { ProcessLog } from './log.ts'
 
 /** The certificates, once they are known to work: a server must not find out with its first client. */
@@ -49,8 +49,8 @@ const holdsCertificates = (pem: Buffer): boolean => {
 const read = (path: string): Buffer => {
   try {
     return readFileSync(path)
-  } catch {
-    throw new ConfigError(`the TLS file ${path} cannot be read`)
+  } catch (error) {
+    throw new ConfigError(`the TLS file ${path} ${unreadable(error)}`)
   }
 }
 

@@ -78,7 +78,7 @@ const toIssue = (error: ErrorObject, value: Json, root: string): Issue => {
         message:
           suggestion === undefined
             ? 'is not a known field'
-            : `is not a known field; did you mean "${suggestion}"?`,
+            : `is not a known field; did you mean ${suggestion}?`,
       }
     }
     default:

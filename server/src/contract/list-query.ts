@@ -3,7 +3,7 @@ import { type Issue, invalid } from '../domain/errors.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import type { MetadataPair, TokenFilter } from '../domain/token-filter.ts'
-import { tokenType } from '../domain/token-types/registry.ts'
+import { tokenType, unknownTokenType } from '../domain/token-types/registry.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { type Page, pageParameters, readPage } from './paging.ts'
 import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
@@ -63,7 +63,7 @@ export const readFilter = (pairs: readonly QueryPair[], issues: Issue[]): TokenF
     if (values.length > limits.filterValuesMax)
       issues.push({ path: name, message: `must not be repeated more than ${limits.filterValuesMax} times` })
   if (types.some(type => tokenType(type) === undefined))
-    issues.push({ path: 'type', message: 'is not a type of token that the vault knows' })
+    issues.push({ path: 'type', message: unknownTokenType })
   const containerText = single('container')
   const container =
     containerText === undefined ? undefined : parseContainerOrRoot(containerText, 'container', issues)

@@ -34,7 +34,7 @@ export const refuseUnknown = (
     const suggestion = didYouMean(name, known)
     issues.push({
       path: chosenName(name, index + 1),
-      message: `is not a known query parameter${suggestion === undefined ? '' : `; did you mean "${suggestion}"?`}`,
+      message: `is not a known query parameter${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
     })
   }
 }

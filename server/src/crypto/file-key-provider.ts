@@ -20,10 +20,14 @@ export const createMasterKeyFile = (path: string): void => {
 }
 
 /** A key that is there, but closed to this user, must not be replaced. */
-const unreadable = (path: string, error: unknown): string =>
-  foreignCode(error) === 'EACCES'
-    ? `may not be read by this user (EACCES): run this as the user that it belongs to, or as root run chown ${process.geteuid?.()} ${path} && chmod 600 ${path}`
-    : 'cannot be read: restore it from your backup'
+const unreadable = (path: string, error: unknown): string => {
+  const code = foreignCode(error)
+  if (code === 'ENOENT')
+    return 'does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup'
+  if (code === 'EACCES')
+    return `may not be read by this user (EACCES): run this as the user that it belongs to, or as root run chown ${process.geteuid?.()} ${path} && chmod 600 ${path}`
+  return `cannot be read (${code}): restore it from your backup`
+}
 
 const readMasterKey = (path: string): KeyObject => {
   let text: string

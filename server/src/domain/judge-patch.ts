@@ -58,7 +58,7 @@ export const requirePatchable = (
   const isPublic = application.type === 'public'
   if (isPublic && (Object.keys(patch) as (keyof TokenPatch)[]).some(name => !publicFields.includes(name)))
     throw new VaultError('forbidden', {
-      detail: `A public application may change ${publicFields.join(', ')} only.`,
+      detail: 'A public application may change only data, metadata and expires_at.',
     })
   requireDestinations(application, 'token:update', containers)
 }
@@ -70,7 +70,8 @@ const guardedFields = ['mask', 'fingerprint_expression', 'search_indexes', 'cont
 const requireUnguarded = (patch: TokenPatch, steered: readonly RenderedPart[]): void => {
   if (guardedFields.some(name => patch[name] !== undefined))
     throw new VaultError('forbidden', {
-      detail: `Changing ${guardedFields.join(', ')} needs reveal on the token.`,
+      detail:
+        'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token.',
     })
   if (steered.length > 0)
     throw new VaultError('forbidden', {

@@ -1,6 +1,6 @@
 import { disclosesCard } from './card-disclosure.ts'
 import type { Issue } from './errors.ts'
-import { Allowance } from './expressions/budget.ts'
+import { Allowance, tooMuchWork } from './expressions/budget.ts'
 import { compileExpression } from './expressions/expression.ts'
 import { ExpressionError } from './expressions/expression-error.ts'
 import { budgetFor } from './expressions/run.ts'
@@ -50,7 +50,7 @@ const tryMask = ({ token: { type, mask }, data, path, issues, allowance }: Trial
   if (fault !== undefined)
     issues.push(faultyLeaf(template, data, path, allowance) ?? { path, message: fault })
   if (disclosesCard(template, type, data, allowance)) issues.push({ path, message: tooMuchOfACard })
-  else if (allowance.isSpent && fault === undefined) issues.push({ path, message: 'too much work' })
+  else if (allowance.isSpent && fault === undefined) issues.push({ path, message: tooMuchWork })
 }
 
 /** The first leaf that does not render; none where each of them does, but not all on one budget. */
@@ -97,4 +97,5 @@ const faultOf = (render: () => unknown): string | undefined => {
   }
 }
 
-export const tooMuchOfACard = 'must not render more of a card number than its first 8 and last 4 digits'
+export const tooMuchOfACard =
+  'must not render more of a card number than its first 8 and last 4 digits, nor what reads as 9 of its digits in a row'

@@ -12,7 +12,7 @@ import { checkRenderings, renderedParts } from './renderings.ts'
 import { Secret } from './secret.ts'
 import type { Token, Writable } from './token.ts'
 import { tokenIdFault } from './token-id.ts'
-import { tokenType } from './token-types/registry.ts'
+import { tokenType, unknownTokenType } from './token-types/registry.ts'
 import type { TokenType } from './token-types/token-type.ts'
 import { splitTransients } from './transients.ts'
 
@@ -65,7 +65,7 @@ export const readDefinition = (
   const before = issues.length
   const type = tokenType(fields.type)
   if (type === undefined) {
-    issues.push({ path: field(place, 'type'), message: 'is not a type of token that the vault knows' })
+    issues.push({ path: field(place, 'type'), message: unknownTokenType })
     return undefined
   }
   const parsed = type.parse(fields.data, field(place, 'data'), issues)

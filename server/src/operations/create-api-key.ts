@@ -30,7 +30,7 @@ export const createApiKey = (
     if (living.length >= limits.liveKeysPerApplication)
       throw invalid({
         path: '$',
-        message: `the application has ${limits.liveKeysPerApplication} live keys already; delete one first`,
+        message: `the application has ${limits.liveKeysPerApplication} live keys already; revoke one first`,
       })
     const grant: ApiKeyGrant = {
       createdBy: caller.application.id,

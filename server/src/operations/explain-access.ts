@@ -4,7 +4,7 @@ import { type Issue, invalid } from '../domain/errors.ts'
 import { explainAccess as explain } from '../domain/explain-access.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { type Permission, permissionsByType } from '../domain/permissions.ts'
-import { tokenType } from '../domain/token-types/registry.ts'
+import { tokenType, unknownTokenType } from '../domain/token-types/registry.ts'
 import { applicationOf, loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 
@@ -19,8 +19,7 @@ export const explainAccess = async (
   const permission = tokenPermission(body.permission)
   if (permission === undefined) issues.push({ path: 'permission', message: 'is not a permission on tokens' })
   const type = body.type === undefined ? undefined : tokenType(body.type)
-  if (body.type !== undefined && type === undefined)
-    issues.push({ path: 'type', message: 'is not a type of token that the vault knows' })
+  if (body.type !== undefined && type === undefined) issues.push({ path: 'type', message: unknownTokenType })
   if (body.containers === undefined && body.type === undefined)
     issues.push({ path: 'containers', message: 'is required where no type is given' })
   const containers =

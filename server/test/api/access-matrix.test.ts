@@ -536,6 +536,10 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
             const reply = await vault().patch(`/tokens/${id}`, key, patch)
             if (read === 'mask' || read === 'redact') {
               assert.equal(reply.status, 403, JSON.stringify(patch))
+              assert.equal(
+                reply.body.detail,
+                'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token.',
+              )
               assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
             } else if (field === 'containers' && value !== null && patch[field] === null)
               assert.equal(reply.status, 403, 'the default container is not covered')

@@ -343,8 +343,11 @@ onEveryEngine('access rules', vault => {
       { search_indexes: [] },
       { fingerprint_expression: '{{ data }}' },
       { deduplicate_token: true },
-    ])
-      assert.equal((await vault().patch('/tokens/a-token', keys.public, { ...patch, ...more })).status, 403)
+    ]) {
+      const reply = await vault().patch('/tokens/a-token', keys.public, { ...patch, ...more })
+      assert.equal(reply.status, 403)
+      assert.equal(reply.body.detail, 'A public application may change only data, metadata and expires_at.')
+    }
     assert.equal((await vault().get('/tokens/a-token', keys.owner)).text, before)
     assert.equal((await vault().get('/tokens/a-token', keys.public)).status, 403)
   })

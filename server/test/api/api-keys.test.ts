@@ -164,7 +164,9 @@ onEveryEngine('API keys', vault => {
     for (let count = 2; count < 10; count++) made.push(granted(await makeKey(manager, id)))
     const eleventh = await makeKey(manager, id)
     assert.equal(eleventh.status, 400)
-    assert.deepEqual(Object.keys(eleventh.body.errors), ['$'])
+    assert.deepEqual(eleventh.body.errors, {
+      $: ['the application has 10 live keys already; revoke one first'],
+    })
     assert.equal((await listKeys(manager, id)).length, 10)
     for (const { key } of made) assert.equal(await works(key), 200)
 

@@ -253,13 +253,26 @@ onEveryEngine('create a token', vault => {
       await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokens', body: send }, expect)
     })
 
+  test('C9.9 of a type that the vault does not know, the caller is told those that it does', async () => {
+    const { keys } = await vault().tenant({
+      owner: { permissions: ['token:create', 'token:read', 'token:search'] },
+    })
+    const says =
+      'must be one of token, card, bank, card_number, us_bank_account_number, us_bank_routing_number, social_security_number, employer_id_number'
+    const created = await vault().post('/tokens', keys.owner, { type: 'passport', data: 1 })
+    const listed = await vault().get('/tokens?type=passport', keys.owner)
+    for (const { body } of [created, listed]) assert.deepEqual(body.errors, { type: [says] })
+    const found = await vault().post('/tokens/search', keys.owner, { query: 'type:passport' })
+    assert.deepEqual(found.body.errors, { query: [`a type ${says}, at character 6`] })
+  })
+
   test('C6.2 a near miss is told what was probably meant', async () => {
     const { keys } = await vault().tenant(devApplications)
     const misspelt = { contaners: 'containers', search_index: 'search_indexes', exipres_at: 'expires_at' }
     for (const [sent, meant] of Object.entries(misspelt)) {
       const reply = await vault().post('/tokens', keys.general, { type: 'token', data: 1, [sent]: 1 })
       assert.equal(reply.status, 400)
-      assert.match(reply.body.errors[sent][0], new RegExp(`did you mean "${meant}"`))
+      assert.match(reply.body.errors[sent][0], new RegExp(`did you mean ${meant}\\?$`))
     }
   })
 

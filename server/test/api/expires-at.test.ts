@@ -63,9 +63,12 @@ const forms: readonly { name: string; sent: string; shown: string }[] = [
   },
 ]
 
-const refused: readonly { name: string; values: readonly string[] }[] = [
+const isNoDate =
+  'must be a date like 2030-12-31, 2030-12-31T10:00:00+02:00, 12/31/2030 or 12/31/2030 11:59:59 PM +02:00'
+const refused: readonly { name: string; says: string; values: readonly string[] }[] = [
   {
     name: 'C17.2 what is past, in every form',
+    says: 'must lie in the future',
     values: [
       '1/1/2020',
       '2/28/2026 11:59:59 PM -00:00',
@@ -77,6 +80,7 @@ const refused: readonly { name: string; values: readonly string[] }[] = [
   },
   {
     name: 'C17.2 days and times that do not exist',
+    says: isNoDate,
     values: [
       '2/30/2030',
       '13/1/2030',
@@ -94,6 +98,7 @@ const refused: readonly { name: string; values: readonly string[] }[] = [
   },
   {
     name: 'C17.2 any other text',
+    says: isNoDate,
     values: [
       '',
       ' ',
@@ -135,7 +140,7 @@ onEveryEngine('expires_at', vault => {
       assert.equal((await vault().get(`/tokens/${other.id}`, keys.owner)).body.expires_at, shown)
     })
 
-  for (const { name, values } of refused)
+  for (const { name, says, values } of refused)
     test(`${name}: refused on create and update`, async () => {
       const { keys } = await vault().tenant({ owner })
       const { id } = await vault().create(keys.owner, { ...token, expires_at: '2030-01-01' })
@@ -144,7 +149,8 @@ onEveryEngine('expires_at', vault => {
       for (const expires_at of values) {
         const expect = { status: 400, errors: ['expires_at'] }
         const create = { method: 'POST', path: '/tokens', body: { ...token, expires_at } }
-        await sendAndExpect(vault(), caller, create, expect)
+        const reply = await sendAndExpect(vault(), caller, create, expect)
+        assert.deepEqual(reply.body.errors.expires_at, [says])
         await sendAndExpect(
           vault(),
           caller,
@@ -154,6 +160,13 @@ onEveryEngine('expires_at', vault => {
       }
       assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
     })
+
+  test('C17.1 a refusal names dates that are accepted', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const named = isNoDate.match(/\d[^,]*?\d(?=,| or|$)/g) ?? []
+    assert.equal(named.length, 4)
+    for (const expires_at of named) await vault().create(keys.owner, { ...token, expires_at })
+  })
 
   test('§2.3.1 a token does not expire unless it is told to', async () => {
     const { keys } = await vault().tenant({ owner })

@@ -247,7 +247,7 @@ onEveryEngine('list tokens', vault => {
 
   test('C6.2 C6.3 a misspelt filter is told what was probably meant', async () => {
     const reply = await vault().get('/tokens?containers=/a/', keys.private)
-    assert.match(reply.body.errors.containers[0], /did you mean "container"\?/)
+    assert.match(reply.body.errors.containers[0], /did you mean container\?/)
   })
 
   test('C24.6 C8.13 a hundred ids are fine, one more is too many', async () => {

@@ -90,53 +90,53 @@ describe('applications, beside a running server', () => {
     {
       name: 'a type that there is not',
       args: ['--type', 'admin'],
-      says: /type must be one of public, private, management/,
+      says: /--type must be one of public, private, management/,
     },
     {
       name: 'a misspelt permission',
       args: ['--type', 'private', '--permissions', 'token:create,token:reed'],
-      says: /permissions\[1\] is not a permission that a private application may hold/,
+      says: /--permissions\[1\] is not a permission that a private application may hold/,
     },
     {
       name: 'a permission of another type',
       args: ['--type', 'public', '--permissions', 'token:read'],
-      says: /permissions\[0\] is not a permission that a public application may hold/,
+      says: /--permissions\[0\] is not a permission that a public application may hold/,
     },
     {
       name: 'permissions and rules',
       args: ['--type', 'private', '--permissions', 'token:read'],
       rules: [rule],
-      says: /rules must not be given together with permissions/,
+      says: /--rules must not be given together with permissions/,
     },
     {
       name: 'rules for management',
       args: ['--type', 'management'],
       rules: [rule],
-      says: /rules are about tokens/,
+      says: /--rules are about tokens/,
     },
     {
       name: 'rules that are no list',
       args: ['--type', 'private'],
       rules: rule,
-      says: /rules must be an array/,
+      says: /--rules must be an array/,
     },
     {
       name: 'a rule with a container that is none',
       args: ['--type', 'private'],
       rules: [rule, { ...rule, priority: 2, container: 'pci' }],
-      says: /rules\[1\]\.container /,
+      says: /--rules\[1\]\.container /,
     },
     {
       name: 'two rules of one priority',
       args: ['--type', 'private'],
       rules: [rule, rule],
-      says: /rules\[1\]\.priority must not be the priority of another rule/,
+      says: /--rules\[1\]\.priority must not be the priority of another rule/,
     },
     {
       name: 'a rule with a misspelt field',
       args: ['--type', 'private'],
       rules: [{ ...rule, transfrom: 'reveal' }],
-      says: /rules\[0\]\.transfrom is not a known field; did you mean "transform"\?/,
+      says: /--rules\[0\]\.transfrom is not a known field; did you mean transform\?/,
     },
     {
       name: 'two faults, both named',
@@ -145,7 +145,7 @@ describe('applications, beside a running server', () => {
         { ...rule, permissions: ['x'] },
         { ...rule, transform: 'reveal', priority: 'first' },
       ],
-      says: /rules\[1\]\.priority must be an integer/,
+      says: /--rules\[1\]\.priority must be an integer/,
     },
     {
       name: 'a file that is not there',
@@ -163,7 +163,7 @@ describe('applications, beside a running server', () => {
     assertRefused(
       await site.run(['app', 'list', '--tenant', 'x', ...site.vault]),
       1,
-      /There is no such tenant/,
+      /app list: there is no such tenant$/m,
     )
     assertRefused(await site.run(['app', 'list', ...site.vault]), 2, /--tenant is missing/)
   })

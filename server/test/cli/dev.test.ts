@@ -86,8 +86,12 @@ describe('strongroom dev', () => {
     const program = await start(site)
     const line = (await program.line('stdout', text => text.trimStart().startsWith('curl '))).trim()
     const keys = readKeys(site)
-    for (const key of [keys.api_key, keys.private_api_key, keys.management_api_key])
-      assert.ok(program.stdout.includes(key))
+    const notes: Record<string, string> = {
+      [keys.api_key]: 'creates and updates',
+      [keys.private_api_key]: 'reads, deletes and searches',
+      [keys.management_api_key]: 'manages the tenant, applications and keys',
+    }
+    for (const [key, note] of Object.entries(notes)) assert.ok(program.stdout.includes(`${key}   ${note}\n`))
     assert.ok(program.stdout.includes(files(site).keys), 'and where they are kept')
     const hasCurl = spawnSync('curl', ['--version']).status === 0
     const { code, stdout } = hasCurl ? await site.shell(line) : await sendAsCurl(line)

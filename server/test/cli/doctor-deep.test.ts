@@ -71,7 +71,8 @@ describe('doctor --deep', () => {
   const lacks = (...ids: string[]): string => `index: tokens that lack index entries: ${ids.join(', ')}`
   const extra = (...ids: string[]): string =>
     `index: index entries of tokens that should not have them: ${ids.join(', ')}`
-  const wrong = (count: number): string => `counters: ${count} counters are wrong`
+  const wrong = (count: number): string =>
+    `counters: ${count === 1 ? '1 counter is' : `${count} counters are`} wrong`
 
   /** `leavesTrace`: a claim, a moment or spent seals cannot be known again; all else is as it was. */
   const damages: { name: string; plant: () => void; says: string[]; leavesTrace?: true }[] = [

@@ -7,9 +7,10 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { examine } from '../../src/cli/doctor-checks.ts'
@@ -30,6 +31,7 @@ import { operatorOf } from '../../src/operations/operator.ts'
 import type { Vault } from '../../src/operations/vault.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { certificate } from '../rig/certificates.ts'
 import { assertRefused, type Result, Site } from './program.ts'
 
 type Told = { check: string; problem: string; command?: string; byHand?: string }
@@ -89,14 +91,32 @@ describe('doctor', () => {
     ['strongroom', 'doctor', '--json', ...args].map(shellWord).join(' ')
   const ask = async (): Promise<Told[]> => read(await site.shell(line(...flags)))
 
-  /** Runs what was printed, in the shell, with the path that the operator knows where it says so. */
-  const obey = async ({ command }: Told, known = ''): Promise<void> => {
+  const filled = (command: string, known: string): string =>
+    command.replace(/^(backup|disk)=\/path\/to\/\S+/, (_all, name) => `${name}=${shellWord(known)}`)
+
+  /**
+   * Runs what was printed, in the shell, with the path that the operator knows where it asks for one. Whoever pastes it as
+   * it stands is told so first, and nothing has happened.
+   */
+  const obey = async ({ command }: Told, known?: string): Promise<void> => {
     assert.ok(command)
-    const { code, stderr } = await site.shell(
-      command.replace(/<(your backup|a new folder) [^>]+>/g, shellWord(known)),
-    )
+    assert.equal(command.includes('/path/to/'), known !== undefined)
+    if (known !== undefined) {
+      const before = everything()
+      const { code, stderr } = await site.shell(command)
+      assert.notEqual(code, 0)
+      assert.match(stderr, /\/path\/to\/.*No such file or directory/)
+      assert.deepEqual(everything(), before)
+    }
+    const { code, stderr } = await site.shell(filled(command, known ?? ''))
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   }
+  /** Every file of the vault and of its master key, with what is in it. */
+  const everything = (): [string, string][] =>
+    readdirSync(dirname(data), { recursive: true, withFileTypes: true })
+      .map(entry => [entry, join(entry.parentPath, entry.name)] as const)
+      .map(([entry, path]): [string, string] => [path, entry.isFile() ? readFileSync(path, 'latin1') : ''])
+      .sort()
 
   test('C35 a healthy vault has no problems, also while a server runs on it', async () => {
     const server = await site.serve(flags)
@@ -175,18 +195,6 @@ describe('doctor', () => {
       says: /^storage has schema 0, this release needs \d+$/,
     },
     {
-      name: 'a newer schema',
-      plant: async () => {
-        const backup = await backUp()
-        const opened = new DatabaseSync(database)
-        opened.exec(`PRAGMA user_version = ${(migrations.at(-1)?.number ?? 0) + 1}`)
-        opened.close()
-        return backup
-      },
-      check: 'storage',
-      says: /^storage has schema \d+, this release knows \d+: install the newer release again/,
-    },
-    {
       name: 'a schema without some of its indexes and triggers',
       plant: async () => {
         const backup = await backUp()
@@ -216,7 +224,7 @@ describe('doctor', () => {
         return site.masterKeyFile
       },
       check: 'keys',
-      says: /master key cannot be read: restore it from your backup$/,
+      says: /master key does not exist: .*; for a vault that exists, restore it from your backup$/,
     },
     {
       name: 'a master key file with something else in it',
@@ -295,6 +303,37 @@ describe('doctor', () => {
       assert.deepEqual(await ask(), [])
     })
 
+  test('C35 doctor finds a newer schema, and says that the newer release is to be installed, not that the vault is to be replaced', async () => {
+    await makeVault()
+    const newer = (migrations.at(-1)?.number ?? 0) + 1
+    const opened = new DatabaseSync(database)
+    opened.exec(`PRAGMA user_version = ${newer}`)
+    opened.close()
+    assert.deepEqual(await ask(), [
+      {
+        check: 'storage',
+        problem: `storage has schema ${newer}, this release knows ${newer - 1}`,
+        byHand:
+          'install the newer release again; this one can only serve a backup from before the newer one was started',
+      },
+    ])
+  })
+
+  test('C35 a master key that is restored over is kept', async () => {
+    await makeVault()
+    rmSync(masterKeyFile)
+    createMasterKeyFile(masterKeyFile)
+    const other = readFileSync(masterKeyFile, 'utf8')
+    const [finding] = await ask()
+    assert.ok(finding)
+    await obey(finding, site.masterKeyFile)
+    assert.equal(readFileSync(masterKeyFile, 'utf8'), readFileSync(site.masterKeyFile, 'utf8'))
+    const home = dirname(masterKeyFile)
+    const [aside = ''] = readdirSync(home).filter(name => name.startsWith('master key.set-aside-'))
+    assert.equal(readFileSync(join(home, aside), 'utf8'), other)
+    assert.equal(statSync(join(home, aside)).mode & 0o777, 0o600)
+  })
+
   test('C35 what is restored over is kept: a damaged file and a log that holds answered writes are moved aside', async () => {
     const server = await site.serve(flags)
     const backup = join(site.path, 'backup.db')
@@ -357,7 +396,10 @@ describe('doctor', () => {
     const [finding] = read(await site.shell(again, env))
     assert.equal(finding?.check, 'keys')
     assert.match(finding.problem, /does not open with the master key in STRONGROOM_MASTER_KEY/)
-    const mend = finding.command?.replace(/<your backup [^>]+>/, shellWord(site.masterKeyFile))
+    const { command = '' } = finding
+    const { code, stdout } = await site.shell(`${command}; echo "$STRONGROOM_MASTER_KEY"`, env)
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: `${env.STRONGROOM_MASTER_KEY}\n` })
+    const mend = filled(command, site.masterKeyFile)
     assert.deepEqual(read(await site.shell(`${mend} && ${again}`, env)), [])
   })
 
@@ -409,8 +451,8 @@ describe('doctor', () => {
 
   test('C35 doctor finds a disk that is nearly full, planted as its free bytes; its command moves the vault to a larger one', async () => {
     await makeVault()
-    const larger = join(site.path, 'larger disk', 'data')
-    mkdirSync(dirname(larger))
+    const disk = join(site.path, 'larger disk')
+    mkdirSync(disk)
     const freeBytes = (folder: string): number => 256 * 1_048_576 - (folder === data ? 1 : 0)
     const [finding, ...others] = await examineOn({ freeBytes })
     assert.deepEqual(others, [])
@@ -419,8 +461,8 @@ describe('doctor', () => {
       finding.problem,
       /^less than 256 MiB are free where the data is: .* start it with --data there$/,
     )
-    await obey(finding, larger)
-    flags = ['--data', larger, ...flags.slice(2)]
+    await obey(finding, disk)
+    flags = ['--data', join(disk, basename(data)), ...flags.slice(2)]
     assert.deepEqual(await examineOn({ freeBytes }), [])
     assert.deepEqual(await ask(), [])
     assert.ok(!existsSync(data), 'nothing is left behind')
@@ -442,6 +484,32 @@ describe('doctor', () => {
       stdout,
       /^in postgres:\S+\nstorage: the database does not answer, or not to this user\n {2}by hand: start /,
     )
+  })
+
+  test('C35 doctor finds TLS files that serve would not start with, in the words of serve', async () => {
+    await makeVault()
+    const { cert, key } = certificate('localhost')
+    const [certFile, keyFile] = [site.file('cert.pem', cert), site.file('key.pem', key)]
+    const otherKey = site.file('other-key.pem', certificate('localhost').key)
+    const tls = (certPath: string, keyPath: string): string[] => [
+      ...['--tls-cert', certPath],
+      ...['--tls-key', keyPath],
+    ]
+    const wrong: { files: string[]; says: RegExp }[] = [
+      { files: tls('/nowhere.pem', keyFile), says: /the TLS file \/nowhere\.pem is not there$/ },
+      { files: tls(certFile, site.path), says: /the TLS file \S+ is a folder$/ },
+      { files: tls(certFile, otherKey), says: /do not hold a certificate and its key \(PEM\)$/ },
+    ]
+    for (const { files, says } of wrong) {
+      const [finding, ...others] = read(await site.shell(line(...flags, ...files)))
+      assert.deepEqual(others, [])
+      assert.equal(finding?.check, 'tls')
+      assert.match(finding.problem, says)
+      assert.match(finding.byHand ?? '', /^correct the files, or --tls-cert/)
+      const { stderr } = await site.run(['serve', ...flags, ...files])
+      assert.equal(stderr, `strongroom serve: ${finding.problem}\n`)
+    }
+    assert.deepEqual(read(await site.shell(line(...flags, ...tls(certFile, keyFile)))), [])
   })
 
   test('C35 what does not block is told together, and what blocks comes last', async () => {

@@ -60,12 +60,12 @@ describe('keys, beside a running server', () => {
     assert.equal(made.expires_at, '2120-01-01T00:00:00.000+00:00')
     const { stdout } = await site.run(['key', 'list', ...place, ...site.vault])
     assert.match(stdout, new RegExp(`^${made.id} .*2120-01-01T00:00:00\\.000\\+00:00`, 'm'))
-    for (const end of ['2020-01-01', 'tomorrow'])
-      assertRefused(
-        await site.run(['key', 'create', ...place, '--expires-at', end, ...site.vault]),
-        2,
-        /expires_at /,
-      )
+    const wrong: [string, RegExp][] = [
+      ['2020-01-01', /key create: --expires-at must lie in the future$/m],
+      ['tomorrow', /key create: --expires-at must be a date like 2030-12-31, /],
+    ]
+    for (const [end, says] of wrong)
+      assertRefused(await site.run(['key', 'create', ...place, '--expires-at', end, ...site.vault]), 2, says)
   })
 
   test('C29.7 last_used_at is there once the server that saw the key has stopped', async () => {
@@ -83,11 +83,20 @@ describe('keys, beside a running server', () => {
     assertRefused(
       await revoke(only.id, management),
       1,
-      /the last management key of the tenant; create another/,
+      /key revoke: this is the last management key of the tenant; create another one first$/m,
     )
     const next = await site.json('key', 'create', ...management)
     assert.equal((await revoke(only.id, management)).code, 0)
     assert.equal(await status(next.key), 200)
+  })
+
+  test('C8.17 a key too many is refused in one line', async () => {
+    const flags = [...place, ...site.vault, '--limits', 'liveKeysPerApplication=2']
+    assertRefused(
+      await site.run(['key', 'create', ...flags]),
+      2,
+      /key create: the application has 2 live keys already; revoke one first$/m,
+    )
   })
 
   test('C35 what is missing or unknown is told', async () => {
@@ -95,7 +104,7 @@ describe('keys, beside a running server', () => {
     const list = (...args: string[]) => site.run(['key', 'list', ...args, ...site.vault])
     assertRefused(await list(), 2, /--tenant is missing/)
     assertRefused(await list('--tenant', tenant), 2, /--app is missing/)
-    assertRefused(await list('--tenant', 'x', '--app', 'y'), 1, /There is no such tenant/)
+    assertRefused(await list('--tenant', 'x', '--app', 'y'), 1, /key list: there is no such tenant$/m)
     assertRefused(await list('--tenant', tenant, '--app', 'y'), 1, /no such application or key/)
   })
 })

@@ -28,7 +28,7 @@ describe('master-key', () => {
     assertAbsent({ stdout: made.stdout }, [key.trim().split(':')[1] ?? ''])
 
     const again = await site.run(['master-key', '--master-key-file', file])
-    assertRefused(again, 1, /master\.key exists and is not overwritten/)
+    assertRefused(again, 2, /master\.key exists and is not overwritten/)
     assert.equal(readFileSync(file, 'utf8'), key)
     const server = await site.serve(['--data', join(site.path, 'other'), '--master-key-file', file])
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)

@@ -67,7 +67,7 @@ describe('serve, half set up', () => {
       name: 'the provider file with a file that is not there',
       args: ['--data', data, '--key-provider', 'file', '--master-key-file', '/nowhere.key'],
       code: 1,
-      says: /the master key file \/nowhere\.key cannot be read/,
+      says: /the master key file \/nowhere\.key does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup$/m,
     },
     {
       name: 'the provider file with a file that others can read',
@@ -112,17 +112,17 @@ describe('serve, half set up', () => {
     {
       name: 'a TLS certificate that is not there',
       args: [...site.vault, '--tls-cert', '/nowhere.pem', '--tls-key', keyFile],
-      says: /the TLS file \/nowhere\.pem cannot be read/,
+      says: /the TLS file \/nowhere\.pem is not there$/m,
     },
     {
       name: 'a TLS key that is not there',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', '/nowhere.pem'],
-      says: /the TLS file \/nowhere\.pem cannot be read/,
+      says: /the TLS file \/nowhere\.pem is not there$/m,
     },
     {
       name: 'a client CA that is not there',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', '/nowhere.pem'],
-      says: /the TLS file \/nowhere\.pem cannot be read/,
+      says: /the TLS file \/nowhere\.pem is not there$/m,
     },
     {
       name: 'a TLS certificate that is none',

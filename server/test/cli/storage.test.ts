@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
@@ -110,15 +119,25 @@ describe('a vault that is not there', () => {
       plant: () => writeFileSync(file, ''),
       says: /vault\.db-wal holds writes, but \S+vault\.db is empty: put the vault\.db that belongs to it beside it/,
     },
+    {
+      name: 'what was set aside of a vault that nobody restored',
+      plant: () => {
+        const aside = join(site.data, 'set-aside-x')
+        mkdirSync(aside)
+        for (const ending of ['', '-wal', '-shm'])
+          renameSync(`${file}${ending}`, join(aside, `vault.db${ending}`))
+      },
+      says: /set-aside-x is what was set aside, but \S+vault\.db is gone: put a backup of vault\.db there/,
+    },
   ]
   for (const { name, plant, says } of remains)
     test(`C35.1 ${name} is left alone by everything that would make a vault`, async () => {
       const server = await site.serve()
       server.child.kill('SIGKILL')
       await server.exited
+      assert.ok(readFileSync(`${file}-wal`).length > 0)
       plant()
-      const before = readFileSync(`${file}-wal`)
-      assert.ok(before.length > 0)
+      const before = contents()
       for (const command of ['serve', 'backup x'])
         assertRefused(await site.run([...command.split(' '), ...site.vault]), 1, says)
       assertRefused(await site.run(['dev', '--port', '0', '--data', site.data]), 1, says)
@@ -126,9 +145,12 @@ describe('a vault that is not there', () => {
       const [finding] = JSON.parse(doctor.stdout)
       assert.deepEqual([doctor.code, finding.check, finding.command], [1, 'storage', undefined])
       assert.match(finding.problem, says)
-      assert.deepEqual(readFileSync(`${file}-wal`), before)
-      assert.ok(!readdirSync(site.data).includes('master.key'))
+      assert.deepEqual(contents(), before)
     })
+  const contents = (): (readonly [string, string])[] =>
+    readdirSync(site.data, { recursive: true, encoding: 'utf8' })
+      .map(name => join(site.data, name))
+      .map(path => [path, statSync(path).isFile() ? readFileSync(path, 'latin1') : ''] as const)
 
   test('C35.1 a database of something else is left alone', async () => {
     mkdirSync(site.data, { mode: 0o700 })

@@ -128,7 +128,7 @@ describe('tenants, beside a running server', () => {
     const left: string[] = (await site.json('tenant', 'list')).map(({ id }: { id: string }) => id)
     assert.ok(!left.includes(gone.tenant_id) && left.includes(other.tenant_id))
     const again = await site.run(['tenant', 'delete', gone.tenant_id, '--yes', ...site.vault])
-    assertRefused(again, 1, /There is no such tenant/)
+    assertRefused(again, 1, /tenant delete: there is no such tenant$/m)
   })
 })
 

@@ -211,7 +211,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     assert.deepEqual(await outcome(server), { code: 1, signal: null })
     renameSync(`${site.masterKeyFile}.away`, site.masterKeyFile)
     await server.logged('workers end before they are ready')
-    assert.match(server.stderr, /^strongroom serve: the master key file \S+ cannot be read/m)
+    assert.match(server.stderr, /^strongroom serve: the master key file \S+ does not exist/m)
     assert.ok(pidsOf(server, 1).length + pidsOf(server, 2).length <= 2 + 6)
   })
 })

@@ -70,11 +70,16 @@ describe('the master key file', () => {
   })
 
   test('C36.2 one that is missing is told, at the start and later', async () => {
-    assert.throws(() => fileKeyProvider(newPath()), refusal(/cannot be read: restore it from your backup$/))
+    const says =
+      /does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup$/
+    assert.throws(() => fileKeyProvider(newPath()), refusal(says))
     const provider = fileKeyProvider(path)
     rmSync(path)
-    await assert.rejects(provider.health(), refusal(/cannot be read/))
-    assert.throws(() => fileKeyProvider(folder.path), KeyProviderError)
+    await assert.rejects(provider.health(), refusal(says))
+    assert.throws(
+      () => fileKeyProvider(folder.path),
+      refusal(/cannot be read \(EISDIR\): restore it from your backup$/),
+    )
   })
 
   const wrongContents: Record<string, (right: string) => string> = {

@@ -34,7 +34,7 @@ export class Budget {
   /** Pays for work: characters or elements that are about to be read or produced. */
   charge(units: number): void {
     if (this.#steps + units > this.#stepsAllowed) this.#extend()
-    if (this.#steps + units > this.#stepsAllowed) throw tooMuchWork()
+    if (this.#steps + units > this.#stepsAllowed) throw new ExpressionError(tooMuchWork)
     this.#allowance?.take(units)
     this.#steps += units
   }
@@ -42,7 +42,7 @@ export class Budget {
   /** Pays for characters that leave the expression. */
   chargeOutput(characters: number): void {
     if (this.#output + characters > this.#outputAllowed) this.#extend()
-    if (this.#output + characters > this.#outputAllowed) throw tooMuchWork()
+    if (this.#output + characters > this.#outputAllowed) throw new ExpressionError(tooMuchWork)
     this.#output += characters
   }
 
@@ -74,8 +74,8 @@ export class Allowance {
 
   take(units: number): void {
     this.#stepsLeft -= units
-    if (this.isSpent) throw tooMuchWork()
+    if (this.isSpent) throw new ExpressionError(tooMuchWork)
   }
 }
 
-const tooMuchWork = (): ExpressionError => new ExpressionError('too much work')
+export const tooMuchWork = 'takes more work than an expression may'

@@ -1,5 +1,4 @@
 import { countCharacters } from '../characters.ts'
-import { chosenName } from '../place.ts'
 
 /**
  * What is wrong with an expression, or with the value it met. The message is made of constant text and of
@@ -10,7 +9,7 @@ export class ExpressionError extends Error {
   readonly position: number | undefined
 
   constructor(problem: string, position?: number) {
-    super(position === undefined ? problem : `${problem} at character ${position + 1}`)
+    super(position === undefined ? problem : `${problem}, at character ${position + 1}`)
     this.name = 'ExpressionError'
     this.problem = problem
     this.position = position
@@ -22,9 +21,3 @@ export const inCharacters = (error: unknown, text: string): unknown =>
   error instanceof ExpressionError && error.position !== undefined
     ? new ExpressionError(error.problem, countCharacters(text.slice(0, error.position)))
     : error
-
-/** Names what the caller wrote, unless it looks as if a number had been pasted there (C2). */
-export const unknownFilter = (name: string, position: number): ExpressionError => {
-  const shown = chosenName(name, 0)
-  return new ExpressionError(shown.startsWith('[') ? 'unknown filter' : `unknown filter "${shown}"`, position)
-}

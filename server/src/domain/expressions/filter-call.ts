@@ -1,5 +1,7 @@
+import { didYouMean } from '../did-you-mean.ts'
 import type { Json } from '../json.ts'
-import { ExpressionError, unknownFilter } from './expression-error.ts'
+import { chosenName } from '../place.ts'
+import { ExpressionError } from './expression-error.ts'
 import type { Filter, Parameter } from './filters/filter.ts'
 import { filters } from './filters/registry.ts'
 import { compileOperand } from './operand.ts'
@@ -47,10 +49,28 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
   }
 }
 
+/** Names what the caller wrote, unless it looks as if a number had been pasted there (C2). */
+const unknownFilter = (name: string, position: number): ExpressionError => {
+  const shown = chosenName(name, 0)
+  const meant = didYouMean(name, [...filters.keys()])
+  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
+  const named = shown.startsWith('[') ? '' : ` "${shown}"`
+  return new ExpressionError(`unknown filter${named}${hint}`, position)
+}
+
 const checkArity = ({ name, position, arguments: given }: FilterCall, { parameters }: Filter): void => {
-  const required = parameters.filter(({ fallback }) => fallback === undefined)
-  if (given.length < required.length) throw new ExpressionError(`${name} needs more arguments`, position)
-  if (given.length > parameters.length) throw new ExpressionError(`${name} takes fewer arguments`, position)
+  const least = parameters.filter(({ fallback }) => fallback === undefined).length
+  const most = parameters.length
+  if (given.length < least || given.length > most)
+    throw new ExpressionError(`${name} takes ${describeArity(least, most)}`, position)
+}
+
+const describeArity = (least: number, most: number): string => {
+  const end = most === 1 ? 'argument' : 'arguments'
+  if (most === 0) return `no ${end}`
+  if (least === 0) return `at most ${most} ${end}`
+  if (least === most) return `${most} ${end}`
+  return `${least} ${most === least + 1 ? 'or' : 'to'} ${most} ${end}`
 }
 
 /** A literal is read now: a wrong argument must be found when the expression is written (C20). */

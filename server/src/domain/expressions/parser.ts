@@ -24,7 +24,7 @@ const constants = new Map<string, Json>([
  */
 export const parseTemplate = (text: string): Template => {
   if (countCharacters(text) > limits.expressionCharactersMax)
-    throw new ExpressionError('the text is too long')
+    throw new ExpressionError(`must have at most ${limits.expressionCharactersMax} characters`)
   const tag = text.indexOf('{%')
   if (tag !== -1) throw new ExpressionError('tags are not part of the language', tag)
 

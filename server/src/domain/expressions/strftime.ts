@@ -73,6 +73,9 @@ const combined = new Map([
   ['D', '%m/%d/%y'],
 ])
 
+// Those that there are, not the one that was sent: a format may come from the data (C2).
+const formatNeeded = `a format of ${[...fields.keys(), ...combined.keys()].map(letter => `%${letter}`).join(' ')} is needed`
+
 /**
  * The fields above, each with at most one flag: `-` does not pad, `_` pads with blanks, `0` with zeros, `^`
  * writes capitals. Widths are left out: `%999999999d` would be a bomb. Other letters are refused.
@@ -98,7 +101,7 @@ const fieldPieces = (letter: string, flag: string): Format => {
   const parts = flag === '' ? combined.get(letter) : undefined
   if (parts !== undefined) return parseFormat(parts)
   const field = fields.get(letter)
-  if (field === undefined) throw new ExpressionError('a strftime format is needed')
+  if (field === undefined) throw new ExpressionError(formatNeeded)
   const fill = flag === '_' ? ' ' : flag === '0' ? '0' : (field.fill ?? '0')
   const width = flag === '-' ? 0 : (field.width ?? 0)
   return [date => padded(String(field.write(date)), width, fill, flag === '^')]

@@ -12,7 +12,7 @@ import type { Instant, InstantRange } from '../instant.ts'
 import { getOwnText } from '../metadata.ts'
 import type { Token } from '../token.ts'
 import { visibleTerms } from '../token-filter.ts'
-import { tokenType } from '../token-types/registry.ts'
+import { tokenType, unknownTokenType } from '../token-types/registry.ts'
 import { isWithin, readInstant, readRange } from './instant-range.ts'
 import type { Value } from './lexer.ts'
 import type { Condition, Lookup } from './query.ts'
@@ -81,7 +81,7 @@ export const searchFields: ReadonlyMap<string, ReadField> = new Map<string, Read
     'type',
     textField(name =>
       tokenType(name) === undefined
-        ? 'the vault knows no such type of token'
+        ? `a type ${unknownTokenType}`
         : { lookup: { by: 'term', terms: [typeTerm(name)] }, matches: token => token.type.name === name },
     ),
   ],

@@ -99,6 +99,6 @@ const readCondition = ({ field, key, value, position, valuePosition }: TermLexem
 /** Only names of the language come back, never what was sent. */
 const unknownField = (field: string, position: number) => {
   const suggestion = field === 'metadata' ? 'metadata.<key>' : didYouMean(field, [...searchFields.keys()])
-  const hint = suggestion === undefined ? '' : ` (did you mean "${suggestion}"?)`
+  const hint = suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`
   return queryFault(`this is no field to search by${hint}`, position)
 }

@@ -22,4 +22,7 @@ const all: readonly TokenType[] = [
 /** Every type there is (C9), in the order of the documentation. */
 export const tokenTypes: ReadonlyMap<string, TokenType> = new Map(all.map(type => [type.name, type]))
 
+/** What is said of any other. */
+export const unknownTokenType = `must be one of ${[...tokenTypes.keys()].join(', ')}`
+
 export const tokenType = (name: string): TokenType | undefined => tokenTypes.get(name)

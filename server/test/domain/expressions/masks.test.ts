@@ -67,7 +67,7 @@ table('C21.1 reveal filters count characters', 'mask', [
   ['reveal', 'abc', 'XXX'],
   ['reveal: 1, 1', null, null],
   ['last4', null, null],
-  ['reveal_last: 4', true, fails('reveal_last: text or a number is needed at character 11')],
+  ['reveal_last: 4', true, fails('reveal_last: text or a number is needed, at character 11')],
   ['reveal: 1, 1', ['a'], fails('text or a number is needed')],
   ['last4', { a: 1 }, fails('text or a number is needed')],
 ])
