@@ -38,7 +38,7 @@ export const SearchTokensByCursor = body({
 })
 export type SearchTokensByCursor = Static<typeof SearchTokensByCursor>
 
-const SearchPlan = Type.Object({
+export const SearchPlan = Type.Object({
   counted_by: Type.String({ description: 'index, or opening where only opened tokens could tell.' }),
   touched_rows: Type.Optional(
     Type.Integer({

@@ -3,7 +3,7 @@ import { readCursorQuery } from '../contract/cursor-query.ts'
 import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import { readListQuery } from '../contract/list-query.ts'
 import type { QueryPair } from '../contract/query-pairs.ts'
-import type { Json, JsonObject } from '../domain/json.ts'
+import type { Json } from '../domain/json.ts'
 import { checkReady } from '../operations/check-ready.ts'
 import { createApiKey } from '../operations/create-api-key.ts'
 import { createApplication } from '../operations/create-application.ts'
@@ -119,10 +119,4 @@ export const handlers: Handlers = {
     new ReadyText('text/html; charset=utf-8', docsPage(headerPrefix), {
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
     }),
-}
-
-/** Headers that follow from the answer, so that a replay has them too (C1). */
-export const answerHeaders: { readonly [K in EndpointId]?: (body: JsonObject) => Record<string, string> } = {
-  createToken: body => ({ location: `/tokens/${encodeURIComponent(String(body.id))}` }),
-  createApplication: body => ({ location: `/applications/${body.id}` }),
 }
