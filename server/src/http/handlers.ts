@@ -31,7 +31,6 @@ import { updateApplication } from '../operations/update-application.ts'
 import { updateTenant } from '../operations/update-tenant.ts'
 import { updateToken } from '../operations/update-token.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
-import { docsPage, openApiText } from './documentation.ts'
 
 /** The names after colons in a path: `'id' | 'keyId'` of `/applications/:id/keys/:keyId`. */
 type ParamsIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -75,6 +74,9 @@ const nothing = async (done: Promise<void>): Promise<undefined> => {
   return undefined
 }
 
+/** Loaded when it is asked for: a start does not need it. */
+const documentation = () => import('./documentation.ts')
+
 /** Which operation answers which endpoint. */
 export const handlers: Handlers = {
   tokenize: ({ vault, caller, body }) => tokenize(vault, caller, body),
@@ -113,10 +115,14 @@ export const handlers: Handlers = {
     await checkReady(vault)
     return { status: 'ready' }
   },
-  openapi: async ({ headerPrefix }) =>
-    new ReadyText('application/json; charset=utf-8', openApiText(headerPrefix)),
-  docs: async ({ headerPrefix }) =>
-    new ReadyText('text/html; charset=utf-8', docsPage(headerPrefix), {
+  openapi: async ({ headerPrefix }) => {
+    const { openApiText } = await documentation()
+    return new ReadyText('application/json; charset=utf-8', openApiText(headerPrefix))
+  },
+  docs: async ({ headerPrefix }) => {
+    const { docsText } = await documentation()
+    return new ReadyText('text/html; charset=utf-8', docsText(headerPrefix), {
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
-    }),
+    })
+  },
 }

@@ -174,3 +174,65 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     assert.deepEqual(headersOf('deleteToken', 409), ['SVC-TRACE-ID'])
   })
 })
+
+onSqliteAlone('the page', reason, vault => {
+  let text: string
+  let headers: Headers
+  before(async () => {
+    const reply = await vault().send('GET', '/docs')
+    text = reply.text
+    headers = reply.headers
+  })
+  /** From one heading to the next. */
+  const part = (id: string): string => text.split(`id="${id}"`)[1]?.split(/<h[23]|<section/)[0] ?? ''
+  const endpointPart = (id: string): string => text.split(`id="${id}"`)[1]?.split('</section>')[0] ?? ''
+
+  test('C36.3 it loads nothing', () => {
+    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
+    assert.doesNotMatch(text, /<script|<img|<link|src=|@import|url\(/)
+  })
+
+  test('C36.3 C2 it has every endpoint, with a request to paste, its fields and its answers', () => {
+    for (const { path, operation, examples } of operations) {
+      const shown = endpointPart(operation.operationId)
+      assert.ok(shown.includes(path), path)
+      assert.ok(shown.includes(`&quot;$VAULT${examples[0]?.path}&quot;`), path)
+      assert.equal(shown.includes('SVC-API-KEY'), operation.security.length > 0, path)
+      for (const status of Object.keys(operation.responses)) assert.ok(shown.includes(`<td>${status}</td>`))
+      const takesKey = operation.parameters.some(one => '$ref' in one && one.$ref.endsWith('IdempotencyKey'))
+      assert.equal(shown.includes('SVC-IDEMPOTENCY-KEY'), takesKey, path)
+    }
+  })
+
+  test('§4.1.5 C36.3 a body of any form is shown by an example', () => {
+    assert.match(endpointPart('tokenize'), /-d '\{[^']*&quot;type&quot;: &quot;token&quot;[^']*\}'/)
+  })
+
+  test('§4.2.3 §4.2.4 C36.3 required fields are marked, others are not', () => {
+    const marked = [...endpointPart('createToken').matchAll(/<code>(\w+)<\/code> <small>required/g)]
+    assert.deepEqual(
+      marked.map(([, name]) => name),
+      ['type', 'data'],
+    )
+  })
+
+  test('§2.2 C9 C36.3 the types of token are shown with their data', () => {
+    for (const name of tokenTypes.keys())
+      assert.ok(part('Types').includes(`<td><code>${name}</code></td>`), name)
+    for (const name of ['number', 'expiration_month', 'expiration_year', 'cvc'])
+      assert.ok(part('CardData').includes(`<code>${name}</code>`), name)
+  })
+
+  test('C8.1 C36.3 the limits are shown', () => {
+    for (const name of Object.keys(limits)) assert.ok(part('Limits').includes(`<code>${name}</code>`), name)
+    assert.ok(part('Limits').includes('<td>1,048,576</td>'))
+  })
+
+  test('C36.3 every link of it leads somewhere, and its sentences end once', () => {
+    const links = [...text.matchAll(/href="#(\w+)"/g)].map(([, id = '']) => id)
+    assert.ok(links.length > 50)
+    for (const id of new Set(links)) assert.equal(text.split(`id="${id}"`).length, 2, id)
+    assert.doesNotMatch(text, /[?.;]\./)
+    assert.doesNotMatch(text, /undefined|\[object/)
+  })
+})
