@@ -2,6 +2,7 @@ import { limits } from '../domain/limits.ts'
 import { permissionsByType } from '../domain/permissions.ts'
 import { Pagination } from './paging.ts'
 import { body, choice, flag, nullableText, text, textList } from './schema.ts'
+import { tokenTypeName } from './token-schemas.ts'
 import { type Static, Type } from './type.ts'
 
 const name = text({ min: 1, max: limits.nameCharactersMax })
@@ -10,7 +11,7 @@ export const applicationType = choice(Object.keys(permissionsByType) as (keyof t
 const transform = choice(['reveal', 'mask', 'redact'])
 
 /** C28; which permissions and containers are allowed is decided by the domain. */
-const RuleFields = body({
+export const AccessRule = body({
   description: Type.Optional(nullableText({ max: limits.nameCharactersMax })),
   priority: Type.Integer({ minimum: 0, maximum: limits.rulePriorityMax }),
   container: text({ max: limits.containerCharactersMax }),
@@ -22,7 +23,7 @@ export const CreateApplication = body({
   name,
   type: applicationType,
   permissions: Type.Optional(permissions),
-  rules: Type.Optional(Type.Array(RuleFields, { maxItems: limits.rulesPerApplication })),
+  rules: Type.Optional(Type.Array(AccessRule, { maxItems: limits.rulesPerApplication })),
   create_key: Type.Optional(flag()),
 })
 export type CreateApplication = Static<typeof CreateApplication>
@@ -31,7 +32,7 @@ export const UpdateApplication = body({
   name,
   type: Type.Optional(applicationType),
   permissions: Type.Optional(permissions),
-  rules: Type.Optional(Type.Array(RuleFields, { maxItems: limits.rulesPerApplication })),
+  rules: Type.Optional(Type.Array(AccessRule, { maxItems: limits.rulesPerApplication })),
 })
 export type UpdateApplication = Static<typeof UpdateApplication>
 
@@ -39,11 +40,11 @@ export const CreateApiKey = body({ expires_at: Type.Optional(text()) })
 export type CreateApiKey = Static<typeof CreateApiKey>
 
 export const ExplainAccess = body({
-  permission: text(),
+  permission: choice(permissionsByType.private),
   containers: Type.Optional(
     textList({ items: text({ max: limits.containerCharactersMax }), min: 1, max: limits.containersPerToken }),
   ),
-  type: Type.Optional(text({ max: limits.typeCharactersMax })),
+  type: Type.Optional(tokenTypeName),
 })
 export type ExplainAccess = Static<typeof ExplainAccess>
 
@@ -65,7 +66,7 @@ export const Application = Type.Object({
   type: Type.String(),
   key: Type.Optional(Type.String({ description: 'Shown once, when it is made.' })),
   permissions: Type.Optional(Type.Array(Type.String())),
-  rules: Type.Optional(Type.Array(RuleFields)),
+  rules: Type.Optional(Type.Array(AccessRule)),
   ...authorship,
   _extras: keyOfReplay,
 })
@@ -98,7 +99,7 @@ export const Explanation = Type.Object({
       container: Type.String(),
       outcome: Type.String(),
       reason: Type.String(),
-      rule: Type.Optional(RuleFields),
+      rule: Type.Optional(AccessRule),
     }),
   ),
 })

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../domain/errors.ts'
+import type { Json } from '../domain/json.ts'
 import type { Permission } from '../domain/permissions.ts'
 import { type Check, compileCheck } from './check.ts'
 import type { Static, TSchema } from './type.ts'
@@ -11,12 +12,32 @@ export type QueryParameter = {
   readonly schema: TSchema
   readonly description: string
   readonly repeatable?: boolean
+  /** OpenAPI's word for a map whose members are parameters: `name[key]=value`. */
+  readonly style?: 'deepObject'
+  /** A value that works, together with the examples of the other parameters. */
+  readonly example?: Json
 }
+
+/** A part of the path, as the interface description shows it. */
+export type PathParameter = {
+  readonly schema: TSchema
+  readonly description: string
+  readonly example: string
+}
+
+/** What the interface description is ordered by. */
+export const tags = {
+  Tokens: 'Store sensitive values, and find, read, change and delete them.',
+  Tenant: 'The tenant that the key belongs to, and reports about it.',
+  Applications: 'Who may do what: applications, their access rules and their keys.',
+  Service: 'What needs no key.',
+} as const
 
 type Declaration = {
   /** Names the operation's file, its API test and the client's method. */
   readonly id: string
   readonly summary: string
+  readonly tag: keyof typeof tags
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   /** `open`: needs no key (C36). `any key`: needs a key, whatever it may do. */
@@ -25,6 +46,7 @@ type Declaration = {
   readonly isProbe?: true
   /** C33: changes something, so a retry with the same key must not change it twice. */
   readonly takesIdempotencyKey?: true
+  readonly params?: Readonly<Record<string, PathParameter>>
   readonly query?: readonly QueryParameter[]
   readonly bodyType?: 'application/json' | 'application/merge-patch+json'
   readonly body?: TSchema
@@ -32,10 +54,14 @@ type Declaration = {
   readonly bodyIsOptional?: true
   /** C5: in this body a null field is the same as none, but for the fields named here. */
   readonly nullIsAbsentExcept?: readonly string[]
+  /** Bodies that work, by their names; a test sends each of them. */
+  readonly examples?: Readonly<Record<string, Json>>
   readonly reply?: TSchema
   /** `application/json` unless said otherwise. */
   readonly replyType?: 'text/html'
   readonly status: 200 | 201 | 204
+  /** C1: where to find what was made: a path with the `:id` of the answer. */
+  readonly location?: string
   /** What can go wrong here besides what follows from all of the above. */
   readonly problems?: readonly ErrorCode[]
 }

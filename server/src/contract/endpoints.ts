@@ -13,24 +13,56 @@ import {
 import { cursorParameters } from './cursor-query.ts'
 import { endpoint } from './endpoint.ts'
 import { listParameters } from './list-query.ts'
+import { applicationId, keyId, tokenId } from './path-parameters.ts'
 import { anyJson } from './schema.ts'
 import { FoundTokens, SearchTokens, SearchTokensByCursor } from './search-schemas.ts'
 import { IndexReport, Tenant, UpdateTenant, UsageReport } from './tenant-schemas.ts'
-import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
+import { CreateToken, Token, TokenCursorPage, TokenPage, typeExamples, UpdateToken } from './token-schemas.ts'
 import { Type } from './type.ts'
+
+/** An example of two endpoints: it sees tokens below one container, masked. */
+const supportDesk = {
+  name: 'Support desk',
+  type: 'private',
+  rules: [
+    {
+      description: 'Looks up customers',
+      priority: 1,
+      container: '/general/',
+      transform: 'mask',
+      permissions: ['token:read', 'token:search'],
+    },
+  ],
+}
 
 /** Everything that the vault answers to. */
 export const endpoints = {
   tokenize: endpoint({
     id: 'tokenize',
     summary: 'Turn every value of a payload into a token, all or nothing',
+    tag: 'Tokens',
     method: 'POST',
     path: '/tokenize',
     permission: 'token:create',
     takesIdempotencyKey: true,
     bodyType: 'application/json',
-    body: anyJson({ description: 'Strings, numbers, booleans and token definitions become tokens.' }),
-    reply: anyJson({ description: 'The same structure with ids and token objects in place of the values.' }),
+    body: anyJson({
+      description:
+        'Strings, numbers and booleans become tokens, and so does an object with type and data: it is read as a CreateToken. Other objects and arrays are gone through; null stays.',
+    }),
+    examples: {
+      record: {
+        name: 'Ada Lovelace',
+        emails: [
+          'ada@example.com',
+          { type: 'token', data: 'lovelace@example.com', metadata: { customer: '8' } },
+        ],
+      },
+    },
+    reply: anyJson({
+      description:
+        'The same structure: ids in place of strings, numbers and booleans, Tokens in place of objects with type and data.',
+    }),
     status: 200,
     problems: ['idTaken'],
   }),
@@ -38,6 +70,7 @@ export const endpoints = {
   createToken: endpoint({
     id: 'createToken',
     summary: 'Create a token',
+    tag: 'Tokens',
     method: 'POST',
     path: '/tokens',
     permission: 'token:create',
@@ -45,14 +78,27 @@ export const endpoints = {
     bodyType: 'application/json',
     body: CreateToken,
     nullIsAbsentExcept: ['data'],
+    examples: {
+      email: {
+        id: tokenId.example,
+        type: 'token',
+        data: 'ada@example.com',
+        mask: '{{ data | reveal_last: 4 }}',
+        metadata: { customer: '8' },
+        search_indexes: ['{{ data }}'],
+      },
+      ...typeExamples,
+    },
     reply: Token,
     status: 201,
+    location: '/tokens/:id',
     problems: ['idTaken'],
   }),
 
   listTokens: endpoint({
     id: 'listTokens',
     summary: 'List tokens, newest first',
+    tag: 'Tokens',
     method: 'GET',
     path: '/tokens',
     permission: 'token:read',
@@ -64,6 +110,7 @@ export const endpoints = {
   listTokensByCursor: endpoint({
     id: 'listTokensByCursor',
     summary: 'List tokens, newest first, page after page at the same cost',
+    tag: 'Tokens',
     method: 'GET',
     path: '/v2/tokens',
     permission: 'token:read',
@@ -75,12 +122,14 @@ export const endpoints = {
   searchTokens: endpoint({
     id: 'searchTokens',
     summary: 'Find tokens by a query, newest first',
+    tag: 'Tokens',
     method: 'POST',
     path: '/tokens/search',
     permission: 'token:search',
     bodyType: 'application/json',
     body: SearchTokens,
     nullIsAbsentExcept: [],
+    examples: { query: { query: 'data:"ada@example.com" AND metadata.customer:8' } },
     reply: FoundTokens,
     status: 200,
   }),
@@ -88,12 +137,14 @@ export const endpoints = {
   searchTokensByCursor: endpoint({
     id: 'searchTokensByCursor',
     summary: 'Find tokens by a query, newest first, page after page at the same cost',
+    tag: 'Tokens',
     method: 'POST',
     path: '/v2/tokens/search',
     permission: 'token:search',
     bodyType: 'application/json',
     body: SearchTokensByCursor,
     nullIsAbsentExcept: [],
+    examples: { query: { query: 'type:token AND metadata.customer:8', size: 50 } },
     reply: TokenCursorPage,
     status: 200,
   }),
@@ -101,9 +152,11 @@ export const endpoints = {
   getToken: endpoint({
     id: 'getToken',
     summary: 'Read a token',
+    tag: 'Tokens',
     method: 'GET',
     path: '/tokens/:id',
     permission: 'token:read',
+    params: { id: tokenId },
     reply: Token,
     status: 200,
   }),
@@ -111,12 +164,15 @@ export const endpoints = {
   updateToken: endpoint({
     id: 'updateToken',
     summary: 'Change parts of a token',
+    tag: 'Tokens',
     method: 'PATCH',
     path: '/tokens/:id',
     permission: 'token:update',
+    params: { id: tokenId },
     takesIdempotencyKey: true,
     bodyType: 'application/merge-patch+json',
     body: UpdateToken,
+    examples: { metadata: { metadata: { verified: 'yes' } } },
     reply: Token,
     status: 200,
   }),
@@ -124,9 +180,11 @@ export const endpoints = {
   deleteToken: endpoint({
     id: 'deleteToken',
     summary: 'Delete a token',
+    tag: 'Tokens',
     method: 'DELETE',
     path: '/tokens/:id',
     permission: 'token:delete',
+    params: { id: tokenId },
     status: 204,
     problems: ['writeContention'],
   }),
@@ -134,6 +192,7 @@ export const endpoints = {
   getTenant: endpoint({
     id: 'getTenant',
     summary: "Read the key's tenant",
+    tag: 'Tenant',
     method: 'GET',
     path: '/tenants/self',
     permission: 'tenant:read',
@@ -144,6 +203,7 @@ export const endpoints = {
   updateTenant: endpoint({
     id: 'updateTenant',
     summary: "Change the tenant's name and settings",
+    tag: 'Tenant',
     method: 'PUT',
     path: '/tenants/self',
     permission: 'tenant:update',
@@ -151,6 +211,7 @@ export const endpoints = {
     bodyType: 'application/json',
     body: UpdateTenant,
     nullIsAbsentExcept: [],
+    examples: { settings: { name: 'Shop', settings: { deduplicate_tokens: 'true' } } },
     reply: Tenant,
     status: 200,
   }),
@@ -158,6 +219,7 @@ export const endpoints = {
   deleteTenant: endpoint({
     id: 'deleteTenant',
     summary: 'Delete the tenant with everything in it and destroy its keys',
+    tag: 'Tenant',
     method: 'DELETE',
     path: '/tenants/self',
     permission: 'tenant:delete',
@@ -168,6 +230,7 @@ export const endpoints = {
   getUsage: endpoint({
     id: 'getUsage',
     summary: 'How many tokens there are and how many were active this month',
+    tag: 'Tenant',
     method: 'GET',
     path: '/tenants/self/reports/usage',
     permission: 'report:read',
@@ -178,6 +241,7 @@ export const endpoints = {
   getIndexReport: endpoint({
     id: 'getIndexReport',
     summary: 'How much each search index and metadata key gives away',
+    tag: 'Tenant',
     method: 'GET',
     path: '/tenants/self/reports/indexes',
     permission: 'report:read',
@@ -188,6 +252,7 @@ export const endpoints = {
   listApplications: endpoint({
     id: 'listApplications',
     summary: 'List applications, newest first',
+    tag: 'Applications',
     method: 'GET',
     path: '/applications',
     permission: 'application:read',
@@ -199,6 +264,7 @@ export const endpoints = {
   createApplication: endpoint({
     id: 'createApplication',
     summary: 'Create an application and, unless create_key is false, its first key',
+    tag: 'Applications',
     method: 'POST',
     path: '/applications',
     permission: 'application:create',
@@ -206,13 +272,19 @@ export const endpoints = {
     bodyType: 'application/json',
     body: CreateApplication,
     nullIsAbsentExcept: [],
+    examples: {
+      rules: supportDesk,
+      permissions: { name: 'Backend', type: 'private', permissions: ['token:create'], create_key: false },
+    },
     reply: Application,
     status: 201,
+    location: '/applications/:id',
   }),
 
   getOwnApplication: endpoint({
     id: 'getOwnApplication',
     summary: 'Read the application that the key belongs to',
+    tag: 'Applications',
     method: 'GET',
     path: '/applications/key',
     permission: 'any key',
@@ -223,9 +295,11 @@ export const endpoints = {
   getApplication: endpoint({
     id: 'getApplication',
     summary: 'Read an application',
+    tag: 'Applications',
     method: 'GET',
     path: '/applications/:id',
     permission: 'application:read',
+    params: { id: applicationId },
     reply: Application,
     status: 200,
   }),
@@ -233,13 +307,16 @@ export const endpoints = {
   updateApplication: endpoint({
     id: 'updateApplication',
     summary: "Change an application's name, permissions or rules",
+    tag: 'Applications',
     method: 'PUT',
     path: '/applications/:id',
     permission: 'application:update',
+    params: { id: applicationId },
     takesIdempotencyKey: true,
     bodyType: 'application/json',
     body: UpdateApplication,
     nullIsAbsentExcept: [],
+    examples: { rules: { name: supportDesk.name, rules: supportDesk.rules } },
     reply: Application,
     status: 200,
     problems: ['lastManagementKey'],
@@ -248,9 +325,11 @@ export const endpoints = {
   deleteApplication: endpoint({
     id: 'deleteApplication',
     summary: 'Delete an application; its keys stop working at once',
+    tag: 'Applications',
     method: 'DELETE',
     path: '/applications/:id',
     permission: 'application:delete',
+    params: { id: applicationId },
     status: 204,
     problems: ['lastManagementKey', 'writeContention'],
   }),
@@ -258,9 +337,11 @@ export const endpoints = {
   listApiKeys: endpoint({
     id: 'listApiKeys',
     summary: "List an application's keys, without their texts",
+    tag: 'Applications',
     method: 'GET',
     path: '/applications/:id/keys',
     permission: 'application:read',
+    params: { id: applicationId },
     reply: Type.Array(ApiKey),
     status: 200,
   }),
@@ -268,14 +349,17 @@ export const endpoints = {
   createApiKey: endpoint({
     id: 'createApiKey',
     summary: 'Create a further key; its text is shown once',
+    tag: 'Applications',
     method: 'POST',
     path: '/applications/:id/keys',
     permission: 'application:update',
+    params: { id: applicationId },
     takesIdempotencyKey: true,
     bodyType: 'application/json',
     bodyIsOptional: true,
     body: CreateApiKey,
     nullIsAbsentExcept: [],
+    examples: { expiring: { expires_at: '2099-12-31' } },
     reply: ApiKey,
     status: 201,
   }),
@@ -283,9 +367,11 @@ export const endpoints = {
   getApiKey: endpoint({
     id: 'getApiKey',
     summary: 'Read a key, without its text',
+    tag: 'Applications',
     method: 'GET',
     path: '/applications/:id/keys/:keyId',
     permission: 'application:read',
+    params: { id: applicationId, keyId },
     reply: ApiKey,
     status: 200,
   }),
@@ -293,9 +379,11 @@ export const endpoints = {
   deleteApiKey: endpoint({
     id: 'deleteApiKey',
     summary: 'Revoke a key at once',
+    tag: 'Applications',
     method: 'DELETE',
     path: '/applications/:id/keys/:keyId',
     permission: 'application:update',
+    params: { id: applicationId, keyId },
     status: 204,
     problems: ['lastManagementKey', 'writeContention'],
   }),
@@ -303,12 +391,15 @@ export const endpoints = {
   explainAccess: endpoint({
     id: 'explainAccess',
     summary: 'Which rule decides for each container, and what the application would see',
+    tag: 'Applications',
     method: 'POST',
     path: '/applications/:id/explain',
     permission: 'application:read',
+    params: { id: applicationId },
     bodyType: 'application/json',
     body: ExplainAccess,
     nullIsAbsentExcept: [],
+    examples: { read: { permission: 'token:read', containers: ['/general/high/'] } },
     reply: Explanation,
     status: 200,
   }),
@@ -316,6 +407,7 @@ export const endpoints = {
   listPermissions: endpoint({
     id: 'listPermissions',
     summary: 'Every permission and the types of application that may hold it',
+    tag: 'Applications',
     method: 'GET',
     path: '/permissions',
     permission: 'any key',
@@ -327,6 +419,7 @@ export const endpoints = {
   health: endpoint({
     id: 'health',
     summary: 'Is the process up?',
+    tag: 'Service',
     method: 'GET',
     path: '/health',
     permission: 'open',
@@ -338,6 +431,7 @@ export const endpoints = {
   ready: endpoint({
     id: 'ready',
     summary: 'Do storage and the key service answer?',
+    tag: 'Service',
     method: 'GET',
     path: '/ready',
     permission: 'open',
@@ -350,6 +444,7 @@ export const endpoints = {
   openapi: endpoint({
     id: 'openapi',
     summary: 'This interface as an OpenAPI document',
+    tag: 'Service',
     method: 'GET',
     path: '/openapi.json',
     permission: 'open',
@@ -360,6 +455,7 @@ export const endpoints = {
   docs: endpoint({
     id: 'docs',
     summary: 'This interface as a page to read',
+    tag: 'Service',
     method: 'GET',
     path: '/docs',
     permission: 'open',

@@ -1,6 +1,10 @@
 import { limits } from '../domain/limits.ts'
 
-// The headers that callers may send, without their prefix: OpenAPI shows them, `http/` checks requests by them.
+// The headers that have the operator's prefix, without it: OpenAPI shows them, `http/` checks requests by them.
+
+/** C4: an operator's prefix and a header's name, as the documentation writes them. */
+export const prefixed = (headerPrefix: string, name: string): string =>
+  `${headerPrefix}-${name}`.toUpperCase()
 
 export const idempotencyKeyHeader = {
   name: 'idempotency-key',
@@ -23,4 +27,22 @@ export const traceIdHeader = {
   schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{8,64}$' },
   /** Not part of the pattern, which would need a lookahead that not every client's language has. */
   refused: `\\d{${digitRun}}`,
+} as const
+
+/** What answers carry besides the trace id. */
+export const answerHeaders = {
+  Location: { required: true, description: 'The path of what was made.', schema: { type: 'string' } },
+  'Retry-After': {
+    description: 'After so many seconds it is worth another try.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'Idempotent-Replayed': {
+    description: 'There where the answer is that of an earlier request with the same idempotency key.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'WWW-Authenticate': {
+    required: true,
+    description: 'Names the header that carries the API key.',
+    schema: { type: 'string' },
+  },
 } as const

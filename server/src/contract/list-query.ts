@@ -7,6 +7,8 @@ import { tokenType, unknownTokenType } from '../domain/token-types/registry.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { type Page, pageParameters, readPage } from './paging.ts'
 import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
+import { textMap } from './schema.ts'
+import { tokenTypeName } from './token-schemas.ts'
 import { Type } from './type.ts'
 
 export type ListQuery = Page & { readonly filter: TokenFilter }
@@ -19,19 +21,17 @@ const metadataName = /^metadata(?:\.(.+)|\[(.+)\])$/s
 
 export const filterParameters: readonly QueryParameter[] = [
   { name: 'id', schema: Type.String(), description: 'Ids to return.', repeatable: true },
-  { name: 'type', schema: Type.String(), description: 'Types to return.', repeatable: true },
+  { name: 'type', schema: tokenTypeName, description: 'Types to return.', repeatable: true },
   { name: 'container', schema: Type.String(), description: 'A container path; those below it count too.' },
   { name: 'fingerprint', schema: Type.String(), description: 'The fingerprint to look for.' },
   {
-    name: 'metadata.{key}',
-    pattern: metadataName,
-    schema: Type.String(),
-    description: 'The value of one metadata key; also written metadata[{key}].',
-  },
-  {
     name: 'metadata',
-    schema: Type.String(),
-    description: 'Metadata keys and values as one JSON object.',
+    pattern: metadataName,
+    schema: textMap(),
+    description:
+      'Metadata keys and their values, each as metadata[key]=value or metadata.key=value, or all as one JSON object: metadata={"key":"value"}.',
+    style: 'deepObject',
+    example: { customer: '8' },
   },
 ]
 

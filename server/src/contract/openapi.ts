@@ -1,35 +1,86 @@
 import about from '../../package.json' with { type: 'json' }
-import { catalogue, type ErrorCode } from '../domain/errors.ts'
-import type { Json, JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
-import type { Endpoint } from './endpoint.ts'
+import {
+  AccessRule,
+  ApiKey,
+  Application,
+  ApplicationPage,
+  CreateApiKey,
+  CreateApplication,
+  ExplainAccess,
+  Explanation,
+  PermissionEntry,
+  UpdateApplication,
+} from './application-schemas.ts'
+import { type Endpoint, tags } from './endpoint.ts'
 import { endpoints } from './endpoints.ts'
-import { idempotencyKeyHeader, traceIdHeader } from './headers.ts'
+import { answerHeaders, idempotencyKeyHeader, prefixed, traceIdHeader } from './headers.ts'
+import type { OpenApiDocument, Operation, Parameter, Reference, Schema } from './openapi-document.ts'
+import { Pagination } from './paging.ts'
 import { Problem } from './problem-schema.ts'
+import { problemsOf } from './problems.ts'
 import { noExactNumberKeyword } from './schema.ts'
-import { FoundTokens, SearchTokens } from './search-schemas.ts'
-import { CreateToken, Token, TokenCursorPage, TokenPage, UpdateToken } from './token-schemas.ts'
-import type { TSchema } from './type.ts'
+import { FoundTokens, SearchPlan, SearchTokens, SearchTokensByCursor } from './search-schemas.ts'
+import {
+  IndexReport,
+  Tenant,
+  TenantSettings,
+  TypeMetrics,
+  UpdateTenant,
+  UsageReport,
+} from './tenant-schemas.ts'
+import {
+  CreateToken,
+  CursorPagination,
+  dataSchemas,
+  Token,
+  TokenCursorPage,
+  TokenPage,
+  UpdateToken,
+} from './token-schemas.ts'
+import { declaredSchema, type TSchema } from './type.ts'
 
-/** Schemas with a name of their own in the document. */
-const named = new Map<TSchema, string>([
-  [CreateToken, 'CreateToken'],
-  [UpdateToken, 'UpdateToken'],
-  [Token, 'Token'],
-  [TokenPage, 'TokenPage'],
-  [TokenCursorPage, 'TokenCursorPage'],
-  [SearchTokens, 'SearchTokens'],
-  [FoundTokens, 'FoundTokens'],
-  [Problem, 'Problem'],
-])
+/** What has a name of its own in the document, so that clients which are generated from it have it too. */
+const named: Readonly<Record<string, TSchema>> = {
+  CreateToken,
+  UpdateToken,
+  Token,
+  TokenPage,
+  TokenCursorPage,
+  Pagination,
+  CursorPagination,
+  SearchTokens,
+  SearchTokensByCursor,
+  FoundTokens,
+  SearchPlan,
+  Tenant,
+  TenantSettings,
+  UpdateTenant,
+  UsageReport,
+  TypeMetrics,
+  IndexReport,
+  Application,
+  ApplicationPage,
+  CreateApplication,
+  UpdateApplication,
+  AccessRule,
+  ApiKey,
+  CreateApiKey,
+  ExplainAccess,
+  Explanation,
+  PermissionEntry,
+  Problem,
+  ...dataSchemas,
+}
+const names = new Map(Object.entries(named).map(([name, schema]) => [schema, name]))
 
 /** The interface as OpenAPI 3.1, made from the declarations alone. */
-export const openApi = (headerPrefix: string): JsonObject => {
-  const prefix = headerPrefix.toUpperCase()
-  const paths: Record<string, JsonObject> = {}
-  for (const declared of Object.values<Endpoint>(endpoints)) {
+export const openApi = (headerPrefix: string): OpenApiDocument => {
+  const all = Object.values<Endpoint>(endpoints)
+  const paths: Record<string, Record<string, Operation>> = {}
+  for (const declared of all) {
     const path = declared.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [declared.method.toLowerCase()]: operation(declared) }
+    paths[path] = { ...paths[path], [declared.method.toLowerCase()]: operation(declared, headerPrefix) }
   }
   return {
     openapi: '3.1.0',
@@ -39,119 +90,158 @@ export const openApi = (headerPrefix: string): JsonObject => {
       summary: 'A token vault: sensitive values in; tokens, masks and fingerprints out.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    // Relative to where the document was read: the vault does not know by which names it is reached.
+    servers: [{ url: '/' }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: Object.fromEntries([...named].map(([schema, name]) => [name, plain(schema, schema)])),
+      schemas: Object.fromEntries(
+        Object.entries(named).map(([name, schema]) => {
+          const taking = all.find(({ body, nullIsAbsentExcept }) => body === schema && nullIsAbsentExcept)
+          return [name, withNulls(plain(schema, schema), taking?.nullIsAbsentExcept)]
+        }),
+      ),
       parameters: {
-        IdempotencyKey: headerParameter(prefix, idempotencyKeyHeader),
-        TraceId: headerParameter(prefix, traceIdHeader),
+        IdempotencyKey: headerParameter(headerPrefix, idempotencyKeyHeader),
+        TraceId: headerParameter(headerPrefix, traceIdHeader),
+      },
+      headers: {
+        TraceId: { required: true, description: traceIdHeader.description, schema: traceIdHeader.schema },
+        ...answerHeaders,
       },
       securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: `${prefix}-API-KEY` },
+        apiKey: { type: 'apiKey', in: 'header', name: prefixed(headerPrefix, 'api-key') },
       },
     },
     'x-limits': { ...limits },
   }
 }
 
-type RequestHeader = { readonly name: string; readonly description: string; readonly schema: JsonObject }
+type RequestHeader = { readonly name: string; readonly description: string; readonly schema: Schema }
 
-const headerParameter = (prefix: string, { name, description, schema }: RequestHeader): JsonObject => ({
-  name: `${prefix}-${name.toUpperCase()}`,
+const headerParameter = (headerPrefix: string, header: RequestHeader): Parameter => ({
+  name: prefixed(headerPrefix, header.name),
   in: 'header',
-  description,
-  schema,
+  description: header.description,
+  schema: header.schema,
 })
 
-const operation = (declared: Endpoint): JsonObject => ({
-  operationId: declared.id,
-  summary: declared.summary,
-  security: declared.permission === 'open' ? [] : [{ apiKey: [] }],
-  ...(declared.permission !== 'open' && { 'x-permission': declared.permission }),
-  parameters: [
-    ...pathParameters(declared),
-    ...queryParameters(declared),
-    ...(declared.takesIdempotencyKey === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
-    { $ref: '#/components/parameters/TraceId' },
-  ],
-  ...(declared.body &&
-    declared.bodyType && {
-      requestBody: {
-        required: declared.bodyIsOptional !== true,
-        content: { [declared.bodyType]: { schema: plain(declared.body) } },
-      },
-    }),
-  responses: {
-    [declared.status]: {
-      description: declared.status === 204 ? 'Done; the answer has no body.' : 'Done.',
-      ...(declared.reply && {
-        content: { [declared.replyType ?? 'application/json']: { schema: plain(declared.reply) } },
+const operation = (declared: Endpoint, headerPrefix: string): Operation => {
+  const { body, bodyType, examples, reply, status } = declared
+  return {
+    operationId: declared.id,
+    summary: declared.summary,
+    tags: [declared.tag],
+    security: declared.permission === 'open' ? [] : [{ apiKey: [] }],
+    ...(declared.permission !== 'open' && { 'x-permission': declared.permission }),
+    parameters: [
+      ...pathParameters(declared),
+      ...queryParameters(declared),
+      ...(declared.takesIdempotencyKey === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+      { $ref: '#/components/parameters/TraceId' },
+    ],
+    ...(body &&
+      bodyType && {
+        requestBody: {
+          required: declared.bodyIsOptional !== true,
+          content: {
+            [bodyType]: {
+              schema: plain(body),
+              ...(examples && {
+                examples: Object.fromEntries(
+                  Object.entries(examples).map(([name, value]) => [name, { value }]),
+                ),
+              }),
+            },
+          },
+        },
       }),
+    responses: {
+      [status]: {
+        description: status === 204 ? 'Done; the answer has no body.' : 'Done.',
+        headers: headersOf(headerPrefix, [
+          ...(declared.location === undefined ? [] : ['Location']),
+          ...(declared.takesIdempotencyKey === true ? ['Idempotent-Replayed'] : []),
+        ]),
+        ...(reply && { content: { [declared.replyType ?? 'application/json']: { schema: plain(reply) } } }),
+      },
+      ...Object.fromEntries(
+        problemsOf(declared).map(({ status, details, headers }) => [
+          status,
+          {
+            description: details.join(' '),
+            headers: headersOf(headerPrefix, headers),
+            content: { 'application/problem+json': { schema: plain(Problem) } },
+          },
+        ]),
+      ),
     },
-    ...problemResponses(declared),
-  },
+  }
+}
+
+const headersOf = (headerPrefix: string, more: readonly string[]): Record<string, Reference> => ({
+  [prefixed(headerPrefix, traceIdHeader.name)]: { $ref: '#/components/headers/TraceId' },
+  ...Object.fromEntries(more.map(name => [name, { $ref: `#/components/headers/${name}` }])),
 })
 
-const pathParameters = ({ path }: Endpoint): JsonObject[] =>
-  [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+const pathParameters = ({ params = {} }: Endpoint): Parameter[] =>
+  Object.entries(params).map(([name, { schema, description, example }]) => ({
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    description,
+    schema: plain(schema),
+    example,
   }))
 
-const queryParameters = ({ query = [] }: Endpoint): JsonObject[] =>
-  query.map(({ name, schema, description, repeatable }) => ({
+const queryParameters = ({ query = [] }: Endpoint): Parameter[] =>
+  query.map(({ name, schema, description, repeatable, style, example }) => ({
     name,
     in: 'query',
     description,
     schema: repeatable === true ? { type: 'array', items: plain(schema) } : plain(schema),
     ...(repeatable === true && { style: 'form', explode: true }),
+    ...(style !== undefined && { style, explode: true }),
+    ...(example !== undefined && { example }),
   }))
 
-/** Every problem that this endpoint's callers can meet, but for those of broken HTTP, which are met anywhere. */
-const problemsOf = (declared: Endpoint): ErrorCode[] => {
-  const { permission, path, bodyType, isProbe, takesIdempotencyKey, problems = [] } = declared
-  const codes: ErrorCode[] = ['internal', ...problems]
-  if (isProbe !== true) codes.push('overloaded')
-  if (permission !== 'open') codes.push('validation', 'unauthorized', 'tooManyRequests', 'unavailable')
-  if (permission !== 'open' && permission !== 'any key') codes.push('forbidden')
-  if (path.includes(':')) codes.push('notFound')
-  if (bodyType !== undefined) codes.push('unsupportedMediaType', 'bodyTooLarge')
-  if (takesIdempotencyKey === true) codes.push('writeContention', 'requestInFlight', 'idempotencyMismatch')
-  return codes
+/** C5: where null is the same as none, the fields that may be absent may be null. */
+const withNulls = (schema: Schema, except: readonly string[] | undefined): Schema => {
+  const { properties, required = [] } = schema
+  if (except === undefined || properties === undefined) return schema
+  return {
+    ...schema,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, field]) => [
+        name,
+        required.includes(name) || except.includes(name) ? field : orNull(field),
+      ]),
+    ),
+  }
 }
 
-const problemResponses = (declared: Endpoint): Record<string, Json> => {
-  const details = new Map<number, string[]>()
-  for (const code of problemsOf(declared)) {
-    const {
-      status,
-      title,
-      detail = title,
-    }: { status: number; title: string; detail?: string } = catalogue[code]
-    details.set(status, [...(details.get(status) ?? []), detail])
+const orNull = (field: Schema): Schema => {
+  const { $ref, type, enum: values } = field
+  if ($ref !== undefined) return { anyOf: [field, { type: 'null' }] }
+  return {
+    ...field,
+    ...(type !== undefined && { type: [...new Set([type, 'null'].flat())] }),
+    ...(values !== undefined && { enum: [...values, null] }),
   }
-  return Object.fromEntries(
-    [...details].map(([status, texts]) => [
-      status,
-      {
-        description: texts.join(' '),
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
-    ]),
-  )
 }
 
 /** JSON Schema without our own keyword, named schemas as references; `self` is the one being defined. */
-const plain = (schema: unknown, self?: TSchema): Json => {
-  if (Array.isArray(schema)) return schema.map(item => plain(item))
-  if (typeof schema !== 'object' || schema === null) return schema as Json
-  const name = schema === self ? undefined : named.get(schema as TSchema)
+const plain = (schema: TSchema, self?: TSchema): Schema => plainValue(schema, self) as Schema
+
+const plainValue = (value: unknown, self?: TSchema): unknown => {
+  if (Array.isArray(value)) return value.map(item => plainValue(item))
+  if (typeof value !== 'object' || value === null) return value
+  const schema = declaredSchema(value)
+  const name = schema === self ? undefined : names.get(schema)
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
   return Object.fromEntries(
-    Object.entries(schema)
+    Object.entries(value)
       .filter(([key]) => key !== noExactNumberKeyword)
-      .map(([key, value]) => [key, plain(value)]),
+      .map(([key, inner]) => [key, plainValue(inner)]),
   )
 }

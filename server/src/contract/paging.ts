@@ -8,8 +8,12 @@ export type Page = { readonly page: number; readonly size: number }
 
 const numbers = { minimum: 1, maximum: limits.pageNumberMax, default: 1 }
 const sizes = { minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }
-export const pageNumber = Type.Integer(numbers)
-export const pageSize = Type.Integer(sizes)
+
+/** In bodies the default is told in words: generated clients take a field with a `default` for one that is always there. */
+const inBody = ({ minimum, maximum, default: usual }: typeof numbers, description: string) =>
+  Type.Integer({ minimum, maximum, description: `${description} ${usual} where none is given.` })
+export const pageNumber = inBody(numbers, 'Which page, from 1.')
+export const pageSize = inBody(sizes, 'Entries per page.')
 
 /** §2.6, C24: where a page stands among the others. */
 export const Pagination = Type.Object({
@@ -21,11 +25,11 @@ export const Pagination = Type.Object({
 
 export const sizeParameter: QueryParameter = {
   name: 'size',
-  schema: pageSize,
+  schema: Type.Integer(sizes),
   description: 'Entries per page.',
 }
 export const pageParameters: readonly QueryParameter[] = [
-  { name: 'page', schema: pageNumber, description: 'Which page, from 1.' },
+  { name: 'page', schema: Type.Integer(numbers), description: 'Which page, from 1.' },
   sizeParameter,
 ]
 

@@ -1,6 +1,9 @@
 import type { Json } from '../domain/json.ts'
 import { type TSchema, Type } from './type.ts'
 
+type Described = { readonly description?: string }
+type ListOptions = Described & { readonly items: TSchema; readonly min?: number; readonly max: number }
+
 /**
  * The words in which bodies are described. Each is plain JSON Schema that OpenAPI can show; nullable ones say
  * so in their `type`, which keeps an error about them to one sentence.
@@ -21,27 +24,29 @@ const textOptions = ({ min, max, description }: { min?: number; max?: number; de
 export const choice = <const V extends readonly string[]>(values: V) =>
   Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
 
-export const flag = () => Type.Boolean()
+export const flag = (options: Described = {}) => Type.Boolean(options)
 export const nullableFlag = () => Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })
 
-export const textList = (options: { items: TSchema; min?: number; max: number }) =>
+export const textList = (options: ListOptions) =>
   Type.Unsafe<string[]>({ type: 'array', ...listOptions(options) })
 
-export const nullableTextList = (options: { items: TSchema; min?: number; max: number }) =>
+export const nullableTextList = (options: ListOptions) =>
   Type.Unsafe<string[] | null>({ type: ['array', 'null'], ...listOptions(options) })
 
-const listOptions = ({ items, min, max }: { items: TSchema; min?: number; max: number }) => ({
+const listOptions = ({ items, min, max, description }: ListOptions) => ({
   items,
   maxItems: max,
   ...(min !== undefined && { minItems: min }),
+  ...(description !== undefined && { description }),
 })
 
 /** `additionalProperties`, not a pattern: a pattern with `.` would let keys with a line break pass unchecked. */
-export const textMap = () =>
+export const textMap = (options: Described = {}) =>
   Type.Unsafe<Record<string, string>>({
     type: 'object',
     additionalProperties: { type: 'string' },
     ...noExactNumber,
+    ...options,
   })
 
 export const nullableTextMap = () =>
@@ -55,7 +60,7 @@ export const nullableTextMap = () =>
 export const noExactNumberKeyword = 'x-no-exact-number'
 const noExactNumber = { [noExactNumberKeyword]: true }
 
-export const anyJson = (options: { description?: string } = {}) => Type.Unsafe<Json>({ ...options })
+export const anyJson = (options: Described = {}) => Type.Unsafe<Json>({ ...options })
 
 /** C6: unknown fields are refused. */
 export const body = <P extends Record<string, TSchema>>(properties: P) =>

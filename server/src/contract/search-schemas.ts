@@ -9,10 +9,11 @@ const query = text({
   max: limits.searchQueryCharactersMax,
   description: [
     'field:value or field:"two words", with the fields id, type, data, fingerprint, container,',
-    'metadata.<key>, created_by, created_at, modified_by and modified_at; AND, OR, NOT (also ! and -) and',
-    'parentheses, in capitals; NOT binds closest, then AND, then OR, and terms side by side are ANDed.',
-    'container:/a/ is that container, container:/a/* also what is below it. Dates are ISO 8601: a date is its',
-    'whole day in UTC, a time one millisecond; [a TO b] holds its ends, {a TO b} does not, * is an open end.',
+    'metadata.<key>, created_by, created_at, modified_by and modified_at; AND, OR and NOT in capitals (NOT also',
+    'as ! or -), and parentheses; NOT binds closest, then AND, then OR, and terms side by side are ANDed.',
+    'container:/a/ is that container, container:/a/* also what is below it. Dates are written as in expires_at:',
+    'a date is its whole day in UTC, a time one millisecond; [a TO b] holds its ends, {a TO b} does not, * is an',
+    'open end.',
     'data: matches search indexes and metadata: values, both exactly but for letter case.',
     'Each alternative needs a term on id, type, data, fingerprint, container or metadata that is not negated.',
   ].join(' '),
@@ -37,7 +38,7 @@ export const SearchTokensByCursor = body({
 })
 export type SearchTokensByCursor = Static<typeof SearchTokensByCursor>
 
-const SearchPlan = Type.Object({
+export const SearchPlan = Type.Object({
   counted_by: Type.String({ description: 'index, or opening where only opened tokens could tell.' }),
   touched_rows: Type.Optional(
     Type.Integer({

@@ -1,6 +1,6 @@
 import { sketchPrecision } from '../domain/index-report/term-sketch.ts'
 import { limits } from '../domain/limits.ts'
-import { body, text } from './schema.ts'
+import { body, choice, text } from './schema.ts'
 import { type Static, Type } from './type.ts'
 
 /** §2.4: strings that carry a boolean; real booleans are accepted too (C31). */
@@ -17,11 +17,16 @@ export const UpdateTenant = body({
 })
 export type UpdateTenant = Static<typeof UpdateTenant>
 
+export const TenantSettings = Type.Object({
+  fingerprint_tokens: choice(['true', 'false']),
+  deduplicate_tokens: choice(['true', 'false']),
+})
+
 export const Tenant = Type.Object({
   id: Type.String({ format: 'uuid' }),
   owner_id: Type.String({ format: 'uuid' }),
   name: Type.String(),
-  settings: Type.Object({ fingerprint_tokens: Type.String(), deduplicate_tokens: Type.String() }),
+  settings: TenantSettings,
   created_by: Type.Optional(Type.String({ format: 'uuid' })),
   created_at: Type.Optional(Type.String({ format: 'date-time' })),
   modified_by: Type.Optional(Type.String({ format: 'uuid' })),
@@ -29,15 +34,15 @@ export const Tenant = Type.Object({
 })
 
 /** §2.5 */
+export const TypeMetrics = Type.Object({
+  count: Type.Integer(),
+  last_created_at: Type.Optional(Type.String({ format: 'date-time' })),
+})
 export const UsageReport = Type.Object({
   token_report: Type.Object({
-    metrics_by_type: Type.Unsafe<Record<string, { count: number; last_created_at?: string }>>({
+    metrics_by_type: Type.Unsafe<Record<string, Static<typeof TypeMetrics>>>({
       type: 'object',
-      additionalProperties: {
-        type: 'object',
-        properties: { count: { type: 'integer' }, last_created_at: { type: 'string', format: 'date-time' } },
-        required: ['count'],
-      },
+      additionalProperties: TypeMetrics,
     }),
     included_monthly_active_tokens: Type.Integer(),
     monthly_active_tokens: Type.Integer(),

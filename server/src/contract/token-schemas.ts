@@ -1,5 +1,7 @@
+import type { JsonObject } from '../domain/json.ts'
 import { limits } from '../domain/limits.ts'
 import { tokenTypes } from '../domain/token-types/registry.ts'
+import type { TokenType } from '../domain/token-types/token-type.ts'
 import { Pagination } from './paging.ts'
 import {
   anyJson,
@@ -13,27 +15,71 @@ import {
   textList,
   textMap,
 } from './schema.ts'
-import { type Static, Type } from './type.ts'
+import { type Static, type TSchema, Type } from './type.ts'
 
 const expression = text({ max: limits.expressionCharactersMax })
+const expiry = text({
+  description:
+    'ISO 8601, or <month>/<day>/<year>, alone or with <hour>:<minute>:<second> <AM or PM> <offset>; UTC where no offset is given.',
+})
 const container = text({ max: limits.containerCharactersMax })
+
+/** C9. */
+export const tokenTypeName = Type.Unsafe<string>({
+  type: 'string',
+  maxLength: limits.typeCharactersMax,
+  enum: [...tokenTypes.keys()],
+})
+
+/** `us_bank_account_number` → `UsBankAccountNumberData` */
+export const dataName = ({ name }: TokenType): string =>
+  `${name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Data`
+
+/** What `data` looks like, for each type of token. */
+export const dataSchemas: Readonly<Record<string, TSchema>> = Object.fromEntries(
+  [...tokenTypes.values()].map(type => [dataName(type), type.schema]),
+)
+
+/** A body of `POST /tokens` for each type. */
+export const typeExamples: Readonly<Record<string, JsonObject>> = Object.fromEntries(
+  [...tokenTypes.values()].map(({ name, example }) => [name, { type: name, data: example }]),
+)
 
 /** §4.2; also a token definition inside a tokenize payload (C23). */
 export const CreateToken = body({
   id: Type.Optional(
     text({ max: limits.idCharactersMax, description: 'A literal id, or an expression for one.' }),
   ),
-  type: text({ max: limits.typeCharactersMax, description: `One of: ${[...tokenTypes.keys()].join(', ')}.` }),
-  data: anyJson({ description: 'The sensitive value; its form depends on the type.' }),
+  type: tokenTypeName,
+  data: anyJson({
+    description: `The sensitive value; its form depends on the type: ${Object.keys(dataSchemas).join(', ')}.`,
+  }),
   mask: Type.Optional(
     anyJson({ description: 'What callers without reveal see; strings in it are expressions.' }),
   ),
-  containers: Type.Optional(textList({ items: container, min: 1, max: limits.containersPerToken })),
-  metadata: Type.Optional(textMap()),
-  search_indexes: Type.Optional(textList({ items: expression, max: limits.searchIndexes })),
-  fingerprint_expression: Type.Optional(expression),
-  deduplicate_token: Type.Optional(flag()),
-  expires_at: Type.Optional(text()),
+  containers: Type.Optional(
+    textList({
+      items: container,
+      min: 1,
+      max: limits.containersPerToken,
+      description: 'Paths such as /pci/high/; the type has a default.',
+    }),
+  ),
+  metadata: Type.Optional(textMap({ description: 'What is not sensitive; lists and searches find it.' })),
+  search_indexes: Type.Optional(
+    textList({
+      items: expression,
+      max: limits.searchIndexes,
+      description: 'Expressions; a search for data: finds what they render.',
+    }),
+  ),
+  fingerprint_expression: Type.Optional(
+    text({ max: limits.expressionCharactersMax, description: 'What the fingerprint is made of.' }),
+  ),
+  deduplicate_token: Type.Optional(
+    flag({ description: 'Whether an equal token is returned in place of a new one.' }),
+  ),
+  expires_at: Type.Optional(expiry),
 })
 export type CreateToken = Static<typeof CreateToken>
 
@@ -78,11 +124,12 @@ export const TokenPage = Type.Object({
   data: Type.Array(Token),
 })
 
-/** C25; `next` is absent on the last page. */
+/** C25. */
+export const CursorPagination = Type.Object({
+  page_size: Type.Integer(),
+  next: Type.Optional(Type.String({ description: 'The `start` of the next page; absent on the last one.' })),
+})
 export const TokenCursorPage = Type.Object({
-  pagination: Type.Object({
-    page_size: Type.Integer(),
-    next: Type.Optional(Type.String({ description: 'The `start` of the next page.' })),
-  }),
+  pagination: CursorPagination,
   data: Type.Array(Token),
 })

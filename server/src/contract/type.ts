@@ -9,7 +9,7 @@ export type Static<S extends TSchema> = S extends TSchema<infer T> ? T : never
 
 type Keywords = Readonly<Record<string, unknown>>
 type Properties = Readonly<Record<string, TSchema>>
-type Optional = { readonly [optional]: true }
+type Optional = { readonly [optional]: TSchema }
 type Members<P extends Properties> = {
   -readonly [Name in keyof P as P[Name] extends Optional ? never : Name]: Static<P[Name]>
 } & {
@@ -33,7 +33,11 @@ export const Type = {
     return { ...describes<Members<P>>({ type: 'object', ...some }), properties, ...keywords }
   },
   /** A member of an object that may be absent. The mark is no keyword: whoever reads the schema does not see it. */
-  Optional: <S extends TSchema>(schema: S): S & Optional => ({ ...schema, [optional]: true }),
+  Optional: <S extends TSchema>(schema: S): S & Optional => ({ ...schema, [optional]: schema }),
   /** Any schema; the caller says what it describes. */
   Unsafe: describes,
 }
+
+/** The schema as it was declared, before it became a member that may be absent. */
+export const declaredSchema = (schema: TSchema): TSchema =>
+  optional in schema ? (schema as Optional)[optional] : schema

@@ -3,7 +3,7 @@ import { readCursorQuery } from '../contract/cursor-query.ts'
 import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import { readListQuery } from '../contract/list-query.ts'
 import type { QueryPair } from '../contract/query-pairs.ts'
-import type { Json, JsonObject } from '../domain/json.ts'
+import type { Json } from '../domain/json.ts'
 import { checkReady } from '../operations/check-ready.ts'
 import { createApiKey } from '../operations/create-api-key.ts'
 import { createApplication } from '../operations/create-application.ts'
@@ -31,7 +31,6 @@ import { updateApplication } from '../operations/update-application.ts'
 import { updateTenant } from '../operations/update-tenant.ts'
 import { updateToken } from '../operations/update-token.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
-import { docsPage, openApiText } from './documentation.ts'
 
 /** The names after colons in a path: `'id' | 'keyId'` of `/applications/:id/keys/:keyId`. */
 type ParamsIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -75,6 +74,9 @@ const nothing = async (done: Promise<void>): Promise<undefined> => {
   return undefined
 }
 
+/** Loaded when it is asked for: a start does not need it. */
+const documentation = () => import('./documentation.ts')
+
 /** Which operation answers which endpoint. */
 export const handlers: Handlers = {
   tokenize: ({ vault, caller, body }) => tokenize(vault, caller, body),
@@ -113,16 +115,14 @@ export const handlers: Handlers = {
     await checkReady(vault)
     return { status: 'ready' }
   },
-  openapi: async ({ headerPrefix }) =>
-    new ReadyText('application/json; charset=utf-8', openApiText(headerPrefix)),
-  docs: async ({ headerPrefix }) =>
-    new ReadyText('text/html; charset=utf-8', docsPage(headerPrefix), {
+  openapi: async ({ headerPrefix }) => {
+    const { openApiText } = await documentation()
+    return new ReadyText('application/json; charset=utf-8', openApiText(headerPrefix))
+  },
+  docs: async ({ headerPrefix }) => {
+    const { docsText } = await documentation()
+    return new ReadyText('text/html; charset=utf-8', docsText(headerPrefix), {
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
-    }),
-}
-
-/** Headers that follow from the answer, so that a replay has them too (C1). */
-export const answerHeaders: { readonly [K in EndpointId]?: (body: JsonObject) => Record<string, string> } = {
-  createToken: body => ({ location: `/tokens/${encodeURIComponent(String(body.id))}` }),
-  createApplication: body => ({ location: `/applications/${body.id}` }),
+    })
+  },
 }

@@ -3,7 +3,6 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { type QueryPair, refuseUnknown } from '../contract/query-pairs.ts'
 import { holds } from '../domain/access.ts'
 import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors.ts'
-import type { JsonObject } from '../domain/json.ts'
 import type { Log } from '../domain/log.ts'
 import type { Caller, Vault } from '../operations/vault.ts'
 import { readBody, requireBodyForm } from './body.ts'
@@ -129,11 +128,10 @@ export const answer = (
   options: PipelineOptions,
   endpoint: Endpoint,
   handle: (call: never) => Promise<Answer>,
-  headersOf?: (body: JsonObject) => Record<string, string>,
 ) => {
   const { vault, idempotency, headerPrefix, shedding, loopTurns } = options
   const findCaller = callerOf(options)
-  const send = sender(endpoint, `${headerPrefix}-trace-id`, headersOf)
+  const send = sender(endpoint, `${headerPrefix}-trace-id`)
   const takesBody = endpoint.method !== 'GET'
 
   /** C27: a key may be revoked, or its rules may change, while the body is on its way. */

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { getOwn, isJsonObject } from '../domain/json.ts'
 import { type Answer, ReadyText } from './handlers.ts'
 import { Replayed } from './idempotency.ts'
 
@@ -9,11 +9,7 @@ import { Replayed } from './idempotency.ts'
  * much as finding the token.
  */
 export const sender =
-  (
-    { status }: Endpoint,
-    traceHeader: string,
-    headersOf: (body: JsonObject) => Record<string, string> = () => ({}),
-  ) =>
+  ({ status, location }: Endpoint, traceHeader: string) =>
   (request: FastifyRequest, reply: FastifyReply, answered: Answer | Replayed): void => {
     const isReplayed = answered instanceof Replayed
     const answer = isReplayed ? answered.answer : answered
@@ -25,7 +21,9 @@ export const sender =
       headers['content-type'] = answer.type
       content = answer.content
     } else if (answer !== undefined && status !== 204) {
-      if (isJsonObject(answer)) Object.assign(headers, headersOf(answer))
+      // From the answer, so that a replay has it too (C1).
+      if (location !== undefined && isJsonObject(answer))
+        headers.location = location.replace(':id', encodeURIComponent(String(getOwn(answer, 'id'))))
       headers['content-type'] = 'application/json; charset=utf-8'
       content = JSON.stringify(answer)
     }

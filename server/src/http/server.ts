@@ -7,7 +7,7 @@ import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { VaultError } from '../domain/errors.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { pace } from '../domain/pace.ts'
-import { type Answer, answerHeaders, handlers } from './handlers.ts'
+import { type Answer, handlers } from './handlers.ts'
 import { admit, answer, type PipelineOptions } from './pipeline.ts'
 import { plainLane } from './plain/lane.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
@@ -93,7 +93,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       method: declared.method,
       url: declared.path,
       onRequest: admit(options, declared),
-      handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>, answerHeaders[id]),
+      handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>),
     })
   }
   const lane = plainLane(app.server, (request, response) => app.routing(request, response))

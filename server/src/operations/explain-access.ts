@@ -3,8 +3,7 @@ import { parseContainers } from '../domain/containers.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { explainAccess as explain } from '../domain/explain-access.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { type Permission, permissionsByType } from '../domain/permissions.ts'
-import { tokenType, unknownTokenType } from '../domain/token-types/registry.ts'
+import { tokenType } from '../domain/token-types/registry.ts'
 import { applicationOf, loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 
@@ -16,17 +15,15 @@ export const explainAccess = async (
   body: ExplainAccess,
 ): Promise<JsonObject> => {
   const issues: Issue[] = []
-  const permission = tokenPermission(body.permission)
-  if (permission === undefined) issues.push({ path: 'permission', message: 'is not a permission on tokens' })
+  const { permission } = body
   const type = body.type === undefined ? undefined : tokenType(body.type)
-  if (body.type !== undefined && type === undefined) issues.push({ path: 'type', message: unknownTokenType })
   if (body.containers === undefined && body.type === undefined)
     issues.push({ path: 'containers', message: 'is required where no type is given' })
   const containers =
     body.containers === undefined
       ? [type?.container ?? '/']
       : parseContainers(body.containers, 'containers', issues)
-  if (permission === undefined || issues.length > 0) throw invalid(...issues)
+  if (issues.length > 0) throw invalid(...issues)
 
   const { grants } = await loadGrants(vault, caller)
   const explained = explain(applicationOf(grants, applicationId), permission, containers)
@@ -41,6 +38,3 @@ export const explainAccess = async (
     })),
   }
 }
-
-const tokenPermission = (text: string): Permission | undefined =>
-  permissionsByType.private.find(permission => permission === text)

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { endpoints } from '../../src/contract/endpoints.ts'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
-import { limits } from '../../src/domain/limits.ts'
 import { pace } from '../../src/domain/pace.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
@@ -77,25 +74,5 @@ onEveryEngine('health, readiness and documentation', vault => {
       }
       assert.equal((await vault().send('GET', '/ready')).status, 200)
     }
-  })
-
-  test('C36.3 C8.1 the OpenAPI document has every endpoint, and the limits', async () => {
-    const { body } = await vault().send('GET', '/openapi.json')
-    assert.match(body.openapi, /^3\.1\./)
-    for (const { id, method, path } of Object.values<Endpoint>(endpoints)) {
-      const declared = body.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
-      assert.equal(declared?.operationId, id)
-    }
-    assert.deepEqual(body['x-limits'], { ...limits })
-    const names = [...JSON.stringify(body).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)]
-    assert.ok(names.length > 0)
-    for (const [, name = ''] of names) assert.ok(body.components.schemas[name], name)
-  })
-
-  test('C36.3 the documentation names every endpoint, and loads nothing', async () => {
-    const { text, headers } = await vault().send('GET', '/docs')
-    for (const { path } of Object.values<Endpoint>(endpoints)) assert.ok(text.includes(path), path)
-    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
-    assert.doesNotMatch(text, /<script|<img|<link|src=|@import|url\(/)
   })
 })

@@ -103,6 +103,7 @@ for (const engine of engines)
       ['C26.4', 'container:/a/* AND NOT (metadata.tone:cold OR container:/c/)', 'red'],
       ['C26.4', 'type:token (id:red OR id:blue) NOT data:blue', 'red'],
       ['C26.5', 'type:token created_at:2026-03-02', 'red'],
+      ['C26.5', 'type:token created_at:3/2/2026', 'red'],
       ['C26.5', 'type:token created_at:[2026-03-03 TO 2026-03-04]', 'both', 'blue'],
       ['C26.5', 'type:token created_at:{2026-03-03 TO *]', 'plain', 'both'],
       ['C26.5', 'type:token -created_at:[2026-03-03 TO *]', 'red'],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Ajv } from 'ajv'
 import type { Issue } from '../../src/domain/errors.ts'
 import { exactNumber, type Json, stringify } from '../../src/domain/json.ts'
 import { limits } from '../../src/domain/limits.ts'
@@ -15,9 +16,15 @@ const known = (name: string): TokenType => {
   return type
 }
 
+const ajv = new Ajv({ strict: false })
+const schemas = new Map([...tokenTypes].map(([name, { schema }]) => [name, ajv.compile(schema)]))
+
+/** C36: the documentation refuses nothing that is accepted; each value of these tests is held against it. */
 const parse = (type: string, data: Json): { data: Json | undefined; issues: Issue[] } => {
   const issues: Issue[] = []
-  return { data: known(type).parse(data, 'data', issues), issues }
+  const parsed = known(type).parse(data, 'data', issues)
+  if (issues.length === 0) assert.ok(schemas.get(type)?.(data), `${type}: ${ajv.errorsText()}`)
+  return { data: parsed, issues }
 }
 
 const number = '4242424242424242'
@@ -66,6 +73,29 @@ test('C9 the registry holds the types of the table, with their defaults', () => 
       { mask: undefined, searchIndexes: undefined, ...expected },
       name,
     )
+  }
+})
+
+test('C36.3 C9 the data that the documentation shows is accepted, and without checksums its form tells what is not', () => {
+  for (const [name, { example }] of tokenTypes) assert.deepEqual(parse(name, example).issues, [], name)
+  const refused: [type: string, data: Json][] = [
+    ['card', {}],
+    ['card', { number: '4242 4242 4242 4242' }],
+    ['card', { number, cvv: '123' }],
+    ['card', { number, cvc: 123 }],
+    ['card', { number, expiration_month: 13 }],
+    ['card', { number, expiration_year: '26' }],
+    ['bank', { routing_number: routing }],
+    ['bank', { routing_number: routing, account_number: '1'.repeat(18) }],
+    ['card_number', 4242424242424242],
+    ['us_bank_account_number', '12'],
+    ['us_bank_routing_number', '02100002'],
+    ['social_security_number', '123--45-6789'],
+    ['employer_id_number', '12-34567890'],
+  ]
+  for (const [type, data] of refused) {
+    assert.notDeepEqual(parse(type, data).issues, [], type)
+    assert.equal(schemas.get(type)?.(data), false, `${type} ${JSON.stringify(data)}`)
   }
 })
 

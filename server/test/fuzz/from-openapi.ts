@@ -17,7 +17,7 @@ type Schema = {
   readonly maximum?: number
 }
 type Operation = {
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly style?: string }[]
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
 }
 
@@ -160,7 +160,11 @@ const requestsTo = (path: string, method: string, operation: Operation): fc.Arbi
       { minLength: 2, maxLength: 2 },
     )
     .map(([id = 'x', keyId = 'y']) => path.replace('{id}', id || 'x').replace('{keyId}', keyId || 'y'))
-  const names = (operation.parameters ?? []).filter(one => one.in === 'query').map(({ name }) => name)
+  const names = (operation.parameters ?? [])
+    .filter(one => one.in === 'query')
+    .flatMap(({ name, style }) =>
+      style === 'deepObject' ? [name, `${name}[a]`, `${name}.a`, `${name}[`] : [name],
+    )
   const name = names.length === 0 ? texts() : fc.oneof(fc.constantFrom(...names), texts())
   const pairs = fc.array(fc.tuple(name, texts()), { maxLength: names.length === 0 ? 1 : 4 })
   const query = fc.oneof(

@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict'
 import { Ajv, type ValidateFunction } from 'ajv'
+import { answerHeaders } from '../../src/contract/headers.ts'
 import { openApi } from '../../src/contract/openapi.ts'
+import type { Header, Reference } from '../../src/contract/openapi-document.ts'
 import type { TestReply } from './answers.ts'
-
-type Content = Readonly<Record<string, { readonly schema: object }>>
-type Operation = { readonly responses: Readonly<Record<string, { readonly content?: Content }>> }
-type Document = {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, object>> }
-}
 
 /** What may be met at any path: broken HTTP, and methods or bodies that no endpoint asks for. */
 const metAnywhere = [400, 404, 405, 408, 413, 415, 431]
 
-const document = openApi('svc') as unknown as Document
+const document = openApi('svc')
 const routes = Object.entries(document.paths).map(([path, operations]) => ({
   // `/applications/key` is a path of its own, so the one with fewer parameters counts.
   parameters: path.split('{').length,
@@ -67,6 +62,7 @@ export const assertInterfaceRules = (
     assert.ok(metAnywhere.includes(status), `${method} answers ${status}, which the document does not tell`)
     return
   }
+  assertHeaders(headers, declared.headers, `${method} ${status}`)
   const type = headers.get('content-type')?.split(';', 1)[0]
   assert.equal(type === undefined, declared.content === undefined, `${method} ${status} has a body or none`)
   const schema = type === undefined ? undefined : declared.content?.[type]?.schema
@@ -77,4 +73,25 @@ export const assertInterfaceRules = (
     validate(body),
     `${method} ${status} is not as the document tells: ${ajv.errorsText(validate.errors)}`,
   )
+}
+
+/** Those that are promised are there, and those that the document knows are nowhere else. */
+const assertHeaders = (
+  sent: Headers,
+  declared: Readonly<Record<string, Reference>>,
+  answer: string,
+): void => {
+  const { headers: known } = document.components
+  for (const [name, { $ref }] of Object.entries(declared)) {
+    const header = known[$ref.split('/').at(-1) ?? '']
+    assert.ok(header !== undefined, `${name} is described nowhere`)
+    assertHeader(sent.get(name), header, `${answer}: ${name}`)
+  }
+  for (const name of Object.keys(answerHeaders))
+    assert.ok(name in declared || !sent.has(name), `${answer} has ${name}, which the document does not tell`)
+}
+
+const assertHeader = (value: string | null, { required, schema }: Header, place: string): void => {
+  if (value === null) assert.ok(required !== true, `${place} is missing`)
+  else assert.ok(validatorOf(schema)(schema.type === 'integer' ? Number(value) : value), `${place}: ${value}`)
 }

@@ -1,10 +1,9 @@
-import { isDigits } from './digits.ts'
 import { text } from './text.ts'
-import type { Parse } from './token-type.ts'
+import type { Form } from './token-type.ts'
 
 /** Kept as it was sent: leading zeros are part of it. */
-export const accountNumberText = (range: { digitsMin: number; digitsMax: number }): Parse =>
-  text({
-    message: `must be a string of ${range.digitsMin} to ${range.digitsMax} digits`,
-    accepts: number => isDigits(number, range.digitsMin, range.digitsMax),
+export const accountNumberText = ({ digitsMin, digitsMax }: { digitsMin: number; digitsMax: number }): Form =>
+  text(`An account number of ${digitsMin} to ${digitsMax} digits.`, {
+    message: `must be a string of ${digitsMin} to ${digitsMax} digits`,
+    pattern: `^[0-9]{${digitsMin},${digitsMax}}$`,
   })

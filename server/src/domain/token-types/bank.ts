@@ -7,10 +7,11 @@ import { type TokenType, wholeDataExpression } from './token-type.ts'
 export const bank: TokenType = {
   name: 'bank',
   container: '/bank/high/',
-  parse: fields({
-    routing_number: { required: true, parse: routingNumberText },
-    account_number: { required: true, parse: accountNumberText({ digitsMin: 1, digitsMax: 17 }) },
+  ...fields({
+    routing_number: { required: true, ...routingNumberText },
+    account_number: { required: true, ...accountNumberText({ digitsMin: 1, digitsMax: 17 }) },
   }),
+  example: { routing_number: '021000021', account_number: '000123456789' },
   mask: {
     routing_number: '{{ data.routing_number }}',
     account_number: '{{ data.account_number | reveal_last: 4 }}',

@@ -4,7 +4,8 @@ import { type TokenType, wholeDataExpression } from './token-type.ts'
 export const cardNumber: TokenType = {
   name: 'card_number',
   container: '/pci/high/',
-  parse: cardNumberText({ digitsMin: 13, digitsMax: 19 }),
+  ...cardNumberText({ digitsMin: 13, digitsMax: 19 }),
+  example: '4242424242424242',
   mask: '{{ data | reveal_last: 4 }}',
   fingerprint: wholeDataExpression,
   transient: {},

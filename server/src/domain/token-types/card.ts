@@ -1,6 +1,5 @@
 import { isJsonObject } from '../json.ts'
 import { limits } from '../limits.ts'
-import { isDigits } from './digits.ts'
 import { fields, textField } from './fields.ts'
 import { integer } from './integer.ts'
 import { cardNumberText } from './pan.ts'
@@ -12,6 +11,7 @@ const month = integer({
   max: 12,
   digitsMin: 1,
   digitsMax: 2,
+  description: 'A month from 1 to 12; digits in a string become an integer.',
   message: 'must be a month from 1 to 12',
 })
 
@@ -20,24 +20,26 @@ const year = integer({
   max: 9999,
   digitsMin: 4,
   digitsMax: 4,
+  description: 'A year of four digits; digits in a string become an integer.',
   message: 'must be a year of four digits',
 })
 
-const cvc = text({
+const cvc = text('Three or four digits; deleted one hour after they were written.', {
   message: 'must be a string of three or four digits',
-  accepts: digits => isDigits(digits, 3, 4),
+  pattern: '^[0-9]{3,4}$',
 })
 
 /** §2.2, C10. Dates in the past are allowed: a vault also keeps cards that are no longer charged. */
 export const card: TokenType = {
   name: 'card',
   container: '/pci/high/',
-  parse: fields({
-    number: { required: true, parse: cardNumberText({ digitsMin: 12, digitsMax: 19 }) },
-    expiration_month: { required: false, parse: month },
-    expiration_year: { required: false, parse: year },
-    cvc: { required: false, parse: cvc },
+  ...fields({
+    number: { required: true, ...cardNumberText({ digitsMin: 12, digitsMax: 19 }) },
+    expiration_month: { required: false, ...month },
+    expiration_year: { required: false, ...year },
+    cvc: { required: false, ...cvc },
   }),
+  example: { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' },
   mask: {
     number: '{{ data.number | reveal_last: 4 }}',
     expiration_month: '{{ data.expiration_month }}',

@@ -5,4 +5,5 @@ export const employerIdNumber: TokenType = {
   name: 'employer_id_number',
   container: '/pii/high/',
   ...nineDigits,
+  example: '12-3456789',
 }

@@ -3,17 +3,17 @@ import type { Issue } from '../errors.ts'
 import { getOwn, isJsonObject, type Json, type JsonObject, keysAsSent, setOwn } from '../json.ts'
 import { limits } from '../limits.ts'
 import { chosenKey, field } from '../place.ts'
-import type { Parse } from './token-type.ts'
+import type { Form } from './token-type.ts'
 
-export type Field = { readonly required: boolean; readonly parse: Parse }
+export type Field = Form & { readonly required: boolean }
 
 /**
  * An object with these fields and no others (C10): a misspelt `cvv` must not be kept for ever. A null is
  * data (C5), not an absent field, so that it breaks the field's rule.
  */
-export const fields = (known: Readonly<Record<string, Field>>): Parse => {
+export const fields = (known: Readonly<Record<string, Field>>): Form => {
   const names = Object.keys(known)
-  return (data, place, issues, sent = data) => {
+  const parse: Form['parse'] = (data, place, issues, sent = data) => {
     if (!isJsonObject(data)) {
       issues.push({ path: place, message: `must be an object with ${names.join(', ')}` })
       return undefined
@@ -34,6 +34,13 @@ export const fields = (known: Readonly<Record<string, Field>>): Parse => {
     }
     return complete && strangers === 0 ? parsed : undefined
   }
+  const schema = {
+    type: 'object',
+    required: names.filter(name => known[name]?.required),
+    properties: Object.fromEntries(Object.entries(known).map(([name, field]) => [name, field.schema])),
+    additionalProperties: false,
+  }
+  return { parse, schema }
 }
 
 const reportStrangers = (

@@ -7,11 +7,11 @@ import type { TokenType } from './token-type.ts'
  */
 export const nineDigits: Pick<
   TokenType,
-  'parse' | 'mask' | 'fingerprint' | 'searchIndexes' | 'transient' | 'numbers'
+  'parse' | 'schema' | 'mask' | 'fingerprint' | 'searchIndexes' | 'transient' | 'numbers'
 > = {
-  parse: text({
+  ...text('Nine digits, with - between them or not.', {
     message: 'must be a string of nine digits, with - between them or not',
-    accepts: number => /^[0-9](?:-?[0-9]){8}$/.test(number),
+    pattern: '^[0-9](?:-?[0-9]){8}$',
   }),
   mask: "{{ data | reveal: 0, 4, 'X', '-' }}",
   fingerprint: "{{ data | remove: '-' }}",

@@ -5,4 +5,5 @@ export const socialSecurityNumber: TokenType = {
   name: 'social_security_number',
   container: '/pii/high/',
   ...nineDigits,
+  example: '078-05-1120',
 }

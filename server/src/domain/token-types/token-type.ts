@@ -1,5 +1,5 @@
 import type { Issue } from '../errors.ts'
-import type { Json } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 
 /**
  * Validates and normalises; pushes issues at places under `place` and then returns undefined. Never puts a
@@ -8,12 +8,20 @@ import type { Json } from '../json.ts'
  */
 export type Parse = (data: Json, place: string, issues: Issue[], sent?: Json) => Json | undefined
 
+/** How `data`, or a field of it, must look: to the vault, and as JSON Schema to whoever reads the documentation. */
+export type Form = {
+  readonly parse: Parse
+  /** Accepts all that `parse` accepts; checksums are in its description alone. */
+  readonly schema: JsonObject
+}
+
 /** What the vault knows about a type of token (C9). Shared code reads this and never asks for the name. */
-export type TokenType = {
+export type TokenType = Form & {
   readonly name: string
   /** Where its tokens live unless the caller names containers. */
   readonly container: string
-  readonly parse: Parse
+  /** Data that works, for the documentation. */
+  readonly example: Json
   /** The default mask; strings in it are expressions. */
   readonly mask?: Json
   /** The default fingerprint expression. */

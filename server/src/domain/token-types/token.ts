@@ -9,6 +9,8 @@ export const token: TokenType = {
     issues.push({ path: place, message: 'must not be null' })
     return undefined
   },
+  schema: { description: 'Any JSON but null.' },
+  example: 'Sensitive value',
   fingerprint: wholeDataExpression,
   transient: {},
   numbers: () => [],

@@ -4,7 +4,8 @@ import { type TokenType, wholeDataExpression } from './token-type.ts'
 export const usBankAccountNumber: TokenType = {
   name: 'us_bank_account_number',
   container: '/bank/high/',
-  parse: accountNumberText({ digitsMin: 3, digitsMax: 17 }),
+  ...accountNumberText({ digitsMin: 3, digitsMax: 17 }),
+  example: '000123456789',
   mask: '{{ data | reveal_last: 4 }}',
   fingerprint: wholeDataExpression,
   transient: {},

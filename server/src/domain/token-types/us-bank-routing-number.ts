@@ -4,7 +4,8 @@ import { type TokenType, wholeDataExpression } from './token-type.ts'
 export const usBankRoutingNumber: TokenType = {
   name: 'us_bank_routing_number',
   container: '/bank/low/',
-  parse: routingNumberText,
+  ...routingNumberText,
+  example: '021000021',
   mask: '{{ data | reveal_last: 4 }}',
   fingerprint: wholeDataExpression,
   transient: {},

@@ -1,0 +1,47 @@
+import { catalogue, type ErrorCode } from '../domain/errors.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { answerHeaders } from './headers.ts'
+
+/** What a status means at one endpoint, and the headers that come with it. */
+export type DeclaredProblem = {
+  readonly status: number
+  readonly details: readonly string[]
+  readonly headers: readonly (keyof typeof answerHeaders)[]
+}
+
+const withRetryAfter: readonly ErrorCode[] = [
+  'requestInFlight',
+  'tooManyRequests',
+  'overloaded',
+  'unavailable',
+]
+
+/** Every problem that this endpoint's callers can meet, by status, but for those of broken HTTP, which are met anywhere. */
+export const problemsOf = (declared: Endpoint): DeclaredProblem[] => {
+  const byStatus = Map.groupBy(codesOf(declared), code => catalogue[code].status)
+  return [...byStatus]
+    .sort(([one], [other]) => one - other)
+    .map(([status, codes]) => ({
+      status,
+      details: codes.map(code => {
+        const { title, detail = title }: { title: string; detail?: string } = catalogue[code]
+        return detail
+      }),
+      headers: [
+        ...(codes.includes('unauthorized') ? (['WWW-Authenticate'] as const) : []),
+        ...(codes.some(code => withRetryAfter.includes(code)) ? (['Retry-After'] as const) : []),
+      ],
+    }))
+}
+
+const codesOf = (declared: Endpoint): ErrorCode[] => {
+  const { permission, path, bodyType, isProbe, takesIdempotencyKey, problems = [] } = declared
+  const codes: ErrorCode[] = ['internal', ...problems]
+  if (isProbe !== true) codes.push('overloaded')
+  if (permission !== 'open') codes.push('validation', 'unauthorized', 'tooManyRequests', 'unavailable')
+  if (permission !== 'open' && permission !== 'any key') codes.push('forbidden')
+  if (path.includes(':')) codes.push('notFound')
+  if (bodyType !== undefined) codes.push('unsupportedMediaType', 'bodyTooLarge')
+  if (takesIdempotencyKey === true) codes.push('writeContention', 'requestInFlight', 'idempotencyMismatch')
+  return codes
+}

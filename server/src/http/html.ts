@@ -1,0 +1,25 @@
+/** Text that is HTML already. */
+export class Html {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** What may stand in a template: lists are joined, and nothing is left of undefined and false. */
+export type Part = Html | string | number | false | undefined | readonly Part[]
+
+/** Whatever is put in is escaped, unless it is HTML. */
+export const html = (texts: TemplateStringsArray, ...parts: readonly Part[]): Html =>
+  new Html(String.raw({ raw: texts }, ...parts.map(toText)))
+
+const toText = (part: Part): string => {
+  if (part === undefined || part === false) return ''
+  if (part instanceof Html) return part.text
+  if (typeof part === 'string' || typeof part === 'number') return escapeHtml(String(part))
+  return part.map(toText).join('')
+}
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
