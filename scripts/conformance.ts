@@ -8,7 +8,7 @@ type CitingTest = { readonly file: string; readonly name: string; readonly ids: 
 const idPattern = '(?:§|C)\\d+(?:\\.\\d+)*'
 const rulePattern = new RegExp(`^## (${idPattern}) (.+)$`)
 const requirementPattern = new RegExp(`^- \\*\\*(${idPattern})\\*\\* (.+)$`)
-/** The ids that a name starts with: `C13.2, C12.4 a blind mask …`. */
+/** The ids that a name starts with: `C13.2 C12.4 a blind mask …`. */
 const leadingIdsPattern = new RegExp(`^${idPattern}(?:,? ${idPattern})*(?![\\w.])`)
 /** The quote that opens a literal which starts with an id, unless a test that does not run is named by it. */
 const openingQuotePattern = /(?<!\.(?:skip|todo)\(\s*)(['"`])(?=(?:§|C)\d)/g

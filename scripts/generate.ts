@@ -2,6 +2,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openApi } from '../server/src/contract/openapi.ts'
 import { conformance } from './conformance.ts'
+import { reference } from './reference.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -25,6 +26,7 @@ const testSources = () =>
 const generated: Record<string, () => string> = {
   'docs/conformance.md': () => conformance(read('docs/requirements.md'), testSources()),
   'docs/openapi.json': () => `${JSON.stringify(openApi('svc'), null, 2)}\n`,
+  'docs/reference.md': reference,
 }
 
 const check = process.argv.includes('--check')

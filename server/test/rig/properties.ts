@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Another seed than the one of every run: `STRONGROOM_TEST_SEED=7 node --test file`. */
+/** Another seed than the one of every run: `STRONGROOM_TEST_SEED=7 npx node --test file`. */
 const seed = Number(process.env.STRONGROOM_TEST_SEED ?? 1)
 fc.configureGlobal({ seed })
 

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readConfig } from '../server/src/config.ts'
+import { reference } from './reference.ts'
+
+type Table = { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }
+
+const cells = (line: string): string[] =>
+  line
+    .slice(2, -2)
+    .split(/(?<!\\)\| /)
+    .map(text => text.trim())
+
+const tables: readonly Table[] = reference()
+  .trim()
+  .split('\n\n')
+  .filter(block => block.startsWith('|'))
+  .map(block => {
+    const [head = '', , ...rows] = block.split('\n')
+    return { head: cells(head), rows: rows.map(cells) }
+  })
+
+test('docs/reference.md: no text breaks its table', () => {
+  assert.ok(tables.length > 0)
+  for (const { head, rows } of tables) {
+    assert.ok(rows.length > 0)
+    for (const row of rows) assert.equal(row.length, head.length, row.join(' | '))
+  }
+})
+
+test('docs/reference.md: a config file takes each key under the name that the table has', t => {
+  const folder = mkdtempSync(join(tmpdir(), 'reference-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const settings = tables.find(({ head }) => head[0] === 'flag')?.rows ?? []
+  assert.notEqual(settings.length, 0)
+  for (const [, , key = ''] of settings) {
+    const config = join(folder, 'config.json')
+    // No setting is `?` and few take it: what may not be said is that there is no such setting.
+    writeFileSync(config, JSON.stringify({ [key.replaceAll('`', '')]: '?' }), { mode: 0o600 })
+    try {
+      readConfig({ flags: { config }, environment: {} })
+    } catch (error) {
+      assert.doesNotMatch(`${error}`, /unknown setting/, key)
+    }
+  }
+})
