@@ -47,12 +47,15 @@ export const advance = (
 
   const marks = effectsOf(set, 'markActive')
   if (marks.length > 0) return marks.reduce((next, mark) => markActive(next, index, mark), world)
-  const isPurge = op?.request.kind !== 'delete' && guardedOf(set, 'deleteToken').length > 0
-  if (isPurge) return purge(world, index, set)
+  const gone = guardedOf(set, 'deleteToken').length
+  const isPurge = gone > 0 && op?.request.kind !== 'delete'
+  // Whoever takes the place of an expired token removes it in the same write.
+  const swept = isPurge ? purge(world, index, set) : world
+  if (isPurge && gone === set.guarded.length) return swept
 
   assert.ok(op !== undefined && op.request.kind !== 'sweep', 'a write that nobody asked for')
   assert.ok(op.wroteAt === undefined, 'a request that wrote twice')
-  const { next, expected } = write(world, index, set, op, begun.tenants[index])
+  const { next, expected } = write(swept, index, set, op, begun.tenants[index])
   op.expected = expected
   return keepAnswer(next, index, set, op)
 }
