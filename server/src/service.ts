@@ -10,6 +10,7 @@ import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
 import { loadShedding, watchLoop } from './http/load-shedding.ts'
 import { loopTurns } from './http/loop-turns.ts'
+import { pageRoom } from './http/page-room.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
 import { type Clockwork, clockwork } from './jobs/clockwork.ts'
@@ -85,6 +86,7 @@ export const buildService = async (parts: {
     cors: cors(settings.corsOrigins, headerPrefix),
     shedding,
     loopTurns: loopTurns(),
+    pageRoom: pageRoom(),
     ...(parts.tls && { tls: parts.tls }),
   })
   const unwatchLoop = watchLoop(shedding)

@@ -44,6 +44,8 @@ type Declaration = {
   readonly permission: Permission | 'open' | 'any key'
   /** C36: whoever watches the vault is answered also when others are turned away. */
   readonly isProbe?: true
+  /** Answers with many tokens, so few such requests are worked on at one time. */
+  readonly isPage?: true
   /** C33: changes something, so a retry with the same key must not change it twice. */
   readonly takesIdempotencyKey?: true
   readonly params?: Readonly<Record<string, PathParameter>>

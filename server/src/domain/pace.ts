@@ -21,6 +21,8 @@ export const pace = {
 
   /** A request that has not arrived as a whole by then is refused. */
   requestArrivalMs: 60_000,
+  /** So much later than was promised is an idle connection closed: nothing is sent to one that ends just then. */
+  idleGraceMs: 1_000,
   /** As much as a head may hold. */
   pathParameterCharactersMax: 65_536,
   /** How long `GET /ready` waits for storage and key service: a load balancer's probe gives up soon. */
@@ -44,6 +46,11 @@ export const pace = {
   requestsAlwaysTaken: 64,
   /** Requests with a long body that may queue: some 15 ms each, half a second in all. */
   longRequestsWaiting: 32,
+  /** Pages of tokens that are made at one time. */
+  pagesAtOnce: 8,
+  /** Bytes of pages that may wait for clients to read them, and how many of one count as waiting. */
+  pageBytesUnreadMax: 1 << 28,
+  pageBytesNoted: 1 << 16,
   /** Changes that may wait for storage: half a second's worth, ten tokenizes of a thousand. */
   changesWaiting: 10_000,
   /** A turn of the event loop that has worked for so long takes in no more requests, beyond these few. */

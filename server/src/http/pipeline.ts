@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type QueryPair, refuseUnknown } from '../contract/query-pairs.ts'
@@ -13,6 +14,7 @@ import type { Answer } from './handlers.ts'
 import { type Idempotency, type Replayed, readIdempotencyKey } from './idempotency.ts'
 import type { LoadShedding } from './load-shedding.ts'
 import type { LoopTurns } from './loop-turns.ts'
+import type { PageRoom } from './page-room.ts'
 import { pathOf } from './path-of.ts'
 import { readQuery } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -35,6 +37,7 @@ export type PipelineOptions = {
   readonly cors: Cors
   readonly shedding: LoadShedding
   readonly loopTurns: LoopTurns
+  readonly pageRoom: PageRoom
 }
 type Done = (error?: Error) => void
 
@@ -42,7 +45,7 @@ type Done = (error?: Error) => void
  * The first half of a request's life, in the order of C3: everything that can be said before the body is read. Its trace id
  * is the request's id already.
  *
- *   400 without a Host → 503 overload, but for probes → (an open endpoint is admitted here)
+ *   400 without a Host, or with two → 503 overload, but for probes → (an open endpoint is admitted here)
  *   → 204 to a CORS preflight, which has no key → 401 → 429 → 404 or 405 of the route, 400 of a path that cannot be read
  *   → 403 permission as such → 415 → 413
  *
@@ -74,7 +77,7 @@ export const admit = (
 
   return (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     const { headers } = request
-    if (headers.host === undefined && request.raw.httpVersion !== '1.0') {
+    if (!isHttp1(request.raw)) {
       done(new VaultError('badRequest'))
       return
     }
@@ -111,6 +114,12 @@ export const admit = (
   }
 }
 
+/** With one Host, which 1.0 may leave out (RFC 9112, 3.2). A plain request has no list of repeated fields, and repeats none. */
+const isHttp1 = ({ headers, headersDistinct, httpVersion, httpVersionMajor }: IncomingMessage): boolean =>
+  httpVersionMajor === 1 &&
+  (headers.host !== undefined || httpVersion === '1.0') &&
+  (headersDistinct?.host ?? []).length <= 1
+
 const requirePermission = ({ application }: Caller, { permission }: Endpoint): void => {
   const isPermitted = permission === 'open' || permission === 'any key' || holds(application, permission)
   if (!isPermitted) throw new VaultError('forbidden')
@@ -129,7 +138,7 @@ export const answer = (
   endpoint: Endpoint,
   handle: (call: never) => Promise<Answer>,
 ) => {
-  const { vault, idempotency, headerPrefix, shedding, loopTurns } = options
+  const { vault, idempotency, headerPrefix, shedding, loopTurns, pageRoom } = options
   const findCaller = callerOf(options)
   const send = sender(endpoint, `${headerPrefix}-trace-id`)
   const takesBody = endpoint.method !== 'GET'
@@ -182,7 +191,12 @@ export const answer = (
     // Once more: others were let in while this body was on its way.
     shedding.requireShortQueue(loopTurns.ahead(length))
     shedding.enter()
+    let isInRoom = false
     try {
+      if (endpoint.isPage) {
+        await pageRoom.enter()
+        isInRoom = true
+      }
       await loopTurns.next(length)
       const { caller } = request
       let answer: Answer | Replayed
@@ -193,6 +207,7 @@ export const answer = (
       }
       send(request, reply, answer)
     } finally {
+      if (isInRoom) pageRoom.leave(request.raw.socket)
       shedding.leave()
     }
   }

@@ -8,6 +8,7 @@ import { VaultError } from '../domain/errors.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { pace } from '../domain/pace.ts'
 import { type Answer, handlers } from './handlers.ts'
+import { inOrder } from './in-order.ts'
 import { admit, answer, type PipelineOptions } from './pipeline.ts'
 import { plainLane } from './plain/lane.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
@@ -35,13 +36,15 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     requestTimeout: pace.requestArrivalMs,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     exposeHeadRoutes: true,
-    // On shutdown: what is in flight is answered, also on connections that are kept alive.
+    // On shutdown: what is in flight is answered, also on connections that are kept alive (in-order.ts).
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     // Paths that the router cannot read.
     frameworkErrors: (error, request, reply) => refuse(() => asVaultError(error), request, reply),
-    clientErrorHandler: (error, socket) => refuseRaw(error, socket, headerPrefix),
+    clientErrorHandler: (error, socket) =>
+      order.afterAnswers(socket, () => refuseRaw(error, socket, headerPrefix)),
   })
+  const order = inOrder(app.server, app.server.keepAliveTimeout + pace.idleGraceMs)
 
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = asVaultError(error)
@@ -82,8 +85,9 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
   if (log.isDebug) logAnswers(app, log)
-  // An expectation other than 100-continue is answered like any request; without a listener Node would answer a bare 417.
-  app.server.on('checkExpectation', (request, response) => app.routing(request, response))
+  app.server.on('connect', (_request, socket: Socket) =>
+    order.afterAnswers(socket, () => refuseRaw(new VaultError('methodNotAllowed'), socket, headerPrefix)),
+  )
   app.setNotFoundHandler((request, reply) => refuse(noSuchRoute, request, reply))
 
   for (const id of Object.keys(endpoints) as EndpointId[]) {
@@ -156,6 +160,7 @@ const refuseRaw = (error: Error & { code?: string }, socket: Socket, headerPrefi
   socket.end(
     [
       `HTTP/1.1 ${status} ${title}`,
+      `Date: ${new Date().toUTCString()}`,
       `Content-Type: ${problemType}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       `${headerPrefix.toUpperCase()}-TRACE-ID: ${trace}`,

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { pace } from '../../domain/pace.ts'
 import {
   type Answering,
   PlainRequest,
@@ -7,9 +8,7 @@ import {
   type RequestPart,
   type ResponsePart,
 } from './exchange.ts'
-import { PlainRequestReader } from './read-request.ts'
-
-const graceMs = 1_000
+import { type PlainHead, PlainRequestReader } from './read-request.ts'
 
 export type Route = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -29,6 +28,7 @@ export class PlainConnection implements Answering {
   #isBusy = false
   #isAnswering = false
   #isLast = false
+  #hasEnded = false
   /** Bytes that arrived while the request before them was still being answered. */
   #early: Buffer | undefined
 
@@ -36,7 +36,7 @@ export class PlainConnection implements Answering {
     this.#socket = socket
     this.#options = options
     // Later than was promised, so that nothing is sent to a connection that ends just then.
-    socket.setTimeout(options.idleMs + graceMs)
+    socket.setTimeout(options.idleMs + pace.idleGraceMs)
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('drain', this.#onDrain)
@@ -55,7 +55,8 @@ export class PlainConnection implements Answering {
 
   close(): void {
     this.#isLast = true
-    if (!this.#isBusy) this.#socket.end()
+    // Not `end`: who does not close in turn would keep a server that stops from its end.
+    if (!this.#isBusy) this.#socket.destroySoon()
   }
 
   /** The answer to the request that is being worked on. */
@@ -83,6 +84,10 @@ export class PlainConnection implements Answering {
       this.#handOver(bytes)
       return
     }
+    this.#serve(head, bytes)
+  }
+
+  #serve(head: PlainHead, bytes: Buffer): void {
     this.#isBusy = true
     this.#isAnswering = true
     const request = new PlainRequest(this.#socket, head, bytes.subarray(head.bodyStart))
@@ -96,12 +101,26 @@ export class PlainConnection implements Answering {
   }
 
   #goOn(): void {
-    if (this.#isLast) this.#socket.end()
-    else if (this.#early !== undefined) this.#handOver(this.#early)
+    const early = this.#early
+    this.#early = undefined
+    if (this.#hasEnded && early !== undefined) this.#serveLast(early)
+    else if (this.#isLast || this.#hasEnded) this.#socket.end()
+    else if (early !== undefined) this.#handOver(early)
   }
 
-  /** Whoever has said all may still wait for the answer. */
-  readonly #onEnd = (): void => this.close()
+  /** Whoever has said all may still wait for answers. */
+  readonly #onEnd = (): void => {
+    this.#hasEnded = true
+    if (!this.#isBusy) this.close()
+  }
+
+  /** Nobody else can take over a connection on which nothing more comes. */
+  #serveLast(bytes: Buffer): void {
+    const head = this.#reader.read(bytes)
+    this.#isLast = true
+    if (head === undefined) this.#socket.end()
+    else this.#serve(head, bytes)
+  }
 
   readonly #onTimeout = (): void => {
     if (!this.#isAnswering) this.#socket.destroy()

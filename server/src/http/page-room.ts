@@ -1,0 +1,48 @@
+import type { Socket } from 'node:net'
+import { VaultError } from '../domain/errors.ts'
+import { pace } from '../domain/pace.ts'
+
+/**
+ * Room for pages of tokens, of which one may take a hundred megabytes: a few are made at one time, the others wait for
+ * their turn. While too much of what was made waits for clients that do not read it, no more is made (C2: 503).
+ */
+export type PageRoom = {
+  /** Resolves when it is the page's turn. */
+  enter(): Promise<void>
+  /** The page was handed to the socket, or there is none. */
+  leave(socket: Socket): void
+}
+
+export const pageRoom = (): PageRoom => {
+  let underWay = 0
+  let unreadBytes = 0
+  const waiting: (() => void)[] = []
+
+  const watch = (socket: Socket): void => {
+    const bytes = socket.writableLength
+    if (bytes < pace.pageBytesNoted) return
+    unreadBytes += bytes
+    const forget = (): void => {
+      unreadBytes -= bytes
+      socket.off('drain', forget)
+      socket.off('close', forget)
+    }
+    socket.on('drain', forget)
+    socket.on('close', forget)
+  }
+
+  return {
+    enter: async () => {
+      if (unreadBytes > pace.pageBytesUnreadMax)
+        throw new VaultError('overloaded', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
+      if (underWay >= pace.pagesAtOnce) await new Promise<void>(resolve => waiting.push(resolve))
+      else underWay++
+    },
+    leave: socket => {
+      watch(socket)
+      const next = waiting.shift()
+      if (next === undefined) underWay--
+      else next()
+    },
+  }
+}

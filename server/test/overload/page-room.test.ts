@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import { describe, test } from 'node:test'
+import { pace } from '../../src/domain/pace.ts'
+import { pageRoom } from '../../src/http/page-room.ts'
+
+/** A client that has not read so many bytes of its answers. */
+const client = (unread = 0): Socket =>
+  Object.assign(new EventEmitter(), { writableLength: unread }) as unknown as Socket
+
+describe('room for pages', () => {
+  test('C2.23 a few are made at one time, the others in the order in which they came', async () => {
+    const room = pageRoom()
+    for (let n = 0; n < pace.pagesAtOnce; n++) await room.enter()
+    const entered: string[] = []
+    const waiting = ['first', 'second'].map(name => room.enter().then(() => entered.push(name)))
+    await new Promise(setImmediate)
+    assert.deepEqual(entered, [])
+    room.leave(client())
+    await waiting[0]
+    assert.deepEqual(entered, ['first'])
+    room.leave(client())
+    await waiting[1]
+    for (let n = 0; n < pace.pagesAtOnce; n++) room.leave(client())
+    for (let n = 0; n < pace.pagesAtOnce; n++) await room.enter()
+  })
+
+  for (const end of ['drain', 'close'])
+    test(`C2.23 while clients leave too much unread no more is made, until ${end}`, async () => {
+      const room = pageRoom()
+      const slow = client(pace.pageBytesUnreadMax)
+      const slower = client(pace.pageBytesNoted)
+      for (const socket of [slow, slower]) {
+        await room.enter()
+        room.leave(socket)
+      }
+      await assert.rejects(room.enter(), { code: 'overloaded', headers: { 'retry-after': '1' } })
+      slow.emit(end)
+      slow.emit(end)
+      await room.enter()
+      assert.equal(slow.listenerCount('drain') + slow.listenerCount('close'), 0)
+    })
+})

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { commitGate } from '../rig/commit-gate.ts'
+import { onSqliteAlone } from '../rig/every-engine.ts'
+import { sendRaw } from '../rig/raw-http.ts'
+import { owner, type TestVault } from '../rig/test-vault.ts'
+
+const unusual = 'TE: trailers'
+
+onSqliteAlone('connections that Node serves', 'what storage does is the same', vault => {
+  const requestWith =
+    (key: string) =>
+    (line: string, body?: string, ...fields: readonly string[]): string => {
+      const type = line.startsWith('PATCH') ? 'application/merge-patch+json' : 'application/json'
+      const content = body === undefined ? [] : [`Content-Type: ${type}`, `Content-Length: ${body.length}`]
+      const head = [`${line} HTTP/1.1`, 'Host: vault', `SVC-API-KEY: ${key}`, ...content, ...fields]
+      return `${head.join('\r\n')}\r\n\r\n${body ?? ''}`
+    }
+  const statuses = async (bytes: string, answers: number): Promise<number[]> =>
+    (await sendRaw(vault().baseUrl, bytes, { answers })).map(({ status }) => status)
+
+  test('C27.1 requests that were sent at once are worked on in their order', async () => {
+    const request = requestWith((await vault().tenant({ owner })).keys.owner)
+    const path = '/tokens/in-order'
+    const all = [
+      request('POST /tokens', '{"id":"in-order","type":"token","data":"x"}'),
+      request(`PATCH ${path}`, '{"data":"y"}'),
+      request(`GET ${path}`),
+      request(`DELETE ${path}`),
+      request(`GET ${path}`),
+    ]
+    assert.deepEqual(await statuses(all.join(''), all.length), [201, 200, 200, 204, 404])
+  })
+
+  const created = '{"type":"token","data":"x"}'
+  for (const [what, after, ...fields] of [
+    ['what is no HTTP', 'XX\r\n\r\n'],
+    ['a brace too many', '}'],
+    [
+      'two lengths',
+      'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    ],
+  ] as const)
+    test(`C2.10 a request that is followed by ${what} is answered first, and then that is refused`, async () => {
+      const request = requestWith((await vault().tenant({ owner })).keys.owner)
+      const bytes = request('POST /tokens', created, ...fields) + after
+      assert.deepEqual(await statuses(bytes, 2), [201, 400])
+    })
+
+  test('C2.10 a request that announced the end of its connection has the last answer', async () => {
+    const request = requestWith((await vault().tenant({ owner })).keys.owner)
+    const bytes = `${request('POST /tokens', created, 'Connection: close')}XX\r\n\r\n`
+    assert.deepEqual(await statuses(bytes, 2), [201])
+  })
+
+  for (const [what, bytes, status] of [
+    ['two hosts', 'GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 400],
+    ['another HTTP', 'GET /health HTTP/2.0\r\nHost: a\r\n\r\n', 400],
+    ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    ['no HTTP at all', 'XX\r\n\r\n', 400],
+  ] as const)
+    test(`C2.1 C4.1 ${what} is refused with a problem`, async () => {
+      const [reply] = await sendRaw(vault().baseUrl, bytes)
+      assert.equal(reply?.status, status)
+      assert.ok(reply?.headers.get('date'))
+      assert.match(String(reply?.headers.get('content-type')), /^application\/problem\+json/)
+    })
+
+  test('C2.10 a client that has said all is answered all that it asked', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const request = requestWith(keys.owner)
+    const gate = commitGate(vault())
+    const { hostname, port } = new URL(vault().baseUrl)
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    socket.write(request('POST /tokens', created))
+    await gate.waiting(1)
+    socket.end(request('POST /tokens', created))
+    // By the time others were answered it has arrived.
+    for (let n = 0; n < 3; n++) await vault().get('/health', keys.owner)
+    gate.open()
+    const answers = (await buffer(socket)).toString('latin1').split('HTTP/1.1 201 ').length - 1
+    assert.equal(answers, 2)
+  })
+})
+
+const isListening = (port: number, host: string): Promise<boolean> =>
+  new Promise(resolve => {
+    const probe = connect(port, host)
+    probe.once('connect', () => resolve(true))
+    probe.once('error', () => resolve(false))
+    probe.once('connect', () => probe.destroy())
+  })
+
+onSqliteAlone('a service that stops', 'what storage does is the same', started => {
+  /** Stops the service while a client has not read a long answer, and lets it read from then on. */
+  const stopUnread = async (vault: TestVault, ...fields: readonly string[]): Promise<Buffer> => {
+    const { keys } = await vault.tenant({ owner })
+    const data = 'x'.repeat(900_000)
+    for (let n = 0; n < 12; n++) await vault.create(keys.owner, { type: 'token', data })
+    const { hostname, port } = new URL(vault.baseUrl)
+    const socket = connect(Number(port), hostname)
+    const head = ['GET /tokens HTTP/1.1', 'Host: vault', `SVC-API-KEY: ${keys.owner}`, ...fields]
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    await once(socket, 'readable')
+    const closed = vault.close()
+    while (await isListening(Number(port), hostname)) {}
+    const [answer] = await Promise.all([buffer(socket), closed])
+    return answer
+  }
+
+  for (const [lane, ...fields] of [
+    ['plain'],
+    ['Node', unusual],
+    ['Node, for the last time', 'Connection: close'],
+  ])
+    test(`C36.2 an answer that is on its way is sent whole (${lane})`, async () => {
+      const answer = await stopUnread(started(), ...fields)
+      const end = answer.indexOf('\r\n\r\n') + 4
+      const length = Number(/content-length: (\d+)/.exec(answer.toString('latin1', 0, end))?.[1])
+      assert.equal(answer.length - end, length)
+      await started().openOn(started().engine)
+    })
+
+  for (const fields of [[], [unusual]])
+    test(`C36.2 a client that says nothing more does not keep it up (${fields[0] ?? 'plain'})`, async () => {
+      const { hostname, port } = new URL(started().baseUrl)
+      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+      socket.on('error', () => {})
+      socket.write(['GET /health HTTP/1.1', 'Host: vault', ...fields, '', ''].join('\r\n'))
+      await once(socket, 'data')
+      const begun = performance.now()
+      await started().close()
+      assert.ok(performance.now() - begun < 5_000)
+      socket.destroy()
+      await started().openOn(started().engine)
+    })
+})
