@@ -115,7 +115,10 @@ export const readConfig = (sources: {
   const { flags, environment, spelled = {}, takesBothStorages = false } = sources
   /** A shell makes `--data "$UNSET"` of a forgotten variable; that is not the current folder. */
   const fromFlag = (name: string): Given | undefined => {
-    const flag = spelled[name] !== undefined && flags[spelled[name]] !== undefined ? spelled[name] : name
+    const own = spelled[name]
+    const flag = own !== undefined && flags[own] !== undefined ? own : name
+    if (flag === own && flags[name] !== undefined)
+      throw new ConfigError(`--${own} and --${name} are one setting: leave one out`)
     const text = flags[flag]
     if (text === '') throw new ConfigError(`--${flag} is empty`)
     return text === undefined ? undefined : { text, place: `--${flag}` }

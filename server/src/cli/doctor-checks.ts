@@ -4,6 +4,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'
+import { printable } from '../domain/printable.ts'
 import { hasManagementKey } from '../operations/grants/grant-checks.ts'
 import { loadGrants } from '../operations/grants/load-grants.ts'
 import type { Look } from '../store/sql/look.ts'
@@ -74,7 +75,9 @@ const tlsFiles: Check = ({ config }) => {
   }
 }
 
-const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0
+/** A link that leads nowhere shows nothing to anybody. */
+const isOpenToOthers = (path: string): boolean =>
+  ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
 
 const dataFolder: Check = ({ config }) => {
   if (config.database !== undefined) return []
@@ -172,15 +175,20 @@ const schema: Check = async ({ config }) => {
 
 /** What a restore leaves out when it is interrupted, and nobody misses until two rows are there where one belongs. */
 const schemaParts: Check = async ({ config }) => {
-  const missing = await configuredStorage(config).missingParts()
-  if (missing.length === 0) return []
+  const { missing, foreign } = await configuredStorage(config).compareSchema()
+  const finding = (problem: string, blocks: boolean): Finding => ({
+    check: 'storage',
+    problem,
+    ...restoreStorage(config),
+    blocks,
+  })
   return [
-    {
-      check: 'storage',
-      problem: `the schema lacks what this release made: ${missing.join('; ')}`,
-      ...restoreStorage(config),
-      blocks: false,
-    },
+    ...(missing.length > 0
+      ? [finding(`the schema lacks what this release made: ${missing.join('; ')}`, false)]
+      : []),
+    ...(foreign.length > 0
+      ? [finding(`the schema holds what no release made: ${printable(foreign.join('; '))}`, true)]
+      : []),
   ]
 }
 

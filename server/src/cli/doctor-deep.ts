@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
+import { printable } from '../domain/printable.ts'
 import type { Audit } from '../operations/audit/audit.ts'
 import { auditSample, auditTenant } from '../operations/audit-tenant.ts'
 import { openTenant } from '../operations/grants/grant-rows.ts'
@@ -95,9 +96,8 @@ const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => 
   ]
 }
 
-/** An id that was written past the vault may hold what a terminal would obey. */
 const listed = (ids: readonly string[]): string => {
   const more = ids.length - idsShown
-  const shown = ids.slice(0, idsShown).map(id => id.replace(/\p{Cc}/gu, '\u{fffd}'))
+  const shown = ids.slice(0, idsShown).map(printable)
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -1,3 +1,5 @@
+import { printable } from '../domain/printable.ts'
+
 /** What a script reads, or what a person reads. */
 export const print = (json: boolean | undefined, value: unknown, text: string): void => {
   printText(asked(json, value, text))
@@ -41,9 +43,9 @@ export const surviveClosedOutput = (): void => {
   process.stderr.on('error', () => undefined)
 }
 
-/** Columns that line up. Names come from callers of the API: what a terminal would obey is not printed. */
+/** Columns that line up. Names come from callers of the API. */
 export const table = (cells: readonly (readonly string[])[]): string => {
-  const rows = cells.map(row => row.map(cell => cell.replace(/\p{Cc}/gu, '\u{fffd}')))
+  const rows = cells.map(row => row.map(printable))
   const widths: number[] = []
   for (const row of rows)
     row.forEach((cell, column) => {

@@ -10,7 +10,7 @@ import type { PostgresSettings } from '../store/postgres/postgres-store.ts'
 import type { Look } from '../store/sql/look.ts'
 import type { Writer } from '../store/sqlite/asked-writing.ts'
 import { lookAtSqlite } from '../store/sqlite/look-at.ts'
-import { missingSqliteParts } from '../store/sqlite/schema-parts.ts'
+import { compareSqliteSchema, type SchemaDifference } from '../store/sqlite/schema-parts.ts'
 import { openSqlite } from '../store/sqlite/sqlite-store.ts'
 import {
   checkDatabaseFiles,
@@ -34,8 +34,8 @@ export type Storage = {
   readonly flags: Readonly<Record<string, string>>
   /** What is there, without changing it; undefined: no vault. What cannot be one is refused. */
   look(): Promise<Look | undefined>
-  /** What the migrations make and the schema does not have, in words. */
-  missingParts(): Promise<string[]>
+  /** How the schema differs from what the migrations make, in words. */
+  compareSchema(): Promise<SchemaDifference>
   /**
    * Makes the vault where there is none, and brings its schema up to date: for those that looked first. A worker shares
    * what can be had once only: the writer, where storage takes one.
@@ -53,7 +53,7 @@ export const folderStorage = (dataFolder: string): Storage => ({
   name: dataFolder,
   flags: { data: dataFolder },
   look: async () => lookAtFolder(dataFolder),
-  missingParts: async () => missingSqliteParts(databasePath(dataFolder)),
+  compareSchema: async () => compareSqliteSchema(databasePath(dataFolder)),
   open: async worker => openDataFolder(dataFolder, worker?.writer),
   distribute: async () => {
     throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
@@ -76,9 +76,11 @@ const serverStorage = (database: DatabaseConfig): Storage => {
       const look = await (await engine()).withClient(postgresSettings(database), lookAtPostgres)
       return look.schema.current === 0 ? undefined : look
     },
-    missingParts: async () => {
+    // What else its owner keeps in a database of their own is theirs to know.
+    compareSchema: async () => {
       const { missingPostgresParts } = await import('../store/postgres/schema-parts.ts')
-      return (await engine()).withClient(postgresSettings(database), missingPostgresParts)
+      const missing = await (await engine()).withClient(postgresSettings(database), missingPostgresParts)
+      return { missing, foreign: [] }
     },
     open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
     distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),

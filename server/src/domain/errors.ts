@@ -1,3 +1,5 @@
+import { printable } from './printable.ts'
+
 /**
  * The catalogue of everything that can go wrong, as the caller sees it (C2). The texts are constant: no
  * submitted value can reach an answer or a log through them.
@@ -108,7 +110,7 @@ export class TamperedError extends Error {
 
   constructor(row: RowName) {
     super(
-      `${row.kind} ${row.id} does not open: its stored row was changed, moved or truncated outside the vault`,
+      `${row.kind} ${printable(row.id)} does not open: its stored row was changed, moved or truncated outside the vault`,
     )
     this.name = 'TamperedError'
     this.row = row

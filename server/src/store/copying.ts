@@ -1,3 +1,4 @@
+import { printable } from '../domain/printable.ts'
 import type { Columns, Value } from './columns.ts'
 import type { TokenRow } from './rows.ts'
 import { keyColumns, type Table } from './tables.ts'
@@ -51,14 +52,11 @@ export class CopyRefusedError extends Error {}
 export const namedColumns = ({ columns }: Table, row: PlainRow): Columns =>
   Object.fromEntries(Object.keys(columns).map((column, place) => [column, row[place]]))
 
-/**
- * A row for people: its table and its key. An id that was not written by the vault may hold control characters, which a
- * terminal would obey.
- */
+/** A row for people: its table and its key. */
 export const rowName = (table: Table, row: PlainRow): string => {
   const named = namedColumns(table, row)
   const values = keyColumns(table)
     .map(column => named[column])
     .map(value => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)))
-  return `${table.name} ${values.join(' ')}`.replace(/\p{Cc}/gu, '\u{fffd}')
+  return printable(`${table.name} ${values.join(' ')}`)
 }

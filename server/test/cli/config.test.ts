@@ -403,6 +403,13 @@ describe('settings', () => {
     assert.deepEqual(config.corsOrigins, ['https://a.example', 'https://b.example'])
   })
 
+  test('C35.4 a setting that a command has a flag of its own for is not given twice', () => {
+    const flags = { from: '/a', data: '/b' }
+    assert.throws(() => readConfig({ flags, environment: {}, spelled: { data: 'from' } }), {
+      message: '--from and --data are one setting: leave one out',
+    })
+  })
+
   test('C35.4 the config file is named by --config, or by STRONGROOM_CONFIG', () => {
     const path = configFile('{"port":1}')
     assert.equal(read({ environment: { STRONGROOM_CONFIG: path } }).port, 1)

@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -126,6 +127,12 @@ describe('doctor', () => {
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
   })
 
+  test('C35 a link that leads nowhere is no problem', async () => {
+    await makeVault()
+    symlinkSync('/nowhere', join(data, 'old.key'))
+    assert.deepEqual(await ask(), [])
+  })
+
   test('C35 a reader gets each finding with its command below it, and exit code 1', async () => {
     await makeVault()
     chmodSync(data, 0o755)
@@ -205,6 +212,21 @@ describe('doctor', () => {
       },
       check: 'storage',
       says: /^the schema lacks what this release made: index tokens_by_expiry on tokens \(expires_at, tenant, type\); trigger transients_wiped$/,
+    },
+    {
+      name: 'a schema with a trigger and a view that no release made',
+      plant: async () => {
+        const backup = await backUp()
+        const opened = new DatabaseSync(database)
+        opened.exec(`
+          DROP TRIGGER transients_wiped;
+          CREATE TRIGGER transients_wiped AFTER DELETE ON transients BEGIN SELECT 1; END;
+          CREATE VIEW "all\u0007" AS SELECT * FROM tokens`)
+        opened.close()
+        return backup
+      },
+      check: 'storage',
+      says: /^the schema holds what no release made: trigger transients_wiped; view all\ufffd$/,
     },
     {
       name: 'a file that is no vault',

@@ -2,19 +2,37 @@ import { DatabaseSync } from 'node:sqlite'
 import { migrate } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 
-/** Tables, columns, keys, indexes and triggers that the migrations make and the file does not have. */
-export const missingSqliteParts = (path: string): string[] => {
+/** How the schema of the file differs from the one that the migrations make. */
+export type SchemaDifference = {
+  /** Tables, columns, keys, indexes and triggers that the file does not have. */
+  readonly missing: readonly string[]
+  /** Triggers and views that it has besides, or that say something else: code of somebody who wrote to the file. */
+  readonly foreign: readonly string[]
+}
+
+export const compareSqliteSchema = (path: string): SchemaDifference => {
   const expected = new DatabaseSync(':memory:')
   const found = openToRead(path)
   try {
     migrate(expected)
-    const there = new Set(partsOf(found))
-    return partsOf(expected).filter(part => !there.has(part))
+    const [there, own] = [new Set(partsOf(found)), new Set(codeOf(expected).map(({ text }) => text))]
+    return {
+      missing: partsOf(expected).filter(part => !there.has(part)),
+      foreign: codeOf(found)
+        .filter(({ text }) => !own.has(text))
+        .map(({ name }) => name),
+    }
   } finally {
     expected.close()
     found.close()
   }
 }
+
+const codeOf = (database: DatabaseSync): { name: string; text: string }[] =>
+  database
+    .prepare("SELECT type || ' ' || name AS name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+    .all()
+    .map(({ name, sql }) => ({ name: String(name), text: String(sql) }))
 
 const partsOf = (database: DatabaseSync): string[] =>
   [tables, columns, keys, indexes, triggers].flatMap(sql =>
