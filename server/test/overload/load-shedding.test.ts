@@ -120,6 +120,28 @@ describe('shedding load', () => {
 })
 
 onEveryEngine('a vault with more to do than it can', vault => {
+  test('C2.23 while storage is behind with changes, what only reads is taken', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const gate = commitGate(vault())
+    const body = { type: 'token', data: 'x' }
+    const crowded = Array.from({ length: pace.requestsAlwaysTaken }, () =>
+      vault().post('/tokens', keys.owner, body),
+    )
+    await gate.waiting(pace.requestsAlwaysTaken)
+    const { changesWaiting } = vault().service.vault
+    changesWaiting.count += pace.changesWaiting
+    try {
+      assert.equal((await vault().post('/tokens', keys.owner, body)).status, 503)
+      assert.equal((await vault().get('/tokens', keys.owner)).status, 200)
+      assert.equal((await vault().send('HEAD', '/tokens', { key: keys.owner })).status, 200)
+      assert.equal((await vault().post('/tokens/search', keys.owner, { query: 'type:card' })).status, 200)
+    } finally {
+      changesWaiting.count -= pace.changesWaiting
+      gate.open()
+    }
+    for (const reply of await Promise.all(crowded)) assert.equal(reply.status, 201)
+  })
+
   test('C2.23 C36.1 C36.2 C4.1 others get 503 with Retry-After before their body is read, probes are answered, and all is well afterwards', async () => {
     const { keys } = await vault().tenant({ owner })
     const create = (n: number) => vault().post('/tokens', keys.owner, { type: 'token', data: n })
