@@ -59,7 +59,10 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
 
   // When the server closes. Node's own would count an answer as sent as soon as it is written, and cut it short.
   server.closeIdleConnections = () => {
-    for (const [socket, exchange] of latest) if (isAnswered(exchange)) socket.destroy()
+    for (const [socket, exchange] of latest)
+      after(exchange, () => {
+        if (latest.get(socket) === exchange) socket.destroySoon()
+      })
   }
 
   return {

@@ -31,18 +31,24 @@ export const pageRoom = (): PageRoom => {
     socket.on('close', forget)
   }
 
+  const letNextIn = (): void => {
+    const next = waiting.shift()
+    if (next === undefined) underWay--
+    else next()
+  }
+
   return {
     enter: async () => {
-      if (unreadBytes > pace.pageBytesUnreadMax)
-        throw new VaultError('overloaded', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
       if (underWay >= pace.pagesAtOnce) await new Promise<void>(resolve => waiting.push(resolve))
       else underWay++
+      // Not before the wait: those before it may have left much unread.
+      if (unreadBytes <= pace.pageBytesUnreadMax) return
+      letNextIn()
+      throw new VaultError('overloaded', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
     },
     leave: socket => {
       watch(socket)
-      const next = waiting.shift()
-      if (next === undefined) underWay--
-      else next()
+      letNextIn()
     },
   }
 }

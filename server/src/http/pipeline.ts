@@ -58,8 +58,7 @@ export const admit = (
 ) => {
   const { vault, rateLimit, cors, shedding, loopTurns } = options
   const findCaller = callerOf(options)
-  // Of a search, too, a retry does no harm.
-  const isRead = endpoint?.method === 'GET' || (endpoint?.method === 'POST' && !endpoint.takesIdempotencyKey)
+  const isChange = endpoint?.takesIdempotencyKey === true || endpoint?.method === 'DELETE'
 
   const authorize = (request: FastifyRequest, caller: Caller | undefined): undefined | Promise<undefined> => {
     if (caller?.apiKey === undefined) throw new VaultError('unauthorized')
@@ -86,7 +85,7 @@ export const admit = (
     try {
       if (endpoint?.isProbe !== true) {
         shedding.requireShortQueue(loopTurns.ahead(Number(headers['content-length'] ?? 0)))
-        shedding.requireRoom(isRead ? 0 : vault.changesWaiting.count)
+        shedding.requireRoom(isChange ? vault.changesWaiting.count : 0)
       }
     } catch (error) {
       done(error as Error)

@@ -26,6 +26,14 @@ describe('room for pages', () => {
     for (let n = 0; n < pace.pagesAtOnce; n++) await room.enter()
   })
 
+  test('C2.23 those that wait are refused as well, when their turn comes and too much is unread', async () => {
+    const room = pageRoom()
+    for (let n = 0; n < pace.pagesAtOnce; n++) await room.enter()
+    const waiting = [room.enter(), room.enter()]
+    room.leave(client(pace.pageBytesUnreadMax + 1))
+    for (const one of waiting) await assert.rejects(one, { code: 'overloaded' })
+  })
+
   for (const end of ['drain', 'close'])
     test(`C2.23 while clients leave too much unread no more is made, until ${end}`, async () => {
       const room = pageRoom()
@@ -35,7 +43,8 @@ describe('room for pages', () => {
         await room.enter()
         room.leave(socket)
       }
-      await assert.rejects(room.enter(), { code: 'overloaded', headers: { 'retry-after': '1' } })
+      const refused = { code: 'overloaded', headers: { 'retry-after': '1' } }
+      for (let n = 0; n <= pace.pagesAtOnce; n++) await assert.rejects(room.enter(), refused)
       slow.emit(end)
       slow.emit(end)
       await room.enter()

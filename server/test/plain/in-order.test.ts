@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { inOrder } from '../../src/http/in-order.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
-import { owner, type TestVault } from '../rig/test-vault.ts'
+import { drainTimeoutMs, owner, type TestVault } from '../rig/test-vault.ts'
 
 const unusual = 'TE: trailers'
 
@@ -69,6 +71,30 @@ onSqliteAlone('connections that Node serves', 'what storage does is the same', v
       assert.match(String(reply?.headers.get('content-type')), /^application\/problem\+json/)
     })
 
+  test('C2.10 a request that was answered before it had arrived is answered once', async () => {
+    const head = 'POST /tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const { hostname, port } = new URL(vault().baseUrl)
+    const socket = connect(Number(port), hostname)
+    socket.write(`${head}1\r\nx\r\n`)
+    const [first] = await once(socket, 'data')
+    assert.match(String(first), /^HTTP\/1\.1 401 /)
+    socket.write('no chunk\r\n')
+    assert.equal((await buffer(socket)).toString(), '')
+  })
+
+  test('C2.10 a client that does not read its answer is given up', async () => {
+    const server = createServer((_request, response) => response.end(Buffer.alloc(20_000_000)))
+    inOrder(server, 100)
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    const [served] = await once(server, 'connection')
+    await once(served, 'close')
+    socket.destroy()
+    server.close()
+  })
+
   test('C2.10 a client that has said all is answered all that it asked', async () => {
     const { keys } = await vault().tenant({ owner })
     const request = requestWith(keys.owner)
@@ -116,8 +142,10 @@ onSqliteAlone('a service that stops', 'what storage does is the same', started =
     ['Node', unusual],
     ['Node, for the last time', 'Connection: close'],
   ])
-    test(`C36.2 an answer that is on its way is sent whole (${lane})`, async () => {
+    test(`C36.2 an answer that is on its way is sent whole, and then nothing keeps it up (${lane})`, async () => {
+      const begun = performance.now()
       const answer = await stopUnread(started(), ...fields)
+      assert.ok(performance.now() - begun < drainTimeoutMs)
       const end = answer.indexOf('\r\n\r\n') + 4
       const length = Number(/content-length: (\d+)/.exec(answer.toString('latin1', 0, end))?.[1])
       assert.equal(answer.length - end, length)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newTenantKeys } from '../../src/crypto/keys.ts'
+import { auditTenant } from '../../src/operations/audit-tenant.ts'
+import { openVault } from '../../src/operations/open-vault.ts'
 import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
 import type { Store } from '../../src/store/port.ts'
 import { granted } from '../rig/answers.ts'
@@ -204,6 +206,25 @@ onEveryEngine('rows that lead nowhere', vault => {
     assert.equal((await vault().post('/tokens/search', keys.redacted, body)).status, 500)
   })
 
+  test('C31.7 the keys of a tenant that another process deleted leave the memory of one that is not asked', async () => {
+    const { vault: opened } = vault().service
+    const { tenantId, keys } = await vault().tenant({ owner })
+    const number = await vault().tenantNumber(tenantId)
+    await vault().create(keys.owner, { type: 'token', data: 'x' })
+    assert.ok(opened.callers.get(keys.owner))
+    await tamper(vault(), 'DELETE FROM tenants WHERE tenant = ?', number)
+    let forgets = 0
+    const { forgetIfChanged } = opened.callers
+    opened.callers.forgetIfChanged = () => {
+      forgets++
+      forgetIfChanged()
+    }
+    await rotateDataKeys(opened)
+    opened.callers.forgetIfChanged = forgetIfChanged
+    assert.equal(forgets, 1)
+    assert.ok(!opened.tenantKeys.loaded().some(tenant => tenant.tenantNumber === number))
+  })
+
   test('C17.6 one tenant whose keys are incomplete keeps no other from its new data key', async () => {
     const [broken, sound] = [await vault().tenant({ owner }), await vault().tenant({ owner })]
     const [a, b] = [await vault().tenantNumber(broken.tenantId), await vault().tenantNumber(sound.tenantId)]
@@ -247,6 +268,35 @@ onSqliteAlone(
           await reach('UPDATE grants_epoch SET epoch = 1000')
         }
       })
+
+    test('C24 a deep look ends, though ids and times are such that nothing can follow them', async () => {
+      const { keys, tenantId } = await vault().tenant({ owner })
+      await vault().create(keys.owner, { type: 'token', data: 'x' })
+      const tenantNumber = await vault().tenantNumber(tenantId)
+      const { tenantKeys } = vault().service.vault
+      const tenant = { tenantNumber, keys: await tenantKeys.of(tenantNumber, tenantId) }
+      const columns =
+        'type, version, created_at, created_by, modified_at, modified_by, expires_at, transient_until, active_month, sealed'
+      await reach(`${upTo(600)} INSERT INTO tokens (tenant, token_id, ${columns})
+      SELECT tenant, CAST('id' || i AS BLOB), ${columns} FROM tokens, n WHERE tenant = ${tenantNumber}`)
+      await reach(`${upTo(600)} INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
+      SELECT tenant, term, 1152921504606846976, 'id' || i, expires_at, tag, signature FROM terms, n
+      WHERE tenant = ${tenantNumber}`)
+      const { unreadable } = await auditTenant(vault().service.vault, tenant)
+      assert.ok(unreadable.length > 0)
+    })
+
+    test('C30.2 C31.6 no new vault keys are made for a vault that has tenants', async () => {
+      await vault().tenant({ owner })
+      const { store, service } = vault()
+      const { vaultKeys } = store
+      store.vaultKeys = async () => []
+      try {
+        await assert.rejects(openVault({ ...service.vault, store }), { name: 'KeyProviderError' })
+      } finally {
+        store.vaultKeys = vaultKeys
+      }
+    })
 
     test('C24 a list with conditions ends, though entries of the index have impossible times', async () => {
       const { keys, tenantId } = await vault().tenant({ owner })

@@ -50,7 +50,7 @@ export class PlainConnection implements Answering {
   }
 
   get isLast(): boolean {
-    return this.#isLast
+    return this.#isLast || (this.#hasEnded && this.#early === undefined)
   }
 
   close(): void {
@@ -104,7 +104,7 @@ export class PlainConnection implements Answering {
     const early = this.#early
     this.#early = undefined
     if (this.#hasEnded && early !== undefined) this.#serveLast(early)
-    else if (this.#isLast || this.#hasEnded) this.#socket.end()
+    else if (this.isLast) this.#socket.end()
     else if (early !== undefined) this.#handOver(early)
   }
 

@@ -4,13 +4,9 @@ import type { UnlockedTenant, Vault } from '../vault.ts'
 
 export type LoadedTenant = ReturnType<Vault['tenantKeys']['loaded']>[number]
 
-/** Those that were deleted elsewhere have no keys any more; `rotateDataKeys` forgets them. */
-export const isGone = async (vault: Vault, { tenantNumber, tenantId }: LoadedTenant): Promise<boolean> =>
-  (await vault.store.getTenant(tenantNumber))?.id !== tenantId
-
 /**
  * Does the work for each of the tenants whose keys are in memory. One whose keys or rows do not open does not keep the
- * others from their turn: what was wrong with the first such is thrown at the end.
+ * others from their turn: what was wrong with the first such is thrown at the end. Keys of those that are gone are forgotten.
  */
 export const eachLoadedTenant = async (
   vault: Vault,
@@ -19,9 +15,12 @@ export const eachLoadedTenant = async (
 ): Promise<void> => {
   let failure: Error | undefined
   for (const tenant of tenants) {
-    if (await isGone(vault, tenant)) continue
+    const { tenantNumber, tenantId } = tenant
+    if ((await vault.store.getTenant(tenantNumber))?.id !== tenantId) {
+      vault.tenantKeys.forget(tenantNumber)
+      continue
+    }
     try {
-      const { tenantNumber, tenantId } = tenant
       await work({ tenantNumber, keys: await vault.tenantKeys.of(tenantNumber, tenantId) })
     } catch (error) {
       if (!(error instanceof KeyProviderError || error instanceof TamperedError)) throw error

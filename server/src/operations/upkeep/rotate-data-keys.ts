@@ -2,7 +2,7 @@ import { newWrappedKey } from '../../crypto/keys.ts'
 import { pace } from '../../domain/pace.ts'
 import { sealsCounter } from '../tokens/counters.ts'
 import type { Vault } from '../vault.ts'
-import { eachLoadedTenant, isGone } from './each-loaded-tenant.ts'
+import { eachLoadedTenant } from './each-loaded-tenant.ts'
 
 /**
  * Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs.
@@ -15,8 +15,6 @@ export const rotateDataKeys = async (
 ): Promise<number> => {
   let rotated = 0
   vault.callers.forgetIfChanged()
-  for (const tenant of vault.tenantKeys.loaded())
-    if (await isGone(vault, tenant)) vault.tenantKeys.forget(tenant.tenantNumber)
   await eachLoadedTenant(vault, vault.tenantKeys.loaded(), async ({ tenantNumber, keys }) => {
     const { currentDataVersion, tenantId } = keys
     const [seals] = await vault.store.readCounters(tenantNumber, [sealsCounter(currentDataVersion)])
