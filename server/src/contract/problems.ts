@@ -1,4 +1,4 @@
-import { catalogue, type ErrorCode } from '../domain/errors.ts'
+import { type CatalogueEntry, catalogue, type ErrorCode } from '../domain/errors.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { answerHeaders } from './headers.ts'
 
@@ -9,29 +9,22 @@ export type DeclaredProblem = {
   readonly headers: readonly (keyof typeof answerHeaders)[]
 }
 
-const withRetryAfter: readonly ErrorCode[] = [
-  'requestInFlight',
-  'tooManyRequests',
-  'overloaded',
-  'unavailable',
-]
-
 /** Every problem that this endpoint's callers can meet, by status, but for those of broken HTTP, which are met anywhere. */
 export const problemsOf = (declared: Endpoint): DeclaredProblem[] => {
   const byStatus = Map.groupBy(codesOf(declared), code => catalogue[code].status)
   return [...byStatus]
     .sort(([one], [other]) => one - other)
-    .map(([status, codes]) => ({
-      status,
-      details: codes.map(code => {
-        const { title, detail = title }: { title: string; detail?: string } = catalogue[code]
-        return detail
-      }),
-      headers: [
-        ...(codes.includes('unauthorized') ? (['WWW-Authenticate'] as const) : []),
-        ...(codes.some(code => withRetryAfter.includes(code)) ? (['Retry-After'] as const) : []),
-      ],
-    }))
+    .map(([status, codes]) => {
+      const entries = codes.map((code): CatalogueEntry => catalogue[code])
+      return {
+        status,
+        details: entries.map(({ title, detail = title }) => detail),
+        headers: [
+          ...(codes.includes('unauthorized') ? (['WWW-Authenticate'] as const) : []),
+          ...(entries.some(({ isTransient }) => isTransient) ? (['Retry-After'] as const) : []),
+        ],
+      }
+    })
 }
 
 const codesOf = (declared: Endpoint): ErrorCode[] => {

@@ -1,4 +1,13 @@
+import { pace } from './pace.ts'
 import { printable } from './printable.ts'
+
+export type CatalogueEntry = {
+  readonly status: number
+  readonly title: string
+  readonly detail?: string
+  /** The same request may well succeed in a moment: the answer says when to try again, in Retry-After. */
+  readonly isTransient?: true
+}
 
 /**
  * The catalogue of everything that can go wrong, as the caller sees it (C2). The texts are constant: no
@@ -19,11 +28,13 @@ export const catalogue = {
     status: 409,
     title: 'Conflict',
     detail: 'Other writes kept winning; try again.',
+    isTransient: true,
   },
   requestInFlight: {
     status: 409,
     title: 'Conflict',
     detail: 'A request with this idempotency key is still being processed.',
+    isTransient: true,
   },
   lastManagementKey: {
     status: 409,
@@ -35,7 +46,12 @@ export const catalogue = {
     title: 'Unprocessable Content',
     detail: 'This idempotency key was used with another body.',
   },
-  tooManyRequests: { status: 429, title: 'Too Many Requests', detail: 'The key is over its rate limit.' },
+  tooManyRequests: {
+    status: 429,
+    title: 'Too Many Requests',
+    detail: 'The key is over its rate limit.',
+    isTransient: true,
+  },
   bodyTooLarge: { status: 413, title: 'Content Too Large', detail: 'The body is over the limit.' },
   unsupportedMediaType: {
     status: 415,
@@ -58,18 +74,22 @@ export const catalogue = {
     status: 503,
     title: 'Service Unavailable',
     detail: 'The vault is overloaded, and nothing was done; try again later.',
+    isTransient: true,
   },
   unavailable: {
     status: 503,
     title: 'Service Unavailable',
     detail: 'Storage or the key service does not answer; nothing is half-done.',
+    isTransient: true,
   },
-} as const satisfies Record<string, { status: number; title: string; detail?: string }>
+} as const satisfies Record<string, CatalogueEntry>
 
 export type ErrorCode = keyof typeof catalogue
 
 /** One message at one place of the caller's body; the place is a dotted path such as `[2].data.number`. */
 export type Issue = { path: string; message: string }
+
+const shortWait = { 'retry-after': String(pace.retryAfterSeconds) }
 
 export class VaultError extends Error {
   readonly code: ErrorCode
@@ -82,7 +102,7 @@ export class VaultError extends Error {
     code: ErrorCode,
     more: { detail?: string; issues?: readonly Issue[]; headers?: Record<string, string> } = {},
   ) {
-    const entry: { detail?: string; title: string } = catalogue[code]
+    const entry: CatalogueEntry = catalogue[code]
     // An answer, not a bug: a stack would keep alive what its frames worked on, such as the parser of a query.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
@@ -92,7 +112,7 @@ export class VaultError extends Error {
     this.code = code
     this.ownDetail = more.detail
     this.issues = more.issues ?? []
-    this.headers = more.headers ?? {}
+    this.headers = { ...(entry.isTransient && shortWait), ...more.headers }
   }
 }
 

@@ -7,7 +7,6 @@ import {
   type IdempotentRequest,
   keepingResults,
   requestHash,
-  requestInFlight,
 } from '../operations/writing/idempotency.ts'
 import type { Answer } from './handlers.ts'
 
@@ -59,7 +58,7 @@ export const idempotency = (
       }
       // Replays may meet; of those that found nothing the first runs.
       const name = `${caller.tenantNumber}:${hash.toString('base64')}`
-      if (!(await inFlight.take(name))) throw requestInFlight()
+      if (!(await inFlight.take(name))) throw new VaultError('requestInFlight')
       try {
         return await run(keepingResults(vault, caller, hash, request))
       } finally {

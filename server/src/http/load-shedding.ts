@@ -48,7 +48,7 @@ export const loadShedding = (log: Log, clock: LoopClock = machineClock): LoadShe
 
   const refuse = (): never => {
     refused++
-    throw new VaultError('overloaded', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
+    throw new VaultError('overloaded')
   }
 
   return {

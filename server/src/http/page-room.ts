@@ -44,7 +44,7 @@ export const pageRoom = (): PageRoom => {
       // Not before the wait: those before it may have left much unread.
       if (unreadBytes <= pace.pageBytesUnreadMax) return
       letNextIn()
-      throw new VaultError('overloaded', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
+      throw new VaultError('overloaded')
     },
     leave: socket => {
       watch(socket)

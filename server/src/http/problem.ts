@@ -1,7 +1,6 @@
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { catalogue, type ErrorCode, foreignCode, type Issue, VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
-import { pace } from '../domain/pace.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 
 /** An error as the wire shows it (C2): RFC 9457. */
@@ -56,7 +55,7 @@ const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
 export const asVaultError = (error: unknown): VaultError => {
   if (error instanceof VaultError) return error
   if (error instanceof StoreUnavailableError || error instanceof KeyProviderError)
-    return new VaultError('unavailable', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
+    return new VaultError('unavailable')
   const code = frameworkErrors[foreignCode(error)]
   return new VaultError(code ?? 'internal')
 }

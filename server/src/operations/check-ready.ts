@@ -9,7 +9,7 @@ export const checkReady = async ({ store, keyProvider }: Vault): Promise<void> =
   try {
     await Promise.race([Promise.all([store.health(), keyProvider.health()]), late])
   } catch {
-    throw new VaultError('unavailable', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
+    throw new VaultError('unavailable')
   } finally {
     clearTimeout(timer)
   }

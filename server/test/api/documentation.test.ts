@@ -171,7 +171,8 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     assert.deepEqual(headersOf('createToken', 409), ['SVC-TRACE-ID', 'Retry-After'])
     assert.deepEqual(headersOf('createToken', 401), ['SVC-TRACE-ID', 'WWW-Authenticate'])
     assert.deepEqual(headersOf('getToken', 200), ['SVC-TRACE-ID'])
-    assert.deepEqual(headersOf('deleteToken', 409), ['SVC-TRACE-ID'])
+    assert.deepEqual(headersOf('deleteToken', 409), ['SVC-TRACE-ID', 'Retry-After'])
+    assert.deepEqual(headersOf('deleteToken', 404), ['SVC-TRACE-ID'])
   })
 })
 

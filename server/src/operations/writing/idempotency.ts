@@ -4,7 +4,6 @@ import { openResult, sealResult } from '../../crypto/result-seal.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { limits } from '../../domain/limits.ts'
-import { pace } from '../../domain/pace.ts'
 import { parseStored } from '../../domain/parse-json.ts'
 import { sealsCounter } from '../tokens/counters.ts'
 import type { Caller, Vault } from '../vault.ts'
@@ -61,12 +60,9 @@ export const keepingResults = (
       ],
       counters: [...set.counters, { name: sealsCounter(caller.keys.currentDataVersion), by: 1 }],
     })
-    if (!outcome.committed && outcome.conflict === 'resultKept') throw requestInFlight()
+    if (!outcome.committed && outcome.conflict === 'resultKept') throw new VaultError('requestInFlight')
     return outcome
   },
 })
-
-export const requestInFlight = (): VaultError =>
-  new VaultError('requestInFlight', { headers: { 'retry-after': String(pace.retryAfterSeconds) } })
 
 const bodyDigest = ({ body }: IdempotentRequest): string => createHash('sha256').update(body).digest('base64')

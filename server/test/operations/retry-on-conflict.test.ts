@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { VaultError } from '../../src/domain/errors.ts'
+import { retryOnConflict } from '../../src/operations/writing/retry-on-conflict.ts'
+import type { Outcome } from '../../src/store/write-set.ts'
+
+const lost: Outcome = { committed: false, conflict: 'tokenChanged' }
+
+test('C18.8 C2.18 who loses every round is told to try again, and when', async () => {
+  const refused = retryOnConflict(async () => ({ outcome: lost, answer: 'never' }))
+  await assert.rejects(refused, error => {
+    assert.ok(error instanceof VaultError)
+    assert.equal(error.code, 'writeContention')
+    assert.deepEqual(error.headers, { 'retry-after': '1' })
+    return true
+  })
+})
+
+test('C18.8 who loses all but one round is answered by that one', async () => {
+  let rounds = 0
+  const outcomes: Outcome[] = [lost, lost, { committed: true }]
+  const answer = await retryOnConflict(async () => ({ outcome: outcomes[rounds] ?? lost, answer: ++rounds }))
+  assert.equal(answer, 3)
+})
