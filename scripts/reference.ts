@@ -1,5 +1,5 @@
 import { commands } from '../server/src/cli/commands.ts'
-import { settings, variableName } from '../server/src/config.ts'
+import { settings, variableName } from '../server/src/config/settings.ts'
 import { catalogue } from '../server/src/domain/errors.ts'
 import { ceilings, limits } from '../server/src/domain/limits.ts'
 import { tokenTypes } from '../server/src/domain/token-types/registry.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { CreateApplication } from '../contract/application-schemas.ts'
 import { compileCheck } from '../contract/check.ts'
 import { type Issue, invalid } from '../domain/errors.ts'

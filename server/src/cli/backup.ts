@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { foreignCode } from '../domain/errors.ts'
 import { backUpSqlite } from '../store/sqlite/back-up.ts'
 import type { Run } from './command.ts'

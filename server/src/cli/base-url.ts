@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 
 /** Where clients find a server with these settings that listens on this port. */
 export const baseUrl = ({ host, tls }: Config, port: number): string =>

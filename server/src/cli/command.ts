@@ -1,13 +1,7 @@
 import { parseArgs } from 'node:util'
-import {
-  type Config,
-  ConfigError,
-  readConfig,
-  type Setting,
-  type SettingName,
-  settings,
-  variableName,
-} from '../config.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { type Setting, type SettingName, settings, variableName } from '../config/settings.ts'
 import { didYouMean } from '../domain/did-you-mean.ts'
 
 /** What the command line hands to a command. */

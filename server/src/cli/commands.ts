@@ -1,4 +1,4 @@
-import type { SettingName } from '../config.ts'
+import type { SettingName } from '../config/settings.ts'
 import type { Command } from './command.ts'
 
 const json = { json: 'print JSON' }

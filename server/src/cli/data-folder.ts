@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, globSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigError } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { foreignCode } from '../domain/errors.ts'
 import { type ClosedFile, closedTo } from './closed-file.ts'
 

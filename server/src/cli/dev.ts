@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { createMasterKeyFile, fileKeyProvider } from '../crypto/file-key-provider.ts'
 import { createTenant } from '../operations/create-tenant.ts'
 import type { Run } from './command.ts'

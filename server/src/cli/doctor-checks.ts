@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigError } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { permissionsByType } from '../domain/permissions.ts'

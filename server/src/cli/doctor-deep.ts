@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { printable } from '../domain/printable.ts'
 import type { Audit } from '../operations/audit/audit.ts'

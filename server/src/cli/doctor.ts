@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import type { Invocation, Run } from './command.ts'
 import { examine, orDamage } from './doctor-checks.ts'
 import { type DeepOptions, examineDeep } from './doctor-deep.ts'

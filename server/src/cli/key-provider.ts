@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { type Config, ConfigError } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { envKeyProvider } from '../crypto/env-key-provider.ts'
 import { fileKeyProvider } from '../crypto/file-key-provider.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'

@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Log } from '../domain/log.ts'
 
 /** What may wait for a reader that stalls, in characters: seconds of a busy server at level debug. */

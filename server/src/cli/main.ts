@@ -1,5 +1,6 @@
 import about from '../../package.json' with { type: 'json' }
-import { ConfigError, warnOfUnknown, workerNumberVariable } from '../config.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { warnOfUnknown, workerNumberVariable } from '../config/settings.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { VaultError } from '../domain/errors.ts'
 import { setLimits } from '../domain/limits.ts'

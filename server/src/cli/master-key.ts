@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
 import { foreignCode } from '../domain/errors.ts'

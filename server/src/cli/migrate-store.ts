@@ -1,4 +1,6 @@
-import { type Config, ConfigError, type DatabaseConfig } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
+import type { DatabaseConfig } from '../config/database-config.ts'
 import { type CopyResult, copyVault } from '../operations/copy-vault.ts'
 import { type ArrivingVault, CopyRefusedError } from '../store/copying.ts'
 import { openRestingVault } from '../store/sqlite/resting-vault.ts'

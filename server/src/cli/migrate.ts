@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import type { Run } from './command.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
 import { print } from './print.ts'

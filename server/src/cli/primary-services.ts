@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { Claims } from '../domain/claims.ts'
 import { rateBuckets } from '../domain/rate-buckets.ts'
 import type { AskWriter, Writer } from '../store/sqlite/asked-writing.ts'

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { databaseFiles, databasePath, requireDataFolder, setAsidePrefix } from './data-folder.ts'
 import type { Remedy } from './finding.ts'
 import { shellWord } from './shell-word.ts'

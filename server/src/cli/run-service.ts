@@ -1,5 +1,6 @@
 import type { TlsOptions } from 'node:tls'
-import { type Config, ConfigError } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { foreignCode } from '../domain/errors.ts'
 import type { Log } from '../domain/log.ts'

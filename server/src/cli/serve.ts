@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Run } from './command.ts'
 import { configuredKeyProvider } from './key-provider.ts'
 import { makeLog } from './log.ts'

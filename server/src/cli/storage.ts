@@ -1,5 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
-import { type Config, ConfigError, type DatabaseConfig, unreadable } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError, unreadable } from '../config/config-error.ts'
+import type { DatabaseConfig } from '../config/database-config.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { unwrapVaultKeys } from '../crypto/keys.ts'
 import { foreignCode } from '../domain/errors.ts'

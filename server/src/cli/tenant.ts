@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { countCharacters } from '../domain/characters.ts'
 import { formatInstant } from '../domain/instant.ts'
 import { limits } from '../domain/limits.ts'

@@ -2,7 +2,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { createSecureContext, type TlsOptions } from 'node:tls'
-import { type Config, ConfigError, unreadable } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError, unreadable } from '../config/config-error.ts'
 import type { ProcessLog } from './log.ts'
 
 /** The certificates, once they are known to work: a server must not find out with its first client. */

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { shellWord } from './shell-word.ts'
 import { configuredStorage } from './storage.ts'
 

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { env } from 'node:process'
-import { workerNumberVariable } from '../config.ts'
+import { workerNumberVariable } from '../config/settings.ts'
 import type { SharedAcrossWorkers } from '../service.ts'
 import { type Neighbours, StoreUnavailableError } from '../store/port.ts'
 import type { Writer } from '../store/sqlite/asked-writing.ts'

@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
-import { type Config, workerNumberVariable } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { workerNumberVariable } from '../config/settings.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, makeLog } from './log.ts'
 import { primaryServices, type Question } from './primary-services.ts'

@@ -2,14 +2,9 @@ import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
-import {
-  type Config,
-  ConfigError,
-  readConfig,
-  settings,
-  variableName,
-  warnOfUnknown,
-} from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/config-error.ts'
+import { settings, variableName, warnOfUnknown } from '../../src/config/settings.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 const folder = temporaryFolder()

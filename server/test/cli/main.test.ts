@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { commands } from '../../src/cli/commands.ts'
-import { settings, variableName } from '../../src/config.ts'
+import { settings, variableName } from '../../src/config/settings.ts'
 import { serverVariable } from '../rig/postgres-databases.ts'
 import { assertRefused, mainFile, Program, Site } from './program.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { examineDeep } from '../../src/cli/doctor-deep.ts'
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/config.ts'
 
 const examinationsMax = 50
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/config.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { type Program, type Result, Site } from '../cli/program.ts'
 import { checkStorage, examineStorage } from './check-storage.ts'

@@ -1,0 +1,62 @@
+import { readFileSync, statSync } from 'node:fs'
+import { didYouMean } from '../domain/did-you-mean.ts'
+import { ConfigError, unreadable } from './config-error.ts'
+import type { Given } from './given.ts'
+import { settings } from './settings.ts'
+
+export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> => {
+  if (path === undefined) return new Map()
+  const fault = (text: string): ConfigError => new ConfigError(`the config file ${path} ${text}`)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw fault(unreadable(error))
+  }
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch (error) {
+    // Where, and no more: the engine's message quotes the file, which may hold the master key.
+    const [place = ''] = /\(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '') ?? []
+    throw fault(`is not JSON ${place}`.trimEnd())
+  }
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw fault('must hold a JSON object')
+  const names = new Map(settings.map(({ name }) => [camelCase(name), name]))
+  const given = new Map<string, Given>()
+  for (const [key, value] of Object.entries(content)) {
+    const name = names.get(key)
+    if (name === undefined) {
+      const suggestion = didYouMean(key, [...names.keys()])
+      throw fault(
+        `has an unknown setting: ${key}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
+      )
+    }
+    const asGiven = asText(name, value)
+    if (!['string', 'number', 'boolean'].includes(typeof asGiven))
+      throw fault(`must have text, a number, true or false as ${key}`)
+    // As for a flag: an empty host would be all interfaces, an empty path the current folder.
+    if (value === '') throw fault(`has nothing as ${key}`)
+    given.set(name, { text: String(asGiven), place: `${key} in ${path}` })
+  }
+  // The same promise as for a file of the master key alone.
+  const isOpen = (statSync(path).mode & 0o077) !== 0
+  if (given.has('master-key') && isOpen)
+    throw fault(`holds the master key and is open to others: run chmod 600 ${path}`)
+  if (/:[^/@]*@/.test(given.get('database-url')?.text ?? '') && isOpen)
+    throw fault(`holds the password of the database and is open to others: run chmod 600 ${path}`)
+  return given
+}
+
+/** Lists and objects as the text that a flag would have. */
+const asText = (name: string, value: unknown): unknown => {
+  if (name === 'cors-origins' && Array.isArray(value)) return value.join(',')
+  if (name !== 'limits' || typeof value !== 'object' || value === null) return value
+  return Object.entries(value)
+    .map(pair => pair.join('='))
+    .join(',')
+}
+
+const camelCase = (name: string): string =>
+  name.replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())

@@ -1,0 +1,82 @@
+import { resolve } from 'node:path'
+import type { SetLimits } from '../domain/limits.ts'
+import type { Rate } from '../domain/rate-buckets.ts'
+import { type DatabaseConfig, readDatabase } from './database-config.ts'
+import { ifGiven } from './given.ts'
+import {
+  readChoice,
+  readHeaderPrefix,
+  readLimits,
+  readNumber,
+  readOrigins,
+  readRateLimit,
+  readWhole,
+} from './readers.ts'
+import { type LogLevel, logLevels } from './settings.ts'
+import { givenSettings, type Sources } from './sources.ts'
+import { readTls, type TlsFiles } from './tls-files.ts'
+
+/**
+ * Settings of one process, from flags, STRONGROOM_* variables or a JSON config file, in that order (C35).
+ * Only the edge reads the environment.
+ */
+export type Config = {
+  readonly dataFolder: string | undefined
+  /** A PostgreSQL server; undefined: the embedded store in the data folder. */
+  readonly database: DatabaseConfig | undefined
+  readonly host: string
+  readonly port: number
+  readonly logLevel: LogLevel
+  /** The first word of our own headers: `svc` gives SVC-API-KEY, SVC-TRACE-ID (C4). */
+  readonly headerPrefix: string
+  /** Origins that browsers may call from, with keys of public applications only; empty: CORS is off. */
+  readonly corsOrigins: readonly string[]
+  readonly idempotencyStrict: boolean
+  readonly rateLimit: Rate | undefined
+  /** Limits of the interface that are not to be the usual ones (C8). */
+  readonly limits: SetLimits
+  readonly keyProvider: 'file' | 'env' | undefined
+  readonly masterKeyFile: string | undefined
+  /** Never a flag: a command line is public. */
+  readonly masterKey: string | undefined
+  readonly tls: TlsFiles | undefined
+  /** Processes that share the port in production; undefined: as many as the machine has cores. */
+  readonly workers: number | undefined
+  readonly drainTimeoutMs: number
+}
+
+export const readConfig = (
+  sources: Sources & {
+    /** A command that has a use for both a folder and a database. */
+    readonly takesBothStorages?: boolean
+  },
+): Config => {
+  const { find, settled, path, storage } = givenSettings(sources)
+  const { data, 'database-url': url } = sources.takesBothStorages
+    ? { data: find('data'), 'database-url': find('database-url') }
+    : storage()
+  return {
+    dataFolder: ifGiven(data, ({ text }) => resolve(text)),
+    database: readDatabase(url, {
+      passwordFile: path('database-password-file'),
+      caFile: path('database-ca'),
+      poolSize: readWhole(settled('database-pool'), 4, 1_000),
+      statementTimeoutMs: readNumber(settled('database-statement-timeout'), 1, 3_600) * 1_000,
+    }),
+    // An IPv6 address may stand in brackets, as in a URL.
+    host: settled('host').text.replace(/^\[(.*)\]$/, '$1'),
+    port: readWhole(settled('port'), 0, 65_535),
+    logLevel: readChoice(settled('log-level'), logLevels),
+    headerPrefix: readHeaderPrefix(settled('header-prefix')),
+    corsOrigins: readOrigins(find('cors-origins')),
+    idempotencyStrict: readChoice(settled('idempotency-strict'), ['true', 'false']) === 'true',
+    rateLimit: readRateLimit(find('rate-limit'), find('rate-limit-burst')),
+    limits: readLimits(find('limits')),
+    keyProvider: ifGiven(find('key-provider'), given => readChoice(given, ['file', 'env'])),
+    masterKeyFile: path('master-key-file'),
+    masterKey: find('master-key')?.text,
+    tls: readTls(path('tls-cert'), path('tls-key'), path('tls-client-ca')),
+    workers: ifGiven(find('workers'), given => readWhole(given, 1, 256)),
+    drainTimeoutMs: readNumber(settled('drain-timeout'), 0, 3_600) * 1_000,
+  }
+}

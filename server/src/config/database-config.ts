@@ -1,0 +1,31 @@
+import { type DatabaseAddress, DatabaseUrlError, parseDatabaseUrl } from '../store/postgres/database-url.ts'
+import { ConfigError } from './config-error.ts'
+import type { Given } from './given.ts'
+import { variableName } from './settings.ts'
+
+export type DatabaseConfig = {
+  readonly address: DatabaseAddress
+  readonly passwordFile: string | undefined
+  readonly caFile: string | undefined
+  readonly poolSize: number
+  readonly statementTimeoutMs: number
+}
+
+export const readDatabase = (
+  url: Given | undefined,
+  rest: Omit<DatabaseConfig, 'address'>,
+): DatabaseConfig | undefined => {
+  if (url === undefined) return undefined
+  let address: DatabaseAddress
+  try {
+    address = parseDatabaseUrl(url.text)
+  } catch (error) {
+    if (error instanceof DatabaseUrlError) throw new ConfigError(`${url.place} ${error.message}`)
+    throw error
+  }
+  if (address.password !== undefined && url.place.startsWith('--'))
+    throw new ConfigError(
+      `${url.place} holds a password, and a command line is public: set ${variableName('database-url')} or ${variableName('database-password-file')}`,
+    )
+  return { address, ...rest }
+}

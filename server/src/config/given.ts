@@ -1,0 +1,5 @@
+/** A setting that was given, and where: its place is what a complaint names. */
+export type Given = { readonly text: string; readonly place: string }
+
+export const ifGiven = <T>(given: Given | undefined, read: (given: Given) => T): T | undefined =>
+  given === undefined ? undefined : read(given)

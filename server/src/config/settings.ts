@@ -1,0 +1,68 @@
+import { didYouMean } from '../domain/did-you-mean.ts'
+
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** One setting, as flag, variable and key of the config file: `log-level`, STRONGROOM_LOG_LEVEL, `logLevel`. */
+export type Setting = {
+  readonly name: string
+  readonly help: string
+  /** What it is where nobody says otherwise, as text. */
+  readonly fallback?: string
+  readonly flag?: false
+}
+
+const declared = [
+  { name: 'data', help: 'folder of the embedded store' },
+  { name: 'database-url', help: 'postgres://user@host/name, in place of the embedded store' },
+  { name: 'database-password-file', help: 'file that holds the password of the database, mode 0600' },
+  { name: 'database-ca', help: 'the database must show a certificate of this CA (PEM)' },
+  { name: 'database-pool', help: 'connections of each process to the database', fallback: '10' },
+  { name: 'database-statement-timeout', help: 'seconds that a statement may take', fallback: '10' },
+  { name: 'host', help: 'address to listen on', fallback: '127.0.0.1' },
+  { name: 'port', help: 'port to listen on', fallback: '8080' },
+  { name: 'log-level', help: logLevels.join(', '), fallback: 'info' },
+  { name: 'header-prefix', help: 'first word of the headers', fallback: 'SVC' },
+  { name: 'cors-origins', help: 'origins for browsers with public keys, separated by commas (none)' },
+  {
+    name: 'idempotency-strict',
+    help: 'true: a reused key with another body is answered 422',
+    fallback: 'false',
+  },
+  { name: 'rate-limit', help: 'requests per second and API key (off)' },
+  { name: 'rate-limit-burst', help: 'requests that may come at once (the rate)' },
+  { name: 'limits', help: 'limits of the interface, such as bodyBytes=4194304,jsonDepth=64' },
+  { name: 'key-provider', help: 'file or env' },
+  { name: 'master-key-file', help: 'file of the master key, mode 0600, for the provider file' },
+  { name: 'master-key', help: 'the master key itself, for the provider env', flag: false },
+  { name: 'tls-cert', help: 'certificate chain (PEM); read again on SIGHUP' },
+  { name: 'tls-key', help: 'private key (PEM); read again on SIGHUP' },
+  { name: 'tls-client-ca', help: 'clients must show a certificate of this CA (PEM)' },
+  { name: 'workers', help: 'processes that share the port (the number of cores)' },
+  { name: 'drain-timeout', help: 'seconds that requests in flight have on SIGTERM', fallback: '10' },
+] as const satisfies readonly Setting[]
+
+export const settings: readonly Setting[] = declared
+export type SettingName = (typeof declared)[number]['name']
+/** Those that always have a value. */
+export type SettledName = Extract<(typeof declared)[number], { fallback: string }>['name']
+
+export const variableName = (name: string): string => `STRONGROOM_${name.replaceAll('-', '_').toUpperCase()}`
+
+/** How the primary tells a worker which one it is; no setting. */
+export const workerNumberVariable = 'STRONGROOM_WORKER_NUMBER'
+
+/** One line about variables that look like settings and are none. Other programs may use the prefix, so nothing is refused. */
+export const warnOfUnknown = (
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined => {
+  const known = [...settings.map(({ name }) => name), 'config'].map(variableName)
+  const unknown = Object.keys(environment)
+    .filter(name => /^STRONGROOM_\w+$/.test(name) && !known.includes(name) && name !== workerNumberVariable)
+    .sort()
+    .map(name => {
+      const suggestion = didYouMean(name, known)
+      return suggestion === undefined ? name : `${name} (did you mean ${suggestion}?)`
+    })
+  return unknown.length === 0 ? undefined : `ignored, because there is no such setting: ${unknown.join(', ')}`
+}

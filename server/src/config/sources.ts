@@ -1,0 +1,72 @@
+import { resolve } from 'node:path'
+import { ConfigError } from './config-error.ts'
+import { readConfigFile } from './config-file.ts'
+import { type Given, ifGiven } from './given.ts'
+import { type SettingName, type SettledName, settings, variableName } from './settings.ts'
+
+export type Sources = {
+  readonly flags: Readonly<Record<string, string | undefined>>
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Settings that a command takes under a flag of its own, such as --to. */
+  readonly spelled?: Readonly<Record<string, string>>
+}
+
+/** What was given, where a flag goes before a variable, and that before the config file (C35). */
+export type GivenSettings = {
+  find(name: SettingName): Given | undefined
+  /** With what it is where nobody says otherwise. */
+  settled(name: SettledName): Given
+  path(name: SettingName): string | undefined
+  /** A folder and a database are one setting with two spellings: the one that comes first in that order. */
+  storage(): Partial<Record<'data' | 'database-url', Given>>
+}
+
+export const givenSettings = ({ flags, environment, spelled = {} }: Sources): GivenSettings => {
+  /** A shell makes `--data "$UNSET"` of a forgotten variable; that is not the current folder. */
+  const fromFlag = (name: string): Given | undefined => {
+    const own = spelled[name]
+    const flag = own !== undefined && flags[own] !== undefined ? own : name
+    if (flag === own && flags[name] !== undefined)
+      throw new ConfigError(`--${own} and --${name} are one setting: leave one out`)
+    const text = flags[flag]
+    if (text === '') throw new ConfigError(`--${flag} is empty`)
+    return text === undefined ? undefined : { text, place: `--${flag}` }
+  }
+  /** An empty variable is one that was not set. */
+  const fromVariable = (name: string): Given | undefined => {
+    const place = variableName(name)
+    const text = environment[place]
+    return text === undefined || text === '' ? undefined : { text, place }
+  }
+  const file = readConfigFile((fromFlag('config') ?? fromVariable('config'))?.text)
+  const inOrder = [fromFlag, fromVariable, (name: string) => file.get(name)]
+
+  const find = (name: SettingName): Given | undefined => {
+    for (const from of inOrder) {
+      const given = from(name)
+      if (given !== undefined) return given
+    }
+    return undefined
+  }
+  return {
+    find,
+    settled: name => find(name) ?? fallbacks[name],
+    path: name => ifGiven(find(name), ({ text }) => resolve(text)),
+    storage: () => {
+      for (const from of inOrder) {
+        const [data, url] = [from('data'), from('database-url')]
+        if (data !== undefined && url !== undefined)
+          throw new ConfigError(`${data.place} and ${url.place} both say where the vault is: leave one out`)
+        if (data !== undefined) return { data }
+        if (url !== undefined) return { 'database-url': url }
+      }
+      return {}
+    },
+  }
+}
+
+const fallbacks = Object.fromEntries(
+  settings.flatMap(({ name, fallback }) =>
+    fallback === undefined ? [] : [[name, { text: fallback, place: name }]],
+  ),
+) as Readonly<Record<SettledName, Given>>
