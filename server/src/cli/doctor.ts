@@ -1,9 +1,9 @@
 import { ConfigError } from '../config/config-error.ts'
 import type { Invocation, Run } from './command.ts'
-import { examine, orDamage } from './doctor-checks.ts'
-import { type DeepOptions, examineDeep } from './doctor-deep.ts'
-import type { Finding } from './finding.ts'
-import { thisMachine } from './machine.ts'
+import { examine, orDamage } from './doctor/examine.ts'
+import { type DeepOptions, examineDeep } from './doctor/examine-deep.ts'
+import type { Finding } from './doctor/finding.ts'
+import { thisMachine } from './doctor/machine.ts'
 import { print } from './print.ts'
 import { configuredStorage } from './storage.ts'
 

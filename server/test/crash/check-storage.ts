@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { examineDeep } from '../../src/cli/doctor-deep.ts'
+import { examineDeep } from '../../src/cli/doctor/examine-deep.ts'
 import type { Config } from '../../src/config/config.ts'
 
 const examinationsMax = 50

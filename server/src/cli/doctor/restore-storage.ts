@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config/config.ts'
-import { databaseFiles, databasePath, requireDataFolder, setAsidePrefix } from './data-folder.ts'
+import type { Config } from '../../config/config.ts'
+import { databaseFiles, databasePath, requireDataFolder, setAsidePrefix } from '../data-folder.ts'
+import { shellWord } from '../shell-word.ts'
 import type { Remedy } from './finding.ts'
-import { shellWord } from './shell-word.ts'
 
 /**
  * Nothing is thrown away: what is damaged may be all that holds the newest writes. The backup is copied first, so that

@@ -1,0 +1,35 @@
+import { TamperedError } from '../../domain/errors.ts'
+import { permissionsByType } from '../../domain/permissions.ts'
+import { hasManagementKey } from '../../operations/grants/grant-checks.ts'
+import { loadGrants } from '../../operations/grants/load-grants.ts'
+import { withVault } from '../storage.ts'
+import { vaultFlags } from '../vault-flags.ts'
+import type { Check, Context } from './check.ts'
+import type { Finding } from './finding.ts'
+import { restoreStorage } from './restore-storage.ts'
+
+export const access: Check = async context => {
+  try {
+    return await managementKeys(context)
+  } catch (error) {
+    if (!(error instanceof TamperedError)) throw error
+    return [{ check: 'access', problem: error.message, ...restoreStorage(context.config), blocks: true }]
+  }
+}
+
+const managementKeys = ({ config, machine }: Context): Promise<Finding[]> =>
+  withVault(config, async vault => {
+    const now = machine.now()
+    const findings: Finding[] = []
+    for (const { tenant, id } of await vault.store.listTenants()) {
+      const { grants } = await loadGrants(vault, { tenantNumber: tenant, tenant: { id } })
+      if (!hasManagementKey(grants, now))
+        findings.push({
+          check: 'access',
+          problem: `tenant ${id} has no living management key`,
+          command: `strongroom app create ${vaultFlags(config)} --tenant ${id} --name management --type management --permissions ${permissionsByType.management.join(',')}`,
+          blocks: false,
+        })
+    }
+    return findings
+  })

@@ -1,0 +1,89 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from '../../config/config-error.ts'
+import type { ClosedFile } from '../closed-file.ts'
+import {
+  checkDataFolder,
+  closedFiles,
+  databasePath,
+  describeRemains,
+  requireDataFolder,
+} from '../data-folder.ts'
+import { shellWord } from '../shell-word.ts'
+import { readTlsFiles } from '../tls.ts'
+import type { Check } from './check.ts'
+import type { Finding } from './finding.ts'
+
+/** What serve would not start with. */
+export const tlsFiles: Check = ({ config }) => {
+  try {
+    readTlsFiles(config)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const byHand = 'correct the files, or --tls-cert, --tls-key and --tls-client-ca, which name them'
+    return [{ check: 'tls', problem: error.message, byHand, blocks: false }]
+  }
+}
+
+export const dataFolder: Check = ({ config }) => {
+  if (config.database !== undefined) return []
+  const folder = requireDataFolder(config)
+  if (existsSync(folder)) checkDataFolder(folder)
+  const remains = describeRemains(folder)
+  if (remains !== undefined)
+    return [
+      {
+        check: 'storage',
+        problem: remains,
+        byHand:
+          'stop every process that works on the folder, and put vault.db back, from a backup if it is lost, or the rest away',
+        blocks: true,
+      },
+    ]
+  if (existsSync(databasePath(folder))) return []
+  return [
+    {
+      check: 'storage',
+      problem: `${folder} holds no vault yet`,
+      command: `strongroom migrate --data ${shellWord(folder)}`,
+      blocks: true,
+    },
+  ]
+}
+
+/** A file that this user cannot reach says nothing about what is in it. */
+export const fileAccess: Check = ({ config }) => {
+  if (config.database !== undefined) return []
+  return closedFiles(requireDataFolder(config)).map(closed => closedFinding('file permissions', closed))
+}
+
+export const closedFinding = (check: string, { problem, advice, command }: ClosedFile): Finding => ({
+  check,
+  problem: command === undefined ? problem : `${problem}: ${advice}`,
+  ...(command === undefined ? { byHand: advice } : { command }),
+  blocks: true,
+})
+
+export const fileModes: Check = ({ config }) => {
+  if (config.database !== undefined) return []
+  const folder = requireDataFolder(config)
+  const finding = (path: string, mode: string): Finding => ({
+    check: 'file permissions',
+    problem: `${path} is open to others`,
+    command: `chmod ${mode} ${shellWord(path)}`,
+    blocks: false,
+  })
+  // Inside a closed folder nobody else reaches the files of the store, whatever their own mode.
+  const secrets = readdirSync(folder)
+    .filter(name => name.endsWith('.key') || name.endsWith('.json'))
+    .map(name => join(folder, name))
+  return [
+    ...(isOpenToOthers(folder) ? [finding(folder, '700')] : []),
+    ...secrets.filter(isOpenToOthers).map(path => finding(path, '600')),
+  ]
+}
+
+/** A link that leads nowhere shows nothing to anybody. */
+export const isOpenToOthers = (path: string): boolean =>
+  ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0

@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs'
+import type { Config } from '../../config/config.ts'
+import { KeyProviderError } from '../../crypto/key-provider.ts'
+import { closedTo } from '../closed-file.ts'
+import { masterKeyPath, requireDataFolder, setAsidePrefix } from '../data-folder.ts'
+import { configuredOrDevKeyProvider } from '../key-provider.ts'
+import { shellWord } from '../shell-word.ts'
+import { withVault } from '../storage.ts'
+import type { Check } from './check.ts'
+import { closedFinding, isOpenToOthers } from './file-checks.ts'
+import type { Finding } from './finding.ts'
+
+export const keyProvider: Check = async ({ config }) => {
+  try {
+    await configuredOrDevKeyProvider(config).health()
+    await withVault(config, async () => undefined)
+    return []
+  } catch (error) {
+    if (!(error instanceof KeyProviderError)) throw error
+    return [repairMasterKey(config, error.message)]
+  }
+}
+
+const repairMasterKey = (config: Config, problem: string): Finding => {
+  const finding = (command: string): Finding => ({ check: 'keys', problem, command, blocks: true })
+  if (config.keyProvider === 'env')
+    return finding(`${keyBackup} && key=$(cat "$backup") && export STRONGROOM_MASTER_KEY="$key"`)
+  const path = config.masterKeyFile ?? masterKeyPath(requireDataFolder(config))
+  const closed = closedTo(path, 'read')
+  if (closed !== undefined) return closedFinding('keys', closed)
+  const key = shellWord(path)
+  const close = `chmod 600 ${key}`
+  const isThere = existsSync(path)
+  if (isThere && isOpenToOthers(path)) return finding(close)
+  // The wrong key here may be the right one of another vault.
+  const keep = isThere ? `cp -p ${key} "$(mktemp ${shellWord(`${path}.${setAsidePrefix}XXXXXX`)})" && ` : ''
+  return finding(`${keyBackup} && ls "$backup" && ${keep}cp "$backup" ${key} && ${close}`)
+}
+
+const keyBackup = 'backup=/path/to/your/master.key'

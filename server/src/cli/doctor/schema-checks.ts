@@ -1,0 +1,63 @@
+import { printable } from '../../domain/printable.ts'
+import type { Look } from '../../store/sql/look.ts'
+import { isDamage } from '../sqlite-failure.ts'
+import { configuredStorage } from '../storage.ts'
+import { storageFlags, vaultFlags } from '../vault-flags.ts'
+import type { Check } from './check.ts'
+import type { Finding, Remedy } from './finding.ts'
+import { restoreStorage } from './restore-storage.ts'
+
+export const schema: Check = async ({ config }) => {
+  const finding = (problem: string, remedy: Remedy): Finding[] => [
+    { check: 'storage', problem, ...remedy, blocks: true },
+  ]
+  const storage = configuredStorage(config)
+  let look: Look | undefined
+  try {
+    look = await storage.look()
+  } catch (error) {
+    if (isDamage(error)) throw error
+    if (config.database === undefined)
+      return finding(error instanceof Error ? error.message : 'the vault cannot be read', {
+        byHand:
+          'see whether --data names the folder that you mean, and whether the file can be read where it is',
+      })
+    return finding('the database does not answer, or not to this user', {
+      byHand: 'start the database server, or correct address, user and password in STRONGROOM_DATABASE_URL',
+    })
+  }
+  if (look === undefined)
+    return finding(`${storage.name} holds no vault yet`, {
+      command: `strongroom migrate ${storageFlags(config)}`,
+    })
+  const { current, newest, pending } = look.schema
+  if (pending)
+    return finding(`storage has schema ${current}, this release needs ${newest}`, {
+      command: `strongroom migrate ${vaultFlags(config)}`,
+    })
+  if (current > newest)
+    return finding(`storage has schema ${current}, this release knows ${newest}`, {
+      byHand:
+        'install the newer release again; this one can only serve a backup from before the newer one was started',
+    })
+  return []
+}
+
+/** What a restore leaves out when it is interrupted, and nobody misses until two rows are there where one belongs. */
+export const schemaParts: Check = async ({ config }) => {
+  const { missing, foreign } = await configuredStorage(config).compareSchema()
+  const finding = (problem: string, blocks: boolean): Finding => ({
+    check: 'storage',
+    problem,
+    ...restoreStorage(config),
+    blocks,
+  })
+  return [
+    ...(missing.length > 0
+      ? [finding(`the schema lacks what this release made: ${missing.join('; ')}`, false)]
+      : []),
+    ...(foreign.length > 0
+      ? [finding(`the schema holds what no release made: ${printable(foreign.join('; '))}`, true)]
+      : []),
+  ]
+}
