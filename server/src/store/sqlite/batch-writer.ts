@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { BatchResult } from '../commit-queue.ts'
 import { CounterSums } from '../counter-sums.ts'
 import type { Conflict, Outcome, WriteSet } from '../write-set.ts'
-import { changeApplier } from './apply-change.ts'
+import { changeApplier } from './changes/apply-change.ts'
 import { counterMover } from './counter-mover.ts'
 import { engineReason } from './engine-reason.ts'
 

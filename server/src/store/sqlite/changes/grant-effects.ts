@@ -1,11 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Effect } from '../write-set.ts'
+import type { Effects } from './appliers.ts'
 
-export type EffectAppliers<K extends Effect['kind']> = {
-  readonly [Kind in K]: (tenant: number, effect: Extract<Effect, { kind: Kind }>) => void
-}
-
-type GrantKind =
+type GrantEffect =
   | 'putTenant'
   | 'deleteTenant'
   | 'putApplication'
@@ -14,7 +10,7 @@ type GrantKind =
   | 'deleteApiKey'
 
 /** Changes of who may do what. Each stands behind `reviseTenant`, so none needs a condition of its own. */
-export const grantEffects = (database: DatabaseSync): EffectAppliers<GrantKind> => {
+export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
   const putTenant = database.prepare('UPDATE tenants SET sealed = ? WHERE tenant = ?')
   const deleteTenant = database.prepare('DELETE FROM tenants WHERE tenant = ?')
   const deleteTenantKeys = database.prepare('DELETE FROM tenant_keys WHERE tenant = ?')

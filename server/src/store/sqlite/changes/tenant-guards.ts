@@ -1,0 +1,41 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { slotFiller } from '../slots.ts'
+import { type Guards, unlessChanged } from './appliers.ts'
+
+type TenantGuard = 'insertTenantKey' | 'reviseTenant' | 'keepResult'
+
+export const tenantGuards = (database: DatabaseSync): Guards<TenantGuard> => {
+  const findTenantKey = database.prepare(
+    'SELECT 1 FROM tenant_keys WHERE tenant = ? AND purpose = ? AND version = ?',
+  )
+  const insertTenantKey = database.prepare(
+    'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)',
+  )
+  const slotWith = slotFiller(database)
+  const reviseTenant = database.prepare(
+    'UPDATE tenants SET revision = revision + 1 WHERE tenant = ? AND revision = ?',
+  )
+  const advanceEpoch = database.prepare('UPDATE grants_epoch SET epoch = epoch + 1 WHERE id = 1')
+  const keepResult = database.prepare(
+    `INSERT INTO results (tenant, hash, expires_at, sealed) VALUES (?,?,?,?)
+     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, sealed = excluded.sealed
+       WHERE expires_at <= ?`,
+  )
+
+  return {
+    insertTenantKey: (tenant, { row }) => {
+      // Looked up before a slot is filled: one that was filled in vain would stay filled.
+      if (findTenantKey.get(tenant, row.purpose, row.version) !== undefined) return 'keyExists'
+      insertTenantKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
+      advanceEpoch.run()
+      return undefined
+    },
+    reviseTenant: (tenant, { ifRevision }) => {
+      const conflict = unlessChanged(reviseTenant.run(tenant, ifRevision), 'tenantRevised')
+      if (conflict === undefined) advanceEpoch.run()
+      return conflict
+    },
+    keepResult: (tenant, { row, now }) =>
+      unlessChanged(keepResult.run(tenant, row.hash, row.expiresAt, row.sealed, now), 'resultKept'),
+  }
+}

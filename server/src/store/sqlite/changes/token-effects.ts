@@ -1,0 +1,69 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { counterMover } from '../counter-mover.ts'
+import { slotFiller } from '../slots.ts'
+import type { Effects } from './appliers.ts'
+
+type TokenEffect =
+  | 'releaseMatch'
+  | 'addTerms'
+  | 'removeTerms'
+  | 'putTransient'
+  | 'dropTransient'
+  | 'markActive'
+  | 'putReport'
+
+export const tokenEffects = (database: DatabaseSync): Effects<TokenEffect> => {
+  const releaseMatch = database.prepare(
+    'DELETE FROM matches WHERE tenant = ? AND term = ? AND tag = ? AND token_id = ?',
+  )
+  const addTerm = database.prepare(
+    `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature) VALUES (?,?,?,?,?,?,?)
+     ON CONFLICT DO UPDATE
+       SET expires_at = excluded.expires_at, tag = excluded.tag, signature = excluded.signature`,
+  )
+  const removeTerm = database.prepare(
+    'DELETE FROM terms WHERE tenant = ? AND term = ? AND created_at = ? AND token_id = ?',
+  )
+  const insertTransient = database.prepare(
+    'INSERT INTO transients (tenant, token_id, field, expires_at, slot) VALUES (?,?,?,?,?)',
+  )
+  const slotWith = slotFiller(database)
+  const dropTransient = database.prepare(
+    'DELETE FROM transients WHERE tenant = ? AND token_id = ? AND field = ?',
+  )
+  const markActive = database.prepare(
+    'UPDATE tokens SET active_month = ? WHERE tenant = ? AND token_id = ? AND active_month < ?',
+  )
+  const moveCounter = counterMover(database)
+  const putReport = database.prepare(
+    'INSERT INTO reports (tenant, name, sealed) VALUES (?,?,?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed',
+  )
+
+  return {
+    releaseMatch: (tenant, { match, tokenId }) => {
+      releaseMatch.run(tenant, match.term, match.tag, tokenId)
+    },
+    addTerms: (tenant, { of: { tokenId, createdAt, expiresAt, signature }, terms }) => {
+      for (const { term, tag } of terms)
+        addTerm.run(tenant, term, createdAt, tokenId, expiresAt, tag, signature)
+    },
+    removeTerms: (tenant, { of: { tokenId, createdAt }, terms }) => {
+      for (const { term } of terms) removeTerm.run(tenant, term, createdAt, tokenId)
+    },
+    putTransient: (tenant, { row }) => {
+      dropTransient.run(tenant, row.tokenId, row.field)
+      insertTransient.run(tenant, row.tokenId, row.field, row.expiresAt, slotWith(row.sealed))
+    },
+    dropTransient: (tenant, { tokenId, field }) => {
+      dropTransient.run(tenant, tokenId, field)
+    },
+    markActive: (tenant, { ids, month, counter }) => {
+      let changed = 0
+      for (const id of ids) changed += Number(markActive.run(month, tenant, id, month).changes)
+      if (changed > 0) moveCounter(tenant, { name: counter, by: changed })
+    },
+    putReport: (tenant, { name, sealed }) => {
+      putReport.run(tenant, name, sealed)
+    },
+  }
+}
