@@ -2,7 +2,7 @@ import { commands } from '../server/src/cli/commands.ts'
 import { settings, variableName } from '../server/src/config/settings.ts'
 import { catalogue } from '../server/src/domain/errors.ts'
 import { ceilings, limits } from '../server/src/domain/limits.ts'
-import { tokenTypes } from '../server/src/domain/token-types/registry.ts'
+import { tokenTypes } from '../server/src/domain/tokens/types/registry.ts'
 import { listPermissions } from '../server/src/operations/list-permissions.ts'
 
 type Row = readonly string[]

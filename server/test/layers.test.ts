@@ -12,7 +12,7 @@ const readSources = (): Sources => {
 
 test('ARCHITECTURE.md layers: imports of server/src point down, without cycles, and names say what is inside', () => {
   const sources = readSources()
-  assert.ok(sources.has('domain/token.ts') && sources.has('cli/main.ts'))
+  assert.ok(sources.has('domain/tokens/token.ts') && sources.has('cli/main.ts'))
   assert.deepEqual(layeringComplaints(sources), [])
 })
 

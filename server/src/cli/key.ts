@@ -1,4 +1,4 @@
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '../domain/json/json.ts'
 import { createApiKey } from '../operations/create-api-key.ts'
 import { deleteApiKey } from '../operations/delete-api-key.ts'
 import { listApiKeys } from '../operations/list-api-keys.ts'

@@ -1,4 +1,4 @@
-import { permissionsByType } from '../domain/permissions.ts'
+import { permissionsByType } from '../domain/access/permissions.ts'
 import type { ApplicationWish } from '../operations/create-tenant.ts'
 
 export type KeyName = 'api_key' | 'private_api_key' | 'management_api_key'

@@ -1,5 +1,5 @@
+import { type ApplicationType, permissionsByType } from '../domain/access/permissions.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
-import { type ApplicationType, permissionsByType } from '../domain/permissions.ts'
 import { applicationType } from './application-schemas.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { type Page, pageParameters, readPage } from './paging.ts'

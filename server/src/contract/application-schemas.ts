@@ -1,5 +1,5 @@
+import { permissionsByType } from '../domain/access/permissions.ts'
 import { limits } from '../domain/limits.ts'
-import { permissionsByType } from '../domain/permissions.ts'
 import { Pagination } from './paging.ts'
 import { body, choice, flag, nullableText, text, textList } from './schema.ts'
 import { tokenTypeName } from './token-schemas.ts'

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { didYouMean } from '../domain/did-you-mean.ts'
 import type { Issue } from '../domain/errors.ts'
-import { getOwn, isExactNumber, isJsonObject, type Json, keysAsSent } from '../domain/json.ts'
+import { getOwn, isExactNumber, isJsonObject, type Json, keysAsSent } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenKey, element, field } from '../domain/place.ts'
 import { noExactNumberKeyword } from './schema.ts'

@@ -1,5 +1,5 @@
 import { type Issue, invalid } from '../domain/errors.ts'
-import type { TokenFilter } from '../domain/token-filter.ts'
+import type { TokenFilter } from '../domain/tokens/token-filter.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { filterParameters, readFilter } from './list-query.ts'
 import { readSize, sizeParameter } from './paging.ts'

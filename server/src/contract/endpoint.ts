@@ -1,6 +1,6 @@
+import type { Permission } from '../domain/access/permissions.ts'
 import type { ErrorCode } from '../domain/errors.ts'
-import type { Json } from '../domain/json.ts'
-import type { Permission } from '../domain/permissions.ts'
+import type { Json } from '../domain/json/json.ts'
 import { type Check, compileCheck } from './check.ts'
 import type { Static, TSchema } from './type.ts'
 

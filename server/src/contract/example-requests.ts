@@ -1,4 +1,4 @@
-import type { Json } from '../domain/json.ts'
+import type { Json } from '../domain/json/json.ts'
 import type { Operation, Parameter } from './openapi-document.ts'
 
 /** A request that works: the documentation shows it, a test sends it. */

@@ -5,7 +5,7 @@ import {
   keysAsSent,
   rememberOrder,
   setOwn,
-} from '../domain/json.ts'
+} from '../domain/json/json.ts'
 import type { TSchema } from './type.ts'
 
 /**

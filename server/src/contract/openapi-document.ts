@@ -1,4 +1,4 @@
-import type { Json } from '../domain/json.ts'
+import type { Json } from '../domain/json/json.ts'
 import type { Limits } from '../domain/limits.ts'
 
 // As much of OpenAPI 3.1 as the vault's own document has.

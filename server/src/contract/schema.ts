@@ -1,4 +1,4 @@
-import type { Json } from '../domain/json.ts'
+import type { Json } from '../domain/json/json.ts'
 import { type TSchema, Type } from './type.ts'
 
 type Described = { readonly description?: string }

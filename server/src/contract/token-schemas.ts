@@ -1,7 +1,7 @@
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
-import { tokenTypes } from '../domain/token-types/registry.ts'
-import type { TokenType } from '../domain/token-types/token-type.ts'
+import { tokenTypes } from '../domain/tokens/types/registry.ts'
+import type { TokenType } from '../domain/tokens/types/token-type.ts'
 import { Pagination } from './paging.ts'
 import {
   anyJson,

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { ApplicationType } from '../domain/permissions.ts'
+import type { ApplicationType } from '../domain/access/permissions.ts'
 import { base58 } from './base58.ts'
 import type { VaultKeys } from './keys.ts'
 import { randomBytes } from './random.ts'

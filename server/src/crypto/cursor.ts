@@ -1,6 +1,6 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
-import type { Instant } from '../domain/instant.ts'
-import type { ListPosition } from '../domain/list-position.ts'
+import type { Instant } from '../domain/time/instant.ts'
+import type { ListPosition } from '../domain/tokens/list-position.ts'
 import { open, seal } from './aead.ts'
 import type { TenantKeys } from './keys.ts'
 

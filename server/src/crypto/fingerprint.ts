@@ -1,4 +1,4 @@
-import type { JsonType } from '../domain/json.ts'
+import type { JsonType } from '../domain/json/json.ts'
 import { base58 } from './base58.ts'
 import { hmacSha256 } from './hmac.ts'
 import type { TenantKeys } from './keys.ts'

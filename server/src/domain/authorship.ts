@@ -1,5 +1,5 @@
-import { formatInstant, type Instant } from './instant.ts'
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from './json/json.ts'
+import { formatInstant, type Instant } from './time/instant.ts'
 
 /** Who made a thing and who changed it last. */
 export type Authorship = {

@@ -1,4 +1,4 @@
-import type { Instant } from './instant.ts'
+import type { Instant } from './time/instant.ts'
 
 export type Rate = { readonly perSecond: number; readonly burst: number }
 

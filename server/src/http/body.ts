@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { dropNulls } from '../contract/null-fields.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
-import type { Json } from '../domain/json.ts'
+import type { Json } from '../domain/json/json.ts'
+import { parseJson } from '../domain/json/parse-json.ts'
 import { limits } from '../domain/limits.ts'
-import { parseJson } from '../domain/parse-json.ts'
 
 /** What the headers say of the body, before it is read: 415, 413. */
 export const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: Endpoint): void => {

@@ -1,8 +1,8 @@
 import { type ExampleRequest, exampleRequests } from '../contract/example-requests.ts'
 import type { OpenApiDocument, Operation, Parameter, Schema } from '../contract/openapi-document.ts'
 import { dataName } from '../contract/token-schemas.ts'
-import type { Json } from '../domain/json.ts'
-import { tokenTypes } from '../domain/token-types/registry.ts'
+import type { Json } from '../domain/json/json.ts'
+import { tokenTypes } from '../domain/tokens/types/registry.ts'
 import { Html, html, type Part } from './html.ts'
 
 /** The OpenAPI document for people. It needs no script and loads nothing, and has a request to paste for each endpoint. */

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { getOwn, isJsonObject } from '../domain/json.ts'
+import { getOwn, isJsonObject } from '../domain/json/json.ts'
 import { type Answer, ReadyText } from './handlers.ts'
 import { Replayed } from './idempotency.ts'
 

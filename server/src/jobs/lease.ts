@@ -1,4 +1,4 @@
-import type { Instant } from '../domain/instant.ts'
+import type { Instant } from '../domain/time/instant.ts'
 import type { Store } from '../store/port.ts'
 
 /** The right to do what only one node should do at a time. */

@@ -1,4 +1,4 @@
-import { requireCovered } from '../domain/access-checks.ts'
+import { requireCovered } from '../domain/access/access-checks.ts'
 import { VaultError } from '../domain/errors.ts'
 import { loadToken } from './tokens/load-token.ts'
 import { TokenWrites } from './tokens/token-writes.ts'

@@ -1,9 +1,9 @@
 import type { ExplainAccess } from '../contract/application-schemas.ts'
-import { parseContainers } from '../domain/containers.ts'
+import { explainAccess as explain } from '../domain/access/explain-access.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
-import { explainAccess as explain } from '../domain/explain-access.ts'
-import type { JsonObject } from '../domain/json.ts'
-import { tokenType } from '../domain/token-types/registry.ts'
+import type { JsonObject } from '../domain/json/json.ts'
+import { parseContainers } from '../domain/tokens/containers.ts'
+import { tokenType } from '../domain/tokens/types/registry.ts'
 import { applicationOf, loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 

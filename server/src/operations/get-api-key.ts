@@ -1,6 +1,6 @@
-import { viewApiKey } from '../domain/application-view.ts'
+import { viewApiKey } from '../domain/access/application-view.ts'
 import { VaultError } from '../domain/errors.ts'
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '../domain/json/json.ts'
 import { loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 

@@ -1,5 +1,5 @@
-import { viewApplication } from '../domain/application-view.ts'
-import type { JsonObject } from '../domain/json.ts'
+import { viewApplication } from '../domain/access/application-view.ts'
+import type { JsonObject } from '../domain/json/json.ts'
 import { applicationOf, loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 

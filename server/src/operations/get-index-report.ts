@@ -1,5 +1,5 @@
-import { formatInstant } from '../domain/instant.ts'
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '../domain/json/json.ts'
+import { formatInstant } from '../domain/time/instant.ts'
 import { loadIndexReport } from './upkeep/index-report-state.ts'
 import type { Caller, Vault } from './vault.ts'
 

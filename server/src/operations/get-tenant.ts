@@ -1,5 +1,5 @@
-import type { JsonObject } from '../domain/json.ts'
-import { viewTenant } from '../domain/tenant-view.ts'
+import { viewTenant } from '../domain/access/tenant-view.ts'
+import type { JsonObject } from '../domain/json/json.ts'
 import { loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 

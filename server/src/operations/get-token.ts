@@ -1,7 +1,7 @@
-import { readTransform } from '../domain/access-checks.ts'
+import { readTransform } from '../domain/access/access-checks.ts'
 import { VaultError } from '../domain/errors.ts'
-import type { JsonObject } from '../domain/json.ts'
-import { viewToken } from '../domain/token-view.ts'
+import type { JsonObject } from '../domain/json/json.ts'
+import { viewToken } from '../domain/tokens/token-view.ts'
 import { loadToken } from './tokens/load-token.ts'
 import type { Caller, Vault } from './vault.ts'
 

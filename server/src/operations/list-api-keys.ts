@@ -1,5 +1,5 @@
-import { viewApiKey } from '../domain/application-view.ts'
-import type { Json } from '../domain/json.ts'
+import { viewApiKey } from '../domain/access/application-view.ts'
+import type { Json } from '../domain/json/json.ts'
 import { applicationOf, loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'
 

@@ -1,6 +1,6 @@
 import type { ApplicationListQuery } from '../contract/application-query.ts'
-import { viewApplication } from '../domain/application-view.ts'
-import type { JsonObject } from '../domain/json.ts'
+import { viewApplication } from '../domain/access/application-view.ts'
+import type { JsonObject } from '../domain/json/json.ts'
 import { numberedPage } from './finding/numbered-page.ts'
 import { loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault.ts'

@@ -1,5 +1,5 @@
-import type { Json } from '../domain/json.ts'
-import { type ApplicationType, type Permission, permissionsByType } from '../domain/permissions.ts'
+import { type ApplicationType, type Permission, permissionsByType } from '../domain/access/permissions.ts'
+import type { Json } from '../domain/json/json.ts'
 
 const descriptions: Record<Permission, string> = {
   'token:create': 'Tokenize and create tokens',

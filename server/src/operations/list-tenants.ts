@@ -1,4 +1,4 @@
-import type { Tenant } from '../domain/tenant.ts'
+import type { Tenant } from '../domain/access/tenant.ts'
 import { openTenant } from './grants/grant-rows.ts'
 import type { Vault } from './vault.ts'
 

@@ -1,6 +1,6 @@
 import type { CursorQuery } from '../contract/cursor-query.ts'
-import type { JsonObject } from '../domain/json.ts'
-import { filterText, matchesFilter } from '../domain/token-filter.ts'
+import type { JsonObject } from '../domain/json/json.ts'
+import { filterText, matchesFilter } from '../domain/tokens/token-filter.ts'
 import { cursorPage, type Finding } from './finding/cursor-page.ts'
 import { mayMeetHiddenFingerprints, planList } from './finding/plan-list.ts'
 import type { Caller, Vault } from './vault.ts'

@@ -1,6 +1,6 @@
 import type { ListQuery } from '../contract/list-query.ts'
-import type { JsonObject } from '../domain/json.ts'
-import { matchesFilter } from '../domain/token-filter.ts'
+import type { JsonObject } from '../domain/json/json.ts'
+import { matchesFilter } from '../domain/tokens/token-filter.ts'
 import { countTokens } from './finding/count-tokens.ts'
 import { findByIndex } from './finding/find-by-index.ts'
 import { findByOpening } from './finding/find-by-opening.ts'

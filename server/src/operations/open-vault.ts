@@ -1,6 +1,6 @@
 import { type KeyProvider, KeyProviderError } from '../crypto/key-provider.ts'
 import { newVaultKeys, unwrapVaultKeys, type WrappedKey } from '../crypto/keys.ts'
-import type { Instant } from '../domain/instant.ts'
+import type { Instant } from '../domain/time/instant.ts'
 import type { Store } from '../store/port.ts'
 import { callerCache } from './grants/caller-cache.ts'
 import { keyUses } from './grants/key-uses.ts'

@@ -1,5 +1,5 @@
+import { permissionsByType } from '../domain/access/permissions.ts'
 import { VaultError } from '../domain/errors.ts'
-import { permissionsByType } from '../domain/permissions.ts'
 import { openTenant } from './grants/grant-rows.ts'
 import type { Caller, Vault } from './vault.ts'
 import { commitSet } from './writing/commit.ts'

@@ -1,5 +1,5 @@
 import type { SearchTokensByCursor } from '../contract/search-schemas.ts'
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
 import { cursorPage } from './finding/cursor-page.ts'
 import { planQuery } from './finding/plan-query.ts'

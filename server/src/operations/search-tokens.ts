@@ -1,6 +1,6 @@
 import type { SearchTokens } from '../contract/search-schemas.ts'
-import { mayRedact } from '../domain/access.ts'
-import type { JsonObject } from '../domain/json.ts'
+import { mayRedact } from '../domain/access/access.ts'
+import type { JsonObject } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
 import { countTokens } from './finding/count-tokens.ts'
 import { explainSearch } from './finding/explain-search.ts'

@@ -1,4 +1,4 @@
-import type { ListPosition } from '../domain/list-position.ts'
+import type { ListPosition } from '../domain/tokens/list-position.ts'
 import type {
   ApiKeyRow,
   ApplicationRow,

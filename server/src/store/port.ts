@@ -1,6 +1,6 @@
-import type { InstantRange } from '../domain/instant.ts'
-import type { ListPosition } from '../domain/list-position.ts'
 import type { ColumnLookup } from '../domain/search/query.ts'
+import type { InstantRange } from '../domain/time/instant.ts'
+import type { ListPosition } from '../domain/tokens/list-position.ts'
 import type {
   ApiKeyRow,
   ApplicationRow,

@@ -1,4 +1,4 @@
-import { passesLuhn } from '../../src/domain/token-types/luhn.ts'
+import { passesLuhn } from '../../src/domain/luhn.ts'
 import { fc } from '../rig/properties.ts'
 
 /** What the attackers are after. Two sets of secrets differ in nothing that a mask shows: lengths and last fours. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import pg from 'pg'
 import { endpoints } from '../../src/contract/endpoints.ts'
-import { permissionsByType } from '../../src/domain/permissions.ts'
+import { permissionsByType } from '../../src/domain/access/permissions.ts'
 import type { Statement } from '../../src/store/postgres/connection.ts'
 import { owner, type TestVault } from '../rig/test-vault.ts'
 

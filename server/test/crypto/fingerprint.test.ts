@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fingerprintOf } from '../../src/crypto/fingerprint.ts'
-import type { JsonType } from '../../src/domain/json.ts'
+import type { JsonType } from '../../src/domain/json/json.ts'
 import { fixedKey, newKey, newTenantKeys } from './test-keys.ts'
 
 // Computed by an independent implementation: HMAC-SHA-256 and base58 in Python.

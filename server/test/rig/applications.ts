@@ -1,4 +1,4 @@
-import { permissionsByType } from '../../src/domain/permissions.ts'
+import { permissionsByType } from '../../src/domain/access/permissions.ts'
 import { granted } from './answers.ts'
 import { owner, type TestApplication, type TestVault } from './test-vault.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { tokenTypes } from '../../src/domain/token-types/registry.ts'
+import { tokenTypes } from '../../src/domain/tokens/types/registry.ts'
 import type { TestReply } from './answers.ts'
 import type { Send, TestVault } from './test-vault.ts'
 import { assertAbsent } from './traces.ts'

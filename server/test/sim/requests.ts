@@ -1,4 +1,4 @@
-import type { Rule } from '../../src/domain/application.ts'
+import type { Rule } from '../../src/domain/access/application.ts'
 import type { Seeded } from '../rig/seeded.ts'
 
 /** Who acts in the simulation; every tenant has one of each. */

@@ -1,5 +1,5 @@
+import { permissionsByType } from '../../domain/access/permissions.ts'
 import { TamperedError } from '../../domain/errors.ts'
-import { permissionsByType } from '../../domain/permissions.ts'
 import { hasManagementKey } from '../../operations/grants/grant-checks.ts'
 import { loadGrants } from '../../operations/grants/load-grants.ts'
 import { withVault } from '../storage.ts'

@@ -1,4 +1,4 @@
-import { type Json, type JsonType, jsonType } from '../json.ts'
+import { type Json, type JsonType, jsonType } from '../json/json.ts'
 import { ExpressionError } from './expression-error.ts'
 import { type CompiledFilter, compileFilterCall } from './filter-call.ts'
 import { type CompiledOperand, compileOperand } from './operand.ts'

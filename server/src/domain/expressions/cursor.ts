@@ -1,4 +1,4 @@
-import type { ExactNumber } from '../json.ts'
+import type { ExactNumber } from '../json/json.ts'
 import { isBlank, isDigit, isLower, isUpper } from './characters.ts'
 import { parseDecimal } from './decimal.ts'
 import { ExpressionError } from './expression-error.ts'

@@ -1,4 +1,4 @@
-import { doubleHolds, type ExactNumber, exactNumber, isExactNumber, type Json } from '../json.ts'
+import { doubleHolds, type ExactNumber, exactNumber, isExactNumber, type Json } from '../json/json.ts'
 import { isDigit } from './characters.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Run } from './run.ts'

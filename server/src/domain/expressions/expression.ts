@@ -1,5 +1,5 @@
 import { countCharacters } from '../characters.ts'
-import type { Json, JsonType } from '../json.ts'
+import type { Json, JsonType } from '../json/json.ts'
 import { Memo } from '../memo.ts'
 import type { Budget } from './budget.ts'
 import { compile, type OutputShape } from './compile.ts'

@@ -1,5 +1,5 @@
 import { didYouMean } from '../did-you-mean.ts'
-import type { Json } from '../json.ts'
+import type { Json } from '../json/json.ts'
 import { chosenName } from '../place.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Filter, Parameter } from './filters/filter.ts'

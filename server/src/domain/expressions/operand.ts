@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts'
+import type { Json } from '../json/json.ts'
 import { ExpressionError } from './expression-error.ts'
 import { readPath } from './path.ts'
 import type { Run, Scope, Use } from './run.ts'

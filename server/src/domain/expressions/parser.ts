@@ -1,5 +1,5 @@
 import { countCharacters } from '../characters.ts'
-import type { Json } from '../json.ts'
+import type { Json } from '../json/json.ts'
 import { limits } from '../limits.ts'
 import { isDigit } from './characters.ts'
 import { Cursor } from './cursor.ts'

@@ -1,4 +1,4 @@
-import { getOwn, isJsonObject, type Json } from '../json.ts'
+import { getOwn, isJsonObject, type Json } from '../json/json.ts'
 
 /** A step into a value: a property name, or an array index that counts from the end when negative. */
 export type Segment = string | number

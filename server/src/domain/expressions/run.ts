@@ -1,4 +1,4 @@
-import { type Json, stringify } from '../json.ts'
+import { type Json, stringify } from '../json/json.ts'
 import { limits } from '../limits.ts'
 import { type Allowance, Budget } from './budget.ts'
 

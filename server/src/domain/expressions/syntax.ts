@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts'
+import type { Json } from '../json/json.ts'
 import type { Segment } from './path.ts'
 
 /** What the parser makes of an expression's text. Positions are UTF-16 offsets. */

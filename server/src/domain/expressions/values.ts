@@ -1,5 +1,5 @@
-import { canonicalText } from '../canonical-json.ts'
-import { type ExactNumber, getOwn, isExactNumber, isJsonObject, type Json, stringify } from '../json.ts'
+import { canonicalText } from '../json/canonical-json.ts'
+import { type ExactNumber, getOwn, isExactNumber, isJsonObject, type Json, stringify } from '../json/json.ts'
 import { limits } from '../limits.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Run } from './run.ts'

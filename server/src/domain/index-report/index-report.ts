@@ -1,8 +1,8 @@
-import { dataTerm, indexedValues, metadataTerm, type Term } from '../index-terms.ts'
-import type { Instant } from '../instant.ts'
 import { limits } from '../limits.ts'
-import type { ListPosition } from '../list-position.ts'
-import type { Token } from '../token.ts'
+import type { Instant } from '../time/instant.ts'
+import { dataTerm, indexedValues, metadataTerm, type Term } from '../tokens/index-terms.ts'
+import type { ListPosition } from '../tokens/list-position.ts'
+import type { Token } from '../tokens/token.ts'
 import { type SketchState, TermSketch } from './term-sketch.ts'
 
 /** How much an index gives away: where terms are few, or one is common, counting entries is enough to guess values. */

@@ -1,5 +1,6 @@
-import { covers, parseContainerOrRoot } from '../containers.ts'
 import type { Issue } from '../errors.ts'
+import type { Instant, InstantRange } from '../time/instant.ts'
+import { covers, parseContainerOrRoot } from '../tokens/containers.ts'
 import {
   containerTerm,
   dataTerm,
@@ -7,12 +8,11 @@ import {
   metadataTerm,
   searchValues,
   typeTerm,
-} from '../index-terms.ts'
-import type { Instant, InstantRange } from '../instant.ts'
-import { getOwnText } from '../metadata.ts'
-import type { Token } from '../token.ts'
-import { visibleTerms } from '../token-filter.ts'
-import { tokenType, unknownTokenType } from '../token-types/registry.ts'
+} from '../tokens/index-terms.ts'
+import { getOwnText } from '../tokens/metadata.ts'
+import type { Token } from '../tokens/token.ts'
+import { visibleTerms } from '../tokens/token-filter.ts'
+import { tokenType, unknownTokenType } from '../tokens/types/registry.ts'
 import { isWithin, readInstant, readRange } from './instant-range.ts'
 import type { Value } from './lexer.ts'
 import type { Condition, Lookup } from './query.ts'

@@ -1,5 +1,5 @@
-import { parseDateTime } from '../date-time.ts'
-import type { Instant, InstantRange } from '../instant.ts'
+import { parseDateTime } from '../time/date-time.ts'
+import type { Instant, InstantRange } from '../time/instant.ts'
 import type { RangeValue } from './lexer.ts'
 
 const dayMs = 86_400_000

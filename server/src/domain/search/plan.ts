@@ -1,6 +1,6 @@
-import type { Term } from '../index-terms.ts'
-import type { InstantRange } from '../instant.ts'
 import { limits } from '../limits.ts'
+import type { InstantRange } from '../time/instant.ts'
+import type { Term } from '../tokens/index-terms.ts'
 import { intersect, isEmpty } from './instant-range.ts'
 import type { Condition, Lookup, Query } from './query.ts'
 import { queryFault } from './query-fault.ts'

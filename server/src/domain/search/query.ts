@@ -1,6 +1,6 @@
-import type { Term } from '../index-terms.ts'
-import type { InstantRange } from '../instant.ts'
-import type { Token } from '../token.ts'
+import type { InstantRange } from '../time/instant.ts'
+import type { Term } from '../tokens/index-terms.ts'
+import type { Token } from '../tokens/token.ts'
 
 /**
  * A search query, read (C26). `position` is where the node starts in the caller's text, in characters from 1.

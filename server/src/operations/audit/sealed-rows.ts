@@ -1,6 +1,6 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
 import { TamperedError } from '../../domain/errors.ts'
-import type { Token } from '../../domain/token.ts'
+import type { Token } from '../../domain/tokens/token.ts'
 import type { TokenRow, TransientRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
 import type { UnlockedTenant, Vault } from '../vault.ts'

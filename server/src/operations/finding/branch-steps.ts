@@ -1,6 +1,6 @@
-import type { Term } from '../../domain/index-terms.ts'
 import { intersect } from '../../domain/search/instant-range.ts'
 import type { PlannedBranch, PlannedCondition } from '../../domain/search/plan.ts'
+import type { Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenBranch } from '../../store/port.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
 import type { UnlockedTenant } from '../vault.ts'

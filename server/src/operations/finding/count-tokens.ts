@@ -1,4 +1,4 @@
-import type { Term } from '../../domain/index-terms.ts'
+import type { Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import { containerCounter, severalContainersCounter, typeCounter } from '../tokens/counters.ts'
 import { hashTerm } from '../tokens/index-entries.ts'

@@ -1,5 +1,5 @@
-import type { Term } from '../../domain/index-terms.ts'
 import { pace } from '../../domain/pace.ts'
+import type { Term } from '../../domain/tokens/index-terms.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault.ts'
 

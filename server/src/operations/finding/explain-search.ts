@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../domain/json.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
 import type { Vault } from '../vault.ts'
 import { rarestFirst, type Step, together } from './branch-steps.ts'
 import type { PlannedQuery } from './plan-query.ts'

@@ -1,5 +1,5 @@
-import { requireProgress } from '../../domain/list-position.ts'
 import { pace } from '../../domain/pace.ts'
+import { requireProgress } from '../../domain/tokens/list-position.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'

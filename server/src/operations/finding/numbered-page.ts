@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json/json.ts'
 
 /** §2.6, C24: a page that was asked for by its number, and how many there are. */
 export const numberedPage = (

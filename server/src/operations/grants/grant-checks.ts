@@ -1,4 +1,4 @@
-import type { Application } from '../../domain/application.ts'
+import type { Application } from '../../domain/access/application.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { Caller } from '../vault.ts'
 import { type Grants, isLive } from './load-grants.ts'

@@ -1,7 +1,7 @@
 import { openGrant, sealGrant } from '../../crypto/grant-seal.ts'
 import type { VaultKeys } from '../../crypto/keys.ts'
-import type { ApiKeyGrant, Application } from '../../domain/application.ts'
-import type { Tenant } from '../../domain/tenant.ts'
+import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
+import type { Tenant } from '../../domain/access/tenant.ts'
 import type { ApiKeyRow, ApplicationRow, TenantRow } from '../../store/rows.ts'
 
 /** How tenants, applications and API keys become sealed rows and come back: each binds what it is found by. */

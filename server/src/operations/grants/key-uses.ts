@@ -1,4 +1,4 @@
-import type { Instant } from '../../domain/instant.ts'
+import type { Instant } from '../../domain/time/instant.ts'
 
 /** The latest use of each key since it was last written down. */
 export type KeyUses = {

@@ -1,6 +1,6 @@
-import type { ApiKeyGrant, Application } from '../../domain/application.ts'
+import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
+import type { Tenant } from '../../domain/access/tenant.ts'
 import { VaultError } from '../../domain/errors.ts'
-import type { Tenant } from '../../domain/tenant.ts'
 import type { UsedApiKeyRow } from '../../store/rows.ts'
 import type { Vault } from '../vault.ts'
 import { openApiKey, openApplication, openTenant } from './grant-rows.ts'

@@ -1,7 +1,7 @@
 import { hashApiKey, newApiKey } from '../../crypto/api-key.ts'
 import type { VaultKeys } from '../../crypto/keys.ts'
 import { newUuid } from '../../crypto/random.ts'
-import type { ApiKeyGrant, Application } from '../../domain/application.ts'
+import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
 import type { ApiKeyRow } from '../../store/rows.ts'
 import { sealApiKey } from './grant-rows.ts'
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../domain/json.ts'
+import type { Json } from '../../domain/json/json.ts'
 import type { Effect } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'

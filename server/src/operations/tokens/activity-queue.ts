@@ -1,6 +1,6 @@
-import type { Instant } from '../../domain/instant.ts'
-import { monthOf } from '../../domain/month.ts'
-import type { Token } from '../../domain/token.ts'
+import type { Instant } from '../../domain/time/instant.ts'
+import { monthOf } from '../../domain/time/month.ts'
+import type { Token } from '../../domain/tokens/token.ts'
 import type { Store } from '../../store/port.ts'
 import { activeCounter } from './counters.ts'
 

@@ -1,5 +1,5 @@
 import { TamperedError } from '../../domain/errors.ts'
-import type { Token } from '../../domain/token.ts'
+import type { Token } from '../../domain/tokens/token.ts'
 import type { Match } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { requireAsked } from './load-token.ts'

@@ -1,4 +1,4 @@
-import { fingerprintExpressionInForce, isBlind, isExpired, type Token } from '../../domain/token.ts'
+import { fingerprintExpressionInForce, isBlind, isExpired, type Token } from '../../domain/tokens/token.ts'
 import type { Match } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault.ts'
 import { openTokens } from './load-token.ts'

@@ -1,6 +1,6 @@
 import { fingerprintHash, indexHash } from '../../crypto/index-hash.ts'
-import { contentTerms, matchTag, type Term } from '../../domain/index-terms.ts'
-import type { Token } from '../../domain/token.ts'
+import { contentTerms, matchTag, type Term } from '../../domain/tokens/index-terms.ts'
+import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
 import { signatureOf } from '../../store/term-signature.ts'
 import type { Match } from '../../store/write-set.ts'

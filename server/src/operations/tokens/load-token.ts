@@ -1,5 +1,5 @@
 import { TamperedError } from '../../domain/errors.ts'
-import { isExpired, type Token } from '../../domain/token.ts'
+import { isExpired, type Token } from '../../domain/tokens/token.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import type { Caller, UnlockedTenant, Vault } from '../vault.ts'
 import { toToken } from './token-rows.ts'

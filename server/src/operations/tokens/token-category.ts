@@ -1,7 +1,7 @@
 import { indexHash } from '../../crypto/index-hash.ts'
 import type { TenantKeys } from '../../crypto/keys.ts'
-import { containerTerms, type OwnTerm, typeTerm } from '../../domain/index-terms.ts'
-import type { Token } from '../../domain/token.ts'
+import { containerTerms, type OwnTerm, typeTerm } from '../../domain/tokens/index-terms.ts'
+import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexTerm } from '../../store/rows.ts'
 import { containerCounter, severalContainersCounter, typeCounter } from './counters.ts'
 

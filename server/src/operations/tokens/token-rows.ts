@@ -1,11 +1,11 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
 import { openToken, openTransient, sealToken, sealTransient } from '../../crypto/token-seal.ts'
 import { TamperedError } from '../../domain/errors.ts'
-import { type Json, type JsonObject, stringify } from '../../domain/json.ts'
-import { parseStored } from '../../domain/parse-json.ts'
+import { type Json, type JsonObject, stringify } from '../../domain/json/json.ts'
+import { parseStored } from '../../domain/json/parse-json.ts'
 import { Secret } from '../../domain/secret.ts'
-import type { Blindness, Metadata, Token, Transient, Writable } from '../../domain/token.ts'
-import { tokenType } from '../../domain/token-types/registry.ts'
+import type { Blindness, Metadata, Token, Transient, Writable } from '../../domain/tokens/token.ts'
+import { tokenType } from '../../domain/tokens/types/registry.ts'
 import type { TokenRow, TransientRow } from '../../store/rows.ts'
 
 /**

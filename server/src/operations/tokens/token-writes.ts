@@ -1,4 +1,4 @@
-import type { Token } from '../../domain/token.ts'
+import type { Token } from '../../domain/tokens/token.ts'
 import { CounterSums } from '../../store/counter-sums.ts'
 import type { IndexTerm } from '../../store/rows.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../../store/write-set.ts'

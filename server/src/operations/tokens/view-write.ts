@@ -1,8 +1,8 @@
-import { readTransform, writeTransform } from '../../domain/access-checks.ts'
-import type { JsonObject } from '../../domain/json.ts'
-import type { Permission } from '../../domain/permissions.ts'
-import type { Token } from '../../domain/token.ts'
-import { viewToken, viewUnreadable } from '../../domain/token-view.ts'
+import { readTransform, writeTransform } from '../../domain/access/access-checks.ts'
+import type { Permission } from '../../domain/access/permissions.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import type { Token } from '../../domain/tokens/token.ts'
+import { viewToken, viewUnreadable } from '../../domain/tokens/token-view.ts'
 import type { Caller, Vault } from '../vault.ts'
 import type { CreatedToken } from './create-tokens.ts'
 

@@ -1,5 +1,5 @@
-import type { InstantRange } from '../../domain/instant.ts'
-import type { ListPosition } from '../../domain/list-position.ts'
+import type { InstantRange } from '../../domain/time/instant.ts'
+import type { ListPosition } from '../../domain/tokens/list-position.ts'
 import type { ColumnCondition } from '../port.ts'
 import { signatureOf } from '../term-signature.ts'
 import type { Dialect, Sql } from './dialect.ts'

@@ -1,4 +1,4 @@
-import type { ListPosition } from '../../domain/list-position.ts'
+import type { ListPosition } from '../../domain/tokens/list-position.ts'
 import type { TokenBranch, TokenQuery } from '../port.ts'
 import { type Dialect, limited, type Sql } from './dialect.ts'
 import { among, hasOneOf, isBetween, isWithin, join, mayHave, not, rowHas } from './token-conditions.ts'

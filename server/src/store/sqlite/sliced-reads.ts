@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type ListPosition, requireProgress } from '../../domain/list-position.ts'
+import { type ListPosition, requireProgress } from '../../domain/tokens/list-position.ts'
 import type { TokenQuery } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
 import { hasConditions, type SliceQuery, startsOf } from '../sql/token-query.ts'

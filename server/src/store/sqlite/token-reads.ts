@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite'
-import { inListOrder } from '../../domain/list-position.ts'
+import { inListOrder } from '../../domain/tokens/list-position.ts'
 import * as columns from '../columns.ts'
 import type { Store } from '../port.ts'
 import { limited } from '../sql/dialect.ts'

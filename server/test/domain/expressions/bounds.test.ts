@@ -4,7 +4,7 @@ import { stepsPerInputCharacter } from '../../../src/domain/expressions/budget.t
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import { budgetFor } from '../../../src/domain/expressions/run.ts'
-import { type Json, stringify } from '../../../src/domain/json.ts'
+import { type Json, stringify } from '../../../src/domain/json/json.ts'
 import { limits } from '../../../src/domain/limits.ts'
 import { Memo } from '../../../src/domain/memo.ts'
 

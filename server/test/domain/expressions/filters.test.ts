@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { filters } from '../../../src/domain/expressions/filters/registry.ts'
-import { exactNumber, type Json } from '../../../src/domain/json.ts'
+import { exactNumber, type Json } from '../../../src/domain/json/json.ts'
 import { fails, render, table } from './table.ts'
 
 const exact = exactNumber('12345678901234567890')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
-import { exactNumber, type Json, type JsonType } from '../../../src/domain/json.ts'
+import { exactNumber, type Json, type JsonType } from '../../../src/domain/json/json.ts'
 
 const typed: readonly (readonly [text: string, data: Json, value: Json, type: JsonType])[] = [
   ['{{ data }}', 8, 8, 'number'],

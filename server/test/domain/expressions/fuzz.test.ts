@@ -5,7 +5,7 @@ import { compileExpression } from '../../../src/domain/expressions/expression.ts
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import { filters } from '../../../src/domain/expressions/filters/registry.ts'
 import { budgetFor, type Use } from '../../../src/domain/expressions/run.ts'
-import { exactNumber, type Json, stringify } from '../../../src/domain/json.ts'
+import { exactNumber, type Json, stringify } from '../../../src/domain/json/json.ts'
 import { limits } from '../../../src/domain/limits.ts'
 import { anyCharacter } from '../../rig/any-character.ts'
 import { fc } from '../../rig/properties.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import type { Use } from '../../../src/domain/expressions/run.ts'
-import { exactNumber, type Json } from '../../../src/domain/json.ts'
+import { exactNumber, type Json } from '../../../src/domain/json/json.ts'
 import { limits } from '../../../src/domain/limits.ts'
 import { fails, render, table } from './table.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Liquid } from 'liquidjs'
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
-import type { Json } from '../../../src/domain/json.ts'
+import type { Json } from '../../../src/domain/json/json.ts'
 import { fc } from '../../rig/properties.ts'
 import { render } from './table.ts'
 

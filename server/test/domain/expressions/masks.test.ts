@@ -1,4 +1,4 @@
-import { exactNumber } from '../../../src/domain/json.ts'
+import { exactNumber } from '../../../src/domain/json/json.ts'
 import { fails, table } from './table.ts'
 
 const dashed = '3622-7206-2716-5567'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import type { RandomBelow, Use } from '../../../src/domain/expressions/run.ts'
-import { type Json, stringify } from '../../../src/domain/json.ts'
+import { type Json, stringify } from '../../../src/domain/json/json.ts'
 
 /** Expected of a row that must fail: part of the message. */
 export type Failure = { readonly fails: string }

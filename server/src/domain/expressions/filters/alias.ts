@@ -1,4 +1,4 @@
-import type { Json } from '../../json.ts'
+import type { Json } from '../../json/json.ts'
 import { limits } from '../../limits.ts'
 import { isDigit, isLower, isUpper } from '../characters.ts'
 import { ExpressionError } from '../expression-error.ts'

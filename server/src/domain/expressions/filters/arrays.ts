@@ -1,6 +1,6 @@
-import { canonicalText } from '../../canonical-json.ts'
 import { countCharacters } from '../../characters.ts'
-import { isExactNumber, type Json } from '../../json.ts'
+import { canonicalText } from '../../json/canonical-json.ts'
+import { isExactNumber, type Json } from '../../json/json.ts'
 import { offsetAfterFirst, offsetOfLast } from '../characters.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { readPath, type Segment } from '../path.ts'

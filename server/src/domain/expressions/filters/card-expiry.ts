@@ -1,4 +1,4 @@
-import { getOwn, isJsonObject, type Json, type JsonObject } from '../../json.ts'
+import { getOwn, isJsonObject, type Json, type JsonObject } from '../../json/json.ts'
 import { isLower, isUpper } from '../characters.ts'
 import { parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'

@@ -1,4 +1,4 @@
-import { passesLuhn } from '../../token-types/luhn.ts'
+import { passesLuhn } from '../../luhn.ts'
 import { isDigit, isSeparator } from '../characters.ts'
 import { ExpressionError } from '../expression-error.ts'
 import type { RandomBelow } from '../run.ts'

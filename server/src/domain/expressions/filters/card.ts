@@ -1,4 +1,4 @@
-import type { Json } from '../../json.ts'
+import type { Json } from '../../json/json.ts'
 import { isDigit } from '../characters.ts'
 import type { Run } from '../run.ts'
 import { scalarText } from '../values.ts'

@@ -1,4 +1,4 @@
-import { isExactNumber, type Json } from '../../json.ts'
+import { isExactNumber, type Json } from '../../json/json.ts'
 import { parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { readPath } from '../path.ts'

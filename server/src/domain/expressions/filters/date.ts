@@ -1,4 +1,4 @@
-import type { Json } from '../../json.ts'
+import type { Json } from '../../json/json.ts'
 import { parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { parseIsoDate } from '../iso-date.ts'

@@ -1,5 +1,5 @@
 import { countCharacters } from '../../characters.ts'
-import type { Json } from '../../json.ts'
+import type { Json } from '../../json/json.ts'
 import { offsetOfLast } from '../characters.ts'
 import { scalarText } from '../values.ts'
 import { filter } from './filter.ts'

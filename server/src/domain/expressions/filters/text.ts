@@ -1,5 +1,5 @@
 import { countCharacters } from '../../characters.ts'
-import type { Json } from '../../json.ts'
+import type { Json } from '../../json/json.ts'
 import { offsetAfterFirst } from '../characters.ts'
 import type { Run } from '../run.ts'
 import { findAll, piecesBetween } from '../search.ts'

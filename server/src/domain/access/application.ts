@@ -1,0 +1,31 @@
+import type { Authorship } from '../authorship.ts'
+import type { Instant } from '../time/instant.ts'
+import type { Expiry } from '../tokens/expiry.ts'
+import type { Transform } from '../tokens/transform.ts'
+import type { ApplicationType, Permission } from './permissions.ts'
+
+export type Rule = {
+  readonly description?: string
+  /** Smaller decides first; unique within an application. */
+  readonly priority: number
+  readonly container: string
+  readonly transform: Transform
+  readonly permissions: readonly Permission[]
+}
+
+/** Who calls. An application holds either flat permissions or rules (C28); `rules` are kept by priority. */
+export type Application = {
+  readonly id: string
+  readonly tenantId: string
+  readonly name: string
+  readonly type: ApplicationType
+  readonly permissions: readonly Permission[]
+  readonly rules: readonly Rule[]
+} & Authorship
+
+/** What an API key stands for; its text is shown once and kept nowhere (C29). */
+export type ApiKeyGrant = {
+  readonly createdBy: string
+  readonly createdAt: Instant
+  readonly expiry?: Expiry
+}

@@ -1,0 +1,107 @@
+import type { Transform } from '../tokens/transform.ts'
+import { decidingRule, holds, shownByWrite, transformFor } from './access.ts'
+import type { Application, Rule } from './application.ts'
+import type { Permission } from './permissions.ts'
+
+/** What happens to one container, and which rule says so. */
+export type ContainerExplanation = {
+  readonly container: string
+  readonly outcome: Transform | 'none'
+  readonly reason: string
+  readonly rule?: Rule
+}
+
+export type AccessExplanation = {
+  readonly outcome: Transform | 'allowed' | 'refused'
+  readonly reason: string
+  readonly containers: readonly ContainerExplanation[]
+}
+
+const reading: readonly Permission[] = ['token:read', 'token:search']
+
+/** "Why was I denied?": the decision of access.ts, told step by step. */
+export const explainAccess = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): AccessExplanation => {
+  const explained = containers.map(container => explainContainer(application, permission, container))
+  return { ...conclude(application, permission, containers), containers: explained }
+}
+
+const explainContainer = (
+  application: Application,
+  permission: Permission,
+  container: string,
+): ContainerExplanation => {
+  const rule = decidingRule(application, permission, container)
+  if (rule === undefined)
+    return { container, outcome: 'none', reason: `no rule covers ${container} and holds ${permission}` }
+  if (application.rules.length === 0)
+    return {
+      container,
+      outcome: rule.transform,
+      reason: `the application holds ${permission} flat: every container, transform mask`,
+    }
+  return {
+    container,
+    outcome: rule.transform,
+    reason: `the rule of priority ${rule.priority} on ${rule.container} is the first that covers ${container} and holds ${permission}`,
+    rule,
+  }
+}
+
+const conclude = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): Omit<AccessExplanation, 'containers'> => {
+  if (!holds(application, permission))
+    return { outcome: 'refused', reason: `403: the application holds ${permission} nowhere` }
+  if (reading.includes(permission)) return concludeReading(application, permission, containers)
+  const uncovered = uncoveredOf(application, permission, containers)
+  if (uncovered.length === 0) {
+    const shown = shownByWrite(application, permission, containers)
+    return {
+      outcome: 'allowed',
+      reason: `a rule holds ${permission} on every container${permission === 'token:delete' ? '' : `; answers show ${shown}`}`,
+    }
+  }
+  const isThere = permission === 'token:create' || uncovered.length < containers.length
+  return {
+    outcome: 'refused',
+    reason: isThere
+      ? `403: a write needs a rule for every container; none covers ${uncovered.join(', ')}`
+      : '404: no rule covers any of the containers',
+  }
+}
+
+/** C26: a search shows what `token:read` shows, and finds nothing that a read would not. */
+const concludeReading = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): Omit<AccessExplanation, 'containers'> => {
+  const lacking = [permission, 'token:read' as const].find(
+    needed => transformFor(application, needed, containers) === undefined,
+  )
+  const transform = transformFor(application, 'token:read', containers)
+  if (lacking !== undefined || transform === undefined)
+    return {
+      outcome: 'refused',
+      reason: `404, and absent from lists and searches: no rule holds ${lacking} on any of the containers`,
+    }
+  const uncovered = uncoveredOf(application, 'token:read', containers)
+  if (uncovered.length > 0)
+    return {
+      outcome: 'redact',
+      reason: `a container without a rule counts as redact: ${uncovered.join(', ')}`,
+    }
+  return { outcome: transform, reason: 'the least revealing of the containers decides' }
+}
+
+const uncoveredOf = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): string[] => containers.filter(container => decidingRule(application, permission, container) === undefined)

@@ -1,0 +1,53 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Allowance } from '../expressions/budget.ts'
+import { mergePatch } from '../json/merge-patch.ts'
+import { limits } from '../limits.ts'
+import { disclosesCard } from '../tokens/card-disclosure.ts'
+import type { RenderedPart } from '../tokens/renderings.ts'
+import { type Blindness, fingerprintExpressionInForce, maskInForce, type Token } from '../tokens/token.ts'
+import type { TokenPatch } from './token-patch.ts'
+
+/**
+ * C13: a mask or fingerprint expression changed or steered by a caller who cannot read the token is blind until
+ * someone with reveal sets it. (Set to what it was, it is not changed.) Such a caller gets no error that depends on the
+ * data, so a mask that would show too much of the card is kept but renders nothing.
+ */
+export const blindnessAfter = (
+  before: Token,
+  merged: Token,
+  patch: TokenPatch,
+  { knowsData, steered }: { readonly knowsData: boolean; readonly steered: readonly RenderedPart[] },
+): Blindness => {
+  const isBlindNow = (part: RenderedPart, wasBlind: boolean, isChanged: boolean): boolean =>
+    knowsData ? wasBlind && !setsWhole(part, patch, merged) : wasBlind || steered.includes(part) || isChanged
+  const maskIsBlind = isBlindNow(
+    'mask',
+    before.blind.mask === true,
+    !isDeepStrictEqual(maskInForce(before), maskInForce(merged)),
+  )
+  const fingerprintIsBlind = isBlindNow(
+    'fingerprint_expression',
+    before.blind.fingerprint === true,
+    fingerprintExpressionInForce(before) !== fingerprintExpressionInForce(merged) ||
+      (typeof patch.fingerprint_expression === 'string' && before.fingerprint === undefined),
+  )
+  const allowance = knowsData ? new Allowance() : new Allowance(limits.blindMaskSteps)
+  const withheld =
+    merged.mask.from === 'caller' &&
+    (maskIsBlind || !knowsData) &&
+    (disclosesCard(merged.mask.template, merged.type, merged.data.expose('judging a mask'), allowance) ||
+      allowance.isSpent)
+  return {
+    ...(maskIsBlind && { mask: true }),
+    ...(withheld && { maskWithheld: true }),
+    ...(fingerprintIsBlind && { fingerprint: true }),
+  }
+}
+
+const setsWhole = (part: RenderedPart, patch: TokenPatch, merged: Token): boolean =>
+  part === 'mask' ? setsWholeMask(patch, merged) : patch[part] !== undefined
+
+/** A mask is merged: leaves that somebody else set blindly may be left of it. */
+const setsWholeMask = ({ mask: set }: TokenPatch, { mask }: Token): boolean =>
+  set !== undefined &&
+  (mask.from !== 'caller' || isDeepStrictEqual(mergePatch(undefined, set), mask.template))

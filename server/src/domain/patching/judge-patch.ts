@@ -1,0 +1,122 @@
+import { isMoreRevealing, lessRevealing, shownByWrite } from '../access/access.ts'
+import { readTransform, requireDestinations, writeTransform } from '../access/access-checks.ts'
+import type { Application } from '../access/application.ts'
+import { type Issue, invalid, VaultError } from '../errors.ts'
+import type { Instant } from '../time/instant.ts'
+import { disclosesProbe } from '../tokens/card-disclosure.ts'
+import { checkRenderings, type RenderedPart, tooMuchOfACard } from '../tokens/renderings.ts'
+import type { Token } from '../tokens/token.ts'
+import type { Transform } from '../tokens/transform.ts'
+import { blindnessAfter } from './blindness.ts'
+import { checkOwnRenderings } from './own-renderings.ts'
+import { steeredParts } from './steering.ts'
+import { patchToken, replacesData, type TokenPatch, touchedParts } from './token-patch.ts'
+
+/** What a patch comes to when this application sends it. */
+export type JudgedPatch = {
+  /** The token as the patch leaves it, but for fingerprint, version and author. */
+  readonly patched: Token
+  /** Whether the caller reads the data, so that nothing about it is news (C13). */
+  readonly knowsData: boolean
+  /** How the answer shows the patched token. */
+  readonly shown: Transform
+}
+
+/**
+ * All that C13 and C18 say about a patch of one token, in the order of C3: 403 for what decides who sees how much, 400 of
+ * the merged whole, 403 for a move that would show more. Throws the refusal.
+ */
+export const judgePatch = (
+  application: Application,
+  before: Token,
+  patch: TokenPatch,
+  now: Instant,
+): JudgedPatch => {
+  const read = readTransform(application, before.containers)
+  const knowsData = read === 'reveal'
+  const steered = knowsData ? [] : steeredParts(before, patch)
+  if (read !== undefined && !knowsData) requireUnguarded(patch, steered)
+
+  const issues: Issue[] = []
+  const merged = patchToken(before, patch, now, issues)
+  if (issues.length === 0) tryRenderings(before, merged, patch, knowsData, issues)
+  if (issues.length > 0) throw invalid(...issues)
+
+  const patched = { ...merged, blind: blindnessAfter(before, merged, patch, { knowsData, steered }) }
+  if (patch.containers !== undefined) requireMove(application, before, patched)
+  return { patched, knowsData, shown: shownAfter(application, before, patched, patch) }
+}
+
+/** C28: what a public application may change, whose keys leave the server. */
+const publicFields: readonly (keyof TokenPatch)[] = ['data', 'metadata', 'expires_at']
+
+/** What can be refused before the token is read: fields, and containers that the patch names. */
+export const requirePatchable = (
+  application: Application,
+  patch: TokenPatch,
+  containers: readonly string[],
+): void => {
+  const isPublic = application.type === 'public'
+  if (isPublic && (Object.keys(patch) as (keyof TokenPatch)[]).some(name => !publicFields.includes(name)))
+    throw new VaultError('forbidden', {
+      detail: 'A public application may change only data, metadata and expires_at.',
+    })
+  requireDestinations(application, 'token:update', containers)
+}
+
+/** C13: what decides how much of a token is shown, to whom, and how it is found. */
+const guardedFields = ['mask', 'fingerprint_expression', 'search_indexes', 'containers'] as const
+
+/** C13: a caller who reads a token under `mask` or `redact` cannot change what that shows. */
+const requireUnguarded = (patch: TokenPatch, steered: readonly RenderedPart[]): void => {
+  if (guardedFields.some(name => patch[name] !== undefined))
+    throw new VaultError('forbidden', {
+      detail:
+        'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token.',
+    })
+  if (steered.length > 0)
+    throw new VaultError('forbidden', {
+      detail: 'An expression of the token mixes this with data that stays; changing it needs reveal.',
+    })
+}
+
+/** Whoever does not know the data is told of no fault that depends on it. */
+const tryRenderings = (
+  before: Token,
+  merged: Token,
+  patch: TokenPatch,
+  knowsData: boolean,
+  issues: Issue[],
+): void => {
+  if (knowsData) checkRenderings(merged, '', issues, touchedParts(patch, before))
+  else if (patch.mask && merged.mask.from === 'caller' && disclosesProbe(merged.mask.template, before.type))
+    issues.push({ path: 'mask', message: tooMuchOfACard })
+  else checkOwnRenderings(before, merged, patch, issues)
+}
+
+/** C13: whoever moves a token sees no more of it afterwards than before, by reading or in the answers to its writes. */
+const requireMove = (application: Application, before: Token, after: Token): void => {
+  requireDestinations(application, 'token:update', after.containers)
+  const [read, readBefore] = [after, before].map(({ containers }) => readTransform(application, containers))
+  const [shown, shownBefore] = [after, before].map(({ containers }) =>
+    shownByWrite(application, 'token:update', containers),
+  )
+  if (
+    isMoreRevealing(read, readBefore) ||
+    (isMoreRevealing(shown, shownBefore) && isMoreRevealing(shown, readBefore))
+  )
+    throw new VaultError('forbidden', {
+      detail: 'A move to these containers would show the caller more of the token than before.',
+    })
+}
+
+/**
+ * Data that the caller has just sent whole is no secret to it, whatever mask it chose (§2.1.22). What was moved is
+ * shown as little as where it was before (C13).
+ */
+const shownAfter = (application: Application, before: Token, after: Token, patch: TokenPatch): Transform => {
+  const shown = replacesData(patch)
+    ? shownByWrite(application, 'token:update', after.containers)
+    : writeTransform(application, 'token:update', after)
+  return lessRevealing(shown, shownByWrite(application, 'token:update', before.containers))
+}

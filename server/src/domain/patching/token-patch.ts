@@ -1,0 +1,164 @@
+import type { Issue } from '../errors.ts'
+import { isJsonObject, type Json, stringify } from '../json/json.ts'
+import { mergePatch } from '../json/merge-patch.ts'
+import { limits } from '../limits.ts'
+import { Secret } from '../secret.ts'
+import type { Instant } from '../time/instant.ts'
+import { parseContainers } from '../tokens/containers.ts'
+import { readExpiry } from '../tokens/expiry.ts'
+import { checkExpressionsAndMetadata } from '../tokens/expressions-and-metadata.ts'
+import { checkMaskBytes } from '../tokens/mask.ts'
+import type { RenderedPart } from '../tokens/renderings.ts'
+import { type Metadata, maskInForce, type Token, type Writable, wholeData } from '../tokens/token.ts'
+import { givesAway } from '../tokens/token-id.ts'
+import { splitTransients } from '../tokens/transients.ts'
+import { token as untyped } from '../tokens/types/token.ts'
+
+/** The body of an update (§4.5) once its shape is known to be right; null clears or restores the default (C18). */
+export type TokenPatch = {
+  readonly data?: Json
+  readonly mask?: Json
+  readonly metadata?: Readonly<Record<string, string | null>> | null
+  readonly containers?: readonly string[] | null
+  readonly search_indexes?: readonly string[] | null
+  readonly fingerprint_expression?: string | null
+  readonly deduplicate_token?: boolean | null
+  readonly expires_at?: string | null
+}
+
+/** What can be said about a patch before its token is read. */
+export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): void => {
+  if (patch.data === null) issues.push({ path: 'data', message: 'must not be null' })
+  checkExpressionsAndMetadata(patch, untyped, '', issues)
+  if (patch.containers) parseContainers(patch.containers, 'containers', issues)
+  if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
+}
+
+/** Whether nothing stays of the data there was: a merge patch that is no object is the new value (RFC 7386). */
+export const replacesData = ({ data }: TokenPatch): boolean => data !== undefined && !isJsonObject(data)
+
+/** The parts that a patch gives something new to render. A blind part is left to whoever sets it next (C13). */
+export const touchedParts = (patch: TokenPatch, { blind }: Token): RenderedPart[] => {
+  const touched: RenderedPart[] = []
+  const dataMoved = patch.data !== undefined
+  if (patch.mask !== undefined || (dataMoved && blind.mask !== true)) touched.push('mask')
+  if (patch.search_indexes !== undefined || dataMoved) touched.push('search_indexes')
+  if (
+    patch.fingerprint_expression !== undefined ||
+    ((dataMoved || patch.metadata !== undefined) && blind.fingerprint !== true)
+  )
+    touched.push('fingerprint_expression')
+  return touched
+}
+
+/** The token as the patch leaves it; faults of the merged whole become issues. Says nothing about who may do it. */
+export const patchToken = (token: Token, patch: TokenPatch, now: Instant, issues: Issue[]): Token => {
+  const mask = patchedMask(token, patch)
+  const metadata = patchedMetadata(token, patch)
+  if (patch.mask !== undefined && mask.from === 'caller') checkMaskBytes(mask.template, 'mask', issues)
+  checkExpressionsAndMetadata(
+    {
+      // What stays of the mask was checked when it was written; the places of the rest are those of the patch (C2).
+      ...(patch.mask !== undefined && { mask: patch.mask }),
+      ...(patch.metadata && metadata && { metadata }),
+      ...(patch.search_indexes && { search_indexes: patch.search_indexes }),
+      ...(patch.fingerprint_expression && { fingerprint_expression: patch.fingerprint_expression }),
+    },
+    token.type,
+    '',
+    issues,
+  )
+  const patched: Writable<Token> = {
+    ...token,
+    ...patchedData(token, patch, now, issues),
+    mask,
+    containers: patchedContainers(token, patch, issues),
+  }
+  setOrRemove(patched, 'metadata', metadata)
+  setOrRemove(
+    patched,
+    'searchIndexes',
+    patch.search_indexes === null ? [] : (patch.search_indexes ?? token.searchIndexes),
+  )
+  setOrRemove(
+    patched,
+    'fingerprintExpression',
+    replaced(patch.fingerprint_expression, token.fingerprintExpression),
+  )
+  setOrRemove(patched, 'deduplicate', replaced(patch.deduplicate_token, token.deduplicate))
+  setOrRemove(
+    patched,
+    'expiry',
+    typeof patch.expires_at === 'string'
+      ? readExpiry(patch.expires_at, 'expires_at', now, issues)
+      : replaced(patch.expires_at, token.expiry),
+  )
+  return patched
+}
+
+type OptionalPart = 'metadata' | 'searchIndexes' | 'fingerprintExpression' | 'deduplicate' | 'expiry'
+
+/** `exactOptionalPropertyTypes`: what a patch removed is an absent property, not an undefined one. */
+const setOrRemove = <K extends OptionalPart>(
+  token: Writable<Token>,
+  part: K,
+  value: Token[K] | undefined,
+): void => {
+  if (value === undefined) delete token[part]
+  else token[part] = value
+}
+
+/** Replace semantics: absent keeps, null goes back to the default. */
+const replaced = <T>(change: T | null | undefined, current: T | undefined): T | undefined =>
+  change === undefined ? current : (change ?? undefined)
+
+const patchedMask = (token: Token, patch: TokenPatch): Token['mask'] => {
+  if (patch.mask === undefined) return token.mask
+  const before = maskInForce(token)
+  const template = patch.mask === null ? undefined : mergePatch(before, patch.mask)
+  // Set to what it was it is not changed: the type's mask stays the type's.
+  if (sameJson(before, template)) return token.mask
+  return template === undefined ? { from: 'nobody' } : { from: 'caller', template }
+}
+
+const sameJson = (one: Json | undefined, other: Json | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : stringify(one) === stringify(other)
+
+const patchedMetadata = (token: Token, patch: TokenPatch): Metadata | undefined => {
+  if (patch.metadata === undefined) return token.metadata
+  if (patch.metadata === null) return undefined
+  // The shape of the patch allows strings and null only, and merging removes the nulls.
+  return mergePatch(token.metadata, patch.metadata) as Metadata
+}
+
+const patchedContainers = (token: Token, patch: TokenPatch, issues: Issue[]): readonly string[] => {
+  if (patch.containers === undefined) return token.containers
+  if (patch.containers === null) return [token.type.container]
+  return parseContainers(patch.containers, 'containers', issues)
+}
+
+const patchedData = (
+  token: Token,
+  patch: TokenPatch,
+  now: Instant,
+  issues: Issue[],
+): Pick<Token, 'data' | 'transients'> => {
+  if (patch.data === undefined) return token
+  const before = wholeData(token, now)
+  const merged = mergePatch(before, patch.data)
+  if (Buffer.byteLength(stringify(merged)) > limits.bodyBytes) {
+    issues.push({ path: 'data', message: `must have at most ${limits.bodyBytes} bytes after the change` })
+    return token
+  }
+  const parsed = token.type.parse(merged, 'data', issues, patch.data)
+  if (parsed === undefined) return token
+  // Only numbers that the patch brings: a refusal about those tells its sender nothing new (C13).
+  const known = token.type.numbers(before)
+  const added = token.type.numbers(parsed).filter(number => !known.includes(number))
+  if (givesAway(token, added))
+    issues.push({ path: 'data', message: 'must not have a number that the id contains' })
+  const isSent = (name: string): boolean => isJsonObject(patch.data) && Object.hasOwn(patch.data, name)
+  const kept = token.transients.filter(transient => !isSent(transient.field))
+  const { data, transients } = splitTransients(parsed, token.type, now, kept)
+  return { data: new Secret(data), transients }
+}

@@ -1,0 +1,89 @@
+import type { Allowance } from '../expressions/budget.ts'
+import type { Json } from '../json/json.ts'
+import { renderMaskOrNothing } from './mask.ts'
+import type { TokenType } from './types/token-type.ts'
+
+/** C13: what a mask may show of a card number: its first eight and last four digits, never nine in a row. */
+const firstDigits = 8
+const lastDigits = 4
+const consecutiveDigits = 8
+
+/** A number in the shape of a card's that belongs to nobody; a mask can be judged on it without reading the data. */
+const probe = '4000001234567899'
+
+/** Does the mask render too much of the number that this token holds? Yes also where no number is found in the data. */
+export const disclosesCard = (
+  template: Json,
+  type: TokenType,
+  data: Json,
+  allowance?: Allowance,
+): boolean => {
+  const card = type.cardNumber
+  if (card === undefined) return false
+  const number = card.read(data)
+  // A mask that cannot be judged is not let through.
+  if (number === undefined) return true
+  const render = (other: Json): Json | undefined => renderMaskOrNothing(template, other, allowance)
+  const rendered = render(data)
+  const text = JSON.stringify(rendered)
+  /**
+   * A digit is shown where another one in its place changes what is rendered. That finds what no look at the text of a
+   * mask could: digits taken one by one, reordered, or computed with.
+   */
+  const isShown = (at: number): boolean =>
+    othersAt(number, at).some(other => JSON.stringify(render(card.replace(data, other))) !== text)
+  return holdsRun(rendered, number) || showsMiddle(number, isShown) || isShownWhole(number, isShown)
+}
+
+/** The same question about a stand-in, so that the answer cannot depend on the token's own number. */
+export const disclosesProbe = (template: Json, type: TokenType): boolean =>
+  type.cardNumber !== undefined && disclosesCard(template, type, type.cardNumber.example(probe))
+
+/** More than eight consecutive digits of the number in one leaf or key, grouped or not. */
+const holdsRun = (rendered: Json | undefined, number: string): boolean => {
+  const windows = new Set<string>()
+  for (let at = 0; at + consecutiveDigits < number.length; at++)
+    windows.add(number.slice(at, at + consecutiveDigits + 1))
+  return leafTexts(rendered).some(text => {
+    for (const digits of runsOf(text)) for (const window of windows) if (digits.includes(window)) return true
+    return false
+  })
+}
+
+/**
+ * Digits stay consecutive across one separator, as people group them. A filled gap ends a run: in
+ * `42424242XXXX4242` the first eight and the last four digits would otherwise read as nine in a row.
+ */
+const runsOf = (text: string): string[] =>
+  text.split(/[^\d\s./:;,|()_-]|\D{2,}/).map(run => run.replace(/\D/g, ''))
+
+/** The number with every other digit in this place. */
+const othersAt = (number: string, at: number): string[] =>
+  [...'0123456789']
+    .filter(digit => digit !== number[at])
+    .map(digit => number.slice(0, at) + digit + number.slice(at + 1))
+
+const showsMiddle = (number: string, isShown: (at: number) => boolean): boolean => {
+  for (let at = firstDigits; at < number.length - lastDigits; at++) if (isShown(at)) return true
+  return false
+}
+
+/** A number of twelve digits has no middle: its first eight and last four are all of it, and stand side by side. */
+const isShownWhole = (number: string, isShown: (at: number) => boolean): boolean => {
+  if (number.length > firstDigits + lastDigits) return false
+  let neighbours = 0
+  for (let at = 0; at < number.length; at++) {
+    neighbours = isShown(at) ? neighbours + 1 : 0
+    if (neighbours > consecutiveDigits) return true
+  }
+  return false
+}
+
+/** Keys are part of what a mask shows. */
+const leafTexts = (value: Json | undefined): string[] => {
+  if (value === undefined || value === null) return []
+  if (Array.isArray(value)) return value.flatMap(leafTexts)
+  if (typeof value === 'object')
+    return Object.entries(value).flatMap(([key, item]) => [key, ...leafTexts(item)])
+  return [String(value)]
+}

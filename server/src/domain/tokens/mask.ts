@@ -1,0 +1,111 @@
+import type { Issue } from '../errors.ts'
+import type { Allowance, Budget } from '../expressions/budget.ts'
+import { compileExpression } from '../expressions/expression.ts'
+import { ExpressionError } from '../expressions/expression-error.ts'
+import { budgetFor, type Scope } from '../expressions/run.ts'
+import {
+  getOwn,
+  isExactNumber,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  keysAsSent,
+  setOwn,
+  stringify,
+} from '../json/json.ts'
+import { limits } from '../limits.ts'
+import { chosenKey, element } from '../place.ts'
+import { checkExpression } from './expression-check.ts'
+import type { TokenType } from './types/token-type.ts'
+
+/** A mask is any JSON; its strings are expressions (C20). Issues name the leaf and the position in it. */
+export const checkMask = (template: Json, type: TokenType, place: string, issues: Issue[]): void => {
+  if (!checkMaskBytes(template, place, issues)) return
+  for (const { text, path } of maskLeaves(template, place)) {
+    checkExpression(text, 'mask', type, path, issues)
+    if (issues.length > limits.errorsPerAnswer) return
+  }
+}
+
+export const checkMaskBytes = (template: Json, place: string, issues: Issue[]): boolean => {
+  const fits = Buffer.byteLength(stringify(template)) <= limits.maskBytes
+  if (!fits) issues.push({ path: place, message: `must have at most ${limits.maskBytes} bytes` })
+  return fits
+}
+
+/** The expressions of a mask, and where each of them stands. */
+export const maskLeaves = (template: Json, place: string): { text: string; path: string }[] => {
+  if (typeof template === 'string') return [{ text: template, path: place }]
+  if (Array.isArray(template))
+    return template.flatMap((item, index) => maskLeaves(item, element(place, index)))
+  return isJsonObject(template)
+    ? keysAsSent(template).flatMap((key, index) =>
+        maskLeaves(getOwn(template, key) ?? null, chosenKey(place, key, index + 1)),
+      )
+    : []
+}
+
+/** The mask with other expressions in the same places. */
+export const mapMask = (template: Json, change: (text: string) => string): Json => {
+  if (typeof template === 'string') return change(template)
+  if (Array.isArray(template)) return template.map(item => mapMask(item, change))
+  if (!isJsonObject(template)) return template
+  const mapped: JsonObject = {}
+  for (const [key, item] of Object.entries(template)) setOwn(mapped, key, mapMask(item, change))
+  return mapped
+}
+
+/**
+ * The masked data, or undefined where nothing is left to show: leaves that render null are dropped.
+ * Throws ExpressionError where a leaf cannot be rendered for this data. All leaves share one budget: a mask
+ * of a thousand leaves may not do a thousand times the work of one.
+ */
+export const renderMask = (template: Json, data: Json, allowance?: Allowance): Json | undefined =>
+  compileMask(template)({ data }, budgetFor('mask', { data }, allowance))
+
+type Render = (scope: Scope, budget: Budget) => Json | undefined
+
+/** The masks of token types are the same object in every token of the type, so they are compiled once. */
+const compiled = new WeakMap<object, Render>()
+
+const compileMask = (template: Json): Render => {
+  if (typeof template === 'string') {
+    const expression = compileExpression(template, 'mask')
+    return (scope, budget) => expression.render(scope, undefined, budget) ?? undefined
+  }
+  if (template === null) return () => undefined
+  if (typeof template !== 'object' || isExactNumber(template)) return () => template
+  let render = compiled.get(template)
+  if (render === undefined) {
+    render = Array.isArray(template) ? compileList(template) : compileObject(template)
+    compiled.set(template, render)
+  }
+  return render
+}
+
+const compileList = (template: readonly Json[]): Render => {
+  const items = template.map(compileMask)
+  return (scope, budget) => items.map(item => item(scope, budget)).filter(item => item !== undefined)
+}
+
+const compileObject = (template: JsonObject): Render => {
+  const entries = Object.entries(template).map(([key, item]) => ({ key, item: compileMask(item) }))
+  return (scope, budget) => {
+    const masked: JsonObject = {}
+    for (const { key, item } of entries) {
+      const value = item(scope, budget)
+      if (value !== undefined) setOwn(masked, key, value)
+    }
+    return masked
+  }
+}
+
+/** For data that the mask was not checked against: what cannot be rendered is not shown. */
+export const renderMaskOrNothing = (template: Json, data: Json, allowance?: Allowance): Json | undefined => {
+  try {
+    return renderMask(template, data, allowance)
+  } catch (error) {
+    if (error instanceof ExpressionError) return undefined
+    throw error
+  }
+}

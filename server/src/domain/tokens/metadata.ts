@@ -1,0 +1,31 @@
+import { countCharacters } from '../characters.ts'
+import type { Issue } from '../errors.ts'
+import { getOwn, type JsonObject, keysAsSent } from '../json/json.ts'
+import { limits } from '../limits.ts'
+import { chosenKey } from '../place.ts'
+
+/** The limits of C8 on a token's metadata; an issue names the key that it is about. */
+export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue[]): void => {
+  const keys = keysAsSent(metadata)
+  if (keys.filter(key => getOwn(metadata, key) !== null).length > limits.metadataKeys) {
+    issues.push({ path: place, message: `must have at most ${limits.metadataKeys} keys` })
+    return
+  }
+  for (const [index, key] of keys.entries()) {
+    const value = getOwn(metadata, key)
+    // In a patch: the key is to go.
+    if (value === null) continue
+    const path = chosenKey(place, key, index + 1)
+    if (key === '' || countCharacters(key) > limits.metadataKeyCharactersMax)
+      issues.push({ path, message: `must have a key of 1 to ${limits.metadataKeyCharactersMax} characters` })
+    if (typeof value !== 'string') issues.push({ path, message: 'must be a string' })
+    else if (countCharacters(value) > limits.metadataValueCharactersMax)
+      issues.push({ path, message: `must have at most ${limits.metadataValueCharactersMax} characters` })
+  }
+}
+
+/** The value of a key that is the metadata's own; `__proto__` is a key like any other. */
+export const getOwnText = (
+  metadata: Readonly<Record<string, string>> | undefined,
+  key: string,
+): string | undefined => (metadata !== undefined && Object.hasOwn(metadata, key) ? metadata[key] : undefined)

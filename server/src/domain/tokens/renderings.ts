@@ -1,0 +1,101 @@
+import type { Issue } from '../errors.ts'
+import { Allowance, tooMuchWork } from '../expressions/budget.ts'
+import { compileExpression } from '../expressions/expression.ts'
+import { ExpressionError } from '../expressions/expression-error.ts'
+import { budgetFor } from '../expressions/run.ts'
+import type { Json } from '../json/json.ts'
+import { element, field } from '../place.ts'
+import { disclosesCard } from './card-disclosure.ts'
+import { renderFingerprint } from './fingerprint.ts'
+import { maskLeaves, renderMask } from './mask.ts'
+import { searchIndexesInForce, type Token } from './token.ts'
+
+/** The parts of a token that hold expressions. */
+export type RenderedPart = 'mask' | 'search_indexes' | 'fingerprint_expression'
+export const renderedParts: readonly RenderedPart[] = ['mask', 'search_indexes', 'fingerprint_expression']
+
+/** What is tried: a token's expressions on its data, and where one part of them stands in the caller's body. */
+type Trial = {
+  readonly token: Pick<
+    Token,
+    'type' | 'data' | 'metadata' | 'mask' | 'searchIndexes' | 'fingerprintExpression'
+  >
+  readonly data: Json
+  readonly path: string
+  readonly issues: Issue[]
+  readonly allowance: Allowance
+}
+
+/**
+ * Renders the expressions of the token once, so that what cannot be rendered, or would show too much of a
+ * card, is refused when it is written. Only for callers who know the data: to others the answer would tell
+ * something about it (C13).
+ */
+export const checkRenderings = (
+  token: Trial['token'],
+  place: string,
+  issues: Issue[],
+  parts: readonly RenderedPart[],
+  allowance = new Allowance(),
+): void => {
+  const data = token.data.expose('trying the expressions of a caller who knows the data')
+  for (const part of renderedParts)
+    if (parts.includes(part)) checks[part]({ token, data, path: field(place, part), issues, allowance })
+}
+
+const tryMask = ({ token: { type, mask }, data, path, issues, allowance }: Trial): void => {
+  if (mask.from !== 'caller') return
+  const { template } = mask
+  const fault = faultOf(() => renderMask(template, data, allowance))
+  if (fault !== undefined)
+    issues.push(faultyLeaf(template, data, path, allowance) ?? { path, message: fault })
+  if (disclosesCard(template, type, data, allowance)) issues.push({ path, message: tooMuchOfACard })
+  else if (allowance.isSpent && fault === undefined) issues.push({ path, message: tooMuchWork })
+}
+
+/** The first leaf that does not render; none where each of them does, but not all on one budget. */
+const faultyLeaf = (template: Json, data: Json, path: string, allowance: Allowance): Issue | undefined => {
+  for (const leaf of maskLeaves(template, path)) {
+    const fault = faultOf(() => renderMask(leaf.text, data, allowance))
+    if (fault !== undefined) return { path: leaf.path, message: fault }
+  }
+  return undefined
+}
+
+const tryIndexes = ({ token, data, path, issues, allowance }: Trial): void => {
+  for (const [index, text] of searchIndexesInForce(token).entries()) {
+    const fault = faultOf(() =>
+      compileExpression(text, 'index').render({ data }, undefined, budgetFor('index', { data }, allowance)),
+    )
+    if (fault !== undefined) issues.push({ path: element(path, index), message: fault })
+  }
+}
+
+const tryFingerprint = ({ token, path, issues, allowance }: Trial): void => {
+  if (token.fingerprintExpression === undefined) return
+  const fault = faultOf(() => {
+    if (renderFingerprint(token, allowance) === undefined)
+      throw new ExpressionError('must not render null or something empty')
+  })
+  if (fault !== undefined) issues.push({ path, message: fault })
+}
+
+const checks: Readonly<Record<RenderedPart, (trial: Trial) => void>> = {
+  mask: tryMask,
+  search_indexes: tryIndexes,
+  fingerprint_expression: tryFingerprint,
+}
+
+/** What is wrong with an expression on this data; undefined where it renders. */
+const faultOf = (render: () => unknown): string | undefined => {
+  try {
+    render()
+    return undefined
+  } catch (error) {
+    if (error instanceof ExpressionError) return error.message
+    throw error
+  }
+}
+
+export const tooMuchOfACard =
+  'must not render more of a card number than its first 8 and last 4 digits, nor what reads as 9 of its digits in a row'

@@ -1,0 +1,55 @@
+import { foldText } from '../fold-text.ts'
+import { covers } from './containers.ts'
+import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
+import { getOwnText } from './metadata.ts'
+import type { Token } from './token.ts'
+import type { Transform } from './transform.ts'
+import { tokenTypes } from './types/registry.ts'
+
+export type MetadataPair = readonly [key: string, value: string]
+
+/** What a list is narrowed to (C24): different parameters are AND, the values of one are OR. */
+export type TokenFilter = {
+  readonly ids?: ReadonlySet<string>
+  readonly types?: readonly string[]
+  readonly container?: string
+  readonly fingerprint?: string
+  /** Keys with the values that they must have. */
+  readonly metadata: readonly MetadataPair[]
+}
+
+/** The filter as groups of terms, of each of which a token has one; the most telling first. Ids are not terms. */
+export const filterTerms = (filter: TokenFilter): Term[][] => [
+  ...(filter.fingerprint === undefined ? [] : [[fingerprintTerm(filter.fingerprint)]]),
+  ...filter.metadata.map(([key, value]) => [metadataTerm(key, value)]),
+  ...(filter.container === undefined || filter.container === '/' ? [] : [[containerTerm(filter.container)]]),
+  ...(filter.types === undefined ? [] : [filter.types.map(typeTerm)]),
+]
+
+/** One group: exactly the tokens under these containers have one of its terms. For the root that is every type. */
+export const visibleTerms = (roots: readonly string[]): Term[] =>
+  roots.includes('/') ? [...tokenTypes.keys()].map(typeTerm) : roots.map(containerTerm)
+
+/** An index only proposes; the opened token decides. Under `redact` a token has no fingerprint to be found by (C12). */
+export const matchesFilter = (token: Token, filter: TokenFilter, transform: Transform): boolean => {
+  const { ids, types, container, fingerprint, metadata } = filter
+  if (ids !== undefined && !ids.has(token.id)) return false
+  if (types !== undefined && !types.includes(token.type.name)) return false
+  if (container !== undefined && !token.containers.some(own => covers(container, own))) return false
+  if (fingerprint !== undefined && (transform === 'redact' || token.fingerprint !== fingerprint)) return false
+  for (const [key, value] of metadata) {
+    const own = getOwnText(token.metadata, key)
+    if (own === undefined || foldText(own) !== foldText(value)) return false
+  }
+  return true
+}
+
+/** The same text for every spelling of the same filter: what a cursor is bound to (C25). */
+export const filterText = ({ ids, types, container, fingerprint, metadata }: TokenFilter): string =>
+  JSON.stringify([
+    ids && [...ids].sort(),
+    types && [...types].sort(),
+    container,
+    fingerprint,
+    metadata.map(([key, value]) => JSON.stringify([key, foldText(value)])).sort(),
+  ])

@@ -1,0 +1,65 @@
+import type { Json, JsonObject } from '../json/json.ts'
+import { formatInstant, type Instant } from '../time/instant.ts'
+import { formatExpiry } from './expiry.ts'
+import { renderMaskOrNothing } from './mask.ts'
+import {
+  fingerprintExpressionInForce,
+  type Metadata,
+  maskInForce,
+  searchIndexesInForce,
+  type Token,
+  wholeData,
+} from './token.ts'
+import type { Transform } from './transform.ts'
+
+/** A token as an answer shows it (C12). */
+export const viewToken = (token: Token, transform: Transform, now: Instant): JsonObject => {
+  const masked = transform === 'redact' ? undefined : maskedData(token)
+  return asJson({
+    id: token.id,
+    type: token.type.name,
+    tenant_id: token.tenantId,
+    data: transform === 'reveal' ? wholeData(token, now) : masked,
+    mask:
+      token.mask.from === 'caller' ? token.mask.template : token.mask.from === 'type' ? masked : undefined,
+    metadata: token.metadata,
+    fingerprint: transform === 'redact' ? undefined : token.fingerprint,
+    fingerprint_expression: fingerprintExpressionInForce(token),
+    search_indexes: presentList(searchIndexesInForce(token)),
+    containers: token.containers,
+    expires_at: token.expiry && formatExpiry(token.expiry),
+    created_by: token.createdBy,
+    created_at: formatInstant(token.createdAt),
+    modified_by: token.modifiedBy,
+    modified_at: token.modifiedAt === undefined ? undefined : formatInstant(token.modifiedAt),
+  })
+}
+
+/** C15: what a deduplication hit shows to a caller that may not read the token; under `redact` no fingerprint either (C12). */
+export const viewUnreadable = (token: Token, transform: Transform): JsonObject =>
+  asJson({
+    id: token.id,
+    type: token.type.name,
+    tenant_id: token.tenantId,
+    fingerprint: transform === 'redact' ? undefined : token.fingerprint,
+    containers: token.containers,
+    created_by: token.createdBy,
+    created_at: formatInstant(token.createdAt),
+  })
+
+const maskedData = (token: Token): Json | undefined => {
+  const template = maskInForce(token)
+  if (template === undefined || token.blind.maskWithheld === true) return undefined
+  return renderMaskOrNothing(template, token.data.expose('masking'))
+}
+
+const presentList = (list: readonly string[]): readonly string[] | undefined =>
+  list.length === 0 ? undefined : list
+
+/**
+ * Fields to be written as JSON, which leaves out those that are undefined (C5). They stay in the object: copying the
+ * others into a new one cost as much as rendering a mask.
+ */
+const asJson = (
+  fields: Readonly<Record<string, Json | Metadata | readonly string[] | undefined>>,
+): JsonObject => fields as JsonObject

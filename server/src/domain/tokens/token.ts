@@ -1,0 +1,91 @@
+import type { Authorship } from '../authorship.ts'
+import type { Json, JsonObject } from '../json/json.ts'
+import { setOwn } from '../json/json.ts'
+import type { Secret } from '../secret.ts'
+import type { Instant } from '../time/instant.ts'
+import type { Expiry } from './expiry.ts'
+import type { TokenType } from './types/token-type.ts'
+
+export type Metadata = Readonly<Record<string, string>>
+
+/** A field of `data` that lives for a while only (C11); it is kept, sealed and purged apart from the rest. */
+export type Transient = { readonly field: string; readonly value: Secret<Json>; readonly expiresAt: Instant }
+
+/** Whose mask is in force. `nobody`: it was cleared, and nothing is shown under `mask`. */
+export type MaskChoice =
+  | { readonly from: 'type' }
+  | { readonly from: 'caller'; readonly template: Json }
+  | { readonly from: 'nobody' }
+
+/** For one that is still being put together. */
+export type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+export type Token = {
+  readonly id: string
+  readonly tenantId: string
+  readonly type: TokenType
+  readonly version: number
+  /** Without the transient fields. */
+  readonly data: Secret<Json>
+  readonly transients: readonly Transient[]
+  readonly mask: MaskChoice
+  readonly containers: readonly string[]
+  readonly metadata?: Metadata
+  /** Undefined where the type's own indexes are in force. */
+  readonly searchIndexes?: readonly string[]
+  /** Undefined where the type's own expression is in force. */
+  readonly fingerprintExpression?: string
+  readonly fingerprint?: string
+  readonly deduplicate?: boolean
+  readonly expiry?: Expiry
+  readonly blind: Blindness
+  /** The month in which the token was last created or read (C32), as 202611. */
+  readonly activeMonth: number
+} & Authorship
+
+/**
+ * C13: parts that were set by someone who could not read the token, whom their rendering could tell about its data.
+ * `maskWithheld` marks a blind mask that would render too much of a card number: it renders nothing.
+ */
+export type Blindness = {
+  readonly mask?: true
+  readonly maskWithheld?: true
+  readonly fingerprint?: true
+}
+
+export const isBlind = (token: Pick<Token, 'blind'>): boolean =>
+  token.blind.mask === true || token.blind.fingerprint === true
+
+export const isExpired = (token: Pick<Token, 'expiry'>, now: Instant): boolean =>
+  token.expiry !== undefined && token.expiry.at <= now
+
+export const fingerprintExpressionInForce = (token: Pick<Token, 'fingerprintExpression' | 'type'>): string =>
+  token.fingerprintExpression ?? token.type.fingerprint
+
+export const searchIndexesInForce = (token: Pick<Token, 'searchIndexes' | 'type'>): readonly string[] =>
+  token.searchIndexes ?? token.type.searchIndexes ?? []
+
+/** The expressions of the mask in force, or undefined where the token has none. */
+export const maskInForce = (token: Pick<Token, 'mask' | 'type'>): Json | undefined => {
+  switch (token.mask.from) {
+    case 'type':
+      return token.type.mask
+    case 'caller':
+      return token.mask.template
+    case 'nobody':
+      return undefined
+  }
+}
+
+const liveTransients = (token: Pick<Token, 'transients'>, now: Instant): readonly Transient[] =>
+  token.transients.filter(transient => transient.expiresAt > now)
+
+/** `data` with the transient fields that are still visible. */
+export const wholeData = (token: Pick<Token, 'data' | 'transients'>, now: Instant): Json => {
+  const data = token.data.expose('the whole of it, for a caller with reveal or to merge a patch into')
+  const live = liveTransients(token, now)
+  if (live.length === 0) return data
+  const whole = { ...(data as JsonObject) }
+  for (const { field, value } of live) setOwn(whole, field, value.expose('part of the whole'))
+  return whole
+}

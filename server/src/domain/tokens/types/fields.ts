@@ -1,0 +1,70 @@
+import { didYouMean } from '../../did-you-mean.ts'
+import type { Issue } from '../../errors.ts'
+import { getOwn, isJsonObject, type Json, type JsonObject, keysAsSent, setOwn } from '../../json/json.ts'
+import { limits } from '../../limits.ts'
+import { chosenKey, field } from '../../place.ts'
+import type { Form } from './token-type.ts'
+
+export type Field = Form & { readonly required: boolean }
+
+/**
+ * An object with these fields and no others (C10): a misspelt `cvv` must not be kept for ever. A null is
+ * data (C5), not an absent field, so that it breaks the field's rule.
+ */
+export const fields = (known: Readonly<Record<string, Field>>): Form => {
+  const names = Object.keys(known)
+  const parse: Form['parse'] = (data, place, issues, sent = data) => {
+    if (!isJsonObject(data)) {
+      issues.push({ path: place, message: `must be an object with ${names.join(', ')}` })
+      return undefined
+    }
+    const strangers = reportStrangers(data, sent, names, place, issues)
+    const parsed: JsonObject = {}
+    let complete = true
+    for (const [name, { required, parse }] of Object.entries(known)) {
+      const value = getOwn(data, name)
+      if (value !== undefined) {
+        const result = parse(value, field(place, name), issues)
+        if (result === undefined) complete = false
+        else setOwn(parsed, name, result)
+      } else if (required) {
+        complete = false
+        issues.push({ path: field(place, name), message: 'is required' })
+      }
+    }
+    return complete && strangers === 0 ? parsed : undefined
+  }
+  const schema = {
+    type: 'object',
+    required: names.filter(name => known[name]?.required),
+    properties: Object.fromEntries(Object.entries(known).map(([name, field]) => [name, field.schema])),
+    additionalProperties: false,
+  }
+  return { parse, schema }
+}
+
+const reportStrangers = (
+  data: JsonObject,
+  sent: Json,
+  names: readonly string[],
+  place: string,
+  issues: Issue[],
+): number => {
+  let strangers = 0
+  for (const [index, key] of keysAsSent(isJsonObject(sent) ? sent : data).entries()) {
+    if (names.includes(key) || !Object.hasOwn(data, key)) continue
+    strangers++
+    // An object of a hundred thousand strange keys is refused without naming all of them.
+    if (strangers > limits.errorsPerAnswer) break
+    const meant = didYouMean(key, names)
+    const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+    issues.push({ path: chosenKey(place, key, index + 1), message: `is not a property of this type${hint}` })
+  }
+  return strangers
+}
+
+/** The text at a field of data that was parsed; undefined where it is none. */
+export const textField = (data: Json, name: string): string | undefined => {
+  const value = isJsonObject(data) ? getOwn(data, name) : undefined
+  return typeof value === 'string' ? value : undefined
+}

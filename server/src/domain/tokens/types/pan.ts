@@ -1,0 +1,13 @@
+import { passesLuhn } from '../../luhn.ts'
+import { text } from './text.ts'
+import type { Form } from './token-type.ts'
+
+export const cardNumberText = ({ digitsMin, digitsMax }: { digitsMin: number; digitsMax: number }): Form =>
+  text(
+    `A card number of ${digitsMin} to ${digitsMax} digits without separators; its check digit must be right.`,
+    {
+      message: `must be a string of ${digitsMin} to ${digitsMax} digits without separators`,
+      pattern: `^[0-9]{${digitsMin},${digitsMax}}$`,
+    },
+    { message: 'must be a card number: its check digit is wrong', accepts: passesLuhn },
+  )

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Json } from '../../../src/domain/json/json.ts'
+import { disclosesCard } from '../../../src/domain/tokens/card-disclosure.ts'
+import { card } from '../../../src/domain/tokens/types/card.ts'
+import { cardNumber } from '../../../src/domain/tokens/types/card-number.ts'
+import { token } from '../../../src/domain/tokens/types/token.ts'
+
+const number = '4242424242424242'
+
+test('C13 where data holds no card number that a mask could be judged on, the mask discloses it', () => {
+  const odd: Json[] = [null, 1, [], [number], {}, { number: 4242 }, { number: null }, { pan: number }]
+  for (const data of odd)
+    for (const type of [card, cardNumber])
+      for (const mask of ['{{ data }}', '{{ data | stringify }}', 'a card'] as Json[])
+        assert.equal(disclosesCard(mask, type, data), true, `${type.name} ${JSON.stringify(data)}`)
+})
+
+test('C13 a mask is judged by what it renders of the number, and of types without one not at all', () => {
+  for (const { type, data, path } of [
+    { type: card, data: { number }, path: 'data.number' },
+    { type: cardNumber, data: number, path: 'data' },
+  ]) {
+    assert.equal(disclosesCard(`{{ ${path} }}`, type, data), true)
+    assert.equal(disclosesCard(`{{ ${path} | reveal: 8, 4 }}`, type, data), false)
+    assert.equal(disclosesCard('a card', type, data), false)
+  }
+  assert.equal(disclosesCard('{{ data }}', token, number), false)
+})

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Issue } from '../../../src/domain/errors.ts'
+import { foldText } from '../../../src/domain/fold-text.ts'
+import { exactNumber, type JsonObject } from '../../../src/domain/json/json.ts'
+import { checkMetadata } from '../../../src/domain/tokens/metadata.ts'
+
+const check = (metadata: JsonObject): Issue[] => {
+  const issues: Issue[] = []
+  checkMetadata(metadata, 'metadata', issues)
+  return issues
+}
+
+const face = '\u{1f600}'
+const keyRule = 'must have a key of 1 to 64 characters'
+
+const scenarios: { name: string; metadata: JsonObject; issues: Issue[] }[] = [
+  { name: 'no keys', metadata: {}, issues: [] },
+  { name: 'empty values', metadata: { a: '' }, issues: [] },
+  { name: 'keys of 64 code points', metadata: { [face.repeat(64)]: 'x' }, issues: [] },
+  { name: 'values of 1,024 code points', metadata: { a: face.repeat(1_024) }, issues: [] },
+  {
+    name: 'a value that is too long',
+    metadata: { a: 'x', b: 'secret'.repeat(171) },
+    issues: [{ path: 'metadata.b', message: 'must have at most 1024 characters' }],
+  },
+  {
+    name: 'values that are no strings, but for null, which removes a key',
+    metadata: { a: 1, b: null, c: true, d: ['x'], e: {}, f: exactNumber('1e400'), g: 'x' },
+    issues: ['a', 'c', 'd', 'e', 'f'].map(key => ({
+      path: `metadata.${key}`,
+      message: 'must be a string',
+    })),
+  },
+  {
+    name: 'an empty key',
+    metadata: { a: 'x', '': 'y' },
+    issues: [{ path: 'metadata[key 2]', message: keyRule }],
+  },
+  {
+    name: 'a key that is too long is cut',
+    metadata: { ['k'.repeat(65)]: 'y' },
+    issues: [{ path: `metadata.${'k'.repeat(64)}`, message: keyRule }],
+  },
+  {
+    name: 'a card number as key is named by its position',
+    metadata: { a: 'x', n4242424242424242: 1 },
+    issues: [{ path: 'metadata[key 2]', message: 'must be a string' }],
+  },
+  {
+    name: '__proto__ is a key',
+    metadata: JSON.parse('{"__proto__":1}') as JsonObject,
+    issues: [{ path: 'metadata.__proto__', message: 'must be a string' }],
+  },
+]
+
+for (const { name, metadata, issues } of scenarios)
+  test(`C8 metadata: ${name}`, () => {
+    assert.deepEqual(check(metadata), issues)
+    assert.ok(!JSON.stringify(check(metadata)).includes('secret'))
+  })
+
+test('C8 50 keys are the most, and one issue says so', () => {
+  const many = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'x']))
+  assert.deepEqual(check(many(50)), [])
+  assert.deepEqual(check(many(51)), [{ path: 'metadata', message: 'must have at most 50 keys' }])
+})
+
+test('§4.3, C24 values match whatever their letter case and composition', () => {
+  const same: [string, string][] = [
+    ['Straße', 'STRAßE'],
+    ['Caf\u00e9', 'cafe\u0301'],
+    ['\u00c5', '\u212b'],
+    ['ABC', 'abc'],
+    ['\u01f0', 'J\u030c'],
+  ]
+  for (const [a, b] of same) assert.equal(foldText(a), foldText(b))
+  assert.notEqual(foldText('a'), foldText('a '))
+  assert.notEqual(foldText('e'), foldText('é'))
+  assert.equal(foldText('\ud800A'), '\ud800a')
+})
