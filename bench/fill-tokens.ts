@@ -8,7 +8,7 @@ import { authenticate } from '../server/src/operations/authenticate.ts'
 import { createTenant } from '../server/src/operations/create-tenant.ts'
 import { openVault } from '../server/src/operations/open-vault.ts'
 import { createTokens } from '../server/src/operations/tokens/create-tokens.ts'
-import type { Caller, Vault } from '../server/src/operations/vault.ts'
+import type { Caller, Vault } from '../server/src/operations/vault/vault.ts'
 import { openSqlite } from '../server/src/store/sqlite/sqlite-store.ts'
 import { card } from './cards.ts'
 

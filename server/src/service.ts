@@ -17,7 +17,7 @@ import { type Clockwork, clockwork } from './jobs/clockwork.ts'
 import { lease } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import { openVault } from './operations/open-vault.ts'
-import type { Vault } from './operations/vault.ts'
+import type { Vault } from './operations/vault/vault.ts'
 import type { Store } from './store/port.ts'
 
 export type Service = {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { TamperedError } from '../domain/errors.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { authenticate } from '../operations/authenticate.ts'
-import type { Caller, Vault } from '../operations/vault.ts'
+import type { Caller, Vault } from '../operations/vault/vault.ts'
 
 export type CallerOf = (request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>
 

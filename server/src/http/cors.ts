@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../operations/vault.ts'
+import type { Caller } from '../operations/vault/vault.ts'
 
 /** C4: off unless origins are named, and then for keys of public applications only. */
 export type Cors = {

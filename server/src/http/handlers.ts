@@ -30,7 +30,7 @@ import { tokenize } from '../operations/tokenize.ts'
 import { updateApplication } from '../operations/update-application.ts'
 import { updateTenant } from '../operations/update-tenant.ts'
 import { updateToken } from '../operations/update-token.ts'
-import type { Caller, Vault } from '../operations/vault.ts'
+import type { Caller, Vault } from '../operations/vault/vault.ts'
 
 /** The names after colons in a path: `'id' | 'keyId'` of `/applications/:id/keys/:keyId`. */
 type ParamsIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`

@@ -1,7 +1,7 @@
 import { idempotencyKeyHeader } from '../contract/headers.ts'
 import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
-import type { Caller, Vault } from '../operations/vault.ts'
+import type { Caller, Vault } from '../operations/vault/vault.ts'
 import {
   findResult,
   type IdempotentRequest,

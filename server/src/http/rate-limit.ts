@@ -1,5 +1,5 @@
 import { VaultError } from '../domain/errors.ts'
-import type { CallerKey } from '../operations/vault.ts'
+import type { CallerKey } from '../operations/vault/vault.ts'
 
 /**
  * Refuses a key that is over its rate with 429 and Retry-After; answers at once where the buckets are in this

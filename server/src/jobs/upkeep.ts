@@ -6,7 +6,7 @@ import { rotateDataKeys } from '../operations/upkeep/rotate-data-keys.ts'
 import { sweepExpired } from '../operations/upkeep/sweep-expired.ts'
 import { sweepResults } from '../operations/upkeep/sweep-results.ts'
 import { sweepTransients } from '../operations/upkeep/sweep-transients.ts'
-import type { Vault } from '../operations/vault.ts'
+import type { Vault } from '../operations/vault/vault.ts'
 import type { Job } from './clockwork.ts'
 
 /** What the vault does by itself, each minute. What is meant for one node does no harm when two do it. */

@@ -4,7 +4,7 @@ import { auditTokens } from './audit/audit-tokens.ts'
 import { findExtraEntries } from './audit/find-extra-entries.ts'
 import { findStaleMatches } from './audit/find-stale-matches.ts'
 import { pagesOfAll, pagesOfEntries, pagesOfSome } from './audit/pages.ts'
-import type { UnlockedTenant, Vault } from './vault.ts'
+import type { UnlockedTenant, Vault } from './vault/vault.ts'
 
 /**
  * Goes through everything of a tenant, in pages between which others write. A difference counts only if the token's

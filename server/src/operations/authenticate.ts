@@ -1,6 +1,6 @@
 import { hashApiKey, isApiKey } from '../crypto/api-key.ts'
 import { openApiKey, openApplication, openTenant } from './grants/grant-rows.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 import { commitSet } from './writing/commit.ts'
 
 /** Who holds this key; undefined for a key that is malformed, unknown, revoked or expired. */

@@ -1,6 +1,6 @@
 import { VaultError } from '../domain/errors.ts'
 import { pace } from '../domain/pace.ts'
-import type { Vault } from './vault.ts'
+import type { Vault } from './vault/vault.ts'
 
 /** C36: storage and the key service answer, before whoever asks for it gives up. */
 export const checkReady = async ({ store, keyProvider }: Vault): Promise<void> => {

@@ -9,7 +9,7 @@ import { requireOwnPermissions } from './grants/grant-checks.ts'
 import { applicationOf, isLive } from './grants/load-grants.ts'
 import { makeApiKey } from './grants/new-api-key.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: a further key beside those that live, so that keys can be exchanged with no gap. */
 export const createApiKey = (

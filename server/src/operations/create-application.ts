@@ -10,7 +10,7 @@ import { requireOwnPermissions } from './grants/grant-checks.ts'
 import { sealApplication } from './grants/grant-rows.ts'
 import { makeApiKey } from './grants/new-api-key.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: the application with its first key, if one is wanted; its text is in this answer and nowhere else. */
 export const createApplication = (

@@ -4,7 +4,7 @@ import type { Application } from '../domain/access/application.ts'
 import type { Tenant } from '../domain/access/tenant.ts'
 import { sealApplication, sealTenant } from './grants/grant-rows.ts'
 import { makeApiKey } from './grants/new-api-key.ts'
-import type { Vault } from './vault.ts'
+import type { Vault } from './vault/vault.ts'
 
 /** An application as it is asked for, with the name that its key is returned under. */
 export type ApplicationWish<Name extends string> = Omit<

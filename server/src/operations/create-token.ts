@@ -4,7 +4,7 @@ import type { JsonObject } from '../domain/json/json.ts'
 import { readDefinition } from '../domain/tokens/token-definition.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { viewCreated } from './tokens/view-write.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** §4.2 */
 export const createToken = async (vault: Vault, caller: Caller, body: CreateToken): Promise<JsonObject> => {

@@ -2,7 +2,7 @@ import { VaultError } from '../domain/errors.ts'
 import { requireManagementKey } from './grants/grant-checks.ts'
 import { applicationOf } from './grants/load-grants.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: the key answers 401 from now on. */
 export const deleteApiKey = async (

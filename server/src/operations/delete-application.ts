@@ -1,7 +1,7 @@
 import { requireManagementKey } from './grants/grant-checks.ts'
 import { applicationOf } from './grants/load-grants.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: the application and its keys are gone at once. */
 export const deleteApplication = async (vault: Vault, caller: Caller, id: string): Promise<void> => {

@@ -1,5 +1,5 @@
 import { reviseTenant } from './grants/revise-tenant.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** §4.9, C31: its keys are destroyed and its API keys dead once this returns; the rows go in the background. */
 export const deleteTenant = async (vault: Vault, caller: Caller): Promise<void> => {

@@ -2,7 +2,7 @@ import { requireCovered } from '../domain/access/access-checks.ts'
 import { VaultError } from '../domain/errors.ts'
 import { loadToken } from './tokens/load-token.ts'
 import { TokenWrites } from './tokens/token-writes.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 import { retryOnConflict } from './writing/retry-on-conflict.ts'
 
 /** §4.6 */

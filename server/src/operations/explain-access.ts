@@ -5,7 +5,7 @@ import type { JsonObject } from '../domain/json/json.ts'
 import { parseContainers } from '../domain/tokens/containers.ts'
 import { tokenType } from '../domain/tokens/types/registry.ts'
 import { applicationOf, loadGrants } from './grants/load-grants.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** Which rule decides for each container, and what the application would see. Reads only. */
 export const explainAccess = async (

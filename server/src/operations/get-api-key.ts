@@ -2,7 +2,7 @@ import { viewApiKey } from '../domain/access/application-view.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { loadGrants } from './grants/load-grants.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: one of the application's keys, without its text. */
 export const getApiKey = async (

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../domain/json/json.ts'
 import { formatInstant } from '../domain/time/instant.ts'
 import { loadIndexReport } from './upkeep/index-report-state.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** What each index of the tenant gives away, as of the last time that the background job went through all tokens. */
 export const getIndexReport = async (vault: Vault, caller: Caller): Promise<JsonObject> => {

@@ -3,7 +3,7 @@ import { VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { viewToken } from '../domain/tokens/token-view.ts'
 import { loadToken } from './tokens/load-token.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** §4.4 */
 export const getToken = async (vault: Vault, caller: Caller, id: string): Promise<JsonObject> => {

@@ -3,8 +3,8 @@ import { formatInstant } from '../domain/time/instant.ts'
 import { monthOf } from '../domain/time/month.ts'
 import { tokenTypes } from '../domain/tokens/types/registry.ts'
 import { loadGrants } from './grants/load-grants.ts'
-import { activeCounter, typeCounter } from './tokens/counters.ts'
-import type { Caller, Vault } from './vault.ts'
+import { activeCounter, typeCounter } from './vault/counters.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** §4.10, C32: kept counters only, so a million tokens do not make it slower. */
 export const getUsage = async (vault: Vault, caller: Caller): Promise<JsonObject> => {

@@ -1,7 +1,7 @@
 import { viewApiKey } from '../domain/access/application-view.ts'
 import type { Json } from '../domain/json/json.ts'
 import { applicationOf, loadGrants } from './grants/load-grants.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: oldest first, without their texts. */
 export const listApiKeys = async (vault: Vault, caller: Caller, applicationId: string): Promise<Json> => {

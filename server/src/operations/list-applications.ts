@@ -3,7 +3,7 @@ import { viewApplication } from '../domain/access/application-view.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { numberedPage } from './finding/numbered-page.ts'
 import { loadGrants } from './grants/load-grants.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: newest first. A tenant has few applications; all of them are read. */
 export const listApplications = async (

@@ -3,7 +3,7 @@ import type { JsonObject } from '../domain/json/json.ts'
 import { filterText, matchesFilter } from '../domain/tokens/token-filter.ts'
 import { cursorPage, type Finding } from './finding/cursor-page.ts'
 import { mayMeetHiddenFingerprints, planList } from './finding/plan-list.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** C25: the list of C24 without a count. */
 export const listTokensByCursor = async (

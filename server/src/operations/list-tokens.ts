@@ -7,7 +7,7 @@ import { findByOpening } from './finding/find-by-opening.ts'
 import { numberedPage } from './finding/numbered-page.ts'
 import { mayMeetHiddenFingerprints, planList } from './finding/plan-list.ts'
 import { type Matches, showTokens } from './finding/show-tokens.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** §4.3, C24: newest first, only what the caller may read, with an exact count of it. */
 export const listTokens = async (

@@ -2,11 +2,11 @@ import { type KeyProvider, KeyProviderError } from '../crypto/key-provider.ts'
 import { newVaultKeys, unwrapVaultKeys, type WrappedKey } from '../crypto/keys.ts'
 import type { Instant } from '../domain/time/instant.ts'
 import type { Store } from '../store/port.ts'
-import { callerCache } from './grants/caller-cache.ts'
-import { keyUses } from './grants/key-uses.ts'
-import { tenantKeyring } from './grants/tenant-keyring.ts'
-import { activityQueue } from './tokens/activity-queue.ts'
-import type { Vault } from './vault.ts'
+import { activityQueue } from './vault/activity-queue.ts'
+import { callerCache } from './vault/caller-cache.ts'
+import { keyUses } from './vault/key-uses.ts'
+import { tenantKeyring } from './vault/tenant-keyring.ts'
+import type { Vault } from './vault/vault.ts'
 
 /** Unlocks storage with the key provider; new storage gets its keys here. */
 export const openVault = async ({

@@ -1,7 +1,7 @@
 import { permissionsByType } from '../domain/access/permissions.ts'
 import { VaultError } from '../domain/errors.ts'
 import { openTenant } from './grants/grant-rows.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 import { commitSet } from './writing/commit.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Effect } from '../store/write-set.ts'
 import type { Audit, DeadField, ExtraEntry, MissingEntry } from './audit/audit.ts'
-import type { UnlockedTenant, Vault } from './vault.ts'
+import type { UnlockedTenant, Vault } from './vault/vault.ts'
 
 /**
  * Makes storage say what the opened tokens say. Each token is repaired only while its row is the one that was

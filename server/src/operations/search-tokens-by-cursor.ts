@@ -3,7 +3,7 @@ import type { JsonObject } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
 import { cursorPage } from './finding/cursor-page.ts'
 import { planQuery } from './finding/plan-query.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** The search of C26 without a count, in the pages of C25. */
 export const searchTokensByCursor = async (

@@ -9,7 +9,7 @@ import { findByOpening } from './finding/find-by-opening.ts'
 import { numberedPage } from './finding/numbered-page.ts'
 import { onlyTerms, planQuery } from './finding/plan-query.ts'
 import { showTokens } from './finding/show-tokens.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /**
  * C26. Storage answers and counts by itself what it can tell exactly. It cannot tell whose data and fingerprint are

@@ -9,7 +9,7 @@ import { readDefinition, type TokenDefinition } from '../domain/tokens/token-def
 import { type Tokenizable, walkPayload } from '../domain/tokens/tokenize-walk.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { viewCreated } from './tokens/view-write.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 const checkDefinition = compileCheck(CreateToken)
 

@@ -8,7 +8,7 @@ import { requireGrantingKey, requireOwnPermissions } from './grants/grant-checks
 import { sealApplication } from './grants/grant-rows.ts'
 import { applicationOf } from './grants/load-grants.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: the name is replaced; permissions or rules are replaced where either is given, else they stay. */
 export const updateApplication = (

@@ -4,7 +4,7 @@ import { viewTenant } from '../domain/access/tenant-view.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { sealTenant } from './grants/grant-rows.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 
 /** §4.8, C31: settings that are left out stay as they are. */
 export const updateTenant = (vault: Vault, caller: Caller, body: UpdateTenant): Promise<JsonObject> =>

@@ -16,7 +16,7 @@ import { loadToken } from './tokens/load-token.ts'
 import { fingerprintFor, isDeduplicated } from './tokens/token-fingerprint.ts'
 import { TokenWrites } from './tokens/token-writes.ts'
 import { viewMatch } from './tokens/view-write.ts'
-import type { Caller, Vault } from './vault.ts'
+import type { Caller, Vault } from './vault/vault.ts'
 import { retryOnConflict } from './writing/retry-on-conflict.ts'
 
 /** §4.5: read, compute, write if nobody else did; so no two patches lose each other's fields (C18). */

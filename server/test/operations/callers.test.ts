@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { callerCache } from '../../src/operations/grants/caller-cache.ts'
-import { keyUses } from '../../src/operations/grants/key-uses.ts'
+import { callerCache } from '../../src/operations/vault/caller-cache.ts'
+import { keyUses } from '../../src/operations/vault/key-uses.ts'
 
 test('C27.2 callers are remembered until a grant changes, and not across the change', () => {
   let epoch = 1

@@ -6,7 +6,7 @@ import type { ApplicationType, Permission } from '../../src/domain/access/permis
 import type { TenantSettings } from '../../src/domain/access/tenant.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { openTenant, sealTenant } from '../../src/operations/grants/grant-rows.ts'
-import type { Vault } from '../../src/operations/vault.ts'
+import type { Vault } from '../../src/operations/vault/vault.ts'
 import { buildService, type Service, type ServiceSettings } from '../../src/service.ts'
 import type { Store } from '../../src/store/port.ts'
 import { assertAnswerRules, makeReply, type TestReply } from './answers.ts'

@@ -22,7 +22,7 @@ import { purgeDeadTenants } from '../../src/operations/upkeep/purge-dead-tenants
 import { sweepExpired } from '../../src/operations/upkeep/sweep-expired.ts'
 import { sweepResults } from '../../src/operations/upkeep/sweep-results.ts'
 import { sweepTransients } from '../../src/operations/upkeep/sweep-transients.ts'
-import type { Caller, Vault } from '../../src/operations/vault.ts'
+import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { Seeded } from '../rig/seeded.ts'

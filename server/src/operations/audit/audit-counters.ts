@@ -1,4 +1,4 @@
-import { isActiveCounter, isSealsCounter } from '../tokens/counters.ts'
+import { isActiveCounter, isSealsCounter } from '../vault/counters.ts'
 import type { WrongCounter } from './audit.ts'
 import type { TokenAudit } from './audit-tokens.ts'
 

@@ -1,9 +1,9 @@
 import { sealedKeyVersion } from '../../crypto/aead.ts'
 import type { IndexEntry, TokenRow } from '../../store/rows.ts'
-import { sealsCounter } from '../tokens/counters.ts'
 import { entriesOf } from '../tokens/index-entries.ts'
 import { categoryOf } from '../tokens/token-category.ts'
-import type { UnlockedTenant, Vault } from '../vault.ts'
+import { sealsCounter } from '../vault/counters.ts'
+import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import type { DeadField, MissingEntry } from './audit.ts'
 import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
 

@@ -1,6 +1,6 @@
 import type { IndexEntry } from '../../store/rows.ts'
 import { entriesOf } from '../tokens/index-entries.ts'
-import type { UnlockedTenant, Vault } from '../vault.ts'
+import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import type { ExtraEntry } from './audit.ts'
 import { pagesOfEntries, tokensPerPage } from './pages.ts'
 import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { MatchRow } from '../../store/rows.ts'
 import { matchOf, sameMatch } from '../tokens/index-entries.ts'
-import type { UnlockedTenant, Vault } from '../vault.ts'
+import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import { tokensPerPage } from './pages.ts'
 import { isUnchanged, openRow } from './sealed-rows.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { IndexEntry, TokenRow } from '../../store/rows.ts'
-import type { UnlockedTenant, Vault } from '../vault.ts'
+import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export const tokensPerPage = 500
 

@@ -3,7 +3,7 @@ import { TamperedError } from '../../domain/errors.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { TokenRow, TransientRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
-import type { UnlockedTenant, Vault } from '../vault.ts'
+import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 /** Undefined where the row does not open. */
 export const openRow = (

@@ -3,7 +3,7 @@ import type { PlannedBranch, PlannedCondition } from '../../domain/search/plan.t
 import type { Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenBranch } from '../../store/port.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
-import type { UnlockedTenant } from '../vault.ts'
+import type { UnlockedTenant } from '../vault/vault.ts'
 
 /** One condition of a branch, as the query names it and as storage is asked for it. */
 export type Step = {

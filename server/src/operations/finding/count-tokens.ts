@@ -1,8 +1,8 @@
 import type { Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
-import { containerCounter, severalContainersCounter, typeCounter } from '../tokens/counters.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
-import type { Caller, Vault } from '../vault.ts'
+import { containerCounter, severalContainersCounter, typeCounter } from '../vault/counters.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 
 /**
  * C24: kept counters where they can answer, the index otherwise; tokens are never counted row by row.

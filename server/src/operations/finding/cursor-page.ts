@@ -2,7 +2,7 @@ import { openCursor, sealCursor } from '../../crypto/cursor.ts'
 import { invalid } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import type { TokenQuery } from '../../store/port.ts'
-import type { Caller, Vault } from '../vault.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 import { findByOpening } from './find-by-opening.ts'
 import { type Matches, showTokens } from './show-tokens.ts'
 

@@ -1,7 +1,7 @@
 import { pace } from '../../domain/pace.ts'
 import type { Term } from '../../domain/tokens/index-terms.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
-import type { Caller, Vault } from '../vault.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 
 /** Reads a little of the index for each term, enough to tell rare ones from common ones. */
 export const estimateTerms = async (

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../domain/json/json.ts'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../vault/vault.ts'
 import { rarestFirst, type Step, together } from './branch-steps.ts'
 import type { PlannedQuery } from './plan-query.ts'
 

@@ -1,6 +1,6 @@
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../vault/vault.ts'
 
 export type Found = {
   readonly rows: readonly TokenRow[]

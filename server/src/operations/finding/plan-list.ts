@@ -3,7 +3,7 @@ import type { Term } from '../../domain/tokens/index-terms.ts'
 import { filterTerms, type TokenFilter, visibleTerms } from '../../domain/tokens/token-filter.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
-import type { Caller, Vault } from '../vault.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 import { estimateTerms } from './estimate-terms.ts'
 
 /** A list as storage is asked for it. */

@@ -5,8 +5,8 @@ import { viewToken } from '../../domain/tokens/token-view.ts'
 import type { Transform } from '../../domain/tokens/transform.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokens } from '../tokens/load-token.ts'
-import { Turns } from '../turns.ts'
-import type { Caller, Vault } from '../vault.ts'
+import { Turns } from '../vault/turns.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 
 /** Whether a token belongs to the answer, for a caller who reads it under this transform. */
 export type Matches = (token: Token, transform: Transform) => boolean

@@ -1,6 +1,6 @@
 import type { Application } from '../../domain/access/application.ts'
 import { VaultError } from '../../domain/errors.ts'
-import type { Caller } from '../vault.ts'
+import type { Caller } from '../vault/vault.ts'
 import { type Grants, isLive } from './load-grants.ts'
 
 type IsOne = (application: Application) => boolean

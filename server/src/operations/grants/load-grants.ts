@@ -2,7 +2,7 @@ import type { ApiKeyGrant, Application } from '../../domain/access/application.t
 import type { Tenant } from '../../domain/access/tenant.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { UsedApiKeyRow } from '../../store/rows.ts'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../vault/vault.ts'
 import { openApiKey, openApplication, openTenant } from './grant-rows.ts'
 
 /** A tenant with all that it grants, as of one revision. */

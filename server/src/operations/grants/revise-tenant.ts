@@ -1,6 +1,6 @@
 import type { Json } from '../../domain/json/json.ts'
 import type { Effect } from '../../store/write-set.ts'
-import type { Caller, Vault } from '../vault.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { requireStillGranted } from './grant-checks.ts'
 import { type Grants, loadGrants } from './load-grants.ts'

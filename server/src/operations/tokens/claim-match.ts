@@ -1,7 +1,7 @@
 import { TamperedError } from '../../domain/errors.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { Match } from '../../store/write-set.ts'
-import type { Caller, Vault } from '../vault.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 import { requireAsked } from './load-token.ts'
 import { toToken } from './token-rows.ts'
 import type { TokenWrites } from './token-writes.ts'

@@ -1,6 +1,6 @@
 import { fingerprintExpressionInForce, isBlind, isExpired, type Token } from '../../domain/tokens/token.ts'
 import type { Match } from '../../store/write-set.ts'
-import type { Caller, Vault } from '../vault.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 import { openTokens } from './load-token.ts'
 
 /** What a write under deduplication (C15) must know. */

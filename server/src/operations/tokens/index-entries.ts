@@ -4,7 +4,7 @@ import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
 import { signatureOf } from '../../store/term-signature.ts'
 import type { Match } from '../../store/write-set.ts'
-import type { UnlockedTenant } from '../vault.ts'
+import type { UnlockedTenant } from '../vault/vault.ts'
 import { categoryOf } from './token-category.ts'
 
 /** A term as storage knows it. */

@@ -1,7 +1,7 @@
 import { TamperedError } from '../../domain/errors.ts'
 import { isExpired, type Token } from '../../domain/tokens/token.ts'
 import type { TokenRow } from '../../store/rows.ts'
-import type { Caller, UnlockedTenant, Vault } from '../vault.ts'
+import type { Caller, UnlockedTenant, Vault } from '../vault/vault.ts'
 import { toToken } from './token-rows.ts'
 
 /** The living token with this id, opened, or undefined. Access is the operation's to decide. */

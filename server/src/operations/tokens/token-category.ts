@@ -3,7 +3,7 @@ import type { TenantKeys } from '../../crypto/keys.ts'
 import { containerTerms, type OwnTerm, typeTerm } from '../../domain/tokens/index-terms.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexTerm } from '../../store/rows.ts'
-import { containerCounter, severalContainersCounter, typeCounter } from './counters.ts'
+import { containerCounter, severalContainersCounter, typeCounter } from '../vault/counters.ts'
 
 /** What all tokens of one type in the same containers share in the index and in the counters. */
 export type Category = {

@@ -2,7 +2,7 @@ import { fingerprintOf } from '../../crypto/fingerprint.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
 import { renderFingerprint } from '../../domain/tokens/fingerprint.ts'
 import type { Token } from '../../domain/tokens/token.ts'
-import type { Caller } from '../vault.ts'
+import type { Caller } from '../vault/vault.ts'
 
 /** C15: for applications whose keys leave the server only the tenant's setting counts. */
 export const isDeduplicated = ({ application, tenant }: Caller, flag: boolean | undefined): boolean =>

@@ -3,7 +3,7 @@ import type { Permission } from '../../domain/access/permissions.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import { viewToken, viewUnreadable } from '../../domain/tokens/token-view.ts'
-import type { Caller, Vault } from '../vault.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 import type { CreatedToken } from './create-tokens.ts'
 
 /** The answer to a create or an update (C12, C15). */

@@ -1,6 +1,6 @@
 import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { TamperedError } from '../../domain/errors.ts'
-import type { UnlockedTenant, Vault } from '../vault.ts'
+import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export type LoadedTenant = ReturnType<Vault['tenantKeys']['loaded']>[number]
 

@@ -1,4 +1,4 @@
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../vault/vault.ts'
 
 /** Writes down when keys were last used, many at once: a write per request would double the cost of a read. */
 export const noteKeyUse = async ({ store, keyUses }: Vault): Promise<number> => {

@@ -1,7 +1,7 @@
 import { newWrappedKey } from '../../crypto/keys.ts'
 import { pace } from '../../domain/pace.ts'
-import { sealsCounter } from '../tokens/counters.ts'
-import type { Vault } from '../vault.ts'
+import { sealsCounter } from '../vault/counters.ts'
+import type { Vault } from '../vault/vault.ts'
 import { eachLoadedTenant } from './each-loaded-tenant.ts'
 
 /**

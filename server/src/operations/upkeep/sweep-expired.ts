@@ -4,7 +4,7 @@ import { pace } from '../../domain/pace.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../vault/vault.ts'
 
 export type SweepResult = {
   readonly purged: number

@@ -1,4 +1,4 @@
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../vault/vault.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
 /** §4.11.7: kept answers go after 24 hours. */

@@ -1,4 +1,4 @@
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../vault/vault.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
 /**

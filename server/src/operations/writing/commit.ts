@@ -1,6 +1,6 @@
 import { VaultError } from '../../domain/errors.ts'
 import type { Outcome, WriteSet } from '../../store/write-set.ts'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../vault/vault.ts'
 
 /** Commits the set, unless it is empty. C27: a tenant that was deleted meanwhile has no API keys any more. */
 export const commitSet = async (

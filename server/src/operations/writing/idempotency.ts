@@ -5,8 +5,8 @@ import { VaultError } from '../../domain/errors.ts'
 import type { Json, JsonObject } from '../../domain/json/json.ts'
 import { parseStored } from '../../domain/json/parse-json.ts'
 import { limits } from '../../domain/limits.ts'
-import { sealsCounter } from '../tokens/counters.ts'
-import type { Caller, Vault } from '../vault.ts'
+import { sealsCounter } from '../vault/counters.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 import { commitSet } from './commit.ts'
 
 /** One request that must not happen twice (C33): who, what and the key that the client chose. */
