@@ -64,7 +64,7 @@ const measured = (child: ChildProcess, port: number, after: () => void = () => {
   },
 })
 
-export const firstLine = async (child: ChildProcess): Promise<string> => {
+const firstLine = async (child: ChildProcess): Promise<string> => {
   let text = ''
   for await (const chunk of child.stdout ?? []) {
     text += chunk

@@ -82,7 +82,7 @@ export const assertHolds = (actual: unknown, expected: Readonly<Record<string, u
 const telling = (text: string): boolean => text.length >= 5 && !tokenTypes.has(text)
 
 /** Every text and number that was sent as a value; keys are names and may be repeated (C2). */
-export const submittedValues = (body: unknown): string[] => {
+const submittedValues = (body: unknown): string[] => {
   if (typeof body === 'string' || typeof body === 'number') return [String(body)].filter(telling)
   if (typeof body !== 'object' || body === null) return []
   return Object.values(body).flatMap(submittedValues)

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Every form in which a text could lie somewhere without being seen at a glance. */
-export const formsOf = (text: string): Buffer[] => {
+const formsOf = (text: string): Buffer[] => {
   const bytes = Buffer.from(text)
   const forms = [
     bytes,
@@ -57,10 +57,6 @@ export const traceFinder = (texts: Iterable<string>): ((content: string | Uint8A
     return [...found]
   }
 }
-
-/** The texts of which any form is in the content. */
-export const tracesOf = (texts: Iterable<string>, content: string | Uint8Array): string[] =>
-  traceFinder(texts)(content)
 
 /** Fails where any of the texts, in any form, is in any of the places. */
 export const assertAbsent = (places: Record<string, string | Uint8Array>, texts: readonly string[]): void => {

@@ -54,7 +54,7 @@ export type Memory = {
   fresh(): number
 }
 
-export const typeOfId = (world: World, id: string): SimType | undefined =>
+const typeOfId = (world: World, id: string): SimType | undefined =>
   id.startsWith('card-')
     ? 'card'
     : id.startsWith('token-')

@@ -214,7 +214,7 @@ export const dataOf = ({ type, value }: Pick<SimToken, 'type' | 'value'>): unkno
   type === 'card' ? { number: numbers[value] } : texts[value]
 
 /** Stands for the fingerprint's text, which the model cannot know: equal values have equal ones. */
-export const fingerprintMark = ({ type, value }: SimToken): string => `fingerprint of ${type} ${value}`
+const fingerprintMark = ({ type, value }: SimToken): string => `fingerprint of ${type} ${value}`
 
 const masked = (token: SimToken): unknown => {
   if (token.mask === 'nobody') return undefined
