@@ -13,7 +13,7 @@ import { loopTurns } from './http/loop-turns.ts'
 import { pageRoom } from './http/page-room.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
-import { type Clockwork, clockwork } from './jobs/clockwork.ts'
+import { type Clockwork, clockwork, together } from './jobs/clockwork.ts'
 import { lease } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import { openVault } from './operations/open-vault.ts'
@@ -66,11 +66,16 @@ export const buildService = async (parts: {
   const { headerPrefix } = settings
   const shedding = loadShedding(log)
   const vault = await openVault(parts)
-  const work = clockwork(upkeep(vault, log), {
-    intervalMs: pace.sweepIntervalMs,
-    log,
-    lease: lease(parts.store, { name: 'upkeep', holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock }),
-  })
+  const holder = newUuid()
+  const work = together(
+    Object.entries(upkeep(vault, log)).map(([name, jobs]) =>
+      clockwork(jobs, {
+        intervalMs: pace.sweepIntervalMs,
+        log,
+        lease: lease(parts.store, { name, holder, lengthMs: pace.upkeepLeaseMs, clock }),
+      }),
+    ),
+  )
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
   const last = clockwork(lastUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
   const app = buildServer({

@@ -64,6 +64,8 @@ export const pace = {
   sweepIntervalMs: 60_000,
   sweepDeadlineMs: 300_000,
   sweepBatchRows: 200,
+  /** Rows of a deleted tenant: some 10 ms. Smaller batches go again and again past what PostgreSQL has not vacuumed yet. */
+  burialBatchRows: 1_000,
   /**
    * The sweeps run on one node, which renews its lease with each. Two intervals: a node whose clock is a minute
    * ahead does not take the lease from one that lives, and one that is a minute behind still takes it over in time.

@@ -3,7 +3,8 @@ import type { Lease } from './lease.ts'
 
 export type Job = {
   readonly name: string
-  readonly run: () => Promise<Record<string, unknown>>
+  /** One that may take long ends early, and goes on in another run, once it is told to stop. */
+  readonly run: (stopping: AbortSignal) => Promise<Record<string, unknown>>
   /** Runs only on the node that holds the lease; the others do nothing but try again at each interval. */
   readonly onOneNode?: true
 }
@@ -13,7 +14,7 @@ export type Clockwork = {
   runAll(): Promise<void>
   /** Runs all jobs now, which catches up after any pause, and then at each interval. */
   start(): void
-  /** Waits for a run that is under way, and gives the lease up. */
+  /** Tells a run that is under way to end, waits for it, and gives the lease up. */
   stop(): Promise<void>
 }
 
@@ -23,13 +24,17 @@ export const clockwork = (
 ): Clockwork => {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
+  let stopping = new AbortController()
 
   const runOnce = async (): Promise<void> => {
+    stopping = new AbortController()
+    const { signal } = stopping
     for (const job of jobs) {
+      if (signal.aborted) return
       try {
         // Renewed before each job, so that a long one does not leave the next without it.
         if (job.onOneNode && !((await options.lease?.hold()) ?? true)) continue
-        const done = await job.run()
+        const done = await job.run(signal)
         options.log.debug({ job: job.name, ...done }, 'job done')
       } catch (error) {
         options.log.error({ job: job.name, ...describeError(error) }, 'job failed')
@@ -54,9 +59,23 @@ export const clockwork = (
     },
     stop: async () => {
       clearInterval(timer)
+      stopping.abort()
       await running
       // Where storage does not answer, the lease ends by itself.
       await options.lease?.release().catch(() => undefined)
     },
   }
 }
+
+/** Several as one; none waits for another. */
+export const together = (works: readonly Clockwork[]): Clockwork => ({
+  runAll: async () => {
+    await Promise.all(works.map(work => work.runAll()))
+  },
+  start: () => {
+    for (const work of works) work.start()
+  },
+  stop: async () => {
+    await Promise.all(works.map(work => work.stop()))
+  },
+})

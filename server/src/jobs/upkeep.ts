@@ -9,30 +9,46 @@ import { sweepTransients } from '../operations/upkeep/sweep-transients.ts'
 import type { Vault } from '../operations/vault/vault.ts'
 import type { Job } from './clockwork.ts'
 
-/** What the vault does by itself, each minute. What is meant for one node does no harm when two do it. */
-export const upkeep = (vault: Vault, log: Log): Job[] => [
-  // First: the sweep below would pass over the expired tokens of a deleted tenant one by one.
-  {
-    name: 'purge-dead-tenants',
-    onOneNode: true,
-    run: async () => ({ purged: await purgeDeadTenants(vault) }),
-  },
-  {
-    name: 'sweep-expired',
-    onOneNode: true,
-    run: async () => {
-      const { purged, unreadable, locked } = await sweepExpired(vault)
-      for (const error of unreadable) log.error(describeError(error), 'an expired token does not open')
-      if (locked !== undefined) throw locked
-      return { purged }
+/**
+ * What the vault does by itself, each minute, by the name of its lease. What is meant for one node does no harm when two
+ * do it. Where there may be millions of rows to purge the job stands alone: nothing that is due waits for it.
+ */
+export const upkeep = (vault: Vault, log: Log): Record<string, Job[]> => ({
+  upkeep: [
+    {
+      name: 'sweep-transients',
+      onOneNode: true,
+      run: async stopping => ({ purged: await sweepTransients(vault, stopping) }),
     },
-  },
-  { name: 'sweep-transients', onOneNode: true, run: async () => ({ purged: await sweepTransients(vault) }) },
-  { name: 'sweep-results', onOneNode: true, run: async () => ({ purged: await sweepResults(vault) }) },
-  noteUses(vault),
-  { name: 'index-reports', run: async () => ({ examined: await computeIndexReports(vault) }) },
-  { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },
-]
+    {
+      name: 'sweep-results',
+      onOneNode: true,
+      run: async stopping => ({ purged: await sweepResults(vault, stopping) }),
+    },
+    noteUses(vault),
+    { name: 'index-reports', run: async () => ({ examined: await computeIndexReports(vault) }) },
+    { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },
+  ],
+  expiry: [
+    {
+      name: 'sweep-expired',
+      onOneNode: true,
+      run: async stopping => {
+        const { purged, unreadable, locked } = await sweepExpired(vault, stopping)
+        for (const error of unreadable) log.error(describeError(error), 'an expired token does not open')
+        if (locked !== undefined) throw locked
+        return { purged }
+      },
+    },
+  ],
+  burial: [
+    {
+      name: 'purge-dead-tenants',
+      onOneNode: true,
+      run: async stopping => ({ purged: await purgeDeadTenants(vault, stopping) }),
+    },
+  ],
+})
 
 /** On every node: each knows only of the keys that it has seen itself. */
 const noteUses = (vault: Vault): Job => ({

@@ -38,7 +38,7 @@ export type Store = StandaloneWrites & {
   oldestMatch(tenant: number, match: Match, now: number): Promise<TokenRow | undefined>
   /** Which token holds the claim on a match, living or not. */
   matchHolder(tenant: number, match: Match): Promise<string | undefined>
-  /** Those that expired longest ago first. */
+  /** Those that expired longest ago first; without those of deleted tenants, which go with all else of theirs. */
   expiredTokens(now: number, page: { offset: number; limit: number }): Promise<TokenRow[]>
 
   /**

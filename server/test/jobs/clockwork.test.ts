@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { clockwork, type Job } from '../../src/jobs/clockwork.ts'
+import { clockwork, type Job, together } from '../../src/jobs/clockwork.ts'
 import { upkeep } from '../../src/jobs/upkeep.ts'
 import { engines } from '../rig/engines.ts'
 import { spoilTokens, storedRows } from '../rig/stored-rows.ts'
@@ -64,6 +64,27 @@ describe('the clockwork', () => {
     release()
     await Promise.all([again, stopped])
     assert.deepEqual([running, runs], [0, 1])
+  })
+
+  test('C17.6 a run that is told to stop ends early, and begins no other job', async () => {
+    const ran: string[] = []
+    const work = clockwork(
+      [
+        {
+          name: 'long',
+          run: stopping =>
+            new Promise(resolve => {
+              ran.push('long')
+              stopping.addEventListener('abort', () => resolve({}))
+            }),
+        },
+        { name: 'next', run: async () => ({ next: ran.push('next') }) },
+      ],
+      { intervalMs: 60_000, log: silent },
+    )
+    work.start()
+    await work.stop()
+    assert.deepEqual(ran, ['long'])
   })
 })
 
@@ -160,7 +181,45 @@ for (const engine of engines)
         const { vault: inside } = vault.service
         const store = { ...inside.store, expiredTokens: () => Promise.reject(new Error('gone')) }
         const log = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
-        await clockwork(upkeep({ ...inside, store }, log), { intervalMs: 60_000, log }).runAll()
+        const works = Object.values(upkeep({ ...inside, store }, log))
+        await together(works.map(jobs => clockwork(jobs, { intervalMs: 60_000, log }))).runAll()
         assert.deepEqual(await storedRows(vault, 'transients'), [])
       }))
+
+    for (const long of ['purgeDeadTenants', 'expiredTokens'] as const)
+      test(`C11.2 a cvc that is due does not wait for a long ${long}`, { timeout: 30_000 }, () =>
+        withVault(async (vault, key) => {
+          await vault.create(key, card)
+          vault.now += 3_600_000
+          const { store } = vault.service.vault
+          const held = Promise.withResolvers<never>()
+          const swept = Promise.withResolvers<void>()
+          const { shred } = store
+          store[long] = () => held.promise
+          store.shred = () => shred().finally(swept.resolve)
+          const sweeping = vault.service.clockwork.runAll()
+          await swept.promise
+          assert.deepEqual(await storedRows(vault, 'transients'), [])
+          held.reject(new Error('enough'))
+          await sweeping
+        }),
+      )
+
+    test(
+      'C17.6 C11.2 §4.11.7 C31.6 a vault that stops does not wait for the end of a purge',
+      { timeout: 30_000 },
+      () =>
+        withVault(async vault => {
+          const { store } = vault.service.vault
+          const begun: string[] = []
+          for (const purge of ['purgeDeadTenants', 'purgeTransients'] as const)
+            store[purge] = async () => {
+              begun.push(purge)
+              return 1
+            }
+          vault.service.startClockwork()
+          await vault.service.clockwork.stop()
+          assert.deepEqual(new Set(begun), new Set(['purgeDeadTenants', 'purgeTransients']))
+        }),
+    )
   })

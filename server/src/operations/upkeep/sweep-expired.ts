@@ -17,7 +17,7 @@ export type SweepResult = {
  * C17: purges tokens whose time has come, in bounded batches; requests are answered between them. A row that
  * does not open is left for the operator and reported; what cannot be purged never keeps others from being so.
  */
-export const sweepExpired = async (vault: Vault): Promise<SweepResult> => {
+export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promise<SweepResult> => {
   const now = vault.clock()
   const unreadable: TamperedError[] = []
   let locked: KeyProviderError | undefined
@@ -32,7 +32,8 @@ export const sweepExpired = async (vault: Vault): Promise<SweepResult> => {
       if (outcome instanceof TamperedError) unreadable.push(outcome)
       if (outcome instanceof KeyProviderError) locked = outcome
     }
-    if (rows.length < pace.sweepBatchRows) return { purged, unreadable, ...(locked && { locked }) }
+    if (rows.length < pace.sweepBatchRows || stopping?.aborted)
+      return { purged, unreadable, ...(locked && { locked }) }
   }
 }
 

@@ -1,6 +1,7 @@
+import { pace } from '../../domain/pace.ts'
 import type { Vault } from '../vault/vault.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
 /** §4.11.7: kept answers go after 24 hours. */
-export const sweepResults = ({ store, clock }: Vault): Promise<number> =>
-  purgeInBatches(rowsMax => store.purgeResults(clock(), rowsMax))
+export const sweepResults = ({ store, clock }: Vault, stopping?: AbortSignal): Promise<number> =>
+  purgeInBatches(() => store.purgeResults(clock(), pace.sweepBatchRows), stopping)

@@ -1,3 +1,4 @@
+import { pace } from '../../domain/pace.ts'
 import type { Vault } from '../vault/vault.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
@@ -5,8 +6,8 @@ import { purgeInBatches } from './purge-in-batches.ts'
  * C11: deletes transient fields that are due, then leaves no byte of what was deleted in storage's own files. The
  * shredding also covers tokens that were deleted before their time.
  */
-export const sweepTransients = async ({ store, clock }: Vault): Promise<number> => {
-  const purged = await purgeInBatches(rowsMax => store.purgeTransients(clock(), rowsMax))
+export const sweepTransients = async ({ store, clock }: Vault, stopping?: AbortSignal): Promise<number> => {
+  const purged = await purgeInBatches(() => store.purgeTransients(clock(), pace.sweepBatchRows), stopping)
   await store.shred()
   return purged
 }

@@ -31,7 +31,8 @@ export const matchHolder = 'SELECT token_id FROM matches WHERE tenant = ? AND te
 export const newestTokenAt = 'SELECT max(at) AS at FROM counters'
 
 export const expiredTokens = `SELECT ${tokenColumns} FROM tokens k
-  WHERE k.expires_at <= ? ORDER BY k.expires_at LIMIT ? OFFSET ?`
+  WHERE k.expires_at <= ? AND k.tenant NOT IN (SELECT tenant FROM dead_tenants)
+  ORDER BY k.expires_at LIMIT ? OFFSET ?`
 
 export const tokensBehind = `SELECT ${tokenColumns} FROM tokens k
   WHERE k.tenant = ? AND k.token_id > ? ORDER BY k.token_id LIMIT ?`

@@ -39,6 +39,13 @@ export const upkeepContract = (open: OpenStore): void => {
       assertRows(await rig.store.expiredTokens(10, { offset: 0, limit: 1 }), [
         tokenRow(one, 'a', { expiresAt: 10 }),
       ])
+      await rig.write(
+        writeSet(other, {
+          guarded: [{ kind: 'reviseTenant', ifRevision: 1 }],
+          effects: [{ kind: 'deleteTenant' }],
+        }),
+      )
+      assert.equal(await page(50, 0, 10), 'ac', 'those of a deleted tenant go with the rest of it')
     })
 
     test('C11.2 transient fields that are due go in batches, the oldest first, and nothing else does', async () => {
