@@ -148,7 +148,7 @@ const withoutPassword = ({ address: { hosts, user, database, sslmode } }: Databa
   const [first] = hosts
   const socket = first?.host.startsWith('/') ? `&host=${encodeURIComponent(first.host)}` : ''
   const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')
-  return `postgres://${encodeURIComponent(user)}@${socket === '' ? list : ''}/${encodeURIComponent(database)}?sslmode=${sslmode}${socket}`
+  return `postgres://${encodeURIComponent(user)}@${socket === '' ? list : `localhost:${first?.port}`}/${encodeURIComponent(database)}?sslmode=${sslmode}${socket}`
 }
 
 /** A schema is changed for whoever has the master key of the vault, which a wrong setting does not. */

@@ -31,10 +31,18 @@ onEveryEngine('health, readiness and documentation', vault => {
   test('C36.2 C2.23 without storage or key service the vault is up but not ready, and recovers', async () => {
     const { store, keyProvider } = vault().service.vault
     const broken = [
-      { part: store, error: new StoreUnavailableError('disk 4242424242424242 is gone') },
-      { part: keyProvider, error: new KeyProviderError('key 4242424242424242 is gone') },
+      {
+        part: store,
+        error: new StoreUnavailableError('disk 4242424242424242 is gone', { outage: 'the disk is full' }),
+        told: '"reason":"the disk is full"',
+      },
+      {
+        part: keyProvider,
+        error: new KeyProviderError('key 4242424242424242 is gone'),
+        told: '"error":"KeyProviderError"',
+      },
     ]
-    for (const { part, error } of broken) {
+    for (const { part, error, told } of broken) {
       const { health } = part
       part.health = async () => {
         throw error
@@ -44,6 +52,8 @@ onEveryEngine('health, readiness and documentation', vault => {
         assert.equal(reply.status, 503)
         assert.equal(reply.headers.get('retry-after'), '1')
         assert.ok(!reply.text.includes('4242'))
+        const line = vault().log.findLast(text => text.includes('"level":"error"')) ?? ''
+        assert.ok(line.includes(told) && !line.includes('4242'), line)
         assert.equal((await vault().send('GET', '/health')).status, 200)
       } finally {
         part.health = health

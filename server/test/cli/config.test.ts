@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { configuredStorage } from '../../src/cli/storage.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
 import { settings, variableName, warnOfUnknown } from '../../src/config/settings.ts'
@@ -538,6 +539,24 @@ describe('settings', () => {
     ['postgres://u@db.example/d?sslmode=require', 'require'],
     ['postgres://u@localhost/d?sslmode=verify-ca', 'verify-ca'],
   ]
+  const sockets = [
+    'postgres://u@localhost:5433/d?host=/run/pg',
+    'postgres://u@:5433/d?host=/run/pg',
+    'postgres://u@%2Frun%2Fpg:5433/d',
+  ]
+  for (const url of sockets)
+    test(`C35.4 ${url} is a socket, and its name leads to the same one`, () => {
+      const config = read({ flags: { 'database-url': url } })
+      assert.deepEqual(config.database?.address.hosts, [{ host: '/run/pg', port: 5_433 }])
+      const again = read({ flags: { 'database-url': configuredStorage(config).name } })
+      assert.deepEqual(again.database?.address, config.database?.address)
+    })
+
+  test('C35.4 a parameter that is given twice is refused: nobody could say which one counts', () => {
+    const url = 'postgres://u@db.example/d?sslmode=disable&sslmode=verify-full'
+    assert.match(complaint({ flags: { 'database-url': url } }), /each once/)
+  })
+
   for (const [url, sslmode] of modes)
     test(`C35.4 TLS to the database: ${url} means ${sslmode}`, () => {
       assert.equal(read({ flags: { 'database-url': url } }).database?.address.sslmode, sslmode)

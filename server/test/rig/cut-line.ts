@@ -7,6 +7,9 @@ export class CutLine {
   readonly #open = new Set<Socket>()
   #isSilent = false
   #cut: { readonly when: (sent: Buffer) => boolean; readonly isHeard: boolean } | undefined
+  #lost: string | undefined
+  #carriedMax = Number.POSITIVE_INFINITY
+  #carried = 0
 
   constructor(target: { host: string; port: number }) {
     this.#target = target
@@ -24,6 +27,16 @@ export class CutLine {
     this.#cut = { when, isHeard }
   }
 
+  /** The connection that next asks for this is heard no more from there on, and stays open. */
+  loseFrom(query: string): void {
+    this.#lost = query
+  }
+
+  /** More are turned away, as by a server that has no more to give. */
+  carryAtMost(connections: number): void {
+    this.#carriedMax = connections
+  }
+
   /** From now on the server hears nothing and closes nothing, as one that hangs. */
   fallSilent(): void {
     this.#isSilent = true
@@ -35,22 +48,34 @@ export class CutLine {
   }
 
   #carry(near: Socket): void {
+    if (this.#carried >= this.#carriedMax) return void near.destroy()
+    this.#carried++
+    near.once('close', () => this.#carried--)
     const far = connect(this.#target)
     let isMute = false
+    let isLost = false
     for (const socket of [near, far]) {
       this.#open.add(socket)
       socket.on('error', () => {})
       socket.on('close', () => {
         this.#open.delete(socket)
         near.destroy()
-        far.destroy()
+        // Nor does the server hear that the other side is gone.
+        if (!isLost) far.destroy()
       })
     }
     near.on('end', () => {
-      if (!this.#isSilent) far.end()
+      if (!this.#isSilent && !isLost) far.end()
     })
     near.on('data', (sent: Buffer) => {
-      if (this.#isSilent) return
+      if (this.#isSilent || isLost) return
+      const lostAt = this.#lost === undefined ? -1 : sent.indexOf(this.#lost)
+      if (lostAt >= 0) {
+        isLost = true
+        this.#lost = undefined
+        // A query is a letter and a length before its text.
+        return void far.write(sent.subarray(0, lostAt - 5))
+      }
       const cut = this.#cut
       if (!cut?.when(sent)) return void far.write(sent)
       this.#cut = undefined

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
 import type { Columns } from '../columns.ts'
@@ -17,6 +18,8 @@ export type ConnectionSettings = {
   readonly statementTimeoutMs: number
   /** Whether the server may plan for the values at hand, as Citus must: they tell it the shard. */
   readonly plansPerValue?: boolean
+  /** How long a transaction may stand still. One whose end was lost on its way holds its locks for so long. */
+  readonly standstillMaxMs?: number
   /** Shared by all connections that have to agree on the primary. */
   readonly succession?: Succession
 }
@@ -43,6 +46,10 @@ const connectTimeoutMs = 5_000
 const answerGraceMs = 5_000
 /** How long a server has to take its leave; one that has fallen silent never does. */
 const leaveMs = 1_000
+/** For so long a connection that could not be opened is not tried while others are open. */
+const restMs = 500
+/** Before a firewall in between forgets an idle connection. */
+const keepAliveMs = 30_000
 /** Bounds what piles up on a connection whose server hangs. */
 const inFlightMax = 1_000
 
@@ -74,6 +81,7 @@ export class Connection {
   #opened: pg.Client | undefined
   #isClosed = false
   #inFlight = 0
+  #restsUntil = Number.NEGATIVE_INFINITY
 
   constructor(
     settings: ConnectionSettings,
@@ -92,6 +100,16 @@ export class Connection {
     return this.#inFlight
   }
 
+  /** It could not be opened a moment ago: the server may have no more connections to give. */
+  get isResting(): boolean {
+    return !this.isOpen && performance.now() < this.#restsUntil
+  }
+
+  /** Throws where it cannot be opened; nothing was sent then. */
+  async open(): Promise<void> {
+    await this.#openClient()
+  }
+
   async query<Row = Columns>(statement: Statement): Promise<Answer<Row>> {
     const [answer] = await this.send<Row>([statement])
     if (answer?.status !== 'fulfilled') throw answer?.reason
@@ -104,8 +122,7 @@ export class Connection {
       throw new StoreUnavailableError('too much waits for storage', { outage: 'too much waits for storage' })
     this.#inFlight += statements.length
     try {
-      // An attempt that began earlier, and failed, says nothing about a server that may be back by now.
-      const client = await (this.#client?.catch(() => this.#open()) ?? this.#open())
+      const client = await this.#openClient()
       const answers = await Promise.allSettled(statements.map(statement => client.query(statement as never)))
       for (const answer of answers)
         if (answer.status === 'rejected' && endsConnection(answer.reason)) this.#drop(client)
@@ -130,6 +147,11 @@ export class Connection {
     if (client !== undefined) await leave(client)
   }
 
+  /** An attempt that began earlier, and failed, says nothing about a server that may be back by now. */
+  #openClient(): Promise<pg.Client> {
+    return this.#client?.catch(() => this.#open()) ?? this.#open()
+  }
+
   #open(): Promise<pg.Client> {
     if (this.#isClosed) throw new StoreUnavailableError('storage is closed')
     if (this.#client === undefined) {
@@ -140,6 +162,7 @@ export class Connection {
           if (this.#client === opening) this.#opened = client
         },
         () => {
+          this.#restsUntil = performance.now() + restMs
           if (this.#client === opening) this.#client = undefined
         },
       )
@@ -153,17 +176,19 @@ export class Connection {
     let failure: unknown
     for (const place of this.#succession.inOrder(hosts)) {
       const client = new pg.Client(clientConfig(this.#settings, place))
+      closeOnUnreadable(client)
       client.on('error', () => this.#forget(client))
       client.on('end', () => this.#forget(client))
       try {
         await client.connect()
+        // Set in any case: what a session has not set itself changes when an administrator changes it.
         const { rows } = await client.query(
-          `SELECT pg_is_in_recovery() AS standby, CASE WHEN current_setting('synchronous_commit') = 'off'
-             THEN set_config('synchronous_commit', 'on', false) END`,
+          `SELECT pg_is_in_recovery() AS standby, set_config('synchronous_commit',
+             replace(current_setting('synchronous_commit'), 'off', 'on'), false)`,
         )
-        if (rows[0]?.standby === true) throw new Error('the server is a standby')
+        if (rows[0]?.standby === true) throw new UnfitServerError('the server is a standby')
         if (hosts.length > 1 && (await this.#succession.isReplaced(client, place)))
-          throw new Error('another server took over from this one')
+          throw new UnfitServerError('another server took over from this one')
         await this.#onOpen(client)
         return client
       } catch (error) {
@@ -173,7 +198,7 @@ export class Connection {
     }
     throw new StoreUnavailableError('storage cannot be reached', {
       cause: failure,
-      outage: 'storage cannot be reached',
+      outage: failure instanceof UnfitServerError ? failure.message : 'storage cannot be reached',
     })
   }
 
@@ -189,6 +214,28 @@ export class Connection {
   }
 }
 
+/** It answers, and is not the one to be used. */
+class UnfitServerError extends Error {}
+
+/** The driver throws at bytes that it cannot read, in the middle of an event, where nobody could catch it. */
+const closeOnUnreadable = (client: pg.Client): void => {
+  const connection = client.connection as unknown as { attachListeners(stream: Socket): void }
+  const attach = connection.attachListeners
+  connection.attachListeners = stream => {
+    const { emit } = stream
+    stream.emit = (...event: Parameters<typeof emit>) => {
+      if (event[0] !== 'data') return emit.apply(stream, event)
+      try {
+        return emit.apply(stream, event)
+      } catch (error) {
+        stream.destroy(error as Error)
+        return true
+      }
+    }
+    attach.call(connection, stream)
+  }
+}
+
 const leave = async (client: pg.Client): Promise<void> => {
   const isSilent = setTimeout(() => client.connection.stream.destroy(), leaveMs)
   await client.end().catch(() => {})
@@ -196,7 +243,14 @@ const leave = async (client: pg.Client): Promise<void> => {
 }
 
 const clientConfig = (
-  { address, passwordFile, ca, statementTimeoutMs, plansPerValue = false }: ConnectionSettings,
+  {
+    address,
+    passwordFile,
+    ca,
+    statementTimeoutMs,
+    standstillMaxMs,
+    plansPerValue = false,
+  }: ConnectionSettings,
   { host, port }: DatabaseAddress['hosts'][number],
 ): pg.ClientConfig => {
   const ssl = tlsOptions(address.sslmode, host, ca)
@@ -218,9 +272,11 @@ const clientConfig = (
     ssl: ssl ?? false,
     pipeline: true,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + answerGraceMs,
+    ...(standstillMaxMs !== undefined && { idle_in_transaction_session_timeout: standstillMaxMs }),
     application_name: applicationName,
     types: { getTypeParser: typeParser },
     options: Object.entries(session)

@@ -22,18 +22,19 @@ export const parseDatabaseUrl = (text: string): DatabaseAddress => {
   if (parts === null) throw new DatabaseUrlError('must start with postgres://')
   const [, head = '', hostList = '', tail = ''] = parts
   const urls = hostList.split(',').map(host => {
-    const url = `${head}${host === '' ? 'localhost' : host}${tail}`
+    const url = `${head}${host === '' || host.startsWith(':') ? 'localhost' : ''}${host}${tail}`
     if (!URL.canParse(url)) throw new DatabaseUrlError('is not an address')
     return new URL(url)
   })
   const [url] = urls
   if (url === undefined) throw new DatabaseUrlError('is not an address')
   for (const name of url.searchParams.keys())
-    if (name !== 'sslmode' && name !== 'host')
-      throw new DatabaseUrlError('may have sslmode and host as parameters, no others')
+    if ((name !== 'sslmode' && name !== 'host') || url.searchParams.getAll(name).length > 1)
+      throw new DatabaseUrlError('may have sslmode and host as parameters, each once, and no others')
   const socket = url.searchParams.get('host')
   const hosts = urls.map(({ hostname, port }) => ({
-    host: socket ?? hostname.replace(/^\[|\]$/g, ''),
+    // A socket's folder may also stand in the place of the host, as %2Frun.
+    host: socket ?? decode(hostname.replace(/^\[|\]$/g, '')),
     port: port === '' ? 5_432 : Number(port),
   }))
   const database = decode(url.pathname.slice(1))

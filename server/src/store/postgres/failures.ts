@@ -21,11 +21,17 @@ export const isAnswered = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(fore
 export const isOwnFault = (error: unknown): boolean => /^(2[1-3]|42|54|P0)/.test(foreignCode(error))
 
 /**
- * The connection is of no use any more: it was lost, the server is going down, or it has become a standby
- * (25006) and the primary is to be looked for anew.
+ * The connection is of no use any more: it was lost, the server is going down, it has become a standby (25006) and
+ * the primary is to be looked for anew, or it has forgotten what was prepared (26000).
  */
 export const endsConnection = (error: unknown): boolean =>
-  !isAnswered(error) || /^(08|57P|25006)/.test(foreignCode(error))
+  !isAnswered(error) || /^(08|57P|25006|26000)/.test(foreignCode(error))
 
-export const unavailable = (message: string, cause: unknown): StoreUnavailableError =>
-  cause instanceof StoreUnavailableError ? cause : new StoreUnavailableError(message, { cause })
+/** The code of an answer is logged beside these words. */
+export const unavailable = (message: string, cause: unknown): StoreUnavailableError => {
+  if (cause instanceof StoreUnavailableError) return cause
+  return new StoreUnavailableError(message, {
+    cause,
+    ...(isAnswered(cause) && { outage: 'storage refused it' }),
+  })
+}

@@ -26,6 +26,8 @@ export class GrantsWatch {
     this.#connection = new Connection(settings, async client => {
       client.on('notification', () => this.changed())
       await client.query('LISTEN strongroom_grants')
+      // What happened before is not told. The next reading would not show it where storage was set back and went on.
+      this.changed()
     })
   }
 

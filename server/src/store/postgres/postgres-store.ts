@@ -21,36 +21,58 @@ import { tokenReads } from './token-reads.ts'
 export type PostgresSettings = ConnectionSettings & {
   /** Connections of this node: one watches grants, one makes standalone writes, up to four commit, the others read. */
   readonly poolSize: number
+  readonly standstillMaxMs?: number
 }
+
+/** Transactions are sent in one go, so they stand still only where the line is cut. */
+const usualStandstillMs = 5_000
 
 /** Counters are spread over this many rows; two writers that share one only wait for each other. */
 const counterShards = 32
 
 /** The engine for many nodes: a PostgreSQL server, or several of which one takes writes. */
 export const openPostgres = async (
-  { poolSize, ...given }: PostgresSettings,
+  { poolSize, standstillMaxMs = usualStandstillMs, ...given }: PostgresSettings,
   neighbours?: Neighbours,
 ): Promise<Store> => {
   const succession = new Succession()
   const isSharded = await prepare({ ...given, succession })
-  const settings = { ...given, succession, plansPerValue: isSharded }
+  const settings = { ...given, succession, plansPerValue: isSharded, standstillMaxMs }
   const standaloneConnection = new Connection(settings)
-  const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => {
-    const connection = new Connection(settings)
-    const counterShard = Math.floor(Math.random() * counterShards)
-    return { connection, writer: new BatchWriter(connection, { counterShard, isSharded }) }
-  })
-  const pool = new ReadPool(settings, Math.max(1, poolSize - writers.length - 2))
+  const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => ({
+    connection: new Connection(settings),
+    counterShard: Math.floor(Math.random() * counterShards),
+  }))
+  const writing = writers.map(({ connection }) => connection)
+  const pool = new ReadPool(settings, Math.max(1, poolSize - writers.length - 2), writing)
   const watch = new GrantsWatch(settings, () => {
     // With one address there is nowhere else to go, and the server may still answer.
     if (given.address.hosts.length > 1) for (const line of lines) line.abandon()
   })
-  const lines = [watch, pool, standaloneConnection, ...writers.map(({ connection }) => connection)]
+  const lines = [watch, pool, standaloneConnection, ...writing]
+  /** The lane's own, or where the server gives no more connections any that is open. */
+  const writable = async (own: Connection): Promise<Connection> => {
+    const other = (): Connection | undefined => writing.find(({ isOpen }) => isOpen) ?? pool.open
+    try {
+      if (own.isResting) return other() ?? own
+      await own.open()
+      return own
+    } catch (error) {
+      const open = other()
+      if (open === undefined) throw error
+      return open
+    }
+  }
   const queue = new CommitQueue(
-    (sets, lane) => {
-      const writer = writers[lane]?.writer
+    async (sets, lane) => {
+      const writer = writers[lane]
       if (writer === undefined) throw new Error('there is no such lane')
-      return writer.commit(sets)
+      const { connection, counterShard } = writer
+      try {
+        return await new BatchWriter(await writable(connection), { counterShard, isSharded }).commit(sets)
+      } catch (error) {
+        throw unavailable('storage cannot be written', error)
+      }
     },
     { lanes: writers.length, oneTenant: isSharded },
   )
@@ -81,10 +103,10 @@ export const openPostgres = async (
   }
 }
 
-/** Brings the schema up to date, and says whether rows are spread over the shards of Citus. */
+/** Brings the schema up to date, which may take as long as there are rows, and says whether rows are spread over the shards of Citus. */
 const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
   try {
-    return await withClient(settings, async client => {
+    return await withClient({ ...settings, statementTimeoutMs: longStatementMs }, async client => {
       await migrate(client)
       return isDistributed(client)
     })
@@ -99,9 +121,9 @@ export const postgresSchema = (settings: PostgresSettings): Promise<SchemaState>
 
 /** Moves rows to the nodes that they belong on, which takes as long as there are rows. */
 export const distributePostgres = (settings: PostgresSettings): Promise<void> =>
-  withClient({ ...settings, statementTimeoutMs: distributeTimeoutMs }, migrateDistributed)
+  withClient({ ...settings, statementTimeoutMs: longStatementMs }, migrateDistributed)
 
-const distributeTimeoutMs = 24 * 3_600_000
+const longStatementMs = 24 * 3_600_000
 
 /** Work on one connection, before anything else is done with storage. */
 export const withClient = async <T>(

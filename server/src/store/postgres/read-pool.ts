@@ -5,20 +5,29 @@ import { endsConnection, unavailable } from './failures.ts'
 /** Connections for reads. Each is one statement, so many can be under way on one connection. */
 export class ReadPool {
   readonly #connections: readonly Connection[]
+  readonly #spare: readonly Connection[]
 
-  constructor(settings: ConnectionSettings, size: number) {
+  /** `spare`: connections for other things, which are better than none. */
+  constructor(settings: ConnectionSettings, size: number, spare: readonly Connection[]) {
     this.#connections = Array.from({ length: size }, () => new Connection(settings))
+    this.#spare = spare
   }
 
-  /** A read has no effect, so one whose connection broke is simply asked again. */
+  /** One that is open, if any is. */
+  get open(): Connection | undefined {
+    return this.#connections.find(({ isOpen }) => isOpen)
+  }
+
+  /** A read has no effect, so one whose connection broke is simply asked again, of those that are open. */
   async query<Row = Columns>(statement: Statement): Promise<Answer<Row>> {
     try {
-      return await this.#pick().query<Row>(statement)
+      return await leastBusy(this.#connections).query<Row>(statement)
     } catch (error) {
       if (!endsConnection(error)) throw unavailable('storage cannot be read', error)
     }
+    const open = [...this.#connections, ...this.#spare].filter(({ isOpen }) => isOpen)
     try {
-      return await this.#pick().query<Row>(statement)
+      return await leastBusy(open.length > 0 ? open : this.#connections).query<Row>(statement)
     } catch (error) {
       throw unavailable('storage cannot be read', error)
     }
@@ -31,11 +40,11 @@ export class ReadPool {
   async close(): Promise<void> {
     await Promise.all(this.#connections.map(connection => connection.close()))
   }
-
-  /** The least busy one; a new one is opened only when all open ones are busy. */
-  #pick(): Connection {
-    return this.#connections.reduce((best, next) => (cost(next) < cost(best) ? next : best))
-  }
 }
 
-const cost = ({ inFlight, isOpen }: Connection): number => (isOpen ? inFlight : inFlight + 0.5)
+/** A new one is opened only when all open ones are busy. */
+const leastBusy = (connections: readonly Connection[]): Connection =>
+  connections.reduce((best, next) => (cost(next) < cost(best) ? next : best))
+
+const cost = ({ inFlight, isOpen, isResting }: Connection): number =>
+  inFlight + (isOpen ? 0 : isResting ? Number.MAX_SAFE_INTEGER : 0.5)

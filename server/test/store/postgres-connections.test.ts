@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import type { Store } from '../../src/store/port.ts'
+import { Connection } from '../../src/store/postgres/connection.ts'
+import { openPostgres, type PostgresSettings } from '../../src/store/postgres/postgres-store.ts'
+import type { WriteSet } from '../../src/store/write-set.ts'
+import { CutLine } from '../rig/cut-line.ts'
+import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
+import { insertion, isUnavailable, StoreRig, tokenRow } from './contract/rig.ts'
+
+describe('connections to PostgreSQL', () => {
+  let path = ''
+  const rig = new StoreRig(async folder => {
+    path = folder
+    return openPostgres(settingsOf(await databaseOf(folder)))
+  })
+  let admin: pg.Client
+  before(async () => {
+    await rig.newTenant()
+    admin = new pg.Client(await databaseOf(path))
+    await admin.connect()
+  })
+  after(() => admin.end())
+
+  const byLine = async (): Promise<{ line: CutLine; settings: PostgresSettings }> => {
+    const { address, ...settings } = settingsOf(await databaseOf(path))
+    const [host] = address.hosts
+    assert.ok(host)
+    const line = new CutLine(host)
+    const hosts = [{ host: '127.0.0.1', port: await line.listen() }]
+    return { line, settings: { ...settings, address: { ...address, hosts } } }
+  }
+  const newToken = (tenant: number): WriteSet =>
+    insertion(tenant, [{ row: tokenRow(tenant, crypto.randomUUID()), terms: [] }])
+  const sessions = async (condition: string): Promise<number[]> => {
+    const { rows } = await admin.query(
+      `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${condition}`,
+    )
+    return rows.map(({ pid }) => pid)
+  }
+
+  for (const [set, used] of [
+    ['off', 'on'],
+    ['on', 'on'],
+    ['local', 'local'],
+  ])
+    test(`C2.23 C27.1 with synchronous_commit ${set} a session keeps to ${used}, whatever is set later`, async () => {
+      const { rows } = await admin.query('SELECT current_database() AS name')
+      await admin.query(`ALTER DATABASE ${rows[0].name} SET synchronous_commit = ${set}`)
+      const connection = new Connection(settingsOf(await databaseOf(path)))
+      const { rows: found } = await connection.query({
+        text: "SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'",
+      })
+      await connection.close()
+      await admin.query(`ALTER DATABASE ${rows[0].name} RESET synchronous_commit`)
+      // What a session has set itself is left alone when the server reads its settings again.
+      assert.deepEqual(found, [{ setting: used, source: 'session' }])
+    })
+
+  test('C2.23 a server that says what the driver cannot read is one that does not answer', async () => {
+    const asksForGssapi = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 7])
+    const server = createServer(socket => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.write(asksForGssapi))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const { address, ...settings } = settingsOf(await databaseOf(path))
+    const hosts = [{ host: '127.0.0.1', port }]
+    const connection = new Connection({ ...settings, address: { ...address, hosts } })
+    await assert.rejects(connection.query({ text: 'SELECT 1' }), isUnavailable)
+    await connection.close()
+    server.close()
+  })
+
+  test('C27.2 who lost its line relies on nothing that it remembers, though the epoch reads as before', async () => {
+    const { line, settings } = await byLine()
+    const store = await openPostgres(settings)
+    const watching = "query LIKE '%grants_epoch%' AND state = 'idle'"
+    const own = await sessions(watching)
+    const before = store.grantsEpoch()
+    await admin.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) pid', [own])
+    while ((await sessions(watching)).filter(pid => !own.includes(pid)).length < own.length);
+    assert.notEqual(store.grantsEpoch(), before)
+    await store.close()
+    await line.close()
+  })
+
+  test('C2.23 C18.8 a transaction whose end was lost on its way holds its locks for a moment only', async () => {
+    const { line, settings } = await byLine()
+    const store = await openPostgres({ ...settings, poolSize: 4, standstillMaxMs: 100 })
+    const [one, other] = [await rig.newTenant(), await rig.newTenant()]
+    const row = tokenRow(one, 'contended')
+    line.loseFrom('COMMIT')
+    // Of two tenants, so that it takes a transaction of several statements.
+    const lost = [insertion(one, [{ row, terms: [] }]), newToken(other)].map(set => store.commit(set))
+    for (const outcome of lost) await assert.rejects(outcome, isUnavailable)
+    assert.deepEqual(await rig.store.commit(insertion(one, [{ row, terms: [] }])), { committed: true })
+    await store.close()
+    await line.close()
+  })
+
+  test('C2.23 a server that gives few connections is used with those', async () => {
+    const { line, settings } = await byLine()
+    const store: Store = await openPostgres({ ...settings, poolSize: 10 })
+    const tenant = await rig.newTenant()
+    // One watches grants, so there is one for all else.
+    line.carryAtMost(2)
+    await store.health()
+    const answers = await Promise.allSettled(
+      Array.from({ length: 30 }, () => [
+        store.commit(newToken(tenant)),
+        store.getToken(tenant, 'none'),
+      ]).flat(),
+    )
+    assert.deepEqual(
+      answers.filter(({ status }) => status === 'rejected'),
+      [],
+    )
+    await store.close()
+    await line.close()
+  })
+
+  test('C35.1 a schema may take longer than a statement of a request', async () => {
+    const settings = { ...settingsOf(await databaseOf(path)), statementTimeoutMs: 50 }
+    // Another node brings the schema up to date at this moment.
+    await admin.query('SELECT pg_advisory_lock(-1)')
+    const { rows } = await admin.query('DELETE FROM migrations WHERE number > 1 RETURNING number, name')
+    const opening = openPostgres(settings)
+    const hasWaited = async (): Promise<boolean> =>
+      (await sessions("wait_event = 'advisory' AND clock_timestamp() - query_start > '200 ms'")).length > 0
+    const isRefused = opening.then(
+      () => false,
+      () => true,
+    )
+    while (!(await Promise.race([hasWaited(), isRefused])));
+    for (const { number, name } of rows)
+      await admin.query('INSERT INTO migrations (number, name) VALUES ($1, $2)', [number, name])
+    await admin.query('SELECT pg_advisory_unlock(-1)')
+    await (await opening).close()
+  })
+})
