@@ -1,6 +1,7 @@
 import type { Vault } from '../vault/vault.ts'
+import { resultDeadlines } from '../writing/idempotency.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
 /** §4.11.7: kept answers go after 24 hours. */
 export const sweepResults = ({ store, clock }: Vault): Promise<number> =>
-  purgeInBatches(rowsMax => store.purgeResults(clock(), rowsMax))
+  purgeInBatches(rowsMax => store.purgeResults(resultDeadlines(clock()), rowsMax))

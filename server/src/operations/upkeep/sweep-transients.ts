@@ -1,3 +1,4 @@
+import { transientDeadlines } from '../../domain/tokens/transients.ts'
 import type { Vault } from '../vault/vault.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
@@ -6,7 +7,7 @@ import { purgeInBatches } from './purge-in-batches.ts'
  * shredding also covers tokens that were deleted before their time.
  */
 export const sweepTransients = async ({ store, clock }: Vault): Promise<number> => {
-  const purged = await purgeInBatches(rowsMax => store.purgeTransients(clock(), rowsMax))
+  const purged = await purgeInBatches(rowsMax => store.purgeTransients(transientDeadlines(clock()), rowsMax))
   await store.shred()
   return purged
 }
