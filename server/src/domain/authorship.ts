@@ -9,6 +9,12 @@ export type Authorship = {
   readonly modifiedAt?: Instant
 }
 
+/** When it is changed now: a clock that was set back puts no change before the one that it follows. */
+export const modifiedNow = (
+  { createdAt, modifiedAt = createdAt }: Pick<Authorship, 'createdAt' | 'modifiedAt'>,
+  now: Instant,
+): Instant => Math.max(now, createdAt, modifiedAt)
+
 export const viewAuthorship = ({ createdBy, createdAt, modifiedBy, modifiedAt }: Authorship): JsonObject => ({
   created_by: createdBy,
   created_at: formatInstant(createdAt),

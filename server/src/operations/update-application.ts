@@ -2,6 +2,7 @@ import type { UpdateApplication } from '../contract/application-schemas.ts'
 import type { Application } from '../domain/access/application.ts'
 import { readGrants } from '../domain/access/application-definition.ts'
 import { viewApplication } from '../domain/access/application-view.ts'
+import { modifiedNow } from '../domain/authorship.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { requireGrantingKey, requireOwnPermissions } from './grants/grant-checks.ts'
@@ -33,7 +34,7 @@ export const updateApplication = (
       permissions: granted.permissions,
       rules: granted.rules,
       modifiedBy: caller.application.id,
-      modifiedAt: vault.clock(),
+      modifiedAt: modifiedNow(application, vault.clock()),
     }
     const applications = grants.applications.map(other => (other.id === id ? updated : other))
     requireGrantingKey(grants, { ...grants, applications }, vault.clock())

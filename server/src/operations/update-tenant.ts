@@ -1,6 +1,7 @@
 import type { UpdateTenant } from '../contract/tenant-schemas.ts'
 import type { Tenant } from '../domain/access/tenant.ts'
 import { viewTenant } from '../domain/access/tenant-view.ts'
+import { modifiedNow } from '../domain/authorship.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { sealTenant } from './grants/grant-rows.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
@@ -17,7 +18,7 @@ export const updateTenant = (vault: Vault, caller: Caller, body: UpdateTenant): 
         deduplicateTokens: flag(body.settings?.deduplicate_tokens) ?? tenant.settings.deduplicateTokens,
       },
       modifiedBy: caller.application.id,
-      modifiedAt: vault.clock(),
+      modifiedAt: modifiedNow(tenant, vault.clock()),
     }
     return {
       effects: [{ kind: 'putTenant', sealed: sealTenant(vault.vaultKeys, updated) }],

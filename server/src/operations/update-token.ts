@@ -1,4 +1,5 @@
 import { requireCovered } from '../domain/access/access-checks.ts'
+import { modifiedNow } from '../domain/authorship.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { mergePatch } from '../domain/json/merge-patch.ts'
@@ -60,7 +61,7 @@ const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatc
     ...(fingerprint !== undefined && { fingerprint }),
     version: before.version + 1,
     modifiedBy: caller.application.id,
-    modifiedAt: now,
+    modifiedAt: modifiedNow(before, now),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ColumnLookup } from '../domain/search/query.ts'
+import type { PendingDeadlines } from '../domain/time/deadlines.ts'
 import type { InstantRange } from '../domain/time/instant.ts'
 import type { ListPosition } from '../domain/tokens/list-position.ts'
 import type {
@@ -94,9 +95,11 @@ export type Store = StandaloneWrites & {
 /** Writes beside `commit`: they are no write sets, and share no transaction with any. */
 export type StandaloneWrites = {
   /** Deletes up to `limit` transient fields that are due and says how many; no trace stays once `shred` ran. */
-  purgeTransients(now: number, limit: number): Promise<number>
-  /** Deletes up to `limit` kept answers that have run out and says how many. */
-  purgeResults(now: number, limit: number): Promise<number>
+  purgeTransients(pending: PendingDeadlines, limit: number): Promise<number>
+  /** Deletes up to `limit` kept answers that are due and says how many. */
+  purgeResults(pending: PendingDeadlines, limit: number): Promise<number>
+  /** Deletes the kept answer for an idempotency key, if it is due. */
+  dropResult(tenant: number, hash: Uint8Array, pending: PendingDeadlines): Promise<void>
   /** Deletes up to about `limit` rows of tenants that were deleted and says how many; 0 when none is left. */
   purgeDeadTenants(limit: number): Promise<number>
   /** Leaves no byte of what was deleted in the engine's files, as far as it owns them; throws where it could not. */

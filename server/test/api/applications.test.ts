@@ -454,6 +454,22 @@ onEveryEngine('applications', vault => {
       assert.deepEqual(granted(await vault().get('/applications/key', key)), reply.body, 'its key stays')
     })
 
+  test('C29.2 C5.5 a clock that was set back puts no update before the creation, nor before another update', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const { id } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
+    const { created_at } = granted(await vault().get(`/applications/${id}`, keys.manager))
+    const rename = async (): Promise<string> =>
+      granted(await put(keys.manager, id, { name: 'renamed' })).modified_at
+    vault().now -= 1_000
+    assert.equal(await rename(), created_at)
+    vault().now += 3_000
+    const later = await rename()
+    assert.equal(later, instant(vault().now))
+    vault().now -= 1_000
+    assert.equal(await rename(), later)
+    vault().now += 1_000
+  })
+
   const refusedUpdates = [
     ...refusedGrants,
     { name: 'C29.2 no name', send: { name: undefined }, errors: ['name'] },

@@ -97,6 +97,24 @@ onEveryEngine('index report', vault => {
     assert.ok(!(await names()).includes('brief'))
   })
 
+  test('C26 one of a time when the clock was ahead is made anew once the clock is right', async () => {
+    const { keys } = await vault().tenant(applications)
+    const computedAt = async (): Promise<number> =>
+      Date.parse((await vault().get(path, keys.management)).body.computed_at)
+    const year = 365 * 86_400_000
+    vault().now += year
+    await fill(vault(), keys.owner)
+    await vault().service.clockwork.runAll()
+    assert.equal(await computedAt(), vault().now)
+    vault().now -= year
+    await vault().service.clockwork.runAll()
+    assert.equal(await computedAt(), vault().now)
+    vault().now -= pace.clockSkewMs
+    await vault().service.clockwork.runAll()
+    assert.equal(await computedAt(), vault().now + pace.clockSkewMs, 'another node may be ahead a little')
+    vault().now += pace.clockSkewMs
+  })
+
   test('C26 a large tenant is gone through in slices, over restarts; the last report stands meanwhile', async () => {
     const { tenantId, keys } = await vault().tenant(applications)
     await fill(vault(), keys.owner)

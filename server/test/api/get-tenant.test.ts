@@ -58,6 +58,22 @@ onEveryEngine('get the tenant', vault => {
     })
   })
 
+  test('§2.4.8 a clock that was set back puts no change before the creation, nor before another change', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const { created_at } = granted(await vault().get('/tenants/self', keys.manager))
+    const rename = async (): Promise<string> =>
+      granted(await vault().send('PUT', '/tenants/self', { key: keys.manager, body: { name: 'Renamed' } }))
+        .modified_at
+    vault().now -= 1_000
+    assert.equal(await rename(), created_at)
+    vault().now += 3_000
+    const later = await rename()
+    assert.equal(Date.parse(later), vault().now)
+    vault().now -= 1_000
+    assert.equal(await rename(), later)
+    vault().now += 1_000
+  })
+
   test('§4.7.1 §5.1 §5.3 §5.8 the key says which tenant, and must hold tenant:read', async () => {
     const one = await vault().tenant({
       ...ownerAndManager,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TenantKeys } from '../../src/crypto/keys.ts'
 import { openResult } from '../../src/crypto/result-seal.ts'
+import { pace } from '../../src/domain/pace.ts'
 import type { Caller } from '../../src/operations/vault/vault.ts'
 import { requestHash } from '../../src/operations/writing/idempotency.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
@@ -22,6 +23,7 @@ const card = {
 }
 const text = { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
 const hour = 3_600_000
+const year = 365 * 24 * hour
 
 let serial = 0
 const newKey = (): string => `a-key-${++serial}`
@@ -462,6 +464,69 @@ onEveryEngine('idempotent retries', vault => {
     vault().now += hour
     await vault().service.clockwork.runAll()
     assert.equal((await storedRows(vault(), 'results')).length, 0)
+  })
+
+  test('§4.11.7 C33.10 a result of a time when the clock was ahead is no more once the clock is right', async () => {
+    const { keys, tenantId } = await start()
+    const tenant = await vault().tenantNumber(tenantId)
+    const kept = async (): Promise<number> =>
+      (await storedRows(vault(), 'results')).filter(row => row.tenant === tenant).length
+    const key = newKey()
+    vault().now += year
+    const first = granted(await create(keys.owner, key)).id
+    const unasked = granted(await create(keys.owner, newKey())).id
+    vault().now -= year
+    const second = await create(keys.owner, key)
+    assert.equal(replayed(second), false)
+    assert.ok(![first, unasked].includes(granted(second).id))
+    vault().now += 24 * hour - 1
+    assert.equal((await create(keys.owner, key)).body.id, second.body.id, 'its own 24 hours')
+    await vault().service.clockwork.runAll()
+    assert.equal(await kept(), 1, 'the one that nobody asked for is swept')
+    vault().now += 1
+    await vault().service.clockwork.runAll()
+    assert.equal(await kept(), 0)
+  })
+
+  test('§4.11.3 C33.10 a clock that is behind by as much as clocks may differ forgets no result', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    const first = granted(await create(keys.owner, key)).id
+    vault().now -= pace.clockSkewMs
+    await vault().service.clockwork.runAll()
+    assert.equal((await create(keys.owner, key)).body.id, first)
+    vault().now -= 1
+    assert.notEqual(granted(await create(keys.owner, key)).id, first)
+    vault().now += 1 + pace.clockSkewMs
+  })
+
+  test('C33.4 of two requests that find a result of a wrong clock, at two nodes, one is carried out', async () => {
+    const { keys } = await start()
+    const key = newKey()
+    vault().now += year
+    granted(await create(keys.owner, key))
+    vault().now -= year
+    const node = await secondNode(vault())
+    try {
+      const before = await count(keys)
+      const send = { key: keys.owner, body: text, headers: { 'svc-idempotency-key': key } }
+      const { dropResult } = node.store
+      const [found, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      node.store.dropResult = async (...which) => {
+        found.resolve()
+        await goOn.promise
+        await dropResult(...which)
+      }
+      const late = node.send('POST', '/tokens', send)
+      await Promise.race([found.promise, late])
+      const first = granted(await create(keys.owner, key)).id
+      goOn.resolve()
+      assert.equal((await late).status, 409)
+      assert.equal((await create(keys.owner, key)).body.id, first)
+      assert.equal(await count(keys), before + 1)
+    } finally {
+      await node.stop()
+    }
   })
 
   test('C33.2 a key that is revoked or expired gets no replay', async () => {

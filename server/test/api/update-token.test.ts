@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { granted } from '../rig/answers.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { assertHolds } from '../rig/scenario.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
@@ -272,6 +273,22 @@ onEveryEngine('update a token', vault => {
     assert.equal(second.body.modified_by, made.created_by)
     assert.notEqual(second.body.modified_at, first.body.modified_at)
     assert.equal(second.body.created_at, made.created_at)
+  })
+
+  test('§2.1.16 §3.2 a clock that was set back puts no change before the creation, nor before another change', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const made = await vault().create(keys.owner, token('abc'))
+    const change = async (): Promise<string> =>
+      granted(await vault().patch(`/tokens/${made.id}`, keys.owner, {})).modified_at
+    vault().now -= 1_000
+    assert.equal(await change(), made.created_at)
+    vault().now += 3_000
+    const later = await change()
+    assert.equal(Date.parse(later), vault().now)
+    vault().now -= 1_000
+    assert.equal(await change(), later)
+    vault().now += 1_001
+    assert.equal(Date.parse(await change()), vault().now)
   })
 
   test('§2.1.22 C12.2 C12.4 the answer shows data under the mask, never itself', async () => {

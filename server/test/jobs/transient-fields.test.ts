@@ -7,6 +7,7 @@ import { owner, TestVault } from '../rig/test-vault.ts'
 import { filesOf } from '../rig/traces.ts'
 
 const hour = 3_600_000
+const year = 365 * 24 * hour
 const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' }
 const { cvc: _cvc, ...withoutCvc } = card
 
@@ -104,6 +105,39 @@ onEveryEngine('transient fields', vaultOfSuite => {
     assert.deepEqual(after, unchanged)
     assert.deepEqual(data, { ...withoutCvc, expiration_month: 3 })
     assert.ok(pace.sweepIntervalMs * 2 < 300_000, 'sweeps come often enough for five minutes')
+  })
+
+  test('C11.1 C11.2 a cvc of a time when the clock was ahead is gone once the clock is right', async () => {
+    vault.now += year
+    const ids = await Promise.all([create(), create(), create(), create()])
+    const [read, unread, patched, renewed] = ids as [string, string, string, string]
+    await assertData(read, card)
+    vault.now -= year
+    for (const id of ids) await assertData(id, withoutCvc)
+    assert.equal((await rowsOf(read)).length, 1, 'invisible before it is purged')
+    await patch(patched, { expiration_month: 1 })
+    await patch(renewed, { cvc: '4567' })
+    await sweep()
+    for (const id of [read, unread, patched]) assert.deepEqual(await rowsOf(id), [])
+    await assertData(unread, withoutCvc)
+    await assertData(patched, { ...withoutCvc, expiration_month: 1 })
+    vault.now += hour - 1
+    await sweep()
+    await assertData(renewed, { ...card, cvc: '4567' })
+    vault.now += 1
+    await assertData(renewed, withoutCvc)
+  })
+
+  test('C11.1 C11.2 a clock that is behind by as much as clocks may differ takes no cvc away', async () => {
+    const id = await create()
+    vault.now -= pace.clockSkewMs
+    await sweep()
+    await assertData(id, card)
+    vault.now -= 1
+    await assertData(id, withoutCvc)
+    await sweep()
+    assert.deepEqual(await rowsOf(id), [])
+    vault.now += 1 + pace.clockSkewMs
   })
 
   test('C11.2 a deleted token takes its cvc along', async () => {

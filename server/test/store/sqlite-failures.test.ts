@@ -13,7 +13,15 @@ import type { WriteSet } from '../../src/store/write-set.ts'
 import { engines } from '../rig/engines.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
-import { bytes, insertion, isUnavailable, matchOf, tokenRow, transientRow } from './contract/rig.ts'
+import {
+  bytes,
+  insertion,
+  isUnavailable,
+  matchOf,
+  pendingAfter,
+  tokenRow,
+  transientRow,
+} from './contract/rig.ts'
 import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
 
 describe('storage that fails (sqlite)', () => {
@@ -75,7 +83,7 @@ describe('storage that fails (sqlite)', () => {
       const refused = await Promise.allSettled([
         ...Array.from({ length: 50 }, (_, i) => store.commit(create(`t${i}`))),
         store.createTenant(newTenant('unlucky')),
-        store.purgeTransients(1, 10),
+        store.purgeTransients(pendingAfter(1), 10),
       ])
       for (const result of refused) assert.ok(result.status === 'rejected' && isUnavailable(result.reason))
       assert.deepEqual(await counts(), [1, 1, 1])
@@ -113,7 +121,7 @@ describe('storage that fails (sqlite)', () => {
     assert.ok(await reading.getToken(tenant, 'before'))
     await assert.rejects(reading.commit(create('after')), isUnavailable)
     await assert.rejects(reading.createTenant(newTenant('unlucky')), isUnavailable)
-    await assert.rejects(reading.purgeTransients(1, 1), isUnavailable)
+    await assert.rejects(reading.purgeTransients(pendingAfter(1), 1), isUnavailable)
     await reading.close()
     assert.deepEqual(await counts(), [1, 1, 1])
   })
@@ -136,7 +144,7 @@ describe('storage that fails (sqlite)', () => {
         await outages(
           other.commit(create('t')),
           other.createTenant(newTenant('unlucky')),
-          other.purgeTransients(1, 1),
+          other.purgeTransients(pendingAfter(1), 1),
         ),
         [locked, locked, locked],
       )

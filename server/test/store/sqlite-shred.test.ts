@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
-import { bytes, isUnavailable, tokenRow, transientRow, writeSet } from './contract/rig.ts'
+import { bytes, isUnavailable, pendingAfter, tokenRow, transientRow, writeSet } from './contract/rig.ts'
 import { survivors } from './survivors.ts'
 
 /** Noise that is the same in every run, so that a failure can be looked at again. */
@@ -96,7 +96,7 @@ describe('shredding (sqlite)', () => {
         if (noise.below(10) === 0) await Promise.all(work.splice(0))
       }
       await Promise.all(work)
-      while ((await store.purgeTransients(now, 70)) === 70);
+      while ((await store.purgeTransients(pendingAfter(now), 70)) === 70);
       await store.shred()
       for (const stored of all) stored.isGone ||= stored.at <= now
       const left = new Set(
@@ -175,7 +175,7 @@ describe('shredding (sqlite)', () => {
     await store.commit(writeSet(tenant, { effects: [put] }))
     const reader = new DatabaseSync(path, { readOnly: true })
     reader.exec('BEGIN; SELECT * FROM tenants')
-    assert.equal(await store.purgeTransients(1, 10), 1)
+    assert.equal(await store.purgeTransients(pendingAfter(1), 10), 1)
     await assert.rejects(store.shred(), isUnavailable)
     assert.deepEqual(survivors(folder.path, [sealed]), [0])
     reader.exec('COMMIT')

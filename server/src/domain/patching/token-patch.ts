@@ -9,9 +9,9 @@ import { readExpiry } from '../tokens/expiry.ts'
 import { checkExpressionsAndMetadata } from '../tokens/expressions-and-metadata.ts'
 import { checkMaskBytes } from '../tokens/mask.ts'
 import type { RenderedPart } from '../tokens/renderings.ts'
-import { type Metadata, maskInForce, type Token, type Writable, wholeData } from '../tokens/token.ts'
+import { type Metadata, maskInForce, type Token, type Writable } from '../tokens/token.ts'
 import { givesAway } from '../tokens/token-id.ts'
-import { splitTransients } from '../tokens/transients.ts'
+import { splitTransients, wholeData } from '../tokens/transients.ts'
 import { token as untyped } from '../tokens/types/token.ts'
 
 /** The body of an update (§4.5) once its shape is known to be right; null clears or restores the default (C18). */

@@ -8,9 +8,9 @@ import {
   maskInForce,
   searchIndexesInForce,
   type Token,
-  wholeData,
 } from './token.ts'
 import type { Transform } from './transform.ts'
+import { wholeData } from './transients.ts'
 
 /** A token as an answer shows it (C12). */
 export const viewToken = (token: Token, transform: Transform, now: Instant): JsonObject => {

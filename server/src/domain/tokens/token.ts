@@ -1,6 +1,5 @@
 import type { Authorship } from '../authorship.ts'
-import type { Json, JsonObject } from '../json/json.ts'
-import { setOwn } from '../json/json.ts'
+import type { Json } from '../json/json.ts'
 import type { Secret } from '../secret.ts'
 import type { Instant } from '../time/instant.ts'
 import type { Expiry } from './expiry.ts'
@@ -75,17 +74,4 @@ export const maskInForce = (token: Pick<Token, 'mask' | 'type'>): Json | undefin
     case 'nobody':
       return undefined
   }
-}
-
-const liveTransients = (token: Pick<Token, 'transients'>, now: Instant): readonly Transient[] =>
-  token.transients.filter(transient => transient.expiresAt > now)
-
-/** `data` with the transient fields that are still visible. */
-export const wholeData = (token: Pick<Token, 'data' | 'transients'>, now: Instant): Json => {
-  const data = token.data.expose('the whole of it, for a caller with reveal or to merge a patch into')
-  const live = liveTransients(token, now)
-  if (live.length === 0) return data
-  const whole = { ...(data as JsonObject) }
-  for (const { field, value } of live) setOwn(whole, field, value.expose('part of the whole'))
-  return whole
 }

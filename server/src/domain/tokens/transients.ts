@@ -1,7 +1,9 @@
 import { isJsonObject, type Json, type JsonObject, setOwn } from '../json/json.ts'
 import { Secret } from '../secret.ts'
+import { isPending, type PendingDeadlines, pendingDeadlines } from '../time/deadlines.ts'
 import type { Instant } from '../time/instant.ts'
-import type { Transient } from './token.ts'
+import type { Token, Transient } from './token.ts'
+import { tokenTypes } from './types/registry.ts'
 import type { TokenType } from './types/token-type.ts'
 
 /**
@@ -37,3 +39,23 @@ const hasTransient = (data: JsonObject, type: TokenType): boolean => {
   for (const field in type.transient) if (Object.hasOwn(data, field)) return true
   return false
 }
+
+/** `data` with the transient fields that are still visible. */
+export const wholeData = (token: Pick<Token, 'data' | 'transients'>, now: Instant): Json => {
+  const data = token.data.expose('the whole of it, for a caller with reveal or to merge a patch into')
+  if (token.transients.length === 0) return data
+  const whole = { ...(data as JsonObject) }
+  const pending = transientDeadlines(now)
+  for (const { field, value, expiresAt } of token.transients)
+    if (isPending(expiresAt, pending)) setOwn(whole, field, value.expose('part of the whole'))
+  return whole
+}
+
+/** The same for the fields of all types: storage, which purges those that are due, knows of none. */
+export const transientDeadlines = (now: Instant): PendingDeadlines => pendingDeadlines(longestLifetimeMs, now)
+
+const longestLifetimeMs = Math.max(
+  ...[...tokenTypes.values()]
+    .flatMap(({ transient }) => Object.values(transient))
+    .map(({ lifetimeMs }) => lifetimeMs),
+)

@@ -23,9 +23,10 @@ export const requireAsked = (row: TokenRow, id: string, { keys: { tenantId } }: 
 }
 
 /**
- * Opens rows with those of their transient fields that are not due yet. A row that has some is read again,
+ * Opens rows with those of their transient fields whose deadline has not come. A row that has some is read again,
  * together with them, so that no change in between mixes an old token with a new field; one that is gone by
- * then is left out.
+ * then is left out. A deadline that lies too far ahead is opened, too, and then not shown (`wholeData`): who moved
+ * it, a clock or a hand in storage, only the seal can tell.
  */
 export const openTokens = async (
   vault: Vault,

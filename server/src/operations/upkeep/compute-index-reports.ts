@@ -1,7 +1,9 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
 import { TamperedError } from '../../domain/errors.ts'
-import { IndexSurvey } from '../../domain/index-report/index-report.ts'
+import { type IndexReport, IndexSurvey } from '../../domain/index-report/index-report.ts'
 import { pace } from '../../domain/pace.ts'
+import { isPending, pendingDeadlines } from '../../domain/time/deadlines.ts'
+import type { Instant } from '../../domain/time/instant.ts'
 import type { Term } from '../../domain/tokens/index-terms.ts'
 import { visibleTerms } from '../../domain/tokens/token-filter.ts'
 import type { TokenQuery } from '../../store/port.ts'
@@ -50,7 +52,7 @@ const inTurn = (vault: Vault): LoadedTenant[] => {
 const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): Promise<number> => {
   const now = vault.clock()
   const { report, pass } = await load(vault, tenant)
-  if (pass === undefined && report !== undefined && now - report.computedAt < pace.reportIntervalMs) return 0
+  if (pass === undefined && report !== undefined && isFresh(report, now)) return 0
 
   const survey = new IndexSurvey(term => shortHash(tenant, term), pass)
   let query: TokenQuery = {
@@ -82,6 +84,9 @@ const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): P
     await turns.next()
   }
 }
+
+const isFresh = ({ computedAt }: IndexReport, now: Instant): boolean =>
+  isPending(computedAt + pace.reportIntervalMs, pendingDeadlines(pace.reportIntervalMs, now))
 
 /** A report that does not open is made anew. */
 const load = async (vault: Vault, { tenantNumber, keys }: UnlockedTenant): Promise<IndexReportState> => {

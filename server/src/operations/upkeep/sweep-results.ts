@@ -1,7 +1,8 @@
 import { pace } from '../../domain/pace.ts'
 import type { Vault } from '../vault/vault.ts'
+import { resultDeadlines } from '../writing/idempotency.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
 /** §4.11.7: kept answers go after 24 hours. */
 export const sweepResults = ({ store, clock }: Vault, stopping?: AbortSignal): Promise<number> =>
-  purgeInBatches(() => store.purgeResults(clock(), pace.sweepBatchRows), stopping)
+  purgeInBatches(() => store.purgeResults(resultDeadlines(clock()), pace.sweepBatchRows), stopping)

@@ -1,4 +1,5 @@
 import { pace } from '../../domain/pace.ts'
+import { transientDeadlines } from '../../domain/tokens/transients.ts'
 import type { Vault } from '../vault/vault.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
@@ -7,7 +8,10 @@ import { purgeInBatches } from './purge-in-batches.ts'
  * shredding also covers tokens that were deleted before their time.
  */
 export const sweepTransients = async ({ store, clock }: Vault, stopping?: AbortSignal): Promise<number> => {
-  const purged = await purgeInBatches(() => store.purgeTransients(clock(), pace.sweepBatchRows), stopping)
+  const purged = await purgeInBatches(
+    () => store.purgeTransients(transientDeadlines(clock()), pace.sweepBatchRows),
+    stopping,
+  )
   await store.shred()
   return purged
 }

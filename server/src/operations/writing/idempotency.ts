@@ -5,6 +5,8 @@ import { VaultError } from '../../domain/errors.ts'
 import type { Json, JsonObject } from '../../domain/json/json.ts'
 import { parseStored } from '../../domain/json/parse-json.ts'
 import { limits } from '../../domain/limits.ts'
+import { isPending, type PendingDeadlines, pendingDeadlines } from '../../domain/time/deadlines.ts'
+import type { Instant } from '../../domain/time/instant.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commitSet } from './commit.ts'
@@ -23,15 +25,26 @@ export type KeptResult = { readonly answer: Json; readonly sameBody: boolean }
 export const requestHash = (caller: Caller, { method, path, key }: IdempotentRequest): Buffer =>
   indexHash(caller.keys, 'idempotency', JSON.stringify([caller.application.id, method, path, key]))
 
+/** §4.11.7: for how long answers are kept. */
+export const resultDeadlines = (now: Instant): PendingDeadlines =>
+  pendingDeadlines(limits.idempotencyLifetimeMs, now)
+
 export const findResult = async (
   vault: Vault,
   caller: Caller,
   hash: Uint8Array,
   request: IdempotentRequest,
 ): Promise<KeptResult | undefined> => {
-  const row = await vault.store.getResult(caller.tenantNumber, hash, vault.clock())
+  const now = vault.clock()
+  const row = await vault.store.getResult(caller.tenantNumber, hash, now)
   if (row === undefined) return undefined
   const kept = parseStored(openResult(caller.keys, { ...row, hash })) as JsonObject
+  const pending = resultDeadlines(now)
+  if (!isPending(row.expiresAt, pending)) {
+    // Now, and not with the next sweep: while it is there, no other answer can be kept for its key.
+    await vault.store.dropResult(caller.tenantNumber, hash, pending)
+    return undefined
+  }
   return { answer: kept.answer ?? null, sameBody: kept.body === bodyDigest(request) }
 }
 

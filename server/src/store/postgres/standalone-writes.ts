@@ -1,3 +1,4 @@
+import type { PendingDeadlines } from '../../domain/time/deadlines.ts'
 import * as columns from '../columns.ts'
 import type { StandaloneWrites } from '../port.ts'
 import { vaultKeys } from '../sql/statements.ts'
@@ -24,17 +25,32 @@ export const standaloneWrites = (
       }
   }
 
-  const purgeDue = async (table: 'transients' | 'results', now: number, limit: number): Promise<number> => {
+  const purgeDue = async (
+    table: 'transients' | 'results',
+    { after, upTo }: PendingDeadlines,
+    limit: number,
+  ): Promise<number> => {
+    const purge = async (due: string, bound: number, rowsMax: number): Promise<number> => {
+      // Rows of many shards cannot be locked before they are deleted.
+      const which = `expires_at ${due} $1 ORDER BY expires_at LIMIT $2 ${isSharded ? '' : skipLocked}`
+      const { rowCount } = await run({ text: deleteSome(tableNamed(table), which), values: [bound, rowsMax] })
+      return Number(rowCount)
+    }
     await drain()
-    // Rows of many shards cannot be locked before they are deleted.
-    const which = `expires_at <= $1 ORDER BY expires_at LIMIT $2 ${isSharded ? '' : skipLocked}`
-    const { rowCount } = await run({ text: deleteSome(tableNamed(table), which), values: [now, limit] })
-    return Number(rowCount)
+    // One by one: for both together, in order, all that is pending would be gone through.
+    const over = await purge('<=', after, limit)
+    return over < limit ? over + (await purge('>', upTo, limit - over)) : over
   }
 
   return {
-    purgeTransients: (now, limit) => purgeDue('transients', now, limit),
-    purgeResults: (now, limit) => purgeDue('results', now, limit),
+    purgeTransients: (pending, limit) => purgeDue('transients', pending, limit),
+    purgeResults: (pending, limit) => purgeDue('results', pending, limit),
+    dropResult: async (tenant, hash, { after, upTo }) => {
+      await run({
+        text: 'DELETE FROM results WHERE tenant = $1 AND hash = $2 AND (expires_at <= $3 OR expires_at > $4)',
+        values: [tenant, hash, after, upTo],
+      })
+    },
     purgeDeadTenants: async limit => {
       await drain()
       const { rows } = await run({ text: 'SELECT min(tenant)::text AS tenant FROM dead_tenants' })

@@ -84,8 +84,9 @@ const standaloneWrites = (
     }
   }
   return {
-    purgeTransients: (now, limit) => write('purgeTransients', now, limit),
-    purgeResults: (now, limit) => write('purgeResults', now, limit),
+    purgeTransients: (pending, limit) => write('purgeTransients', pending, limit),
+    purgeResults: (pending, limit) => write('purgeResults', pending, limit),
+    dropResult: (tenant, hash, pending) => write('dropResult', tenant, hash, pending),
     purgeDeadTenants: limit => write('purgeDeadTenants', limit),
     // Twice, because a read that was under way here, on a busy machine, has ended by the second time.
     shred: () => write('shred').catch(() => write('shred')),

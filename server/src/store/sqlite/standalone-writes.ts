@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { PendingDeadlines } from '../../domain/time/deadlines.ts'
 import * as columns from '../columns.ts'
 import type { StandaloneWrites } from '../port.ts'
 import type { KeyRow } from '../rows.ts'
@@ -33,20 +34,36 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
       throw error
     }
   }
-  const purgeDue = (table: 'transients' | 'results', now: number, limit: number): number =>
-    transaction(() =>
+  const purgeDue = (
+    table: 'transients' | 'results',
+    { after, upTo }: PendingDeadlines,
+    limit: number,
+  ): number => {
+    const purge = (due: string, bound: number, rowsMax: number): number =>
       Number(
         prepared(
           `DELETE FROM ${table} WHERE rowid IN
-             (SELECT rowid FROM ${table} WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-        ).run(now, limit).changes,
-      ),
-    )
+             (SELECT rowid FROM ${table} WHERE expires_at ${due} ? ORDER BY expires_at LIMIT ?)`,
+        ).run(bound, rowsMax).changes,
+      )
+    // One by one: for both together, in order, all that is pending would be gone through.
+    return transaction(() => {
+      const over = purge('<=', after, limit)
+      return over + purge('>', upTo, limit - over)
+    })
+  }
   const readVaultKeys = (): KeyRow[] => prepared(vaultKeys).all().map(columns.keyRow)
 
   return {
-    purgeTransients: (now, limit) => purgeDue('transients', now, limit),
-    purgeResults: (now, limit) => purgeDue('results', now, limit),
+    purgeTransients: (pending, limit) => purgeDue('transients', pending, limit),
+    purgeResults: (pending, limit) => purgeDue('results', pending, limit),
+    dropResult: (tenant, hash, { after, upTo }) =>
+      transaction(() => {
+        const drop = prepared(
+          'DELETE FROM results WHERE tenant = ? AND hash = ? AND (expires_at <= ? OR expires_at > ?)',
+        )
+        drop.run(tenant, hash, after, upTo)
+      }),
     purgeDeadTenants: limit => transaction(() => purgeDeadTenants(prepared, limit)),
     shred: () => {
       // Deleted bytes are zero in the newest page images; truncating the log removes the older images.

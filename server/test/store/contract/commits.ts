@@ -9,6 +9,7 @@ import {
   isUnavailable,
   matchOf,
   type OpenStore,
+  pendingAfter,
   StoreRig,
   terms,
   tokenRow,
@@ -460,7 +461,7 @@ export const commitContract = (open: OpenStore): void => {
       const late = insertion(tenant, [{ row: tokenRow(tenant, 'late'), terms: [] }])
       await assert.rejects(closing.commit(late), isUnavailable)
       await assert.rejects(closing.getToken(tenant, 'last'), isUnavailable)
-      await assert.rejects(closing.purgeTransients(0, 1), isUnavailable)
+      await assert.rejects(closing.purgeTransients(pendingAfter(0), 1), isUnavailable)
       await assert.rejects(closing.health(), isUnavailable)
       await rig.store.health()
       assert.equal(await rig.store.getToken(tenant, 'late'), undefined)

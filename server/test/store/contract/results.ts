@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ResultRow } from '../../../src/store/rows.ts'
 import type { Outcome } from '../../../src/store/write-set.ts'
-import { assertRows, bytes, insertion, type OpenStore, StoreRig, tokenRow, writeSet } from './rig.ts'
+import {
+  assertRows,
+  bytes,
+  insertion,
+  type OpenStore,
+  pendingAfter,
+  StoreRig,
+  tokenRow,
+  writeSet,
+} from './rig.ts'
 
 /** Kept answers of idempotent requests, and which tokens were active in a month. */
 export const resultContract = (open: OpenStore): void => {
@@ -49,6 +58,25 @@ export const resultContract = (open: OpenStore): void => {
       assertRows(await rig.store.getResult(tenant, hash, 100), next)
     })
 
+    test('C33.10 an answer is dropped where its end has come or lies too far ahead, and then its key is free', async () => {
+      const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
+      await keep(result(tenant), 0)
+      await keep(result(other), 0)
+      const drop = (after: number, upTo: number): Promise<void> =>
+        rig.store.dropResult(tenant, hash, { after, upTo })
+      await drop(99, 100)
+      await rig.store.dropResult(tenant, bytes('another key'), { after: 0, upTo: 99 })
+      assertRows(await rig.store.getResult(tenant, hash, 0), result(tenant))
+      await drop(0, 99)
+      assert.equal(await rig.store.getResult(tenant, hash, 0), undefined)
+      assertRows(await rig.store.getResult(other, hash, 0), result(other))
+
+      const next = result(tenant, { sealed: bytes('the next answer') })
+      assert.deepEqual(await keep(next, 0, 'second'), { committed: true })
+      await drop(100, 200)
+      assert.equal(await rig.store.getResult(tenant, hash, 0), undefined)
+    })
+
     test('C33.4 of many answers for one key through two connections one is kept', async () => {
       const tenant = await rig.newTenant()
       const stores = [rig.store, await rig.again()]
@@ -92,14 +120,38 @@ export const resultContract = (open: OpenStore): void => {
         )
         return kept.flatMap(row => (row === undefined ? [] : [row.expiresAt])).sort((a, b) => a - b)
       }
-      assert.equal(await rig.store.purgeResults(9, 100), 0)
-      assert.equal(await rig.store.purgeResults(10, 100), 1)
+      assert.equal(await rig.store.purgeResults(pendingAfter(9), 100), 0)
+      assert.equal(await rig.store.purgeResults(pendingAfter(10), 100), 1)
       assert.deepEqual(await left(), [11, 20, 21, 30, 31])
-      assert.equal(await rig.store.purgeResults(21, 2), 2)
+      assert.equal(await rig.store.purgeResults(pendingAfter(21), 2), 2)
       assert.deepEqual(await left(), [21, 30, 31])
-      assert.equal(await rig.store.purgeResults(21, 2), 1)
-      assert.equal(await rig.store.purgeResults(21, 2), 0)
+      assert.equal(await rig.store.purgeResults(pendingAfter(21), 2), 1)
+      assert.equal(await rig.store.purgeResults(pendingAfter(21), 2), 0)
       assert.deepEqual(await left(), [30, 31])
+    })
+
+    test('C33.10 answers whose end lies too far ahead go too, and no others', async () => {
+      await rig.store.purgeResults(pendingAfter(999), 100)
+      const tenant = await rig.newTenant()
+      const ends = [1_010, 1_020, 1_030, 1_040]
+      const hashOf = (expiresAt: number): Uint8Array => bytes(`too late ${expiresAt}`)
+      await rig.write(
+        writeSet(tenant, {
+          guarded: ends.map(expiresAt => ({
+            kind: 'keepResult',
+            row: { tenant, hash: hashOf(expiresAt), expiresAt, sealed: bytes('answer') },
+            now: 0,
+          })),
+        }),
+      )
+      const left = async (): Promise<number[]> => {
+        const kept = await Promise.all(ends.map(end => rig.store.getResult(tenant, hashOf(end), 0)))
+        return kept.flatMap(row => (row === undefined ? [] : [row.expiresAt]))
+      }
+      assert.equal(await rig.store.purgeResults({ after: 0, upTo: 1_020 }, 1), 1)
+      assert.deepEqual(await left(), [1_010, 1_020, 1_040])
+      assert.equal(await rig.store.purgeResults({ after: 1_010, upTo: 1_020 }, 10), 2)
+      assert.deepEqual(await left(), [1_020])
     })
   })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
+import type { PendingDeadlines } from '../../../src/domain/time/deadlines.ts'
 import { type Store, StoreUnavailableError } from '../../../src/store/port.ts'
 import type { TokenRow, TransientRow } from '../../../src/store/rows.ts'
 import { signatureOf } from '../../../src/store/term-signature.ts'
@@ -116,6 +117,9 @@ export const transientRow = (
   sealed: bytes(`sealed cvc of ${tokenId}`),
   ...more,
 })
+
+/** No deadline lies too far ahead. */
+export const pendingAfter = (after: number): PendingDeadlines => ({ after, upTo: Number.MAX_SAFE_INTEGER })
 
 /** Inserts tokens with their terms, the way every create does. */
 export const insertion = (

@@ -7,6 +7,7 @@ import {
   insertion,
   isUnavailable,
   type OpenStore,
+  pendingAfter,
   StoreRig,
   tokenRow,
   transientRow,
@@ -70,17 +71,45 @@ export const upkeepContract = (open: OpenStore): void => {
         ]
           .map(({ expiresAt }) => expiresAt)
           .sort((a, b) => a - b)
-      assert.equal(await rig.store.purgeTransients(9, 100), 0)
-      assert.equal(await rig.store.purgeTransients(10, 100), 1)
-      assert.equal(await rig.store.purgeTransients(35, 0), 0)
+      assert.equal(await rig.store.purgeTransients(pendingAfter(9), 100), 0)
+      assert.equal(await rig.store.purgeTransients(pendingAfter(10), 100), 1)
+      assert.equal(await rig.store.purgeTransients(pendingAfter(35), 0), 0)
       assert.deepEqual(await left(), [15, 20, 25, 30, 35, 90, 95])
-      assert.equal(await rig.store.purgeTransients(35, 3), 3)
+      assert.equal(await rig.store.purgeTransients(pendingAfter(35), 3), 3)
       assert.deepEqual(await left(), [30, 35, 90, 95])
-      assert.equal(await rig.store.purgeTransients(35, 3), 2)
-      assert.equal(await rig.store.purgeTransients(35, 3), 0)
+      assert.equal(await rig.store.purgeTransients(pendingAfter(35), 3), 2)
+      assert.equal(await rig.store.purgeTransients(pendingAfter(35), 3), 0)
       assert.deepEqual(await left(), [90, 95])
       await rig.store.shred()
       assertRows(await rig.store.getToken(one, 'card'), tokenRow(one, 'card', { transientUntil: 90 }))
+    })
+
+    test('C11.2 transient fields whose deadline lies too far ahead go too, behind those whose hour is over', async () => {
+      await rig.store.purgeTransients(pendingAfter(999), 100)
+      const tenant = await rig.newTenant()
+      const deadlines = [10, 20, 30, 40, 50]
+      await rig.write(
+        writeSet(tenant, {
+          guarded: [{ kind: 'insertToken', row: tokenRow(tenant, 'card', { transientUntil: 50 }) }],
+          effects: deadlines.map(expiresAt => ({
+            kind: 'putTransient' as const,
+            row: transientRow(tenant, 'card', { field: `f${expiresAt}`, expiresAt }),
+          })),
+        }),
+      )
+      const left = async () =>
+        (await rig.store.getTokens(tenant, ['card'])).transients
+          .map(({ expiresAt }) => expiresAt)
+          .sort((a, b) => a - b)
+      const pending = { after: 10, upTo: 30 }
+      assert.equal(await rig.store.purgeTransients(pending, 0), 0)
+      assert.equal(await rig.store.purgeTransients(pending, 1), 1)
+      assert.deepEqual(await left(), [20, 30, 40, 50])
+      assert.equal(await rig.store.purgeTransients(pending, 1), 1)
+      assert.deepEqual(await left(), [20, 30, 50])
+      assert.equal(await rig.store.purgeTransients({ after: 20, upTo: 49 }, 10), 2)
+      assert.deepEqual(await left(), [30])
+      assert.equal(await rig.store.purgeTransients({ after: 29, upTo: 30 }, 10), 0)
     })
   })
 
