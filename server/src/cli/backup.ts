@@ -13,7 +13,8 @@ export const backup: Run = async ({ config, words: [word = ''] }) => {
   if (config.database !== undefined)
     throw new ConfigError('a vault on PostgreSQL is backed up with pg_dump: see docs/operating.md')
   const folder = requireDataFolder(config)
-  await requireVault(folderStorage(folder))
+  const { schema } = await requireVault(folderStorage(folder))
+  if (schema.current === 0) throw new ConfigError(`${folder} holds no vault yet`)
   const file = resolve(word)
   if (existsSync(file)) throw new ConfigError(`${file} exists and is not overwritten`)
   const draft = `${file}.part`
