@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
@@ -31,6 +41,7 @@ describe('backup', () => {
     assert.equal((await site.run(['backup', file, ...site.vault])).code, 0)
     return file
   }
+  const namesLike = (start: string): string[] => readdirSync(site.path).filter(name => name.startsWith(start))
 
   test('C35 beside a running server it copies what was answered into one closed file, which serves as the vault', async () => {
     const ids = [await create('one'), await create('two')]
@@ -131,4 +142,107 @@ describe('backup', () => {
     assert.ok(wrapped.length >= 3)
     assert.deepEqual(survivors(dirname(file), wrapped), [])
   })
+
+  test('C35 where the disk takes no more it names the file, and leaves none', {
+    skip: spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is not there',
+  }, async () => {
+    // More than the engine keeps in memory, so that it writes to the copy and to a journal of it before the end.
+    for (let n = 0; n < 8; n++) await create('x'.repeat(1_000_000))
+    const file = join(site.path, 'large.db')
+    const limited = ['backup', file, ...site.vault].map(word => `'${word}'`).join(' ')
+    const refused = await site.shell(`prlimit --fsize=4000000: -- strongroom ${limited}`)
+    assertRefused(refused, 1, /data cannot be copied to \S+large\.db: disk I\/O error$/m)
+    assert.deepEqual(namesLike('large.db'), [])
+  })
+
+  /** Loaded into the program before all else, so that it meets what a test cannot bring about from outside. */
+  const meeting = (name: string, code: string): Record<string, string> => ({
+    NODE_OPTIONS: `--import ${site.file(`${name}.mjs`, code)}`,
+  })
+
+  /** Instead of the copy alone: `copy(to)` makes it. */
+  const copying = (name: string, code: string): Record<string, string> =>
+    meeting(
+      name,
+      `import { writeFileSync, writeSync } from 'node:fs'
+       import { DatabaseSync } from 'node:sqlite'
+       const { prepare } = DatabaseSync.prototype
+       DatabaseSync.prototype.prepare = function (sql) {
+         const statement = prepare.call(this, sql)
+         const copy = to => statement.run(to)
+         return sql.startsWith('VACUUM') ? { run: to => { ${code} } } : statement
+       }`,
+    )
+
+  test('C35 of two disks it names the full one, and leaves nothing there', async () => {
+    const full = `copy(to); throw Object.assign(new Error('database or disk is full'), { errcode: 13 })`
+    const refused = await site.run(
+      ['backup', join(site.path, 'full.db'), ...site.vault],
+      copying('full', full),
+    )
+    assertRefused(refused, 1, /full\.db cannot be written: database or disk is full$/m)
+    assert.deepEqual(namesLike('full.db'), [])
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    test(`C35 ${signal} ends it at once, and it leaves no file`, async () => {
+      const file = join(site.path, `${signal}.db`)
+      const endless = copying(
+        'endless',
+        `copy(to)
+         writeFileSync(to + '-journal', 'a journal')
+         writeSync(1, 'under way\\n')
+         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`,
+      )
+      const program = site.start(['backup', file, ...site.vault], endless)
+      await program.line('stdout', line => line === 'under way')
+      assert.equal(namesLike(`${signal}.db`).length, 1)
+      program.child.kill(signal)
+      const { code, signal: endedBy } = await program.exited
+      assert.deepEqual({ code, endedBy }, { code: null, endedBy: signal })
+      assert.deepEqual(namesLike(`${signal}.db`), [])
+    })
+
+  /** What happens when the copy gets its name. */
+  const namings: readonly { name: string; link: string; code: number; says: RegExp; content: RegExp }[] = [
+    {
+      name: 'a file that appears meanwhile is not overwritten',
+      link: `writeFileSync(to, 'mine'); return linkSync(from, to)`,
+      code: 2,
+      says: /meanwhile\.db exists and is not overwritten$/m,
+      content: /^mine$/,
+    },
+    {
+      name: 'a file that appears meanwhile is not overwritten where there are no hard links',
+      link: `writeFileSync(to, 'mine'); throw Object.assign(new Error('no links'), { code: 'EPERM' })`,
+      code: 2,
+      says: /meanwhile\.db exists and is not overwritten$/m,
+      content: /^mine$/,
+    },
+    {
+      name: 'where there are no hard links it does without',
+      link: `throw Object.assign(new Error('no links'), { code: 'EPERM' })`,
+      code: 0,
+      says: /^$/,
+      content: /^SQLite format 3/,
+    },
+  ]
+  for (const { name, link, code, says, content } of namings)
+    test(`C35 ${name}`, async () => {
+      const file = join(site.path, 'meanwhile.db')
+      rmSync(file, { force: true })
+      const met = meeting(
+        'linking',
+        `import fs, { linkSync, writeFileSync } from 'node:fs'
+         import { syncBuiltinESMExports } from 'node:module'
+         const real = linkSync
+         fs.linkSync = (from, to) => { ${link.replace('linkSync', 'real')} }
+         syncBuiltinESMExports()`,
+      )
+      const result = await site.run(['backup', file, ...site.vault], met)
+      assert.equal(result.code, code)
+      assert.match(result.stderr, says)
+      assert.match(readFileSync(file, 'latin1'), content)
+      assert.deepEqual(namesLike('meanwhile.db'), ['meanwhile.db'])
+    })
 })
