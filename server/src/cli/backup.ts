@@ -1,48 +1,98 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { ConfigError } from '../config/config-error.ts'
 import { foreignCode } from '../domain/errors.ts'
 import { backUpSqlite } from '../store/sqlite/back-up.ts'
 import type { Run } from './command.ts'
 import { databasePath, requireDataFolder } from './data-folder.ts'
 import { printText } from './print.ts'
+import { isDiskFailure, isFull } from './sqlite-failure.ts'
 import { folderStorage, requireVault } from './storage.ts'
 
-/** A copy of the embedded store, which is whole or is not there; rows and keys in it are sealed as they are. */
+/**
+ * A copy of the embedded store, which is whole or is not there; rows and keys in it are sealed as they are. It comes to be in a
+ * folder of its own: in a folder that is gone the engine, which no signal stops, makes no file again.
+ */
 export const backup: Run = async ({ config, words: [word = ''] }) => {
   if (config.database !== undefined)
     throw new ConfigError('a vault on PostgreSQL is backed up with pg_dump: see docs/operating.md')
   const folder = requireDataFolder(config)
-  await requireVault(folderStorage(folder))
+  const { schema } = await requireVault(folderStorage(folder))
+  if (schema.current === 0) throw new ConfigError(`${folder} holds no vault yet`)
   const file = resolve(word)
-  if (existsSync(file)) throw new ConfigError(`${file} exists and is not overwritten`)
-  const draft = `${file}.part`
-  // Closed to others before anything is in it.
-  make(draft)
+  if (existsSync(file)) throw taken(file)
+  const workshop = `${file}.part`
+  const draft = make(workshop)
+  const stopWatching = removeOnSignal(workshop)
   try {
-    backUpSqlite(databasePath(folder), draft)
-    flush(draft)
-    renameSync(draft, file)
+    await backUpSqlite({ path: databasePath(folder), to: draft })
+    giveName(draft, file)
     flush(dirname(file))
   } catch (error) {
-    rmSync(draft, { force: true })
-    throw error
+    throw explained(error, folder, file)
+  } finally {
+    remove(workshop)
+    stopWatching()
   }
   printText(`${folder} is backed up in ${file}; the master key is not in it`)
   return 0
 }
 
-const make = (draft: string): void => {
+const taken = (file: string): ConfigError => new ConfigError(`${file} exists and is not overwritten`)
+
+/** Both are closed to others before anything is in them. */
+const make = (workshop: string): string => {
+  const draft = join(workshop, 'vault.db')
   try {
+    mkdirSync(workshop, { mode: 0o700 })
     closeSync(openSync(draft, 'wx', 0o600))
   } catch (error) {
     if (foreignCode(error) === 'EEXIST')
       throw new ConfigError(
-        `${draft} exists: wait for the backup that is under way, or delete what is left of one`,
+        `${workshop} exists: wait for the backup that is under way, or delete what is left of one`,
       )
-    if (foreignCode(error) === 'ENOENT') throw new ConfigError(`there is no folder ${dirname(draft)}`)
-    throw new ConfigError(`${draft} cannot be written (${foreignCode(error)})`)
+    if (foreignCode(error) === 'ENOENT') throw new ConfigError(`there is no folder ${dirname(workshop)}`)
+    throw new ConfigError(`${workshop} cannot be written (${foreignCode(error)})`)
   }
+  return draft
+}
+
+const remove = (workshop: string): void => rmSync(workshop, { recursive: true, force: true, maxRetries: 10 })
+
+/** The process then ends as the signal would have ended it; an ordinary exit would wait for the engine. */
+const removeOnSignal = (workshop: string): (() => void) => {
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  const stopWatching = (): void => {
+    for (const signal of signals) process.off(signal, end)
+  }
+  const end = (signal: NodeJS.Signals): void => {
+    stopWatching()
+    try {
+      remove(workshop)
+    } finally {
+      process.kill(process.pid, signal)
+    }
+  }
+  for (const signal of signals) process.on(signal, end)
+  return stopWatching
+}
+
+/** A link, unlike a rename, does not replace a file that appeared meanwhile. Not all file systems have links. */
+const giveName = (draft: string, file: string): void => {
+  try {
+    linkSync(draft, file)
+  } catch {
+    if (existsSync(file)) throw taken(file)
+    renameSync(draft, file)
+  }
+}
+
+/** Two disks may be to blame, and neither the engine nor the kernel says which. */
+const explained = (error: unknown, folder: string, file: string): unknown => {
+  if (!(error instanceof Error)) return error
+  if (isFull(error) || 'syscall' in error) return new Error(`${file} cannot be written: ${error.message}`)
+  if (isDiskFailure(error)) return new Error(`${folder} cannot be copied to ${file}: ${error.message}`)
+  return error
 }
 
 const flush = (path: string): void => {

@@ -4,7 +4,15 @@ const damaged: readonly number[] = [11, 26]
 /** Whether the file of the vault is damaged, and not merely out of reach or in use. */
 export const isDamage = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false
-  // Details are in the upper bits.
-  if ('errcode' in error && damaged.includes(Number(error.errcode) & 0xff)) return true
-  return isDamage(error.cause)
+  return damaged.includes(numberOf(error)) || isDamage(error.cause)
 }
+
+/** SQLITE_FULL: the disk of the file that is written. */
+export const isFull = (error: unknown): boolean => numberOf(error) === 13
+
+/** SQLITE_IOERR: within a VACUUM it does not say of which file. */
+export const isDiskFailure = (error: unknown): boolean => numberOf(error) === 10
+
+/** Without the details, which are in the upper bits. */
+const numberOf = (error: unknown): number =>
+  error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { didYouMean } from '../domain/did-you-mean.ts'
+import { faultPlace } from '../domain/json/fault-place.ts'
 import { ConfigError, unreadable } from './config-error.ts'
 import type { Given } from './given.ts'
 import { settings } from './settings.ts'
@@ -17,9 +18,8 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
   try {
     content = JSON.parse(text)
   } catch (error) {
-    // Where, and no more: the engine's message quotes the file, which may hold the master key.
-    const [place = ''] = /\(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '') ?? []
-    throw fault(`is not JSON ${place}`.trimEnd())
+    // Where, and no more: the file may hold the master key.
+    throw fault(`is not JSON${faultPlace(text, error)}`)
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw fault('must hold a JSON object')

@@ -1,9 +1,14 @@
 /**
  * The known name that a misspelt one probably stands for (C6). Only known names come back, never what was
- * sent. Up to two slips, in names of three letters one: two would make `cvc` of nearly anything.
+ * sent. The one name that begins so (`meta`), or the nearest with up to two slips, in names of three letters one: two would
+ * make `cvc` of nearly anything.
  */
 export const didYouMean = (name: string, known: readonly string[]): string | undefined => {
   const sent = name.toLowerCase()
+  if (sent.length >= 3) {
+    const [longer, other] = known.filter(candidate => candidate.toLowerCase().startsWith(sent))
+    if (other === undefined && longer !== undefined) return longer
+  }
   let best: string | undefined
   let fewest = sent.length <= 3 ? 1 : 2
   for (const candidate of known) {

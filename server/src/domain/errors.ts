@@ -61,7 +61,7 @@ export const catalogue = {
   headersTooLarge: {
     status: 431,
     title: 'Request Header Fields Too Large',
-    detail: 'The headers are over the limit.',
+    detail: 'The URL and headers are over the limit.',
   },
   badRequest: { status: 400, title: 'Bad Request', detail: 'The request is not valid HTTP.' },
   requestTimeout: { status: 408, title: 'Request Timeout', detail: 'The request did not arrive in time.' },

@@ -4,6 +4,8 @@
  */
 const inForce = {
   bodyBytes: 1_048_576,
+  /** Of the URL and all headers together. */
+  headBytes: 16_384,
   jsonDepth: 32,
   tokensPerTokenize: 1_000,
 
@@ -70,6 +72,7 @@ export const limits: Limits = inForce
  */
 export const ceilings = {
   bodyBytes: 16_777_216,
+  headBytes: 65_536,
   jsonDepth: 256,
   tokensPerTokenize: 10_000,
   idCharactersMax: 400,

@@ -1,5 +1,5 @@
 import { KeyProviderError } from '../crypto/key-provider.ts'
-import { catalogue, type ErrorCode, foreignCode, type Issue, VaultError } from '../domain/errors.ts'
+import { catalogue, type ErrorCode, foreignCode, type Issue, invalid, VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 
@@ -44,7 +44,6 @@ const errorMap = (issues: readonly Issue[], whole: string): Record<string, strin
 
 /** What Fastify itself refuses, in our words. */
 const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
-  FST_ERR_BAD_URL: 'badRequest',
   FST_ERR_MAX_PARAM_LENGTH: 'notFound',
   ECONNRESET: 'badRequest',
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
@@ -56,6 +55,8 @@ export const asVaultError = (error: unknown): VaultError => {
   if (error instanceof VaultError) return error
   if (error instanceof StoreUnavailableError || error instanceof KeyProviderError)
     return new VaultError('unavailable')
+  if (foreignCode(error) === 'FST_ERR_BAD_URL')
+    return invalid({ path: '$', message: 'the path is not valid percent-encoded UTF-8' })
   const code = frameworkErrors[foreignCode(error)]
   return new VaultError(code ?? 'internal')
 }

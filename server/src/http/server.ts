@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { VaultError } from '../domain/errors.ts'
+import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { pace } from '../domain/pace.ts'
 import { type Answer, handlers } from './handlers.ts'
@@ -19,12 +20,11 @@ import { traceId } from './trace-id.ts'
 export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptions }): FastifyInstance => {
   const { log, headerPrefix, tls } = options
   const traceHeader = `${headerPrefix}-trace-id`
+  // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
+  const http = { requireHostHeader: false, maxHeaderSize: limits.headBytes }
   const app: FastifyInstance = fastify({
-    // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
     // A client may half-close after its request; Node would run the request and drop the answer. (Plain HTTP: see below.)
-    ...(tls
-      ? { https: { ...tls, requireHostHeader: false, allowHalfOpen: true } }
-      : { http: { requireHostHeader: false } }),
+    ...(tls ? { https: { ...tls, ...http, allowHalfOpen: true } } : { http }),
     routerOptions: {
       // As much as a head may hold: what is wrong with an id is said after the key was looked at.
       maxParamLength: pace.pathParameterCharactersMax,

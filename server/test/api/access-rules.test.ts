@@ -292,6 +292,28 @@ onEveryEngine('access rules', vault => {
       assert.equal(body.metadata?.moved, status === 200 ? 'yes' : undefined)
     })
 
+  test('C28.10 C2.12 who may not write to all containers of a token is told so, or of those that were named', async () => {
+    const rules = rulesFor(
+      ['token:update', 'token:delete'],
+      [
+        ['/a/', 'mask'],
+        ['/b/', 'mask'],
+      ],
+    )
+    const { keys } = await vault().tenant({ owner, limited: rules })
+    await vault().create(keys.owner, { ...token, containers: ['/a/', '/c/'] })
+    const path = '/tokens/a-token'
+    const refused = 'The application may not write to every container'
+    for (const [reply, detail] of [
+      [await vault().delete(path, keys.limited), `${refused} of the token.`],
+      [await vault().patch(path, keys.limited, { metadata: { k: 'v' } }), `${refused} of the token.`],
+      [await vault().patch(path, keys.limited, { containers: ['/b/'] }), `${refused} of the token.`],
+      [await vault().patch(path, keys.limited, { containers: ['/b/', '/d/'] }), `${refused} named.`],
+    ] as const)
+      assert.deepEqual([reply.status, reply.body.detail], [403, detail])
+    assert.deepEqual((await vault().get(path, keys.owner)).body.containers, ['/a/', '/c/'])
+  })
+
   test('C28.7 each permission has its own deciding rule', async () => {
     const { keys } = await vault().tenant({
       owner,

@@ -72,6 +72,31 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
       assert.equal(await countTokens(vault(), key), 1)
     })
 
+  for (const [reader, ...headers] of [['the plain reader'], ["Node's", 'TE: trailers']])
+    test(`C2.1 C2.10 a path or query that cannot be decoded is told as such, whoever reads it: ${reader}`, async () => {
+      for (const [target, what] of [
+        ['/tokens/%', 'path'],
+        ['/tokens/%zz', 'path'],
+        ['/tokens/%ff', 'path'],
+        ['/nowhere/%ff', 'path'],
+        ['/tokens?id=%ff', 'query string'],
+      ]) {
+        const [reply] = await raw(head(`GET ${target}`, ...headers))
+        const title = 'One or more validation errors occurred.'
+        assert.deepEqual(
+          { ...reply?.body, trace_id: '' },
+          {
+            type: 'about:blank',
+            title,
+            status: 400,
+            detail: title,
+            trace_id: '',
+            errors: { $: [`the ${what} is not valid percent-encoded UTF-8`] },
+          },
+        )
+      }
+    })
+
   test('C2.13 what a GET does not find, a DELETE and a PATCH do not find', async () => {
     for (const { target, status } of targets.filter(
       ({ target }) => !target.includes('?') && !target.includes('%61'),

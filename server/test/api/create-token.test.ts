@@ -268,7 +268,13 @@ onEveryEngine('create a token', vault => {
 
   test('C6.2 a near miss is told what was probably meant', async () => {
     const { keys } = await vault().tenant(devApplications)
-    const misspelt = { contaners: 'containers', search_index: 'search_indexes', exipres_at: 'expires_at' }
+    const misspelt = {
+      contaners: 'containers',
+      search_index: 'search_indexes',
+      exipres_at: 'expires_at',
+      expires: 'expires_at',
+      meta: 'metadata',
+    }
     for (const [sent, meant] of Object.entries(misspelt)) {
       const reply = await vault().post('/tokens', keys.general, { type: 'token', data: 1, [sent]: 1 })
       assert.equal(reply.status, 400)

@@ -242,13 +242,14 @@ onEveryEngine('the wire', vault => {
     assert.equal(Object.keys(reply.body.errors).length, limits.errorsPerAnswer)
   })
 
-  test('C2.16 headers that are too large are 431', async () => {
+  test('C2.16 headers that are too large are 431, and so is a URL', async () => {
     const { keys } = await vault().tenant({ owner })
     const [reply] = await sendRaw(
       vault().baseUrl,
       `GET /tokens HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${keys.owner}\r\nX-Much: ${'4242'.repeat(20_000)}\r\n\r\n`,
     )
     assert.equal(reply?.status, 431)
+    assert.equal(reply?.body.detail, 'The URL and headers are over the limit.')
     assert.ok(!reply?.text.includes('4242'))
     const long = await sendRaw(
       vault().baseUrl,

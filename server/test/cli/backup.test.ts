@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
+import { survivors } from '../store/survivors.ts'
 import { assertRefused, call, type Program, Site } from './program.ts'
 
 describe('backup', () => {
@@ -15,6 +27,21 @@ describe('backup', () => {
   after(() => site.remove())
   const create = async (data: string): Promise<string> =>
     (await call(server.url, 'POST', '/tokens', keys.api_key ?? '', { type: 'token', data })).body.id
+  /** All bytes of one query to the vault as it is now. */
+  const storedBytes = (sql: string): Uint8Array[] => {
+    const database = new DatabaseSync(join(site.data, 'vault.db'), { readOnly: true })
+    const rows = database.prepare(sql).all()
+    database.close()
+    return rows.map(({ bytes }) => bytes as Uint8Array)
+  }
+  /** In a folder of its own, where nothing else can be found. */
+  const backUp = async (name: string): Promise<string> => {
+    const file = join(site.path, name, 'vault.db')
+    mkdirSync(dirname(file), { mode: 0o700 })
+    assert.equal((await site.run(['backup', file, ...site.vault])).code, 0)
+    return file
+  }
+  const namesLike = (start: string): string[] => readdirSync(site.path).filter(name => name.startsWith(start))
 
   test('C35 beside a running server it copies what was answered into one closed file, which serves as the vault', async () => {
     const ids = [await create('one'), await create('two')]
@@ -66,10 +93,156 @@ describe('backup', () => {
       2,
       /nothing holds no vault/,
     )
+    const unmade = join(site.path, 'unmade')
+    mkdirSync(unmade)
+    writeFileSync(join(unmade, 'vault.db'), '')
+    assertRefused(await site.run(['backup', half, '--data', unmade]), 2, /unmade holds no vault yet$/m)
     assertRefused(
       await site.run(['backup', half, '--database-url', 'postgres://u@h/d']),
       2,
       /a vault on PostgreSQL is backed up with pg_dump/,
     )
   })
+
+  test('C11.2 C11.3 it holds no byte of a cvc, and the cards in it are whole without', async () => {
+    const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
+    // Their bytes have two lengths, and fill several pages.
+    const cards = Array.from({ length: 400 }, (_, n) => ({
+      type: 'card',
+      data: { ...card, cvc: String(n % 2 === 0 ? 100 + n : 1_000 + n) },
+    }))
+    const made = await call(server.url, 'POST', '/tokenize', keys.api_key ?? '', cards)
+    const [{ id }] = made.body
+    const codes = storedBytes('SELECT bytes FROM transients JOIN slots USING (slot)')
+    const wrapped = storedBytes('SELECT bytes FROM tenant_keys JOIN slots USING (slot)')
+    assert.equal(codes.length, cards.length)
+    assert.equal(survivors(site.data, codes).length, codes.length, 'the search finds what is there')
+
+    const file = await backUp('cards')
+    assert.deepEqual(readdirSync(dirname(file)), ['vault.db'])
+    assert.deepEqual(survivors(dirname(file), codes), [])
+    assert.equal(survivors(dirname(file), wrapped).length, wrapped.length)
+    const cardIn = async (url: string) =>
+      (await call(url, 'GET', `/tokens/${id}`, keys.private_api_key ?? '')).body.data
+    assert.deepEqual(await cardIn(server.url), { ...card, cvc: '100' })
+    const restored = ['--data', dirname(file)]
+    assert.deepEqual(await cardIn((await site.serve(restored)).url), card)
+    const doctor = await site.run(['doctor', '--deep', ...restored, ...site.keys])
+    assert.equal(doctor.stdout, `in ${dirname(file)}:\nno problems found\n`)
+  })
+
+  test('C31.7 it holds no byte of the keys of a tenant that was deleted a moment ago', async () => {
+    const { tenant_id: tenant, management_api_key: management } = await site.json(
+      ...['tenant', 'create', '--name', 'Y'],
+    )
+    const wrapped = storedBytes(`
+      SELECT bytes FROM tenants JOIN tenant_keys USING (tenant) JOIN slots USING (slot) WHERE tenant_id = '${tenant}'`)
+    assert.equal((await call(server.url, 'DELETE', '/tenants/self', management)).status, 204)
+    const file = await backUp('tenants')
+    assert.ok(wrapped.length >= 3)
+    assert.deepEqual(survivors(dirname(file), wrapped), [])
+  })
+
+  test('C35 where the disk takes no more it names the file, and leaves none', {
+    skip: spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is not there',
+  }, async () => {
+    // More than the engine keeps in memory, so that it writes to the copy and to a journal of it before the end.
+    for (let n = 0; n < 8; n++) await create('x'.repeat(1_000_000))
+    const file = join(site.path, 'large.db')
+    const limited = ['backup', file, ...site.vault].map(word => `'${word}'`).join(' ')
+    const refused = await site.shell(`prlimit --fsize=4000000: -- strongroom ${limited}`)
+    assertRefused(refused, 1, /data cannot be copied to \S+large\.db: disk I\/O error$/m)
+    assert.deepEqual(namesLike('large.db'), [])
+  })
+
+  /** Loaded into the program before all else, so that it meets what a test cannot bring about from outside. */
+  const meeting = (name: string, code: string): Record<string, string> => ({
+    NODE_OPTIONS: `--import ${site.file(`${name}.mjs`, code)}`,
+  })
+
+  /** Instead of the copy alone: `copy(to)` makes it. */
+  const copying = (name: string, code: string): Record<string, string> =>
+    meeting(
+      name,
+      `import { writeFileSync, writeSync } from 'node:fs'
+       import { DatabaseSync } from 'node:sqlite'
+       const { prepare } = DatabaseSync.prototype
+       DatabaseSync.prototype.prepare = function (sql) {
+         const statement = prepare.call(this, sql)
+         const copy = to => statement.run(to)
+         return sql.startsWith('VACUUM') ? { run: to => { ${code} } } : statement
+       }`,
+    )
+
+  test('C35 of two disks it names the full one, and leaves nothing there', async () => {
+    const full = `copy(to); throw Object.assign(new Error('database or disk is full'), { errcode: 13 })`
+    const refused = await site.run(
+      ['backup', join(site.path, 'full.db'), ...site.vault],
+      copying('full', full),
+    )
+    assertRefused(refused, 1, /full\.db cannot be written: database or disk is full$/m)
+    assert.deepEqual(namesLike('full.db'), [])
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    test(`C35 ${signal} ends it at once, and it leaves no file`, async () => {
+      const file = join(site.path, `${signal}.db`)
+      const endless = copying(
+        'endless',
+        `copy(to)
+         writeFileSync(to + '-journal', 'a journal')
+         writeSync(1, 'under way\\n')
+         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`,
+      )
+      const program = site.start(['backup', file, ...site.vault], endless)
+      await program.line('stdout', line => line === 'under way')
+      assert.equal(namesLike(`${signal}.db`).length, 1)
+      program.child.kill(signal)
+      const { code, signal: endedBy } = await program.exited
+      assert.deepEqual({ code, endedBy }, { code: null, endedBy: signal })
+      assert.deepEqual(namesLike(`${signal}.db`), [])
+    })
+
+  /** What happens when the copy gets its name. */
+  const namings: readonly { name: string; link: string; code: number; says: RegExp; content: RegExp }[] = [
+    {
+      name: 'a file that appears meanwhile is not overwritten',
+      link: `writeFileSync(to, 'mine'); return linkSync(from, to)`,
+      code: 2,
+      says: /meanwhile\.db exists and is not overwritten$/m,
+      content: /^mine$/,
+    },
+    {
+      name: 'a file that appears meanwhile is not overwritten where there are no hard links',
+      link: `writeFileSync(to, 'mine'); throw Object.assign(new Error('no links'), { code: 'EPERM' })`,
+      code: 2,
+      says: /meanwhile\.db exists and is not overwritten$/m,
+      content: /^mine$/,
+    },
+    {
+      name: 'where there are no hard links it does without',
+      link: `throw Object.assign(new Error('no links'), { code: 'EPERM' })`,
+      code: 0,
+      says: /^$/,
+      content: /^SQLite format 3/,
+    },
+  ]
+  for (const { name, link, code, says, content } of namings)
+    test(`C35 ${name}`, async () => {
+      const file = join(site.path, 'meanwhile.db')
+      rmSync(file, { force: true })
+      const met = meeting(
+        'linking',
+        `import fs, { linkSync, writeFileSync } from 'node:fs'
+         import { syncBuiltinESMExports } from 'node:module'
+         const real = linkSync
+         fs.linkSync = (from, to) => { ${link.replace('linkSync', 'real')} }
+         syncBuiltinESMExports()`,
+      )
+      const result = await site.run(['backup', file, ...site.vault], met)
+      assert.equal(result.code, code)
+      assert.match(result.stderr, says)
+      assert.match(readFileSync(file, 'latin1'), content)
+      assert.deepEqual(namesLike('meanwhile.db'), ['meanwhile.db'])
+    })
 })

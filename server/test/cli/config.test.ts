@@ -418,7 +418,11 @@ describe('settings', () => {
 
   const faults: { name: string; content: string; mode?: number; says: RegExp }[] = [
     { name: 'no JSON', content: '{\n  port: 1\n}', says: /is not JSON \(line 2 column 3\)$/ },
-    { name: 'no JSON, but a master key', content: 'strongroom-master-key-1:c2hvcnQ=', says: /is not JSON$/ },
+    {
+      name: 'no JSON, but a master key',
+      content: 'strongroom-master-key-1:c2hvcnQ=',
+      says: /is not JSON \(line 1 column 1\)$/,
+    },
     { name: 'null', content: 'null', says: /must hold a JSON object$/ },
     { name: 'a list', content: '[{"port":1}]', says: /must hold a JSON object$/ },
     { name: 'a text', content: '"port"', says: /must hold a JSON object$/ },

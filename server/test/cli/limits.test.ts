@@ -42,6 +42,12 @@ const settings: {
     breaks: create({ data: 'x'.repeat(1_500_000) }),
     status: 413,
   },
+  headBytes: {
+    value: 20_000,
+    meets: { ...create({}), headers: { 'x-much': 'x'.repeat(18_000) } },
+    breaks: { ...create({}), headers: { 'x-much': 'x'.repeat(20_000) } },
+    status: 431,
+  },
   jsonDepth: { value: 40, meets: create({ data: nested(39) }), breaks: create({ data: nested(40) }) },
   tokensPerTokenize: {
     value: 3,

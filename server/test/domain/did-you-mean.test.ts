@@ -10,6 +10,7 @@ const known = [
   'fingerprint_expression',
   'metadata',
   'data',
+  'expires_at',
 ]
 
 const near: [sent: string, meant: string][] = [
@@ -25,11 +26,28 @@ const near: [sent: string, meant: string][] = [
   ['fingerprint_expresion', 'fingerprint_expression'],
   ['meta_data', 'metadata'],
   ['date', 'data'],
+  ['meta', 'metadata'],
+  ['Meta', 'metadata'],
+  ['num', 'number'],
+  ['fingerprint', 'fingerprint_expression'],
+  ['expires', 'expires_at'],
 ]
 for (const [sent, meant] of near)
   test(`C6 ${sent} probably means ${meant}`, () => assert.equal(didYouMean(sent, known), meant))
 
-for (const sent of ['', 'x', 'abc', 'pan', 'exp_month', 'holder', '__proto__', 'number'.repeat(100_000)])
+for (const sent of [
+  '',
+  'x',
+  'me',
+  'abc',
+  'pan',
+  'exp',
+  'expiration',
+  'exp_month',
+  'holder',
+  '__proto__',
+  'number'.repeat(100_000),
+])
   test(`C6 ${sent.slice(0, 20)} is near to nothing`, () => assert.equal(didYouMean(sent, known), undefined))
 
 test('C6 the nearest one wins, then the first', () => {

@@ -18,7 +18,10 @@ export const requireDestinations = (
 /** A token that no rule covers does not exist for the caller; one that is covered in part is not theirs to change. */
 export const requireCovered = (application: Application, permission: Permission, token: Token): void => {
   if (transformFor(application, permission, token.containers) === undefined) throw new VaultError('notFound')
-  requireDestinations(application, permission, token.containers)
+  if (!coversEvery(application, permission, token.containers))
+    throw new VaultError('forbidden', {
+      detail: 'The application may not write to every container of the token.',
+    })
 }
 
 export const readTransform = (

@@ -1,20 +1,21 @@
 import { isUtf8 } from 'node:buffer'
 import { invalid, type VaultError } from '../errors.ts'
 import { limits } from '../limits.ts'
+import { faultPlace } from './fault-place.ts'
 import type { Json } from './json.ts'
 import { parseExactly } from './parse-exactly.ts'
 
-/** The body of a request as JSON (C7). What fails is named by a constant text; the messages of V8 quote the body. */
+/** The body of a request as JSON (C7). What fails is named by a constant text and its place; the messages of V8 quote the body. */
 export const parseJson = (bytes: Uint8Array): Json => {
   if (bytes.length === 0) throw refusal('the body is empty')
   if (!isUtf8(bytes)) throw refusal('the body is not valid UTF-8')
   if (isDeeperThan(limits.jsonDepth, bytes))
     throw refusal(`the body is nested deeper than ${limits.jsonDepth} levels`)
+  const text = textOf(bytes)
   try {
-    const text = textOf(bytes)
     return movesKeys.test(text) ? parseExactly(text) : parse(text)
-  } catch {
-    throw refusal('the body is not valid JSON')
+  } catch (error) {
+    throw refusal(`the body is not valid JSON${faultPlace(text, error)}`)
   }
 }
 

@@ -35,7 +35,7 @@ const ownTriggers: ReadonlySet<string | null> = new Set(['transients_wiped', 'te
  * A file can hold code: whoever can write to it could leave a trigger there that keeps a copy of what is deleted, or a view
  * in a table's place. No statement runs that would touch such a thing; the engine says "not authorized".
  */
-const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
+export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
   database.setAuthorizer((_action, _what, _column, _schema, from) =>
     from === null || ownTriggers.has(from) ? constants.SQLITE_OK : constants.SQLITE_DENY,
   )

@@ -22,7 +22,9 @@ const refusalOf = (body: Uint8Array): string => {
   assert.fail('the body was taken')
 }
 
-const notJson = 'the body is not valid JSON'
+const ends = 'the body is not valid JSON'
+const notJson = (line: number, column: number): string =>
+  `the body is not valid JSON (line ${line} column ${column})`
 const notUtf8 = 'the body is not valid UTF-8'
 const tooDeep = 'the body is nested deeper than 32 levels'
 
@@ -30,18 +32,30 @@ const nested = (levels: number, open = '[', close = ']') => open.repeat(levels) 
 
 const refused: { name: string; body: string | number[]; message: string }[] = [
   { name: 'an empty body', body: '', message: 'the body is empty' },
-  { name: 'white space alone', body: ' \n', message: notJson },
-  { name: 'plain text', body: 'secret4242', message: notJson },
-  { name: 'an unclosed string', body: '"secret4242', message: notJson },
-  { name: 'a string that ends in a backslash', body: '"secret4242\\', message: notJson },
-  { name: 'a trailing comma', body: '{"secret4242":1,}', message: notJson },
-  { name: 'two values', body: '1 2', message: notJson },
-  { name: 'a raw control character in a string', body: '"a\u0001"', message: notJson },
-  { name: 'a leading zero', body: '01', message: notJson },
-  { name: 'a leading zero in a number of many digits', body: '012345678901234567890', message: notJson },
-  { name: 'a bare exponent', body: '1e', message: notJson },
-  { name: 'a byte order mark', body: '\ufeff1', message: notJson },
-  { name: 'closing brackets that nothing opened', body: ']]]]', message: notJson },
+  { name: 'white space alone', body: ' \n', message: ends },
+  { name: 'plain text', body: 'secret4242', message: notJson(1, 1) },
+  { name: 'an unclosed string', body: '"secret4242', message: notJson(1, 12) },
+  { name: 'a string that ends in a backslash', body: '"secret4242\\', message: ends },
+  { name: 'a trailing comma', body: '{"secret4242":1,}', message: notJson(1, 17) },
+  { name: 'a trailing comma in a list', body: '[1,\n "secret4242",\r\n ]', message: notJson(3, 2) },
+  { name: 'a value without quotes', body: '{"a":\r1,\r"b": secret4242}', message: notJson(3, 6) },
+  { name: 'a word that goes wrong', body: '[true, nulL, "secret4242"]', message: notJson(1, 11) },
+  { name: 'a word that does not end', body: 'nul', message: ends },
+  { name: 'a wrong token beside an exact number', body: '[1e400,\n secret4242]', message: notJson(2, 2) },
+  { name: 'a wrong token in a long text', body: `["${'x'.repeat(9_000)}", secret4242]`, message: ends },
+  { name: 'another fault in a long text', body: `["${'x'.repeat(9_000)}" 1]`, message: notJson(1, 9_005) },
+  { name: 'a place that the body makes up', body: `secret4242 (line 7 column 7)`, message: notJson(1, 1) },
+  { name: 'two values', body: '1 2', message: notJson(1, 3) },
+  { name: 'a raw control character in a string', body: '"a\u0001"', message: notJson(1, 3) },
+  { name: 'a leading zero', body: '01', message: notJson(1, 2) },
+  {
+    name: 'a leading zero in a number of many digits',
+    body: '012345678901234567890',
+    message: notJson(1, 2),
+  },
+  { name: 'a bare exponent', body: '1e', message: notJson(1, 3) },
+  { name: 'a byte order mark', body: '\ufeff1', message: notJson(1, 1) },
+  { name: 'closing brackets that nothing opened', body: ']]]]', message: notJson(1, 1) },
   { name: 'a cut UTF-8 sequence', body: [0x22, 0xc3, 0x22], message: notUtf8 },
   { name: 'an overlong UTF-8 sequence', body: [0x22, 0xc0, 0xaf, 0x22], message: notUtf8 },
   { name: 'a surrogate in UTF-8', body: [0x22, 0xed, 0xa0, 0x80, 0x22], message: notUtf8 },
@@ -62,7 +76,7 @@ const refused: { name: string; body: string | number[]; message: string }[] = [
 ]
 
 for (const { name, body, message } of refused)
-  test(`C2, C8 ${name}: refused by a constant text`, () => {
+  test(`C2, C8 ${name}: refused by a constant text and its place`, () => {
     const found = refusalOf(typeof body === 'string' ? bytes(body) : Uint8Array.from(body))
     assert.equal(found, message)
     assert.ok(!found.includes('secret4242'))
