@@ -51,6 +51,7 @@ const make = (workshop: string): string => {
       throw new ConfigError(
         `${workshop} exists: wait for the backup that is under way, or delete what is left of one`,
       )
+    remove(workshop)
     if (foreignCode(error) === 'ENOENT') throw new ConfigError(`there is no folder ${dirname(workshop)}`)
     throw new ConfigError(`${workshop} cannot be written (${foreignCode(error)})`)
   }
