@@ -383,6 +383,21 @@ describe('doctor', () => {
     assert.equal(code, 2)
   })
 
+  test('C35 doctor finds a folder where the master key should be, and tells nobody to open or copy it', async () => {
+    await makeVault()
+    for (const path of [masterKeyFile, join(data, 'master.key')]) {
+      rmSync(path, { force: true })
+      mkdirSync(path, { mode: 0o755 })
+    }
+    for (const args of [flags, ['--data', data]]) {
+      const [finding, ...others] = read(await site.shell(line(...args)))
+      assert.deepEqual(others, [])
+      assert.deepEqual([finding?.check, finding?.command], ['keys', undefined])
+      assert.match(finding?.problem ?? '', /^the master key file .*master.key is a folder$/)
+      assert.match(finding?.byHand ?? '', /^remove the folder and put your master key in its place/)
+    }
+  })
+
   test('C35 doctor finds a newer schema, and says that the newer release is to be installed, not that the vault is to be replaced', async () => {
     await makeVault()
     const newer = (migrations.at(-1)?.number ?? 0) + 1
