@@ -17,7 +17,8 @@ export const schema: Check = async ({ config }) => {
     look = await storage.look()
   } catch (error) {
     if (isDamage(error)) throw error
-    if (error instanceof IncompleteVaultError) return finding(error.message, restoreStorage(config))
+    if (error instanceof IncompleteVaultError)
+      return finding(error.message, error.remedy === 'restore' ? restoreStorage(config) : copyAgain)
     if (config.database === undefined)
       return finding(error instanceof Error ? error.message : 'the vault cannot be read', {
         byHand:
@@ -76,4 +77,9 @@ const toldOnce = (missing: readonly string[]): readonly string[] => {
   const lost = missing.flatMap(part => /^table (\w+)$/.exec(part)?.[1] ?? [])
   const belongs = new RegExp(`^column (${lost.join('|')})\\.| (of|on) (${lost.join('|')})( |$)`)
   return lost.length === 0 ? missing : missing.filter(part => !belongs.test(part))
+}
+
+const copyAgain = {
+  byHand:
+    'run the same strongroom migrate-store again, with the folder that it copies from; it goes on where it was',
 }

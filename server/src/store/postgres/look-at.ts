@@ -2,10 +2,12 @@ import type pg from 'pg'
 import { IncompleteVaultError, type Look, seenKeys } from '../sql/look.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import { tables } from '../tables.ts'
+import { requireNoHalfCopy } from './arrival-state.ts'
 import { schemaState } from './migrate.ts'
 
 /** What a database holds, without changing it. */
 export const lookAtPostgres = async (client: pg.Client): Promise<Look> => {
+  await requireNoHalfCopy(client)
   const schema = await schemaState(client)
   if (schema.current === 0) {
     const made = await vaultTables(client)
