@@ -516,7 +516,10 @@ describe('doctor', () => {
     const [finding, ...others] = await ask()
     assert.deepEqual(others, [])
     assert.deepEqual([finding?.check, finding?.command], ['clock', undefined])
-    assert.match(finding?.byHand ?? '', /^compare "date -u" on every node .* and set the one that is wrong/)
+    assert.match(
+      finding?.byHand ?? '',
+      /^compare "date -u" with a clock .*, and set this machine's if it is behind/,
+    )
     const end = Date.parse(/ends by itself at (\S+)$/.exec(finding?.byHand ?? '')?.[1] ?? '')
     assert.equal((await examineOn({ now: () => end - 1 })).length, 1)
     assert.deepEqual(await examineOn({ now: () => end }), [])
