@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { foreignCode } from '../domain/errors.ts'
 import { shellWord } from './shell-word.ts'
 
-/** A file that is there, and that this user may not use. */
+/** A file or folder that is there, and that this user may not use. */
 export type ClosedFile = {
   readonly problem: string
   /** What to do about it, in words. */
@@ -12,7 +12,8 @@ export type ClosedFile = {
   readonly command?: string
 }
 
-const modes = { read: constants.R_OK, 'read and write': constants.R_OK | constants.W_OK }
+const { R_OK, W_OK, X_OK } = constants
+const modes = { read: R_OK, 'read and write': R_OK | W_OK, 'work in': R_OK | W_OK | X_OK }
 
 /** Whether this user may use the file, and what would let them. */
 export const closedTo = (path: string, use: keyof typeof modes): ClosedFile | undefined => {
@@ -24,7 +25,7 @@ export const closedTo = (path: string, use: keyof typeof modes): ClosedFile | un
     if (code === 'ENOENT') return undefined
     const problem = `this user may not ${use} ${path} (${code})`
     if (code === 'EROFS') return { problem, advice: 'mount its file system so that it can be written' }
-    return { problem, ...opening(path) }
+    return { problem, ...(use === 'work in' ? openingFolder(path) : opening(path)) }
   }
 }
 
@@ -39,6 +40,16 @@ const opening = (path: string): Pick<ClosedFile, 'advice' | 'command'> => {
   if (folder === me) return { advice: `as root run ${command}`, command }
   return {
     advice: `it belongs to user ${file}: run this as that user, or give it to this one, as root: ${command}`,
+  }
+}
+
+/** With all that is in it: a folder alone would be of no use. */
+const openingFolder = (path: string): Pick<ClosedFile, 'advice' | 'command'> => {
+  const [owner, me] = [ownerOf(path), process.geteuid?.()]
+  const close = `chmod 700 ${shellWord(path)}`
+  if (owner === me) return { advice: `run ${close}`, command: close }
+  return {
+    advice: `it belongs to user ${owner}: run this as that user, or give it to this one, as root: chown -R ${me} ${shellWord(path)} && ${close}`,
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { Invocation, Run } from './command.ts'
 import { examine, orDamage } from './doctor/examine.ts'
@@ -10,24 +11,35 @@ import { configuredStorage } from './storage.ts'
 export const doctor: Run = async invocation => {
   const { config, flags } = invocation
   const deep = deepOptions(invocation)
-  const findings = await examine({ config, machine: thisMachine })
-  if (deep !== undefined && !findings.some(({ blocks }) => blocks)) {
-    const found = await orDamage(config, async () => {
-      const { findings, notes } = await examineDeep(config, deep)
-      for (const note of notes) process.stderr.write(`strongroom doctor: ${note}\n`)
-      return findings
-    })
-    findings.push(...found)
+  const findings: Finding[] = []
+  const tell = (): void =>
+    print(
+      flags.json,
+      findings.map(({ blocks: _, ...told }) => told),
+      [
+        `in ${configuredStorage(config).name}:`,
+        ...(findings.length === 0 ? ['no problems found'] : findings.map(asText)),
+      ].join('\n'),
+    )
+  try {
+    await examine({ config, machine: thisMachine }, findings)
+    if (deep !== undefined && !findings.some(({ blocks }) => blocks)) await lookDeeply(config, deep, findings)
+  } catch (error) {
+    // What was found until then may be why, and is what to repair first.
+    if (findings.length > 0) tell()
+    throw error
   }
-  print(
-    flags.json,
-    findings.map(({ blocks: _, ...told }) => told),
-    [
-      `in ${configuredStorage(config).name}:`,
-      ...(findings.length === 0 ? ['no problems found'] : findings.map(asText)),
-    ].join('\n'),
-  )
+  tell()
   return findings.length === 0 ? 0 : 1
+}
+
+const lookDeeply = async (config: Config, deep: DeepOptions, findings: Finding[]): Promise<void> => {
+  const damage = await orDamage(config, async () => {
+    const { notes } = await examineDeep(config, deep, findings)
+    for (const note of notes) process.stderr.write(`strongroom doctor: ${note}\n`)
+    return []
+  })
+  findings.push(...damage)
 }
 
 const asText = (finding: Finding): string =>

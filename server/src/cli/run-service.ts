@@ -17,7 +17,7 @@ type Hooks = {
   readonly renewsTls?: boolean
   readonly prepare?: (service: Service) => Promise<void>
   /** Called once requests are answered. */
-  readonly ready: (baseUrl: string) => void
+  readonly ready: (baseUrl: string, service: Service) => void
 }
 
 /** Runs until it is told to stop, then drains. */
@@ -53,7 +53,7 @@ export const runService = async (
     await hooks.prepare?.(service)
     const { port } = await service.listen(config)
     service.startClockwork()
-    hooks.ready(baseUrl(config, port))
+    hooks.ready(baseUrl(config, port), service)
     // Of several processes the primary says it.
     if (shared === undefined) warnOfPlaintext(config, log)
     await stopped

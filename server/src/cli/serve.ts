@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import type { Config } from '../config/config.ts'
+import { warnOfClocks } from './clocks.ts'
 import type { Run } from './command.ts'
 import { configuredKeyProvider } from './key-provider.ts'
 import { makeLog } from './log.ts'
@@ -34,10 +35,12 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
     {
       stopped: worker?.stopped ?? (() => stopSignal(['SIGINT', 'SIGTERM'])),
       renewsTls: true,
-      ready: url =>
-        worker === undefined
-          ? log.info({ url, storage: storage.name }, 'listening')
-          : log.debug({}, 'answering'),
+      ready: (url, { vault }) => {
+        if (worker === undefined) log.info({ url, storage: storage.name }, 'listening')
+        else log.debug({}, 'answering')
+        // Once for all workers. Storage that does not answer is no matter of clocks, and requests tell of it.
+        if (worker === undefined || worker.number === 1) void warnOfClocks(vault, log).catch(() => {})
+      },
     },
   )
 }

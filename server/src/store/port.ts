@@ -89,6 +89,8 @@ export type Store = StandaloneWrites & {
   grantsEpoch(): number
 
   health(): Promise<void>
+  /** The time by the clock of the server that storage is on; undefined where that clock is this machine's. */
+  time(): Promise<number | undefined>
   close(): Promise<void>
 }
 

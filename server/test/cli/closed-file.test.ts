@@ -64,6 +64,36 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
       assert.deepEqual(await ask(), [])
     })
 
+  test('C35 a data folder that this user may not write in is a finding with what opens it', async () => {
+    chmodSync(site.data, 0o500)
+    const problem = `this user may not work in ${site.data} (EACCES)`
+    const [finding, ...others] = await ask()
+    assert.deepEqual(others, [])
+    assert.deepEqual(finding, {
+      check: 'file permissions',
+      problem: `${problem}: run chmod 700 ${site.data}`,
+      command: `chmod 700 ${site.data}`,
+    })
+    assert.equal((await site.shell(finding.command ?? '')).code, 0)
+    assert.deepEqual(await ask(), [])
+  })
+
+  test('C35 a data folder of another user is a finding, and that user or root is to do something', {
+    skip: isRoot ? false : 'only root can make one',
+  }, async () => {
+    chownSync(site.data, 0, 0)
+    chmodSync(site.data, 0o755)
+    const { code, stdout } = await site.runPlainly(['doctor', '--json', ...site.vault])
+    chmodSync(site.data, 0o700)
+    const [finding, ...others] = JSON.parse(stdout)
+    assert.deepEqual([code, others, finding.command], [1, [], undefined])
+    assert.equal(finding.problem, `this user may not work in ${site.data} (EACCES)`)
+    assert.match(
+      finding.byHand,
+      /^it belongs to user 0: run this as that user, or .*: chown -R \d+ \S+ && chmod 700 /,
+    )
+  })
+
   test('C35 a log that root left behind is given to the user of its folder', {
     skip: isRoot ? false : 'only root can leave one',
   }, async () => {

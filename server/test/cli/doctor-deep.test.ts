@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { examineDeep } from '../../src/cli/doctor/examine-deep.ts'
+import type { Finding } from '../../src/cli/doctor/finding.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
@@ -55,12 +56,13 @@ describe('doctor --deep', () => {
     const keyProvider = fileKeyProvider(site.masterKeyFile)
     return { store, vault: await openVault({ store, keyProvider, clock: Date.now }) }
   }
-  const examine = async (options: { sample?: number; repair?: boolean } = {}) => {
-    const config = readConfig({
+  const config = () =>
+    readConfig({
       flags: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
       environment: {},
     })
-    const { findings, notes } = await examineDeep(config, { repair: false, ...options })
+  const examine = async (options: { sample?: number; repair?: boolean } = {}) => {
+    const { findings, notes } = await examineDeep(config(), { repair: false, ...options })
     assert.deepEqual(notes, [])
     return findings.map(({ check, problem }) => `${check}: ${problem.replace(/^tenant \S+: /, '')}`)
   }
@@ -215,6 +217,21 @@ describe('doctor --deep', () => {
       change('UPDATE slots SET bytes = ? WHERE slot = ?', bytes, slot)
       assert.match(says ?? '', /^keys: its wrapped keys do not open, though the master key is the right one/)
       assert.deepEqual(others, [])
+    })
+
+    test('C35 what was found of one tenant is told, though the next cannot be looked at', async () => {
+      const { store, vault } = await opened()
+      await createTenant(vault, { name: 'Next', applications: starterApplications }, () => {})
+      await store.close()
+      change(`DELETE FROM terms WHERE token_id = 'found-2'`)
+      change('UPDATE tenants SET sealed = zeroblob(length(sealed)) WHERE tenant = 2')
+      const found: Finding[] = []
+      await assert.rejects(examineDeep(config(), { repair: false }, found), /does not open/)
+      change('DELETE FROM tenants WHERE tenant = 2')
+      assert.deepEqual(
+        found.map(({ check }) => check),
+        ['index'],
+      )
     })
 
     test('C24 C26 entries that were written before there were signatures are sound', async () => {

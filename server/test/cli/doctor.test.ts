@@ -214,6 +214,31 @@ describe('doctor', () => {
       says: /^the schema lacks what this release made: index tokens_by_expiry on tokens \(expires_at, tenant, type\); trigger transients_wiped$/,
     },
     {
+      name: 'a schema without a table and a column',
+      plant: async () => {
+        await withVault(Date.now(), makeTenant)
+        const backup = copyDatabase()
+        const opened = new DatabaseSync(database)
+        opened.exec('DROP TABLE tenants; ALTER TABLE terms DROP COLUMN signature')
+        opened.close()
+        return backup
+      },
+      check: 'storage',
+      says: /^the schema lacks what this release made: table tenants; column terms\.signature$/,
+    },
+    {
+      name: 'a vault without its keys',
+      plant: async () => {
+        const backup = await backUp()
+        const opened = new DatabaseSync(database)
+        opened.exec('DROP TABLE vault_keys')
+        opened.close()
+        return backup
+      },
+      check: 'storage',
+      says: /vault\.db has lost the table vault_keys: restore a backup$/,
+    },
+    {
       name: 'a schema with a trigger and a view that no release made',
       plant: async () => {
         const backup = await backUp()
@@ -324,6 +349,54 @@ describe('doctor', () => {
       await obey(finding, backup)
       assert.deepEqual(await ask(), [])
     })
+
+  test('C35 doctor names whatever table the embedded store has lost, and how to restore it', async () => {
+    const backup = await backUp()
+    const opened = new DatabaseSync(backup)
+    const tables = opened
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+      .all()
+      .map(({ name }) => String(name))
+    opened.close()
+    assert.ok(tables.length > 10)
+    for (const table of tables) {
+      copyFileSync(backup, database)
+      const opened = new DatabaseSync(database)
+      opened.exec(`DROP TABLE ${table}`)
+      opened.close()
+      const [finding, ...others] = await examineOn({})
+      assert.deepEqual(others, [], table)
+      assert.match(finding?.problem ?? '', new RegExp(`(lost the|this release made:) table ${table}\\b`))
+      assert.ok(finding && 'command' in finding && finding.command.startsWith('backup='))
+    }
+  })
+
+  test('C35 what was found is told before what doctor itself stumbles over', async () => {
+    await makeVault()
+    chmodSync(data, 0o755)
+    const { code, stdout, stderr } = await site.run(['doctor', '--json', '--data', data])
+    assert.deepEqual(
+      JSON.parse(stdout).map(({ check }: Told) => check),
+      ['file permissions'],
+    )
+    assert.match(stderr, /^strongroom doctor: no key provider is configured[^\n]*\n$/)
+    assert.equal(code, 2)
+  })
+
+  test('C35 doctor finds a folder where the master key should be, and tells nobody to open or copy it', async () => {
+    await makeVault()
+    for (const path of [masterKeyFile, join(data, 'master.key')]) {
+      rmSync(path, { force: true })
+      mkdirSync(path, { mode: 0o755 })
+    }
+    for (const args of [flags, ['--data', data]]) {
+      const [finding, ...others] = read(await site.shell(line(...args)))
+      assert.deepEqual(others, [])
+      assert.deepEqual([finding?.check, finding?.command], ['keys', undefined])
+      assert.match(finding?.problem ?? '', /^the master key file .*master.key is a folder$/)
+      assert.match(finding?.byHand ?? '', /^remove the folder and put your master key in its place/)
+    }
+  })
 
   test('C35 doctor finds a newer schema, and says that the newer release is to be installed, not that the vault is to be replaced', async () => {
     await makeVault()
@@ -443,7 +516,10 @@ describe('doctor', () => {
     const [finding, ...others] = await ask()
     assert.deepEqual(others, [])
     assert.deepEqual([finding?.check, finding?.command], ['clock', undefined])
-    assert.match(finding?.byHand ?? '', /^compare "date -u" on every node .* and set the one that is wrong/)
+    assert.match(
+      finding?.byHand ?? '',
+      /^compare "date -u" with a clock .*, and set this machine's if it is behind/,
+    )
     const end = Date.parse(/ends by itself at (\S+)$/.exec(finding?.byHand ?? '')?.[1] ?? '')
     assert.equal((await examineOn({ now: () => end - 1 })).length, 1)
     assert.deepEqual(await examineOn({ now: () => end }), [])

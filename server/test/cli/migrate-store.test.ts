@@ -9,8 +9,9 @@ import { ConfigError } from '../../src/config/config-error.ts'
 import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
-import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { openPostgres, postgresSchema } from '../../src/store/postgres/postgres-store.ts'
 import { tables } from '../../src/store/tables.ts'
+import { CutLine } from '../rig/cut-line.ts'
 import { postgres, sqlite } from '../rig/engines.ts'
 import { livedInVault } from '../rig/lived-in-vault.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
@@ -78,6 +79,50 @@ describe('migrate-store', () => {
       await vault.stop().catch(() => {})
     }
   })
+
+  for (const [what, statement, schema] of [
+    ['before its first table', 'CREATE TABLE vault_keys', 0],
+    ['between two migrations', 'INTO migrations (number, name) VALUES (2', 1],
+  ] as const)
+    test(`C35 cut off while it makes the schema, ${what}, it goes on, and until then nobody serves the database`, async () => {
+      const vault = await TestVault.start({ engine: sqlite })
+      const near = new URL(database.url)
+      const line = new CutLine({ host: near.hostname, port: Number(near.port) })
+      near.port = String(await line.listen())
+      try {
+        const { keys } = await vault.tenant({ owner })
+        await vault.create(keys.owner, { id: 'moved', type: 'token', data: 'x' })
+        await vault.close()
+        line.cutOn(sent => sent.includes(statement), { isHeard: false })
+        const cut = await site.run(['migrate-store', '--from', vault.folder.path], {
+          STRONGROOM_DATABASE_URL: near.href,
+        })
+        assert.equal(cut.code, 1, cut.stdout)
+        assert.equal((await postgresSchema(settingsOf(database.url))).current, schema)
+
+        const keyFile = ['--key-provider', 'file', '--master-key-file', join(vault.folder.path, 'master.key')]
+        const env = { STRONGROOM_DATABASE_URL: database.url }
+        const unfinished =
+          /a copy into this storage is not finished: run the same strongroom migrate-store again$/m
+        for (const command of [['migrate'], ['tenant', 'list'], ['serve', '--port', '0']])
+          assertRefused(await site.run([...command, ...keyFile], env), 1, unfinished)
+        await assert.rejects(openPostgres(settingsOf(database.url)), ({ cause }: Error) =>
+          unfinished.test(String(cause)),
+        )
+        const [finding] = JSON.parse((await site.run(['doctor', '--json', ...keyFile], env)).stdout)
+        assert.match(finding.problem, unfinished)
+        assert.match(finding.byHand, /^run the same strongroom migrate-store again/)
+        await assert.rejects(openArrivingVault(settingsOf(database.url), 'another'), /is of another source/)
+
+        const { code, stdout } = await move(vault, '--json').exited
+        const { done, rows } = JSON.parse(stdout)
+        assert.deepEqual({ code, done, tokens: rows.tokens }, { code: 0, done: true, tokens: 1 })
+        await (await openPostgres(settingsOf(database.url))).close()
+      } finally {
+        await line.close()
+        vault.folder.remove()
+      }
+    })
 
   test('C35 a row of the source that was changed is named, and the copy is not done', async () => {
     const vault = await TestVault.start({ engine: sqlite })
@@ -228,6 +273,14 @@ describe('migrate-store refuses, in a line that says what to do', () => {
         const keyProvider = fileKeyProvider(join(folder.path, 'master.key'))
         await openVault({ store, keyProvider, clock: Date.now })
         await store.close()
+      },
+      says: /^the database holds another vault: give an empty database$/,
+    },
+    {
+      name: 'a database with a vault that has lost its list of migrations',
+      plant: async () => {
+        await (await openDatabase()).close()
+        await inDatabase('DROP TABLE migrations')
       },
       says: /^the database holds another vault: give an empty database$/,
     },

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
+import { examine } from '../../src/cli/doctor/examine.ts'
+import { thisMachine } from '../../src/cli/doctor/machine.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
 import { migrations as postgresMigrations } from '../../src/store/postgres/migrate.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
@@ -141,6 +144,38 @@ describe('a vault on a database server', () => {
       'unique index tokens_pkey on tokens USING btree (tenant, token_id)',
     ])
     assert.match(finding.byHand, /^restore a backup into a new, empty database \(psql -v ON_ERROR_STOP=1/)
+  })
+
+  test('C35 doctor names whatever table the database has lost, and that a backup is to be restored', async () => {
+    const env = { STRONGROOM_DATABASE_URL: empty.url }
+    assert.equal((await site.run(['migrate'], env)).code, 0)
+    const client = new pg.Client(empty.url)
+    await client.connect()
+    const { rows } = await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    const config = readConfig({
+      flags: { 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
+      environment: env,
+    })
+    assert.ok(rows.length > 10)
+    for (const { tablename: table } of rows) {
+      await client.query(`ALTER TABLE ${table} RENAME TO lost`)
+      const [finding, ...others] = await examine({ config, machine: thisMachine })
+      assert.deepEqual(others, [], table)
+      assert.match(finding?.problem ?? '', new RegExp(`\\btable ${table}\\b`))
+      assert.ok(finding && 'byHand' in finding)
+      assert.match(finding.byHand, /^restore a backup into a new, empty database/)
+      await client.query(`ALTER TABLE lost RENAME TO ${table}`)
+    }
+    await client.query('TRUNCATE migrations')
+    await client.end()
+    const told = await site.run(['doctor', '--json', ...site.keys], env)
+    const [{ problem }] = JSON.parse(told.stdout)
+    assert.match(
+      problem,
+      /has tables of a vault \(api_keys, .*\), but the table migrations, .* is lost or empty/,
+    )
+    for (const command of [['migrate'], ['serve', '--port', '0']])
+      assertRefused(await site.run([...command, ...site.keys], env), 1, new RegExp(RegExp.escape(problem)))
   })
 
   test('C35 of an older release is changed by no command that only works on it, and by nobody with another master key', async () => {

@@ -19,13 +19,16 @@ export type DeepOptions = {
 
 const idsShown = 20
 
-/** Holds everything that is stored about tokens against what the opened tokens say. */
+/**
+ * Holds everything that is stored about tokens against what the opened tokens say. `findings` has those of the tenants
+ * before also where one of them cannot be looked at.
+ */
 export const examineDeep = (
   config: Config,
   { sample, repair }: DeepOptions,
+  findings: Finding[] = [],
 ): Promise<{ findings: Finding[]; notes: string[] }> =>
   withVault(config, async vault => {
-    const findings: Finding[] = []
     const notes: string[] = []
     for (const row of await vault.store.listTenants()) {
       const keys = await vault.tenantKeys.of(row.tenant, row.id).catch(unlessDamaged)

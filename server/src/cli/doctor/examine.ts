@@ -24,9 +24,8 @@ const checks: readonly Check[] = [
   access,
 ]
 
-/** All findings, up to the first that makes the rest unknowable. */
-export const examine = async (context: Context): Promise<Finding[]> => {
-  const findings: Finding[] = []
+/** All findings, up to the first that makes the rest unknowable; `findings` has them also where a check fails. */
+export const examine = async (context: Context, findings: Finding[] = []): Promise<Finding[]> => {
   for (const check of checks) {
     const found = await orDamage(context.config, async () => check(context))
     findings.push(...found)

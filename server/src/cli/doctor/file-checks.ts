@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
-import type { ClosedFile } from '../closed-file.ts'
+import { type ClosedFile, closedTo } from '../closed-file.ts'
 import {
   checkDataFolder,
   closedFiles,
@@ -29,6 +29,10 @@ export const tlsFiles: Check = ({ config }) => {
 export const dataFolder: Check = ({ config }) => {
   if (config.database !== undefined) return []
   const folder = requireDataFolder(config)
+  if (isFolder(folder)) {
+    const closed = closedTo(folder, 'work in')
+    if (closed !== undefined) return [closedFinding('file permissions', closed)]
+  }
   if (existsSync(folder)) checkDataFolder(folder)
   const remains = describeRemains(folder)
   if (remains !== undefined)
@@ -78,6 +82,7 @@ export const fileModes: Check = ({ config }) => {
   const secrets = readdirSync(folder)
     .filter(name => name.endsWith('.key') || name.endsWith('.json'))
     .map(name => join(folder, name))
+    .filter(path => !isFolder(path))
   return [
     ...(isOpenToOthers(folder) ? [finding(folder, '700')] : []),
     ...secrets.filter(isOpenToOthers).map(path => finding(path, '600')),
@@ -87,3 +92,12 @@ export const fileModes: Check = ({ config }) => {
 /** A link that leads nowhere shows nothing to anybody. */
 export const isOpenToOthers = (path: string): boolean =>
   ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
+
+/** False also where this user may not see what it is. */
+export const isFolder = (path: string): boolean => {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}

@@ -7,7 +7,7 @@ import { configuredOrDevKeyProvider } from '../key-provider.ts'
 import { shellWord } from '../shell-word.ts'
 import { withVault } from '../storage.ts'
 import type { Check } from './check.ts'
-import { closedFinding, isOpenToOthers } from './file-checks.ts'
+import { closedFinding, isFolder, isOpenToOthers } from './file-checks.ts'
 import type { Finding } from './finding.ts'
 
 export const keyProvider: Check = async ({ config }) => {
@@ -26,6 +26,13 @@ const repairMasterKey = (config: Config, problem: string): Finding => {
   if (config.keyProvider === 'env')
     return finding(`${keyBackup} && key=$(cat "$backup") && export STRONGROOM_MASTER_KEY="$key"`)
   const path = config.masterKeyFile ?? masterKeyPath(requireDataFolder(config))
+  if (isFolder(path))
+    return {
+      check: 'keys',
+      problem: `the master key file ${path} is a folder`,
+      ...replaceFolder,
+      blocks: true,
+    }
   const closed = closedTo(path, 'read')
   if (closed !== undefined) return closedFinding('keys', closed)
   const key = shellWord(path)
@@ -38,3 +45,8 @@ const repairMasterKey = (config: Config, problem: string): Finding => {
 }
 
 const keyBackup = 'backup=/path/to/your/master.key'
+
+const replaceFolder = {
+  byHand:
+    'remove the folder and put your master key in its place, with mode 600; Docker makes a folder where the source of a mount is not there, so put the file there before the container starts',
+}

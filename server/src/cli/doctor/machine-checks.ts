@@ -1,28 +1,42 @@
+import type { Config } from '../../config/config.ts'
+import { clockSkewMs, type FutureTokens, futureTokens } from '../clocks.ts'
 import { requireDataFolder } from '../data-folder.ts'
 import { shellWord } from '../shell-word.ts'
 import { withVault } from '../storage.ts'
 import type { Check } from './check.ts'
+import type { Finding } from './finding.ts'
 
 const openFilesMin = 1_024
 const raiseOpenFiles = 'ulimit -n 65536'
 const freeBytesMin = 256 * 1_048_576
-const clockSlackMs = 300_000
 
 /** Expiry and the cvc's hour follow this machine's clock; one that is behind keeps what should be gone. */
 export const clock: Check = ({ config, machine }) =>
   withVault(config, async vault => {
-    const newest = await vault.store.newestTokenAt()
-    if (newest === undefined || newest <= machine.now() + clockSlackMs) return []
-    return [
-      {
-        check: 'clock',
-        problem:
-          'storage holds tokens from the future: the clock of this machine is behind, or another node is ahead',
-        byHand: `compare "date -u" on every node with a clock that you trust, and set the one that is wrong; where that was another node, this ends by itself at ${new Date(newest - clockSlackMs).toISOString()}`,
-        blocks: false,
-      },
-    ]
+    const skewMs = await clockSkewMs(vault.store, machine.now)
+    if (skewMs !== undefined) return [wrongClock(skewMs)]
+    const future = await futureTokens(vault, machine.now())
+    return future === undefined ? [] : [wrongTokens(config, future)]
   })
+
+const wrongClock = (skewMs: number): Finding => ({
+  check: 'clock',
+  problem: `the clock of this machine is ${Math.abs(Math.trunc(skewMs / 1_000))} seconds ${skewMs > 0 ? 'ahead of' : 'behind'} that of the database`,
+  byHand:
+    'compare "date -u" on both with a clock that you trust, set the one that is wrong, and let a time service such as chrony or systemd-timesyncd keep it right',
+  blocks: false,
+})
+
+const wrongTokens = (config: Config, { counts, until }: FutureTokens): Finding => ({
+  check: 'clock',
+  problem: `storage holds tokens from the future (${counts.map(({ tenantId, count }) => `${count} of tenant ${tenantId}`).join(', ')}): the clock of this machine is behind, or one was ahead when they were made`,
+  byHand: `${
+    config.database === undefined
+      ? 'compare "date -u" with a clock that you trust, and set this machine\'s if it is behind; if it is right'
+      : 'compare "date -u" on every node with a clock that you trust, and set the one that is wrong; if all are right'
+  }, create these tokens anew (they come first in lists) and delete them; else this ends by itself at ${new Date(until).toISOString()}`,
+  blocks: false,
+})
 
 /** Each connection is an open file. */
 export const openFiles: Check = ({ machine }) => {

@@ -1,5 +1,5 @@
 import { printable } from '../../domain/printable.ts'
-import type { Look } from '../../store/sql/look.ts'
+import { IncompleteVaultError, type Look } from '../../store/sql/look.ts'
 import { isDamage } from '../sqlite-failure.ts'
 import { configuredStorage } from '../storage.ts'
 import { storageFlags, vaultFlags } from '../vault-flags.ts'
@@ -17,6 +17,8 @@ export const schema: Check = async ({ config }) => {
     look = await storage.look()
   } catch (error) {
     if (isDamage(error)) throw error
+    if (error instanceof IncompleteVaultError)
+      return finding(error.message, error.remedy === 'restore' ? restoreStorage(config) : copyAgain)
     if (config.database === undefined)
       return finding(error instanceof Error ? error.message : 'the vault cannot be read', {
         byHand:
@@ -54,10 +56,30 @@ export const schemaParts: Check = async ({ config }) => {
   })
   return [
     ...(missing.length > 0
-      ? [finding(`the schema lacks what this release made: ${missing.join('; ')}`, false)]
+      ? [
+          finding(
+            `the schema lacks what this release made: ${toldOnce(missing).join('; ')}`,
+            missing.some(isRead),
+          ),
+        ]
       : []),
     ...(foreign.length > 0
       ? [finding(`the schema holds what no release made: ${printable(foreign.join('; '))}`, true)]
       : []),
   ]
+}
+
+/** Every later check reads tables and their columns, and none an index. */
+const isRead = (part: string): boolean => /^(table|column) /.test(part)
+
+/** A table that is lost has lost all that belongs to it, which goes without saying. */
+const toldOnce = (missing: readonly string[]): readonly string[] => {
+  const lost = missing.flatMap(part => /^table (\w+)$/.exec(part)?.[1] ?? [])
+  const belongs = new RegExp(`^column (${lost.join('|')})\\.| (of|on) (${lost.join('|')})( |$)`)
+  return lost.length === 0 ? missing : missing.filter(part => !belongs.test(part))
+}
+
+const copyAgain = {
+  byHand:
+    'run the same strongroom migrate-store again, with the folder that it copies from; it goes on where it was',
 }

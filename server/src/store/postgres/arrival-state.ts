@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { CopyPosition } from '../copying.ts'
+import { IncompleteVaultError } from '../sql/look.ts'
 
 /**
  * One row, beside the tables of the vault: which vault was copied into this database, and how far. The copy makes
@@ -26,4 +27,14 @@ export const readArrival = async (client: Pick<pg.Client, 'query'>): Promise<Arr
     position: { table: String(row?.table_name), rows: Number(row?.rows) },
     isDone: row?.is_done === true,
   }
+}
+
+/** Until a copy is finished its database is no vault, and above all no new one. */
+export const requireNoHalfCopy = async (client: Pick<pg.Client, 'query'>): Promise<void> => {
+  const arrival = await readArrival(client)
+  if (arrival !== undefined && !arrival.isDone)
+    throw new IncompleteVaultError(
+      'a copy into this storage is not finished: run the same strongroom migrate-store again',
+      'copy again',
+    )
 }

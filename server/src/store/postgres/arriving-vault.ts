@@ -8,6 +8,7 @@ import { type Arrival, createArrival, readArrival } from './arrival-state.ts'
 import { arrayType, binaryArray } from './binary-array.ts'
 import { Connection, type ConnectionSettings, type Statement } from './connection.ts'
 import { unavailable } from './failures.ts'
+import { vaultTables } from './look-at.ts'
 import { migrate, schemaState } from './migrate.ts'
 import { ownKeyColumns } from './own-key-columns.ts'
 
@@ -110,19 +111,33 @@ const takePlace = async (client: pg.Client, identity: string): Promise<ArrivingV
     throw new CopyRefusedError(
       `the database has schema ${current}, this release knows ${newest}: install the newer release, or ${emptyIt}`,
     )
-  if (current > 0 && pending)
+  const arrival = await readArrival(client)
+  // A copy that was interrupted while it made the schema makes the rest of it.
+  if (current > 0 && pending && arrival?.isDone !== false)
     throw new CopyRefusedError(
       `the database has schema ${current}, this release needs ${newest}: run strongroom migrate, or ${emptyIt}`,
     )
-  if (current === 0) await migrate(client)
-  const arrival = await readArrival(client)
-  if (arrival !== undefined) return positionOf(arrival, identity)
+  const position = arrival && positionOf(arrival, identity)
+  await migrate(client, async () => {
+    if (arrival === undefined) await claim(client, identity)
+  })
+  return position
+}
+
+/** Marks the database as the copy's; from then on nobody serves it, however little is there. */
+const claim = async (client: pg.Client, identity: string): Promise<void> => {
+  const { current } = await schemaState(client)
+  if (current === 0 ? (await vaultTables(client)).length > 0 : await holdsRows(client))
+    throw new CopyRefusedError(`the database holds another vault: ${emptyIt}`)
+  await client.query(`${createArrival}; INSERT INTO arrival VALUES ('${identity}', '', 0, false)`)
+}
+
+const holdsRows = async (client: pg.Client): Promise<boolean> => {
   for (const { name } of tables) {
     const { rows } = await client.query(`SELECT EXISTS (SELECT FROM ${name}) AS is_used`)
-    if (rows[0]?.is_used === true) throw new CopyRefusedError(`the database holds another vault: ${emptyIt}`)
+    if (rows[0]?.is_used === true) return true
   }
-  await client.query(`${createArrival}; INSERT INTO arrival VALUES ('${identity}', '', 0, false)`)
-  return undefined
+  return false
 }
 
 const positionOf = (

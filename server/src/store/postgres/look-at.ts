@@ -1,13 +1,41 @@
 import type pg from 'pg'
-import { type Look, seenKeys } from '../sql/look.ts'
+import { IncompleteVaultError, type Look, seenKeys } from '../sql/look.ts'
 import { vaultKeys } from '../sql/statements.ts'
+import { tables } from '../tables.ts'
+import { requireNoHalfCopy } from './arrival-state.ts'
 import { schemaState } from './migrate.ts'
 
 /** What a database holds, without changing it. */
 export const lookAtPostgres = async (client: pg.Client): Promise<Look> => {
+  await requireNoHalfCopy(client)
   const schema = await schemaState(client)
-  // A database may well have tables of others beside the vault's.
-  if (schema.current === 0) return { schema, vaultKeys: [], isForeign: false }
+  if (schema.current === 0) {
+    const made = await vaultTables(client)
+    if (made.length > 0)
+      throw new IncompleteVaultError(
+        `the database has tables of a vault (${made.join(', ')}), but the table migrations, which says what was made, is lost or empty: restore a backup, or give a new vault a database of its own`,
+        'restore',
+      )
+    // A database may well have other tables beside the vault's.
+    return { schema, vaultKeys: [], isForeign: false }
+  }
+  if (!(await hasVaultKeys(client)))
+    throw new IncompleteVaultError('the database has lost the table vault_keys: restore a backup', 'restore')
   const { rows } = await client.query(vaultKeys)
   return { schema, vaultKeys: seenKeys(rows), isForeign: false }
+}
+
+/** Those that stand where a migration would make them. */
+export const vaultTables = async (client: pg.Client): Promise<string[]> => {
+  const { rows } = await client.query(
+    `SELECT tablename AS name FROM pg_tables
+     WHERE schemaname = current_schema() AND tablename = ANY ($1) ORDER BY 1`,
+    [tables.map(({ name }) => name)],
+  )
+  return rows.map(({ name }) => String(name))
+}
+
+const hasVaultKeys = async (client: pg.Client): Promise<boolean> => {
+  const { rows } = await client.query("SELECT to_regclass('vault_keys') IS NOT NULL AS is_there")
+  return rows[0]?.is_there === true
 }

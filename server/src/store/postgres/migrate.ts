@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Migration, SchemaState } from '../sql/migration.ts'
-import { readArrival } from './arrival-state.ts'
+import { requireNoHalfCopy } from './arrival-state.ts'
 import { distribute, distributeRest, isDistributed } from './distribute.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { applyChanges } from './migrations/0002-apply-changes.ts'
@@ -18,17 +18,16 @@ const migrationLock = -1
 /**
  * Brings the schema up to date, each step in its own transaction, one node at a time; refuses storage that a newer
  * release made unreadable for this one. A migration only adds: nodes of the release before go on working.
+ * `claim` is a copy's, which says by it that the database is taken, before there is anything in it.
  */
-export const migrate = async (client: pg.Client): Promise<void> => {
+export const migrate = async (client: pg.Client, claim = () => requireNoHalfCopy(client)): Promise<void> => {
   const { current } = await schemaState(client)
   if (current > newest)
     throw new Error(`storage has schema ${current}, this release knows ${newest}: install the newer release`)
-  const arrival = await readArrival(client)
-  if (arrival !== undefined && !arrival.isDone)
-    throw new Error('a copy into this storage is not finished: run the same strongroom migrate-store again')
   await requireUnicode(client)
-  if (current === newest) return
+  if (current === newest) return claim()
   await alone(client, async () => {
+    await claim()
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
     )

@@ -30,6 +30,8 @@ const usualStandstillMs = 5_000
 /** Counters are spread over this many rows; two writers that share one only wait for each other. */
 const counterShards = 32
 
+const serverTime = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at'
+
 /** The engine for many nodes: a PostgreSQL server, or several of which one takes writes. */
 export const openPostgres = async (
   { poolSize, standstillMaxMs = usualStandstillMs, ...given }: PostgresSettings,
@@ -96,6 +98,7 @@ export const openPostgres = async (
     ...sharedReads(reader),
     ...standaloneWrites(standaloneConnection, { isSharded, drain: () => queue.drain() }),
     grantsEpoch: () => watch.epoch(),
+    time: () => reader.row(serverTime, [], ({ at }) => Number(at)),
     close: async () => {
       await queue.drain()
       await Promise.all(lines.map(line => line.close()))

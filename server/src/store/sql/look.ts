@@ -10,6 +10,16 @@ export type Look = {
   readonly isForeign: boolean
 }
 
+/** There is a vault, but not the whole of one; the message says what it lacks, and what to do. */
+export class IncompleteVaultError extends Error {
+  readonly remedy: 'restore' | 'copy again'
+
+  constructor(message: string, remedy: IncompleteVaultError['remedy']) {
+    super(message)
+    this.remedy = remedy
+  }
+}
+
 /** Whatever lies there: a key that is none must not open, but may not stop the look either. */
 export const seenKeys = (rows: readonly Readonly<Record<string, unknown>>[]): KeyRow[] =>
   rows.map(({ purpose, version, wrapped }) => ({

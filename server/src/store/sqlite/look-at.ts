@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type Look, seenKeys } from '../sql/look.ts'
+import { IncompleteVaultError, type Look, seenKeys } from '../sql/look.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import { schemaState } from './migrate.ts'
 import { openToRead } from './open-database.ts'
@@ -10,8 +10,11 @@ export const lookAtSqlite = (path: string): Look => {
   try {
     const tables = tablesOf(database)
     const hasKeys = tables.includes('vault_keys')
+    const schema = schemaState(path)
+    if (!hasKeys && schema.current > 0 && tables.includes('tenant_keys'))
+      throw new IncompleteVaultError(`${path} has lost the table vault_keys: restore a backup`, 'restore')
     return {
-      schema: schemaState(path),
+      schema,
       vaultKeys: hasKeys ? seenKeys(database.prepare(vaultKeys).all()) : [],
       isForeign: tables.length > 0 && !hasKeys,
     }

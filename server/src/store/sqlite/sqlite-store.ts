@@ -54,6 +54,7 @@ export const openSqlite = ({
     ...sharedReads(reader),
     ...standaloneWrites(writer, queue, snapshot),
     grantsEpoch: grantsEpoch(database),
+    time: async () => undefined,
     close: async () => {
       await queue.drain()
       await writer.close()

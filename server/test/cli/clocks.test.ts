@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { warnOfClocks } from '../../src/cli/clocks.ts'
+import { examine } from '../../src/cli/doctor/examine.ts'
+import type { Finding } from '../../src/cli/doctor/finding.ts'
+import { thisMachine } from '../../src/cli/doctor/machine.ts'
+import { readConfig } from '../../src/config/config.ts'
+import type { Vault } from '../../src/operations/vault/vault.ts'
+import { engines, postgres, sqlite } from '../rig/engines.ts'
+import { databaseOf } from '../rig/postgres-databases.ts'
+import { owner, TestVault } from '../rig/test-vault.ts'
+import { Site } from './program.ts'
+
+const slackMs = 60_000
+const hourMs = 3_600_000
+
+const fromFuture =
+  'storage holds tokens from the future: this clock is behind, or one was ahead; strongroom doctor says more'
+const clocksDiffer =
+  'the clock of this machine and that of the database differ by more than a minute: set the one that is wrong'
+
+const manager = { type: 'management', permissions: ['tenant:read', 'application:read'] } as const
+
+/** What a server whose clock shows `now` says when it starts. */
+const warnings = async (vault: Vault, now: number): Promise<unknown[]> => {
+  const told: unknown[] = []
+  const warn = (fields: Record<string, unknown>, message: string): void =>
+    void told.push({ ...fields, message })
+  const silent = (): void => {}
+  await warnOfClocks(
+    { ...vault, clock: () => now },
+    { isDebug: false, warn, error: silent, info: silent, debug: silent },
+  )
+  return told
+}
+
+for (const engine of engines)
+  describe(`a clock that was ahead (${engine.name})`, () => {
+    let vault: TestVault
+    let site: Site
+    let tenantId: string
+    let key: string
+    let settings: { flags: Record<string, string>; environment: Record<string, string> }
+    const now = Date.now()
+    const ahead = now + 24 * hourMs
+    beforeEach(async () => {
+      site = new Site()
+      vault = await TestVault.start({ engine, now: ahead })
+      const made = await vault.tenant({ owner, manager })
+      tenantId = made.tenantId
+      key = made.keys.owner
+      await vault.create(key, { id: 'early', type: 'token', data: 'x' })
+      await vault.create(key, { id: 'early too', type: 'card', data: { number: '4242424242424242' } })
+      vault.now = now
+      await vault.create(key, { id: 'in time', type: 'token', data: 'x' })
+      const { path } = vault.folder
+      settings = {
+        flags: {
+          ...(engine === sqlite && { data: path }),
+          'key-provider': 'file',
+          'master-key-file': join(path, 'master.key'),
+        },
+        environment:
+          engine === sqlite ? {} : { STRONGROOM_DATABASE_URL: await databaseOf(vault.folder.path) },
+      }
+    })
+    afterEach(async () => {
+      await site.remove()
+      await vault.stop()
+    })
+    const flags = (): string[] =>
+      Object.entries(settings.flags).flatMap(([name, value]) => [`--${name}`, value])
+    const ask = (): Promise<Finding[]> =>
+      examine({ config: readConfig(settings), machine: { ...thisMachine, now: () => now } })
+
+    test('C35 is told by doctor with how many tokens it dated, and is over once they are deleted', async () => {
+      const [finding, ...others] = await ask()
+      assert.deepEqual(others, [])
+      assert.equal(finding?.check, 'clock')
+      assert.match(
+        finding.problem,
+        new RegExp(`^storage holds tokens from the future \\(2 of tenant ${tenantId}\\): `),
+      )
+      assert.ok('byHand' in finding)
+      assert.equal(finding.byHand.includes('on every node'), engine !== sqlite)
+      const end = new Date(ahead - slackMs).toISOString()
+      assert.match(
+        finding.byHand,
+        new RegExp(`create these tokens anew .* delete them; else this ends by itself at ${end}$`),
+      )
+      for (const id of ['early', 'early%20too'])
+        assert.equal((await vault.delete(`/tokens/${id}`, key)).status, 204)
+      assert.ok((await vault.store.newestTokenAt()) === ahead, 'counters keep the moment')
+      assert.deepEqual(await ask(), [])
+      assert.deepEqual(await warnings(vault.service.vault, now), [])
+    })
+
+    test('C35 is told once in the log when serve starts, which serves all the same', async () => {
+      await vault.close()
+      for (const workers of ['1', '2']) {
+        const env = { ...settings.environment, STRONGROOM_WORKERS: workers }
+        const server = site.start(['serve', '--port', '0', ...flags()], env)
+        const { level } = JSON.parse(await server.logged(fromFuture))
+        assert.equal(level, 40)
+        const { url } = JSON.parse(await server.logged('listening'))
+        assert.equal((await fetch(`${url}/ready`)).status, 200)
+        server.child.kill('SIGTERM')
+        const { code, stderr } = await server.exited
+        assert.equal(code, 0)
+        assert.equal(stderr.split(fromFuture).length - 1, 1)
+      }
+      await vault.openOn(engine)
+    })
+  })
+
+describe('the clock of the database (postgres alone: the embedded store has none)', () => {
+  let vault: TestVault
+  const there = Date.parse('2027-01-15T08:00:00Z')
+  before(async () => {
+    vault = await TestVault.start({ engine: postgres, now: there })
+    const asked = Date.now()
+    const time = await vault.store.time()
+    assert.ok(time !== undefined && asked <= time && time <= Date.now(), 'it is the time')
+    const { keys } = await vault.tenant({ owner, manager })
+    await vault.create(keys.owner, { type: 'token', data: 'x' })
+    // Found before the server's own, it stands still.
+    const url = new URL(await databaseOf(vault.folder.path))
+    const { path } = vault.folder
+    await postgres.reach(
+      path,
+      `CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT to_timestamp(${there / 1_000})'`,
+    )
+    await postgres.reach(path, `ALTER DATABASE ${url.pathname.slice(1)} SET search_path = public, pg_catalog`)
+    await vault.restart()
+  })
+  after(() => vault.stop())
+
+  const cases: { name: string; offMs: number; says?: RegExp }[] = [
+    { name: 'one that agrees', offMs: 0 },
+    { name: 'one that is a minute ahead', offMs: slackMs },
+    { name: 'one that is a minute behind', offMs: -slackMs },
+    {
+      name: 'one that is further ahead',
+      offMs: slackMs + 1,
+      says: /^the clock of this machine is 60 seconds ahead of that of the database$/,
+    },
+    {
+      name: 'one that is further behind',
+      offMs: -2 * hourMs,
+      says: /^the clock of this machine is 7200 seconds behind that of the database$/,
+    },
+  ]
+  for (const { name, offMs, says } of cases)
+    test(`C35 against it, ${name} is ${says === undefined ? 'right' : 'told by doctor, and in the log of serve'}`, async () => {
+      const now = there + offMs
+      const config = readConfig({
+        flags: { 'key-provider': 'file', 'master-key-file': join(vault.folder.path, 'master.key') },
+        environment: { STRONGROOM_DATABASE_URL: await databaseOf(vault.folder.path) },
+      })
+      const found = await examine({ config, machine: { ...thisMachine, now: () => now } })
+      assert.deepEqual(
+        await warnings(vault.service.vault, now),
+        says === undefined ? [] : [{ skew_ms: offMs, message: clocksDiffer }],
+      )
+      assert.equal(found.length, says === undefined ? 0 : 1)
+      if (says === undefined) return
+      assert.equal(found[0]?.check, 'clock')
+      assert.match(found[0].problem, says)
+      assert.ok('byHand' in found[0])
+      assert.match(found[0].byHand, /^compare "date -u" on both with a clock that you trust/)
+    })
+
+  test('C35 a slow answer of the database is no wrong clock', async () => {
+    const { store } = vault.service.vault
+    let now = there - slackMs
+    const slow = {
+      ...store,
+      time: async () => {
+        now = there + 2 * slackMs
+        return store.time()
+      },
+    }
+    const told: unknown[] = []
+    const note = (_: unknown, message: string): void => void told.push(message)
+    await warnOfClocks(
+      { ...vault.service.vault, store: slow, clock: () => now },
+      { isDebug: false, warn: note, error: note, info: note, debug: note },
+    )
+    assert.deepEqual(told, [])
+  })
+
+  test('C35 serve says so in its log, and serves all the same', async () => {
+    const site = new Site()
+    try {
+      const server = site.start(
+        [
+          'serve',
+          '--port',
+          '0',
+          '--key-provider',
+          'file',
+          '--master-key-file',
+          join(vault.folder.path, 'master.key'),
+        ],
+        { STRONGROOM_DATABASE_URL: await databaseOf(vault.folder.path) },
+      )
+      const { level, skew_ms: skewMs } = JSON.parse(await server.logged(clocksDiffer))
+      assert.equal(level, 40)
+      assert.ok(Math.abs(skewMs) > slackMs)
+      const { url } = JSON.parse(await server.logged('listening'))
+      assert.equal((await fetch(`${url}/ready`)).status, 200)
+    } finally {
+      await site.remove()
+    }
+  })
+})
