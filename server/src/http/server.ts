@@ -23,8 +23,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
   const http = { requireHostHeader: false, maxHeaderSize: limits.headBytes }
   const app: FastifyInstance = fastify({
-    // A client may half-close after its request; Node would run the request and drop the answer. (Plain HTTP: see below.)
-    ...(tls ? { https: { ...tls, ...http, allowHalfOpen: true } } : { http }),
+    ...(tls ? { https: { ...tls, ...http } } : { http }),
     routerOptions: {
       // As much as a head may hold: what is wrong with an id is said after the key was looked at.
       maxParamLength: pace.pathParameterCharactersMax,

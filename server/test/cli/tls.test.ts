@@ -108,6 +108,18 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     assert.equal((await server.exited).code, 0)
   })
 
+  test('C35.1 a stop does not wait for clients that left during the handshake', {
+    timeout: 30_000,
+  }, async () => {
+    install(certificate('first', ca))
+    const server = await site.serve([...tls, '--drain-timeout', '3600'])
+    await assert.rejects(connectTo(server.url, { ca: clientCa.cert }))
+    const gone = await connectTo(server.url)
+    gone.destroy()
+    server.child.kill('SIGTERM')
+    assert.equal((await server.exited).code, 0)
+  })
+
   test('C35.1 a client that sends no more after its request is answered', async () => {
     install(certificate('first', ca))
     const server = await site.serve(tls)

@@ -21,6 +21,9 @@ export const plainLane = (server: Server, route: Route): PlainLane => {
   let isClosing = false
   server.removeAllListeners(event)
   server.on(event, (socket: Socket) => {
+    // A client may half-close after its request; Node would run the request and drop the answer. Not as an option of a TLS
+    // server: nobody would notice a client that leaves during the handshake, and a stop would wait for it.
+    socket.allowHalfOpen = true
     if (isClosing) {
       takeOver.call(server, socket)
       return
