@@ -20,11 +20,6 @@ export const upkeep = (vault: Vault, log: Log): Record<string, Job[]> => ({
       onOneNode: true,
       run: async stopping => ({ purged: await sweepTransients(vault, stopping) }),
     },
-    {
-      name: 'sweep-results',
-      onOneNode: true,
-      run: async stopping => ({ purged: await sweepResults(vault, stopping) }),
-    },
     noteUses(vault),
     { name: 'index-reports', run: async () => ({ examined: await computeIndexReports(vault) }) },
     { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },
@@ -39,6 +34,13 @@ export const upkeep = (vault: Vault, log: Log): Record<string, Job[]> => ({
         if (locked !== undefined) throw locked
         return { purged }
       },
+    },
+  ],
+  answers: [
+    {
+      name: 'sweep-results',
+      onOneNode: true,
+      run: async stopping => ({ purged: await sweepResults(vault, stopping) }),
     },
   ],
   burial: [
