@@ -433,6 +433,7 @@ describe('doctor', () => {
     const server = await site.serve(flags)
     const backup = join(site.path, 'backup.db')
     assert.equal((await site.run(['backup', backup, ...flags])).code, 0)
+    assert.equal((await site.run(['tenant', 'create', '--name', 'T', ...flags])).code, 0)
     server.child.kill('SIGKILL')
     await server.exited
     const log = readFileSync(`${database}-wal`)
