@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { Ajv } from 'ajv'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { type ExampleRequest, exampleRequests } from '../../src/contract/example-requests.ts'
@@ -108,6 +109,13 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     }
     assert.deepEqual(body['x-limits'], { ...limits })
     assert.deepEqual(body, document)
+  })
+
+  test('C36.3 every schema of it is JSON Schema, as are those that bodies are checked by', () => {
+    const ajv = new Ajv({ strict: false })
+    const bodies = Object.values<Endpoint>(endpoints).flatMap(({ body }) => body ?? [])
+    for (const schema of [...Object.values(document.components.schemas), ...bodies])
+      assert.ok(ajv.validateSchema(schema as object), JSON.stringify({ schema, faults: ajv.errors }))
   })
 
   test('C36.3 whatever it refers to is in it', () => {
