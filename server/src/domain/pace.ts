@@ -23,6 +23,8 @@ export const pace = {
   requestArrivalMs: 60_000,
   /** So much later than was promised is an idle connection closed: nothing is sent to one that ends just then. */
   idleGraceMs: 1_000,
+  /** So much of a connection is read at a time where requests may follow each other without pause. */
+  pieceBytes: 1_024,
   /** As much as a head may hold. */
   pathParameterCharactersMax: 65_536,
   /** How long `GET /ready` waits for storage and key service: a load balancer's probe gives up soon. */

@@ -1,11 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { readByPieces } from './read-by-pieces.ts'
 
-type Exchange = {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  /** The one that must be answered first; undefined once it is. */
-  before: Exchange | undefined
+type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse }
+
+/** What a connection has asked. */
+type Line = {
+  /** Being answered, or the latest that was. */
+  begun: Exchange
+  readonly waiting: Exchange[]
 }
 
 /** The connections that Node's HTTP server serves. The plain lane, which has the others, keeps its own order. */
@@ -16,7 +19,9 @@ export type InOrder = {
 
 /**
  * Requests that a client sends without waiting for answers are worked on one after the other, in their order: only safe
- * ones might go side by side (RFC 9112, 9.3.2), and a thousand of them on one connection are not a thousand at once.
+ * ones might go side by side (RFC 9112, 9.3.2), and a thousand of them on one connection are not a thousand at once. Each
+ * begins in a turn of the event loop of its own, so that others are answered between them, and no more are read while some
+ * wait: they would take a hundred times the room of their bytes.
  */
 export const inOrder = (server: Server, idleMs: number): InOrder => {
   const [route] = server.listeners('request') as ((
@@ -24,27 +29,48 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
     response: ServerResponse,
   ) => void)[]
   if (route === undefined) throw new Error('the server takes no requests')
-  /** By connection, what was asked last. */
-  const latest = new Map<Socket, Exchange>()
+  const lines = new Map<Socket, Line>()
 
   const isAnswered = ({ response }: Exchange): boolean => response.writableFinished || response.destroyed
 
-  const after = (exchange: Exchange | undefined, act: () => void): void => {
-    if (exchange === undefined || isAnswered(exchange)) act()
+  const after = (exchange: Exchange, act: () => void): void => {
+    if (isAnswered(exchange)) act()
     else exchange.response.once('close', act)
+  }
+
+  const lastOf = ({ begun, waiting }: Line): Exchange => waiting.at(-1) ?? begun
+
+  const begin = ({ request, response }: Exchange): void => {
+    route.call(server, request, response)
   }
 
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request
-    const before = latest.get(socket)
-    if (before === undefined) socket.once('close', () => latest.delete(socket))
-    const exchange: Exchange = { request, response, before }
-    latest.set(socket, exchange)
-    after(before, () => {
-      exchange.before = undefined
-      if (!socket.destroyed) route.call(server, request, response)
-    })
+    const exchange: Exchange = { request, response }
+    const line = lines.get(socket)
+    if (line === undefined) {
+      lines.set(socket, { begun: exchange, waiting: [] })
+      socket.once('close', () => lines.delete(socket))
+      begin(exchange)
+    } else if (line.waiting.length === 0 && isAnswered(line.begun)) {
+      line.begun = exchange
+      begin(exchange)
+    } else if (line.waiting.push(exchange) === 1) goOn(socket, line)
   }
+
+  const goOn = (socket: Socket, line: Line): void =>
+    after(line.begun, () =>
+      setImmediate(() => {
+        const next = line.waiting.shift()
+        if (next === undefined || socket.destroyed) return
+        line.begun = next
+        if (line.waiting.length === 0) socket.resume()
+        else goOn(socket, line)
+        begin(next)
+      }),
+    )
+
+  readByPieces(server, socket => (lines.get(socket)?.waiting.length ?? 0) > 0)
 
   server.removeAllListeners('request')
   server.on('request', take)
@@ -53,25 +79,33 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
 
   // Whoever does not read the answer, or says nothing any more, is given up; work that takes its time is not.
   server.setTimeout(idleMs, socket => {
-    const asked = latest.get(socket)
-    if (asked === undefined || asked.response.writableEnded) socket.destroy()
+    const line = lines.get(socket)
+    if (line === undefined || line.begun.response.writableEnded) socket.destroy()
   })
 
   // When the server closes. Node's own would count an answer as sent as soon as it is written, and cut it short.
   server.closeIdleConnections = () => {
-    for (const [socket, exchange] of latest)
-      after(exchange, () => {
-        if (latest.get(socket) === exchange) socket.destroySoon()
+    for (const [socket, line] of lines) {
+      const last = lastOf(line)
+      after(last, () => {
+        if (lastOf(line) === last) socket.destroySoon()
       })
+    }
   }
 
   return {
     afterAnswers: (socket, act) => {
-      const asked = latest.get(socket)
-      if (asked === undefined || asked.request.complete) after(asked, act)
+      const line = lines.get(socket)
+      if (line === undefined) {
+        act()
+        return
+      }
+      const last = lastOf(line)
+      if (last.request.complete) after(last, act)
       // The fault is in the body of this one, which may have been answered without it: then all was said.
-      else if (isAnswered(asked)) socket.destroy()
-      else after(asked.before, act)
+      else if (isAnswered(last)) socket.destroy()
+      else if (last === line.begun) act()
+      else after(line.waiting.at(-2) ?? line.begun, act)
     },
   }
 }

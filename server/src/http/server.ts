@@ -84,7 +84,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
   if (log.isDebug) logAnswers(app, log)
-  app.server.on('connect', (_request, socket: Socket) =>
+  app.server.on('connect', ({ socket }) =>
     order.afterAnswers(socket, () => refuseRaw(new VaultError('methodNotAllowed'), socket, headerPrefix)),
   )
   app.setNotFoundHandler((request, reply) => refuse(noSuchRoute, request, reply))

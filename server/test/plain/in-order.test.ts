@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { inOrder } from '../../src/http/in-order.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
@@ -82,33 +82,131 @@ onSqliteAlone('connections that Node serves', 'what storage does is the same', v
     assert.equal((await buffer(socket)).toString(), '')
   })
 
-  test('C2.10 a client that does not read its answer is given up', async () => {
-    const server = createServer((_request, response) => response.end(Buffer.alloc(20_000_000)))
-    inOrder(server, 100)
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    socket.on('error', () => {})
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    const [served] = await once(server, 'connection')
-    await once(served, 'close')
-    socket.destroy()
-    server.close()
-  })
-
   test('C2.10 a client that has said all is answered all that it asked', async () => {
     const { keys } = await vault().tenant({ owner })
     const request = requestWith(keys.owner)
     const gate = commitGate(vault())
     const { hostname, port } = new URL(vault().baseUrl)
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    const behind = 50
     socket.write(request('POST /tokens', created))
     await gate.waiting(1)
-    socket.end(request('POST /tokens', created))
+    socket.end(request('POST /tokens', created).repeat(behind))
     // By the time others were answered it has arrived.
     for (let n = 0; n < 3; n++) await vault().get('/health', keys.owner)
     gate.open()
     const answers = (await buffer(socket)).toString('latin1').split('HTTP/1.1 201 ').length - 1
-    assert.equal(answers, 2)
+    assert.equal(answers, 1 + behind)
+  })
+})
+
+describe('clients that do not wait for answers', () => {
+  const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+  const bareServer = async (answer: (response: ServerResponse) => unknown, idleMs = 60_000) => {
+    const server = createServer((_request, response) => answer(response))
+    inOrder(server, idleMs)
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const ask = (requests: number, line = request): Socket => {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(line.repeat(requests))
+      return socket
+    }
+    const open = async (): Promise<[Socket, Socket]> => {
+      const socket = ask(0)
+      const [served] = await once(server, 'connection')
+      return [served, socket]
+    }
+    return { server, ask, open }
+  }
+  /** Resolves when so many answers have come. */
+  const answered = async (socket: Socket, count: number): Promise<void> => {
+    let come = 0
+    for await (const bytes of socket) {
+      come += bytes.toString('latin1').split('HTTP/1.1 200').length - 1
+      if (come >= count) return
+    }
+    assert.fail(`the connection ended after ${come} answers`)
+  }
+
+  for (const requests of [1, 2])
+    test(`C2.10 one that does not read is given up, having asked ${requests}`, async () => {
+      const { server, ask } = await bareServer(response => response.end(Buffer.alloc(20_000_000)), 100)
+      const socket = ask(requests)
+      const [served] = await once(server, 'connection')
+      await once(served, 'close')
+      socket.destroy()
+      server.close()
+    })
+
+  test('C2.23 one that reads later is answered all that it asked', async () => {
+    const requests = 1_000
+    const { server, ask } = await bareServer(response => response.end(Buffer.alloc(20_000)))
+    const socket = ask(requests)
+    for (let n = 0; n < 20; n++) await answered(ask(1), 1)
+    await answered(socket, requests)
+    server.closeAllConnections()
+    server.close()
+  })
+
+  test('C2.23 little of what they ask is read while the first waits, and all is answered', async () => {
+    const held: ServerResponse[] = []
+    const { server, ask } = await bareServer(response => {
+      if (response.req.url !== '/' && held.length === 0) held.push(response)
+      else response.end()
+    })
+    const requests = 2_000
+    const socket = ask(requests, request.replace('/', `/${'x'.repeat(500)}`))
+    const [served] = await once(server, 'connection')
+    // By the time that others were answered all would have been read.
+    for (let n = 0; n < 100; n++) await answered(ask(1), 1)
+    assert.ok(served.bytesRead < 300_000, `${served.bytesRead} bytes were read`)
+    held[0]?.end()
+    await answered(socket, requests)
+    server.closeAllConnections()
+    server.close()
+  })
+
+  test('C2.23 one that Node holds until it has read its answers is not read, and is answered later', async () => {
+    const { server, ask, open } = await bareServer(response => response.end())
+    const [served, socket] = await open()
+    Object.assign(served, { _paused: true })
+    socket.write(request)
+    for (let n = 0; n < 20; n++) await answered(ask(1), 1)
+    Object.assign(served, { _paused: false }).resume()
+    await answered(socket, 1)
+    server.close()
+  })
+
+  for (const [what, event, line] of [
+    ['what is no HTTP', 'clientError', 'XX'],
+    ['CONNECT', 'connect', 'CONNECT a:1 HTTP/1.1'],
+  ] as const)
+    test(`C2.10 nothing is read behind ${what}`, async () => {
+      const { server, open } = await bareServer(response => response.end())
+      const [served, socket] = await open()
+      let times = 0
+      server.on(event, () => times++)
+      socket.write(`${line}\r\nHost: x\r\n\r\n${'x'.repeat(10_000)}`)
+      await once(server, event)
+      assert.deepEqual([times, served.listenerCount('data')], [1, 0])
+      served.destroy()
+      server.close()
+    })
+
+  test('C2.23 others are answered in between', async () => {
+    let count = 0
+    const { server, ask } = await bareServer(response => response.end(String(count++)))
+    const crowd = Array.from({ length: 20 }, () => ask(200))
+    await Promise.all(crowd.map(socket => once(socket, 'connect')))
+    await answered(ask(1), 1)
+    const meanwhile = count
+    await Promise.all(crowd.map(socket => answered(socket, 200)))
+    assert.ok(meanwhile < 2_000, `${meanwhile} requests of the crowd were answered first`)
+    assert.equal(count, 4_001)
+    server.closeAllConnections()
+    server.close()
   })
 })
 

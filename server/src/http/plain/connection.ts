@@ -29,8 +29,8 @@ export class PlainConnection implements Answering {
   #isAnswering = false
   #isLast = false
   #hasEnded = false
-  /** Bytes that arrived while the request before them was still being answered. */
-  #early: Buffer | undefined
+  /** Bytes that arrived while the request before them was still being answered lie with the socket until then. */
+  #isPaused = false
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket
@@ -50,7 +50,7 @@ export class PlainConnection implements Answering {
   }
 
   get isLast(): boolean {
-    return this.#isLast || (this.#hasEnded && this.#early === undefined)
+    return this.#isLast || this.#hasEnded
   }
 
   close(): void {
@@ -75,8 +75,9 @@ export class PlainConnection implements Answering {
     // Nobody would be told what came of it.
     if (this.#isLast) return
     if (this.#isBusy) {
-      this.#early = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes])
+      this.#isPaused = true
       this.#socket.pause()
+      this.#socket.unshift(bytes)
       return
     }
     const head = this.#reader.read(bytes)
@@ -101,25 +102,17 @@ export class PlainConnection implements Answering {
   }
 
   #goOn(): void {
-    const early = this.#early
-    this.#early = undefined
-    if (this.#hasEnded && early !== undefined) this.#serveLast(early)
-    else if (this.isLast) this.#socket.end()
-    else if (early !== undefined) this.#handOver(early)
+    if (this.isLast) this.#socket.end()
+    else if (this.#isPaused) {
+      this.#isPaused = false
+      this.#socket.resume()
+    }
   }
 
   /** Whoever has said all may still wait for answers. */
   readonly #onEnd = (): void => {
     this.#hasEnded = true
     if (!this.#isBusy) this.close()
-  }
-
-  /** Nobody else can take over a connection on which nothing more comes. */
-  #serveLast(bytes: Buffer): void {
-    const head = this.#reader.read(bytes)
-    this.#isLast = true
-    if (head === undefined) this.#socket.end()
-    else this.#serve(head, bytes)
   }
 
   readonly #onTimeout = (): void => {

@@ -1,0 +1,45 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
+import { pace } from '../domain/pace.ts'
+
+/**
+ * Node's HTTP server would read off its connections itself, and make requests of all that it got at once: a thousand of them
+ * from 64 KiB. Here it gets few bytes at a time, and none while requests of the connection wait.
+ */
+export const readByPieces = (server: Server, isWaiting: (socket: Socket) => boolean): void => {
+  const event = server instanceof TlsServer ? 'secureConnection' : 'connection'
+  const [connect] = server.listeners(event)
+  if (connect === undefined) throw new Error('the server takes no connections')
+  server.removeAllListeners(event)
+  server.on(event, (socket: Socket) => {
+    connect.call(server, socket)
+    readSocketByPieces(socket, isWaiting)
+  })
+  // Behind a fault Node's parser finds nothing but faults.
+  server.prependListener('clientError', (_error, socket) => socket.removeAllListeners('data'))
+}
+
+/** Whoever has the connection paused resumes it: Node's server for its own reasons, the caller when nothing waits any more. */
+const readSocketByPieces = (socket: Socket, isWaiting: (socket: Socket) => boolean): void => {
+  const [parse] = socket.listeners('data')
+  if (parse === undefined) throw new Error('the server does not read its connections')
+  const feed = (bytes: NonSharedBuffer): void => {
+    for (let at = 0; at < bytes.length && isRead(); at += pace.pieceBytes) {
+      if (socket.isPaused() || isHeld(socket) || isWaiting(socket)) {
+        socket.pause()
+        socket.unshift(bytes.subarray(at))
+        return
+      }
+      parse.call(socket, bytes.subarray(at, at + pace.pieceBytes))
+    }
+    if (isWaiting(socket)) socket.pause()
+  }
+  const isRead = (): boolean => socket.rawListeners('data').some(listener => listener === feed)
+  socket.off('data', parse)
+  // Where Node reads no more (CONNECT) it takes its own listener away, and finds this one by it.
+  socket.on('data', Object.assign(feed, { listener: parse }))
+}
+
+/** Node's mark of a connection that is not read until the client has taken more of its answers: its parser insists on it. */
+const isHeld = (socket: Socket & { readonly _paused?: boolean }): boolean => socket._paused === true
