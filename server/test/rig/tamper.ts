@@ -8,7 +8,11 @@ export const tamper = async (vault: TestVault, sql: string, ...values: SQLInputV
   const { engine, folder } = vault
   await engine.reach(folder.path, sql, ...values)
   // What the vault remembers of its grants is forgotten, so that the next request reads the rows again.
-  await untilGrantsHeard(vault, () => engine.reach(folder.path, 'UPDATE grants_epoch SET epoch = epoch + 1'))
+  await untilGrantsHeard(vault, async () => {
+    await engine.reach(folder.path, 'UPDATE grants_epoch SET epoch = epoch + 1')
+    // As the vault's own writes do: nobody has to wait until nodes look again.
+    if (engine.name !== 'sqlite') await engine.reach(folder.path, 'NOTIFY strongroom_grants')
+  })
 }
 
 /** The engine's columns have types, and it does not take a value of another one: nobody can put it there. */
