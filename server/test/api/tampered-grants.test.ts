@@ -9,6 +9,7 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { storedRows } from '../rig/stored-rows.ts'
 import { isRefusedByType, tamper } from '../rig/tamper.ts'
 import type { TestVault } from '../rig/test-vault.ts'
+import { untilGrantsHeard } from '../rig/until-grants-heard.ts'
 
 const players = {
   ...ownerAndManager,
@@ -372,6 +373,17 @@ onEveryEngine('tampered grants', vault => {
     await vault().restart()
     for (const [whose, key] of refusedKeys)
       assert.equal((await vault().get('/applications/key', key)).status, 401, whose)
+  })
+
+  test('C27.2 a change of grants that nobody announces is heard of all the same', async () => {
+    const { ours } = await start()
+    const { engine, folder } = vault()
+    assert.equal((await vault().get('/applications/key', ours.keys.weak)).status, 200)
+    await untilGrantsHeard(vault(), async () => {
+      await engine.reach(folder.path, 'DELETE FROM api_keys WHERE hash = ?', ours.apiKeys.weak.hash)
+      await engine.reach(folder.path, 'UPDATE grants_epoch SET epoch = epoch + 1')
+    })
+    assert.equal((await vault().get('/applications/key', ours.keys.weak)).status, 401)
   })
 
   for (const [what, value] of Object.entries({
