@@ -21,7 +21,7 @@ export type InOrder = {
  * Requests that a client sends without waiting for answers are worked on one after the other, in their order: only safe
  * ones might go side by side (RFC 9112, 9.3.2), and a thousand of them on one connection are not a thousand at once. Each
  * begins in a turn of the event loop of its own, so that others are answered between them, and no more are read while some
- * wait: they would take a hundred times the room of their bytes.
+ * wait: as requests they take many times the room of their bytes.
  */
 export const inOrder = (server: Server, idleMs: number): InOrder => {
   const [route] = server.listeners('request') as ((

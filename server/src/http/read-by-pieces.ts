@@ -1,19 +1,15 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { Server as TlsServer } from 'node:tls'
 import { pace } from '../domain/pace.ts'
+import { takeConnections } from './take-connections.ts'
 
 /**
  * Node's HTTP server would read off its connections itself, and make requests of all that it got at once: a thousand of them
  * from 64 KiB. Here it gets few bytes at a time, and none while requests of the connection wait.
  */
 export const readByPieces = (server: Server, isWaiting: (socket: Socket) => boolean): void => {
-  const event = server instanceof TlsServer ? 'secureConnection' : 'connection'
-  const [connect] = server.listeners(event)
-  if (connect === undefined) throw new Error('the server takes no connections')
-  server.removeAllListeners(event)
-  server.on(event, (socket: Socket) => {
-    connect.call(server, socket)
+  takeConnections(server, (socket, handOver) => {
+    handOver()
     readSocketByPieces(socket, isWaiting)
   })
   // Behind a fault Node's parser finds nothing but faults.

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
-import { Server as TlsServer } from 'node:tls'
+import { takeConnections } from '../take-connections.ts'
 import { PlainConnection, type Route } from './connection.ts'
 
 export type PlainLane = {
@@ -14,24 +13,20 @@ export type PlainLane = {
  * that is difficult stays there.
  */
 export const plainLane = (server: Server, route: Route): PlainLane => {
-  const event = server instanceof TlsServer ? 'secureConnection' : 'connection'
-  const [takeOver] = server.listeners(event)
-  if (takeOver === undefined) throw new Error('the server takes no connections')
   const connections = new Set<PlainConnection>()
   let isClosing = false
-  server.removeAllListeners(event)
-  server.on(event, (socket: Socket) => {
+  takeConnections(server, (socket, handOver) => {
     // A client may half-close after its request; Node would run the request and drop the answer. Not as an option of a TLS
     // server: nobody would notice a client that leaves during the handshake, and a stop would wait for it.
     socket.allowHalfOpen = true
     if (isClosing) {
-      takeOver.call(server, socket)
+      handOver()
       return
     }
     const connection = new PlainConnection(socket, {
       idleMs: server.keepAliveTimeout,
       route,
-      handOver: () => takeOver.call(server, socket),
+      handOver,
       left: () => connections.delete(connection),
     })
     connections.add(connection)
