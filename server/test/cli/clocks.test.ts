@@ -42,9 +42,11 @@ for (const engine of engines)
     let tenantId: string
     let key: string
     let settings: { flags: Record<string, string>; environment: Record<string, string> }
-    const now = Date.now()
-    const ahead = now + 24 * hourMs
+    let now: number
+    let ahead: number
     beforeEach(async () => {
+      now = Date.now()
+      ahead = now + 24 * hourMs
       site = new Site()
       vault = await TestVault.start({ engine, now: ahead })
       const made = await vault.tenant({ owner, manager })

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { before, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { knowsRowNumbers } from '../../src/store/sqlite/rows-by-id.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { storeContract } from './store-contract.ts'
-import { watchSqlite } from './watch-sqlite.ts'
-
-// The contract asks for everything that the port promises; so its SQL is all the SQL there is.
-const watch = watchSqlite()
-storeContract('sqlite, watched', folder => openSqlite({ path: join(folder, 'vault.db'), writing: 'inline' }))
+import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
 
 /** Small by nature, or a step of a plan that holds no more rows than its page; only `doctor` reads all counters. */
 const mayBeScanned =
@@ -22,11 +18,23 @@ const planOf = (database: DatabaseSync, sql: string): string[] =>
     .all()
     .map(step => String(step.detail))
 
+let watch: SqliteWatch
+
+// The contract asks for everything that the port promises; so its SQL is all the SQL there is.
+describe('SQL that is watched (sqlite)', () => {
+  before(() => {
+    watch = watchSqlite()
+  })
+  after(() => watch.stop())
+  storeContract('sqlite, watched', folder =>
+    openSqlite({ path: join(folder, 'vault.db'), writing: 'inline' }),
+  )
+})
+
 describe('query plans (sqlite)', () => {
   let database: DatabaseSync
   let queries: string[]
   before(() => {
-    watch.stop()
     database = new DatabaseSync(':memory:')
     migrate(knowsRowNumbers(database))
     // An empty IN is false before the first row; its plan names a scan that never begins.

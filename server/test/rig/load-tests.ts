@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/**
+ * `npm test` has a process for each of these (`test/together`), with all files of its folders, and one for the others. Alone each
+ * file would load and warm up the whole vault again, which is a third of the time of most.
+ */
+const folders = {
+  api: ['api'],
+  attacks: ['adversary', 'faults', 'tampering'],
+  cli: ['cli'],
+  store: ['store', 'operations'],
+} as const
+
+const root = join(import.meta.dirname, '../../..')
+const testsIn = (...paths: string[]): string[] =>
+  globSync(
+    paths.map(path => `${path}/**/*.test.ts`),
+    { cwd: root },
+  ).sort()
+const testsOf = (name: keyof typeof folders): string[] =>
+  testsIn(...folders[name].map(folder => `server/test/${folder}`))
+
+export const loadTests = async (name: keyof typeof folders | 'others'): Promise<void> => {
+  const files = name === 'others' ? others() : testsOf(name)
+  assert.ok(files.length > 0)
+  for (const file of files) await import(pathToFileURL(join(root, file)).href)
+}
+
+const others = (): string[] => {
+  const apart = new Set((Object.keys(folders) as (keyof typeof folders)[]).flatMap(testsOf))
+  return testsIn('server/test', 'scripts').filter(file => !apart.has(file))
+}
