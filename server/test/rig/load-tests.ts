@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
+import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
 /**
@@ -26,7 +27,10 @@ const testsOf = (name: keyof typeof folders): string[] =>
 export const loadTests = async (name: keyof typeof folders | 'others'): Promise<void> => {
   const files = name === 'others' ? others() : testsOf(name)
   assert.ok(files.length > 0)
-  for (const file of files) await import(pathToFileURL(join(root, file)).href)
+  for (const file of files)
+    await import(pathToFileURL(join(root, file)).href).catch((error: unknown) => {
+      test(`${file} can be loaded`, () => Promise.reject(error))
+    })
 }
 
 const others = (): string[] => {
