@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { PlainRequest } from './plain/exchange.ts'
@@ -7,11 +7,14 @@ import { PlainRequest } from './plain/exchange.ts'
  * The bytes of a body, whatever its type: those of a plain request are there already. Read here and not by Fastify,
  * which makes an asynchronous resource, three listeners and a copy for each: 4 % of a create.
  */
-export const bodyBytes = (request: IncomingMessage | PlainRequest): Buffer | Promise<Buffer> =>
-  request instanceof PlainRequest ? request.body : arriving(request)
+export const bodyBytes = (
+  request: IncomingMessage | PlainRequest,
+  response: ServerResponse,
+): Buffer | Promise<Buffer> => (request instanceof PlainRequest ? request.body : arriving(request, response))
 
-const arriving = async (request: IncomingMessage): Promise<Buffer> => {
+const arriving = async (request: IncomingMessage, response: ServerResponse): Promise<Buffer> => {
   if (Number(request.headers['content-length']) > limits.bodyBytes) throw tooLarge()
+  if (waitsToBeAsked(request)) response.writeContinue()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -24,6 +27,10 @@ const arriving = async (request: IncomingMessage): Promise<Buffer> => {
     request.on('error', reject)
   })
 }
+
+/** The client sends its body once it was asked for, or once it has waited long enough (RFC 9110, 10.1.1). */
+export const waitsToBeAsked = ({ headers, complete }: IncomingMessage): boolean =>
+  !complete && headers.expect?.toLowerCase() === '100-continue'
 
 /** What is still on its way ends with the connection. */
 const tooLarge = (): VaultError => new VaultError('bodyTooLarge', { headers: { connection: 'close' } })

@@ -74,7 +74,9 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
 
   server.removeAllListeners('request')
   server.on('request', take)
-  // An expectation other than 100-continue is answered like any request; without a listener Node would answer a bare 417.
+  // Without a listener Node would ask for a body before anybody has looked at the head (`bodyBytes` asks for it), and answer
+  // other expectations with a bare 417.
+  server.on('checkContinue', take)
   server.on('checkExpectation', take)
 
   // Whoever does not read the answer, or says nothing any more, is given up; work that takes its time is not.

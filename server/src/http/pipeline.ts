@@ -183,7 +183,7 @@ export const answer = (
   }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    let bytes = takesBody ? bodyBytes(request.raw) : undefined
+    let bytes = takesBody ? bodyBytes(request.raw, reply.raw) : undefined
     if (bytes instanceof Promise) {
       bytes = await bytes
       if (request.caller !== undefined) await replaceCaller(request)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { bodyBytes } from '../../src/http/body-bytes.ts'
@@ -10,32 +10,33 @@ describe('the bytes of a body that arrives after its head', () => {
   before(() => once(server.listen(0, '127.0.0.1'), 'listening'))
   after(() => server.close())
 
-  const send = async (bytes: string): Promise<{ socket: Socket; request: IncomingMessage }> => {
+  type Sent = { socket: Socket; exchange: [IncomingMessage, ServerResponse] }
+  const send = async (bytes: string): Promise<Sent> => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
     socket.write(bytes)
-    const [request] = await once(server, 'request')
-    return { socket, request }
+    const [request, response] = await once(server, 'request')
+    return { socket, exchange: [request, response] }
   }
   const head = (...fields: readonly string[]): string =>
     ['POST / HTTP/1.1', 'Host: x', ...fields, '', ''].join('\r\n')
 
   test('§4.2.1 they are those that were sent, in however many pieces', async () => {
-    const { socket, request } = await send(head('Transfer-Encoding: chunked'))
-    const whole = bodyBytes(request)
+    const { socket, exchange } = await send(head('Transfer-Encoding: chunked'))
+    const whole = bodyBytes(...exchange)
     for (const piece of ['3\r\none\r\n', '4\r\n two\r', '\n0\r\n\r\n']) socket.write(piece)
     assert.equal(String(await whole), 'one two')
     socket.destroy()
   })
 
   test('C2.19 more than the limit is refused when it is announced, before a byte of it is read', async () => {
-    const { socket, request } = await send(head('Content-Length: 1048577'))
-    await assert.rejects(async () => bodyBytes(request), { code: 'bodyTooLarge' })
+    const { socket, exchange } = await send(head('Content-Length: 1048577'))
+    await assert.rejects(async () => bodyBytes(...exchange), { code: 'bodyTooLarge' })
     socket.destroy()
   })
 
   test('C2.10 nobody waits for the rest of a body whose sender has left', async () => {
-    const { socket, request } = await send(`${head('Content-Length: 100')}some of it`)
-    const never = bodyBytes(request)
+    const { socket, exchange } = await send(`${head('Content-Length: 100')}some of it`)
+    const never = bodyBytes(...exchange)
     socket.destroy()
     await assert.rejects(async () => never, { code: 'ECONNRESET' })
   })
