@@ -105,7 +105,7 @@ export const modelSearch = (
     .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
     .map(token => token.id)
 
-const unindexed = ['created_by', 'created_at', 'modified_by', 'modified_at']
+const unindexed = ['created_by', 'modified_by', 'modified_at']
 
 /** C26.8, by the meaning of it: does a set of unindexed or negated terms alone make the query true? */
 export const isAnswerable = (query: ModelQuery): boolean =>

@@ -110,6 +110,8 @@ for (const engine of engines)
       ['C26.5', 'type:token -created_at:[2026-03-03 TO *]', 'red'],
       ['C26.5', 'type:token created_at:[2026-03-03 TO *] created_at:[* TO 2026-03-04]', 'both', 'blue'],
       ['C26.5', 'type:token created_at:"3/2/2026 12:00:00 PM"', 'red'],
+      ['C26.5 C26.8', 'created_at:2026-03-02', 'red'],
+      ['C26.5 C26.8', 'id:blue OR created_at:2026-03-02', 'blue', 'red'],
       ['C26.5', 'container:/* modified_at:[2026-03-07 TO *]', 'blue'],
       ['C26.5', 'container:/* modified_at:[* TO *]', 'blue'],
       ['C26.5', 'container:/a/* -modified_at:[* TO *]', 'both', 'red'],
@@ -319,6 +321,7 @@ for (const engine of engines)
       ],
       ['type:token -id:red -id:blue -data:both', ['type 4, id 4, id 3, data 2']],
       ['container:/a/* -container:/c/ -container:/a/b/', ['container 3, container 3, container 2']],
+      ['created_at:[* TO LAST] -id:red', ['type 5, created_at 5, id 5']],
       ['type:token -modified_by:EDITOR -created_by:EDITOR', ['type 4, modified_by 4, created_by 3']],
       [
         'container:/* created_at:[* TO LAST] -created_at:[* TO LAST] -id:red',

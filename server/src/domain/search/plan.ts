@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts'
 import type { InstantRange } from '../time/instant.ts'
 import type { Term } from '../tokens/index-terms.ts'
+import { visibleTerms } from '../tokens/token-filter.ts'
 import { intersect, isEmpty } from './instant-range.ts'
 import type { Condition, Lookup, Query } from './query.ts'
 import { queryFault } from './query-fault.ts'
@@ -84,21 +85,41 @@ const asOneOf = (branches: Literal[][], mayRedact: boolean): Literal[][] => {
 
 /** C26.8: a branch that has no index to start from could only be answered by walking the tenant. */
 const requireLookup = (literals: readonly Literal[]): void => {
-  const starts: readonly Lookup['by'][] = ['id', 'term', 'container']
-  const canStart = ({ condition: { lookup }, negated }: Literal): boolean =>
-    !negated && starts.includes(lookup.by)
-  if (!literals.some(canStart))
+  const isIndexed = ({ condition: { lookup }, negated }: Literal): boolean =>
+    !negated && lookup.by !== 'column'
+  if (!literals.some(isIndexed))
     throw queryFault(
-      'each alternative needs an id, type, data, fingerprint, container or metadata term that is not negated',
+      'each alternative needs an id, type, data, fingerprint, container, metadata or created_at term that is not negated',
       Math.min(...literals.map(literal => literal.position)),
     )
 }
 
-const planBranch = (literals: readonly Literal[], mayRedact: boolean): PlannedBranch =>
-  literals.map(({ condition: { field, lookup, hiddenUnderRedact }, negated }) => {
-    const isOpened = hiddenUnderRedact === true && mayRedact
-    return { field, negated, isOpened, ...(!(isOpened && negated) && { lookup }) }
-  })
+const planBranch = (literals: readonly Literal[], mayRedact: boolean): PlannedBranch => {
+  const branch = literals
+    .filter(literal => !isAlwaysMet(literal))
+    .map(({ condition: { field, lookup, hiddenUnderRedact }, negated }): PlannedCondition => {
+      const isOpened = hiddenUnderRedact === true && mayRedact
+      return { field, negated, isOpened, ...(!(isOpened && negated) && { lookup }) }
+    })
+  const hasStart = branch.some(
+    ({ lookup, negated }) => !negated && lookup && startsByItself.includes(lookup.by),
+  )
+  return hasStart ? branch : [ofAnyType, ...branch]
+}
+
+const startsByItself: readonly Lookup['by'][] = ['id', 'term', 'container']
+
+/** Times have an order only within a term of the index. Every token has a type, so together those of all types have every time. */
+const ofAnyType: PlannedCondition = {
+  field: 'type',
+  negated: false,
+  lookup: { by: 'term', terms: visibleTerms(['/']) },
+  isOpened: false,
+}
+
+/** `created_at:[* TO *]`: kept counters know how many tokens there are, and would not be asked. */
+const isAlwaysMet = ({ condition: { lookup }, negated }: Literal): boolean =>
+  !negated && lookup.by === 'createdAt' && lookup.range.from === undefined && lookup.range.until === undefined
 
 /** Two ids, half a character in one, which engines would take for another, or spans that do not meet: no token has that. */
 const canHold = (branch: PlannedBranch): boolean => {

@@ -4,6 +4,7 @@ import { limits } from '../../../src/domain/limits.ts'
 import { parseQuery } from '../../../src/domain/search/parser.ts'
 import { type PlannedBranch, planSearch } from '../../../src/domain/search/plan.ts'
 import type { Lookup } from '../../../src/domain/search/query.ts'
+import { tokenTypes } from '../../../src/domain/tokens/types/registry.ts'
 import { faultOf, positionOf } from './fault.ts'
 
 const plan = (text: string, mayRedact = false) => planSearch(parseQuery(text), { mayRedact })
@@ -32,6 +33,9 @@ const showLookup = (lookup: Lookup): string => {
   }
 }
 
+/** Where a search starts that has nothing but times. */
+const anyType = [...tokenTypes.keys()].map(name => `type=${name}`).join('|')
+
 describe('the plan of a search', () => {
   const plans: [query: string, ...branches: string[]][] = [
     ['type:card', 'type=card'],
@@ -54,6 +58,13 @@ describe('the plan of a search', () => {
     ['NOT (-type:card OR data:x)', 'type=card, not data=x'],
     ['type:card created_at:2026-01-01', 'type=card, created'],
     ['type:card -created_at:2026-01-01', 'type=card, not created'],
+    ['created_at:2026-01-01', `${anyType}, created`],
+    ['created_at:[* TO *]', anyType],
+    ['created_at:[* TO *] -created_at:2026-01-01', `${anyType}, not created`],
+    ['created_at:[* TO *] type:card', 'type=card'],
+    ['created_by:x created_at:2026-01-01', `${anyType}, column createdBy, created`],
+    ['created_at:2026-01-01 -data:x', `${anyType}, created, not data=x`],
+    ['id:abc OR created_at:2026-01-01', 'id=abc', `${anyType}, created`],
     ['type:card created_by:x', 'type=card, column createdBy'],
     ['type:card -modified_at:2026-01-01', 'type=card, not column modifiedAt'],
     ['(type:card OR created_by:x) data:y', 'type=card, data=y', 'column createdBy, data=y'],
@@ -90,7 +101,8 @@ describe('the plan of a search', () => {
 
   const refused: [query: string, position: number][] = [
     ['created_by:x', 1],
-    ['created_at:2026-01-01', 1],
+    ['-created_at:2026-01-01', 2],
+    ['type:card OR (modified_at:[* TO *] NOT created_at:2026-01-01)', 15],
     ['NOT type:card', 5],
     ['-id:abc', 2],
     ['type:card OR created_by:x', 14],
