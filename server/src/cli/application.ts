@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { ConfigError } from '../config/config-error.ts'
+import { readNamedFile } from '../config/named-file.ts'
 import { CreateApplication } from '../contract/application-schemas.ts'
 import { compileCheck } from '../contract/check.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
+import { faultPlace } from '../domain/json/fault-place.ts'
 import type { Json, JsonObject } from '../domain/json/json.ts'
 import { createApplication } from '../operations/create-application.ts'
 import { listApplications } from '../operations/list-applications.ts'
@@ -37,10 +38,11 @@ export const appCreate: Run = invocation =>
   })
 
 const readRules = (path: string): Json => {
+  const text = readNamedFile(path)
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Json
-  } catch {
-    throw new ConfigError(`${path} cannot be read as JSON`)
+    return JSON.parse(text) as Json
+  } catch (error) {
+    throw new ConfigError(`${path} is not JSON${faultPlace(text, error)}`)
   }
 }
 

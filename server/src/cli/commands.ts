@@ -92,6 +92,14 @@ export const commands: readonly Command[] = [
     run: async invocation => (await import('./tenant.ts')).tenantList(invocation),
   },
   {
+    name: 'tenant update',
+    summary: "Change what a tenant's plan includes; its usage report tells it at once",
+    words: ['<tenant id>'],
+    options: { 'included-active': 'monthly active tokens' },
+    reads: vault,
+    run: async invocation => (await import('./tenant.ts')).tenantUpdate(invocation),
+  },
+  {
     name: 'tenant delete',
     summary: 'Delete a tenant with all its tokens and destroy its keys; there is no way back',
     words: ['<tenant id>'],

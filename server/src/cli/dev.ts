@@ -54,7 +54,9 @@ export const dev: Run = async ({ config, options }) => {
       },
       ready: baseUrl => {
         if (!existsSync(keysPath)) {
-          process.stdout.write(`Strongroom answers at ${baseUrl}\n`)
+          process.stdout.write(
+            `Strongroom answers at ${baseUrl}; its keys are not in ${keysPath} any more: strongroom key create makes others\n`,
+          )
           return
         }
         const stored: StarterKeys = JSON.parse(readFileSync(keysPath, 'utf8'))

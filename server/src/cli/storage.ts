@@ -1,7 +1,8 @@
-import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
-import { ConfigError, unreadable } from '../config/config-error.ts'
+import { ConfigError } from '../config/config-error.ts'
 import type { DatabaseConfig } from '../config/database-config.ts'
+import { readNamedFile } from '../config/named-file.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { unwrapVaultKeys } from '../crypto/keys.ts'
 import { foreignCode } from '../domain/errors.ts'
@@ -126,20 +127,12 @@ export const postgresSettings = ({ caFile, passwordFile, ...settings }: Database
   return {
     ...settings,
     ...(passwordFile !== undefined && { passwordFile }),
-    ...(caFile !== undefined && { ca: readSettingFile(caFile) }),
-  }
-}
-
-const readSettingFile = (path: string): string => {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new ConfigError(`${path} ${unreadable(error)}`)
+    ...(caFile !== undefined && { ca: readNamedFile(caFile) }),
   }
 }
 
 const checkSecretFile = (path: string): void => {
-  readSettingFile(path)
+  readNamedFile(path)
   if ((statSync(path).mode & 0o077) !== 0)
     throw new ConfigError(`${path} holds a password and is open to others: run chmod 600 ${path}`)
 }

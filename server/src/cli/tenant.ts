@@ -7,6 +7,7 @@ import { createTenant } from '../operations/create-tenant.ts'
 import { deleteTenant } from '../operations/delete-tenant.ts'
 import { listTenants } from '../operations/list-tenants.ts'
 import { operatorOf } from '../operations/operator.ts'
+import { setIncludedTokens } from '../operations/set-included-tokens.ts'
 import { purgeDeadTenants } from '../operations/upkeep/purge-dead-tenants.ts'
 import { baseUrl } from './base-url.ts'
 import { type Run, required } from './command.ts'
@@ -20,12 +21,11 @@ export const tenantCreate: Run = invocation =>
     const name = required(invocation, 'name')
     if (countCharacters(name) > limits.nameCharactersMax)
       throw new ConfigError(`--name has at most ${limits.nameCharactersMax} characters`)
-    const included = invocation.options['included-active'] ?? '0'
-    if (!/^\d{1,15}$/.test(included)) throw new ConfigError('--included-active must be a whole number')
+    const includedMonthlyActiveTokens = readIncluded(invocation.options['included-active'] ?? '0')
     const { tenantId: id, keys } = await createTenant(vault, {
       name,
       applications: starterApplications,
-      includedMonthlyActiveTokens: Number(included),
+      includedMonthlyActiveTokens,
     })
     const made: StarterKeys = { base_url: baseUrl(config, config.port), tenant_id: id, ...keys }
     return printKeys(
@@ -34,6 +34,21 @@ export const tenantCreate: Run = invocation =>
       table(Object.entries(made)),
       `the tenant ${id} was made, but its keys were not shown: strongroom key create --tenant ${id} --app <id> makes new ones for the applications that strongroom app list --tenant ${id} names`,
     )
+  })
+
+const readIncluded = (text: string): number => {
+  if (!/^\d{1,15}$/.test(text))
+    throw new ConfigError('--included-active must be a whole number of at most 15 digits')
+  return Number(text)
+}
+
+export const tenantUpdate: Run = invocation =>
+  withVault(invocation.config, async vault => {
+    const included = readIncluded(required(invocation, 'included-active'))
+    const [id = ''] = invocation.words
+    await setIncludedTokens(vault, await operatorOf(vault, id), included)
+    printText(`the plan of tenant ${id} includes ${included} monthly active tokens`)
+    return 0
   })
 
 export const tenantList: Run = ({ config, flags }) =>

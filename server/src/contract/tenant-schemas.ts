@@ -59,7 +59,7 @@ export const IndexReport = Type.Object({
   ),
   tokens: Type.Integer({ description: 'How many tokens the report is made of.' }),
   complete: Type.Boolean({
-    description: `False where the tenant has more than ${limits.reportIndexes} search indexes and metadata keys.`,
+    description: `False before the first time, and where the tenant has more than ${limits.reportIndexes} search indexes and metadata keys.`,
   }),
   indexes: Type.Array(
     Type.Object({

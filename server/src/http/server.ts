@@ -84,8 +84,8 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
   if (log.isDebug) logAnswers(app, log)
-  app.server.on('connect', ({ socket }) =>
-    order.afterAnswers(socket, () => refuseRaw(new VaultError('methodNotAllowed'), socket, headerPrefix)),
+  app.server.on('connect', ({ socket, headers }) =>
+    order.afterAnswers(socket, () => refuseRaw(noTunnel, socket, headerPrefix, headers[traceHeader])),
   )
   app.setNotFoundHandler((request, reply) => refuse(noSuchRoute, request, reply))
 
@@ -137,22 +137,33 @@ const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({
 
 /** 404, or 405 where the path knows other methods. */
 const noSuchRoute = (path: string): VaultError => {
-  const methods = new Set<string>()
-  for (const { method, matches } of patterns) if (matches.test(path)) methods.add(method)
-  if (methods.size === 0) return new VaultError('notFound')
-  if (methods.has('GET')) methods.add('HEAD')
-  return new VaultError('methodNotAllowed', { headers: { allow: [...methods].join(', ') } })
+  const methods = patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method)
+  return methods.length === 0 ? new VaultError('notFound') : allowing(methods)
 }
 
+const allowing = (methods: readonly string[]): VaultError => {
+  const allowed = new Set(methods)
+  if (allowed.has('GET')) allowed.add('HEAD')
+  return new VaultError('methodNotAllowed', { headers: { allow: [...allowed].join(', ') } })
+}
+
+/** CONNECT names a place to go to and no path of ours. */
+const noTunnel = allowing(patterns.map(({ method }) => method))
+
 /** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */
-const refuseRaw = (error: Error & { code?: string }, socket: Socket, headerPrefix: string): void => {
+const refuseRaw = (
+  error: Error & { code?: string },
+  socket: Socket,
+  headerPrefix: string,
+  sentTraceId?: string | string[],
+): void => {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()
     return
   }
   const known = asVaultError(error)
-  const trace = traceId(undefined)
-  const { status, title, body } = problem(
+  const trace = traceId(sentTraceId)
+  const { status, title, headers, body } = problem(
     known.code === 'internal' ? new VaultError('badRequest') : known,
     trace,
   )
@@ -164,6 +175,7 @@ const refuseRaw = (error: Error & { code?: string }, socket: Socket, headerPrefi
       `Content-Length: ${Buffer.byteLength(body)}`,
       `${headerPrefix.toUpperCase()}-TRACE-ID: ${trace}`,
       'Cache-Control: no-store',
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       'Connection: close',
       '',
       body,

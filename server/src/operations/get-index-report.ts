@@ -9,7 +9,7 @@ export const getIndexReport = async (vault: Vault, caller: Caller): Promise<Json
   return {
     ...(report && { computed_at: formatInstant(report.computedAt) }),
     tokens: report?.tokens ?? 0,
-    complete: report?.isComplete ?? true,
+    complete: report?.isComplete ?? false,
     indexes: (report?.indexes ?? []).map(({ kind, name, tokens, distinct, largestShare }) => ({
       kind,
       name,

@@ -236,6 +236,20 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     assert.equal(await statusOf('GET /tokens HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n'), 401)
   })
 
+  test('C2.15 C4.1 no tunnel is made: CONNECT is 405, with every method that there is and the trace id that was sent', async () => {
+    const [reply] = await raw(head('CONNECT a:1', 'SVC-TRACE-ID: my-trace-0001'))
+    assert.equal(reply?.status, 405)
+    assert.deepEqual(reply.headers.get('allow')?.split(', ').sort(), [
+      'DELETE',
+      'GET',
+      'HEAD',
+      'PATCH',
+      'POST',
+      'PUT',
+    ])
+    assert.equal(reply.headers.get('svc-trace-id'), 'my-trace-0001')
+  })
+
   test('C2.1 an upgrade is not made', async () => {
     assert.equal(
       await statusOf(head('GET /tokens/unknown', 'Connection: Upgrade', 'Upgrade: websocket')),

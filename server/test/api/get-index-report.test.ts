@@ -14,7 +14,7 @@ const applications = {
   other: { type: 'management', permissions: ['tenant:read'] },
 } as const
 const path = '/tenants/self/reports/indexes'
-const empty = { tokens: 0, complete: true, indexes: [] }
+const empty = { tokens: 0, complete: false, indexes: [] }
 
 const fill = async (vault: TestVault, key: string): Promise<void> => {
   const made = await vault.post('/tokenize', key, [

@@ -150,7 +150,7 @@ describe('applications, beside a running server', () => {
     {
       name: 'a file that is not there',
       args: ['--type', 'private', '--rules', '/nowhere.json'],
-      says: /\/nowhere\.json cannot be read as JSON/,
+      says: /: \/nowhere\.json is not there$/m,
     },
   ]
   for (const { name, args = [], rules, says } of faults)

@@ -132,7 +132,8 @@ describe('strongroom dev', () => {
 
     rmSync(files(site).keys)
     const third = await start(site)
-    const { port } = new URL(third.stdout.match(/http:\S+/)?.[0] ?? '')
+    const { port } = new URL(third.stdout.match(/http:[^\s;]+/)?.[0] ?? '')
+    assert.match(third.stdout, /dev-keys\.json any more: strongroom key create makes others\n$/)
     const again = await call(`http://127.0.0.1:${port}`, 'GET', `/tokens/${body.id}`, keys.private_api_key)
     assert.equal(again.status, 200, 'the keys work, also where their file was taken away')
     assert.ok(!existsSync(files(site).keys))

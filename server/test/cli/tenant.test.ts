@@ -34,10 +34,27 @@ describe('tenants, beside a running server', () => {
 
   test('C32.4 §2.5.5 the operator says what the plan of a tenant includes, and the report tells it', async () => {
     const keys = await site.json('tenant', 'create', '--name', 'Plan', '--included-active', '25000')
-    const usage = await call(server.url, 'GET', '/tenants/self/reports/usage', keys.management_api_key)
-    assert.equal(usage.body.token_report.included_monthly_active_tokens, 25_000)
-    const wrong = ['tenant', 'create', '--name', 'Plan', '--included-active', 'many', ...site.vault]
-    assertRefused(await site.run(wrong), 2, /--included-active must be a whole number/)
+    const get = async (path: string) => (await call(server.url, 'GET', path, keys.management_api_key)).body
+    const included = async () =>
+      (await get('/tenants/self/reports/usage')).token_report.included_monthly_active_tokens
+    assert.equal(await included(), 25_000)
+    const tenant = await get('/tenants/self')
+    const update = (id: string, ...more: string[]) =>
+      site.run(['tenant', 'update', id, ...more, ...site.vault])
+    const { code, stdout } = await update(keys.tenant_id, '--included-active', '500')
+    assert.equal(code, 0)
+    assert.equal(stdout, `the plan of tenant ${keys.tenant_id} includes 500 monthly active tokens\n`)
+    assert.equal(await included(), 500)
+    assert.deepEqual(await get('/tenants/self'), tenant, 'nothing else is changed')
+
+    for (const number of ['many', '1.5', '9'.repeat(16)]) {
+      const create = ['tenant', 'create', '--name', 'Plan', '--included-active', number, ...site.vault]
+      for (const refused of [site.run(create), update(keys.tenant_id, '--included-active', number)])
+        assertRefused(await refused, 2, /--included-active must be a whole number of at most 15 digits/)
+    }
+    assertRefused(await update(keys.tenant_id), 2, /--included-active is missing/)
+    assertRefused(await update('x', '--included-active', '1'), 1, /there is no such tenant$/m)
+    assert.equal(await included(), 500)
   })
 
   test('C35.3 C34.4 its keys work at once on the running server, each for what it is for', async () => {

@@ -1,0 +1,19 @@
+import { viewTenant } from '../domain/access/tenant-view.ts'
+import type { JsonObject } from '../domain/json/json.ts'
+import { sealTenant } from './grants/grant-rows.ts'
+import { reviseTenant } from './grants/revise-tenant.ts'
+import type { Caller, Vault } from './vault/vault.ts'
+
+/** C32: what the plan of a tenant includes is the operator's to say. To the tenant itself nothing was modified. */
+export const setIncludedTokens = (
+  vault: Vault,
+  operator: Caller,
+  includedMonthlyActiveTokens: number,
+): Promise<JsonObject> =>
+  reviseTenant(vault, operator, ({ tenant }) => {
+    const updated = { ...tenant, includedMonthlyActiveTokens }
+    return {
+      effects: [{ kind: 'putTenant', sealed: sealTenant(vault.vaultKeys, updated) }],
+      answer: viewTenant(updated),
+    }
+  })
