@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { commands } from '../../src/cli/commands.ts'
 import { settings, variableName } from '../../src/config/settings.ts'
-import { serverVariable } from '../rig/postgres-databases.ts'
+import { emptyDatabase } from '../rig/postgres-databases.ts'
 import { assertRefused, mainFile, Program, Site } from './program.ts'
 
 const server = join(import.meta.dirname, '../..')
@@ -169,7 +169,9 @@ describe('the command line', () => {
     t.after(() => scram.close())
     await once(scram, 'listening')
     const { port } = scram.address() as { port: number }
-    const plain = new URL(process.env[serverVariable] ?? '')
+    const database = await emptyDatabase()
+    t.after(() => database.drop())
+    const plain = new URL(database.url)
     plain.password = ''
     for (const url of [`postgres://u@127.0.0.1:${port}/d`, plain.href])
       assertRefused(
