@@ -109,9 +109,10 @@ const masks: readonly { name: string; type?: string; data: unknown; mask: unknow
     mask: [
       '{{ data | card_mask: "true","true","-" }}',
       "{{ data | reveal: 8, 4, '*' }}",
+      '{{ data | slice: 0, 6 }}-{{ data | last4 }}',
       '{{ data | slice: 0, 8 }}',
     ],
-    shown: ['42424242----4242', '42424242****4242', '42424242'],
+    shown: ['42424242----4242', '42424242****4242', '424242-4242', '42424242'],
   },
 ]
 
@@ -204,7 +205,7 @@ const refused: readonly {
     },
     {
       name: 'the first six and last four digits side by side, where they are those of a run in the number',
-      text: '{{ data.number | slice: 0, 6 }}-{{ data.number | last4 }}',
+      text: '{{ data.number | slice: 0, 6 }}{{ data.number | last4 }}',
     },
     { name: 'the number, written out', text: '4242-4242-4242-4242' },
     {

@@ -45,17 +45,30 @@ const holdsRun = (rendered: Json | undefined, number: string): boolean => {
   for (let at = 0; at + consecutiveDigits < number.length; at++)
     windows.add(number.slice(at, at + consecutiveDigits + 1))
   return leafTexts(rendered).some(text => {
-    for (const digits of runsOf(text)) for (const window of windows) if (digits.includes(window)) return true
+    for (const run of runsOf(text)) {
+      if (isBothEnds(run, number)) continue
+      const digits = run.join('')
+      for (const window of windows) if (digits.includes(window)) return true
+    }
     return false
   })
 }
 
 /**
- * Digits stay consecutive across one separator, as people group them. A filled gap ends a run: in
+ * The groups of digits that stay consecutive across one separator, as people group them. A filled gap ends a run: in
  * `42424242XXXX4242` the first eight and the last four digits would otherwise read as nine in a row.
  */
-const runsOf = (text: string): string[] =>
-  text.split(/[^\d\s./:;,|()_-]|\D{2,}/).map(run => run.replace(/\D/g, ''))
+const runsOf = (text: string): string[][] =>
+  text.split(/[^\d\s./:;,|()_-]|\D{2,}/).map(run => run.split(/\D/).filter(digits => digits !== ''))
+
+/** `424242-4242` of `4242424242424242`: what may be shown, though it stands in the number in a row as well. */
+const isBothEnds = ([first = '', last = '', ...more]: readonly string[], number: string): boolean =>
+  more.length === 0 &&
+  number.length > firstDigits + lastDigits &&
+  first.length <= firstDigits &&
+  last.length <= lastDigits &&
+  number.startsWith(first) &&
+  number.endsWith(last)
 
 /** The number with every other digit in this place. */
 const othersAt = (number: string, at: number): string[] =>

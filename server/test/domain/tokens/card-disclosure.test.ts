@@ -27,3 +27,23 @@ test('C13 a mask is judged by what it renders of the number, and of types withou
   }
   assert.equal(disclosesCard('{{ data }}', token, number), false)
 })
+
+const shown: { text: string; of: string; isTooMuch: boolean }[] = [
+  { text: '424242-4242', of: number, isTooMuch: false },
+  { text: '42424242 4242', of: number, isTooMuch: false },
+  { text: '(411111.1111)', of: '4111111111111111', isTooMuch: false },
+  { text: '4242424242', of: number, isTooMuch: true },
+  { text: '4242-424242', of: number, isTooMuch: true },
+  { text: '424242424-4242', of: number, isTooMuch: true },
+  { text: '4242-42-4242', of: number, isTooMuch: true },
+  { text: '424242 4242 4242', of: number, isTooMuch: true },
+  { text: '555555-5555', of: '5555555555554444', isTooMuch: true },
+  { text: '555555-4444', of: '5555555555554444', isTooMuch: false },
+  // Of twelve digits both ends are the whole number.
+  { text: '50000000-0611', of: '500000000611', isTooMuch: true },
+]
+for (const { text, of, isTooMuch } of shown)
+  test(`C13 ${text} shows ${isTooMuch ? 'too much' : 'no more than may be shown'} of ${of}`, () => {
+    assert.equal(disclosesCard(text, card, { number: of }), isTooMuch)
+    assert.equal(disclosesCard({ [text]: 'a key' }, card, { number: of }), isTooMuch)
+  })
