@@ -94,6 +94,10 @@ const questions: Record<string, Ask> = {
   },
   'search, a narrow container prefix': (filled, round) =>
     search(filled, `container:/customers/c${customerWho(filled, round, keepsTexts)}/*`),
+  'search, a millisecond of created_at': (filled, round) => {
+    const at = createdAt(scattered(round, filled.tokens))
+    return search(filled, `created_at:"${new Date(at).toISOString()}"`)
+  },
   'search, a wide container prefix': filled => search(filled, 'container:/customers/*'),
 }
 

@@ -22,7 +22,7 @@ export const searchTokens = async (
   { query: text, page = 1, size = limits.pageSizeDefault, explain = false }: SearchTokens,
 ): Promise<JsonObject> => {
   const { application } = caller
-  const planned = await planQuery(vault, caller, text)
+  const planned = await planQuery(vault, caller, text, { isExplained: explain })
   const { plan, query, matches } = planned
   const position = { offset: (page - 1) * size, limit: size }
   const { rows, total, opened } = await (plan.isExact

@@ -9,6 +9,7 @@ export const estimateTerms = async (
   caller: Caller,
   terms: readonly Term[],
 ): Promise<(term: Term) => number> => {
+  if (terms.length === 0) return () => 0
   const name = ({ field, value }: Term): string => `${field}\0${value}`
   const hashes = new Map(terms.map(term => [name(term), hashTerm(caller, term)]))
   const counts = await vault.store.estimateTerms(

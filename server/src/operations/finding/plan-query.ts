@@ -19,7 +19,13 @@ export type PlannedQuery = {
   readonly matches: Matches
 }
 
-export const planQuery = async (vault: Vault, caller: Caller, text: string): Promise<PlannedQuery> => {
+/** `isExplained`: how common each term is gets told; otherwise it is asked only where a branch has several to start from. */
+export const planQuery = async (
+  vault: Vault,
+  caller: Caller,
+  text: string,
+  { isExplained = false } = {},
+): Promise<PlannedQuery> => {
   const { application } = caller
   const asked = parseQuery(text)
   const plan = planSearch(asked, { mayRedact: mayRedact(application, 'token:read') })
@@ -28,7 +34,9 @@ export const planQuery = async (vault: Vault, caller: Caller, text: string): Pro
   const estimateOf = await estimateTerms(
     vault,
     caller,
-    wanted.flat().flatMap(({ terms }) => terms),
+    wanted
+      .filter(({ length }) => isExplained || length > 1)
+      .flatMap(groups => groups.flatMap(({ terms }) => terms)),
   )
   const steps = plan.branches.map(branch => stepsOf(caller, branch, access, estimateOf))
   return {
