@@ -14,7 +14,7 @@ export const bodyBytes = (
 
 const arriving = async (request: IncomingMessage, response: ServerResponse): Promise<Buffer> => {
   if (Number(request.headers['content-length']) > limits.bodyBytes) throw tooLarge()
-  if (waitsToBeAsked(request)) response.writeContinue()
+  if (expectsToBeAsked(request)) response.writeContinue()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -28,9 +28,12 @@ const arriving = async (request: IncomingMessage, response: ServerResponse): Pro
   })
 }
 
-/** The client sends its body once it was asked for, or once it has waited long enough (RFC 9110, 10.1.1). */
-export const waitsToBeAsked = ({ headers, complete }: IncomingMessage): boolean =>
-  !complete && headers.expect?.toLowerCase() === '100-continue'
+/**
+ * The client sends its body once it was asked for, or once it has waited long enough (RFC 9110, 10.1.1). Where it was not asked
+ * Node ends the connection with the answer: the next request could not be told from a body that may come or not.
+ */
+const expectsToBeAsked = ({ headers }: IncomingMessage): boolean =>
+  headers.expect?.toLowerCase() === '100-continue'
 
 /** What is still on its way ends with the connection. */
 const tooLarge = (): VaultError => new VaultError('bodyTooLarge', { headers: { connection: 'close' } })

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { getOwn, isJsonObject } from '../domain/json/json.ts'
-import { waitsToBeAsked } from './body-bytes.ts'
 import { type Answer, ReadyText } from './handlers.ts'
 import { Replayed } from './idempotency.ts'
 
@@ -30,16 +29,12 @@ export const sender =
     }
     if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
     if (isReplayed) headers['idempotent-replayed'] = 'true'
-    if (isLastAnswer(request, reply)) headers.connection = 'close'
+    if (isDraining(reply)) headers.connection = 'close'
     if (request.corsHeaders !== undefined) Object.assign(headers, request.corsHeaders)
     reply.hijack()
     reply.raw.writeHead(status, headers)
     reply.raw.end(content)
   }
 
-/**
- * A connection whose request was in flight when the service stopped would be kept alive after its answer. And a body that nobody
- * asked for may come or not: the next request could not be told from it.
- */
-export const isLastAnswer = ({ raw }: FastifyRequest, { server }: FastifyReply): boolean =>
-  !server.server.listening || waitsToBeAsked(raw)
+/** A connection whose request was in flight when the service stopped would be kept alive after its answer. */
+export const isDraining = (reply: FastifyReply): boolean => !reply.server.server.listening

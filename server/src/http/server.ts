@@ -13,7 +13,7 @@ import { inOrder } from './in-order.ts'
 import { admit, answer, type PipelineOptions } from './pipeline.ts'
 import { plainLane } from './plain/lane.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
-import { isLastAnswer } from './send.ts'
+import { isDraining } from './send.ts'
 import { traceId } from './trace-id.ts'
 
 /** The HTTP service, ready to listen. */
@@ -56,7 +56,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     // A key can also stop to count while its request is under way, so every 401 passes here.
     if (status === 401)
       reply.header('www-authenticate', `ApiKey header="${headerPrefix.toUpperCase()}-API-KEY"`)
-    if (isLastAnswer(request, reply)) reply.header('connection', 'close')
+    if (isDraining(reply)) reply.header('connection', 'close')
     return reply
       .code(status)
       .headers({

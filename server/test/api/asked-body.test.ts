@@ -17,27 +17,44 @@ onSqliteAlone(
       key = (await vault().tenant({ owner })).keys.owner
     })
 
-    /** What the server says to the head; and, where it asks for the body, to the body. */
-    const exchange = async (line: string, ...fields: readonly string[]): Promise<string> => {
+    const json = 'Content-Type: application/json'
+    const length = `Content-Length: ${body.length}`
+    const head = (line: string, ...fields: readonly string[]): string =>
+      [`${line} HTTP/1.1`, 'Host: vault', ...fields, '', ''].join('\r\n')
+    const asking = (line: string, ...fields: readonly string[]): string =>
+      head(line, 'Expect: 100-Continue', ...fields)
+
+    /** What the server says to what is sent at once; and, where it then asks for a body, to the rest. */
+    const exchange = async (sent: string, rest = body): Promise<string> => {
       const { hostname, port } = new URL(vault().baseUrl)
       const socket = connect(Number(port), hostname).setEncoding('utf8')
       let said = ''
+      let isAsked = false
       socket.on('data', (text: string) => {
-        if (said === '' && text.startsWith('HTTP/1.1 100 ')) socket.end(body)
         said += text
+        if (isAsked || !said.includes('HTTP/1.1 100 ')) return
+        isAsked = true
+        socket.end(rest)
       })
-      socket.write(
-        [`${line} HTTP/1.1`, 'Host: vault', 'Expect: 100-Continue', ...fields, '', ''].join('\r\n'),
-      )
+      socket.write(sent)
       await once(socket, 'close')
       return said
     }
-    const json = 'Content-Type: application/json'
-    const length = `Content-Length: ${body.length}`
+    const statuses = (said: string): number[] =>
+      [...said.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status))
 
-    test('C1.1 is asked for it once its head is found right', async () => {
-      const said = await exchange('POST /tokens', `SVC-API-KEY: ${key}`, json, length)
-      assert.match(said, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /)
+    const create = (): string => asking('POST /tokens', `SVC-API-KEY: ${key}`, json, length)
+    const list = (): string => head('GET /tokens', `SVC-API-KEY: ${key}`)
+
+    test('C1.1 is asked for it once its head is found right', async () =>
+      assert.deepEqual(statuses(await exchange(create())), [100, 201]))
+
+    test('C1.1 is asked for it after the answer to the request before it', async () =>
+      assert.deepEqual(statuses(await exchange(list() + create())), [200, 100, 201]))
+
+    test('C1.1 may go on with the connection once it was asked', async () => {
+      assert.deepEqual(statuses(await exchange(create(), body + list())), [100, 201, 200])
+      assert.deepEqual(statuses(await exchange(create() + body + list(), '')), [100, 201, 200])
     })
 
     const refused: { name: string; line?: string; fields: () => string[]; status: number }[] = [
@@ -67,7 +84,7 @@ onSqliteAlone(
     ]
     for (const { name, line = 'POST /tokens', fields, status } of refused)
       test(`${name}: it is answered with ${status} and not asked, and the connection ends`, async () => {
-        const said = await exchange(line, ...fields())
+        const said = await exchange(asking(line, ...fields()))
         assert.match(said, new RegExp(`^HTTP/1\\.1 ${status} `))
         assert.match(said, /\r\nconnection: close\r\n/i)
       })

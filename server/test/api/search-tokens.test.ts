@@ -313,6 +313,15 @@ for (const engine of engines)
       assert.equal((await search(query)).body.plan, undefined)
     })
 
+    test('C26.8 a search starts from the rarest also where nobody asks for its plan', async t => {
+      const asked = t.mock.method(vault.store, 'listTokens').mock
+      const orders = ['metadata.tone:cold type:token', 'type:token metadata.tone:cold']
+      for (const query of orders) assert.equal((await search(query)).body.data.length, 1)
+      const [rarestNamedFirst, rarestNamedLast] = asked.calls.map(call => call.arguments[0])
+      assert.equal(asked.callCount(), orders.length)
+      assert.deepEqual(rarestNamedFirst, rarestNamedLast)
+    })
+
     const touching: [query: string, branches: string[]][] = [
       ['metadata.tone:warm type:token -id:red', ['metadata.tone 2, type 2, id 2']],
       [

@@ -59,6 +59,8 @@ describe('the plan of a search', () => {
     ['type:card created_at:2026-01-01', 'type=card, created'],
     ['type:card -created_at:2026-01-01', 'type=card, not created'],
     ['created_at:2026-01-01', `${anyType}, created`],
+    ['created_at:[* TO 2026-01-01]', `${anyType}, created`],
+    ['created_at:[2026-01-01 TO *]', `${anyType}, created`],
     ['created_at:[* TO *]', anyType],
     ['created_at:[* TO *] -created_at:2026-01-01', `${anyType}, not created`],
     ['created_at:[* TO *] type:card', 'type=card'],
