@@ -24,21 +24,29 @@ export const describeError = (error: unknown): Record<string, unknown> => ({
 const isOutage = (error: unknown): error is Error & { outage: string } =>
   error instanceof Error && 'outage' in error && typeof error.outage === 'string'
 
-const describeOutage = ({ outage, cause }: Error & { outage: string }): Record<string, unknown> => ({
-  reason: outage,
-  ...(innerCode(cause) !== '' && { code: innerCode(cause) }),
-})
+const describeOutage = ({ outage, cause }: Error & { outage: string }): Record<string, unknown> => {
+  const code = innerCode(cause)
+  if (code !== '') return { reason: outage, code }
+  // Without a code of the engine or the driver it may be a bug of ours.
+  return { reason: outage, ...(cause !== undefined && { cause: describeError(cause) }) }
+}
 
 const innerCode = (error: unknown): string =>
   foreignCode(error) || (error instanceof Error && error.cause !== undefined ? innerCode(error.cause) : '')
 
 const describePlace = (error: unknown): Record<string, unknown> => ({
   ...(error instanceof Error && {
-    stack: (error.stack ?? '')
-      .split('\n')
-      .filter(line => line.trimStart().startsWith('at '))
-      .slice(0, 12)
-      .map(line => line.trim()),
+    stack: framesOf(error).slice(0, 12),
     ...(error.cause !== undefined && { cause: describeError(error.cause) }),
   }),
 })
+
+/** The kind of an error and the line that threw it, for places that have room for one text. */
+export const placeOf = (error: unknown): string =>
+  error instanceof Error ? `${error.name} ${framesOf(error)[0] ?? ''}`.trimEnd() : typeof error
+
+const framesOf = ({ stack = '' }: Error): string[] =>
+  stack
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line.startsWith('at '))

@@ -1,4 +1,5 @@
 import { foreignCode } from '../../domain/errors.ts'
+import { placeOf } from '../../domain/log.ts'
 import type { BatchResult } from '../commit-queue.ts'
 import { changesGrants, isConflict, type WriteSet } from '../write-set.ts'
 import type { Connection, Statement } from './connection.ts'
@@ -38,7 +39,7 @@ export class BatchWriter {
 
   /** Throws where it is not known what became of the batch, or storage does not answer. */
   async commit(sets: readonly WriteSet[]): Promise<BatchResult[]> {
-    const results: BatchResult[] = sets.map(() => notPacked)
+    const results: BatchResult[] = []
     const packed: (Packed & { readonly position: number })[] = []
     sets.forEach((set, position) => {
       try {
@@ -48,8 +49,9 @@ export class BatchWriter {
           changesGrants: changesGrants(set),
           position,
         })
-      } catch {
+      } catch (error) {
         // It cannot be stored, whatever the others hold.
+        results[position] = { failed: `the set cannot be packed: ${placeOf(error)}` }
       }
     })
     const outcomes = await this.#commitPacked(packed)
@@ -149,8 +151,6 @@ export class BatchWriter {
     }
   }
 }
-
-const notPacked: BatchResult = { failed: 'the set cannot be stored' }
 
 /** The server's message may quote what was sent; its code does not. */
 const failure = (error: unknown): BatchResult => ({ failed: `PostgreSQL ${foreignCode(error)}`.trimEnd() })

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describeError } from '../../src/domain/log.ts'
+import { StoreUnavailableError } from '../../src/store/port.ts'
+import { engineReason } from '../../src/store/sqlite/engine-reason.ts'
+
+const thrown = (act: () => unknown): unknown => {
+  try {
+    act()
+  } catch (error) {
+    return error
+  }
+  return assert.fail('nothing was thrown')
+}
+
+const bug = thrown(() => JSON.parse('Sensitive Value'))
+const here = /log\.test\.ts/
+
+test('C2.5 a bug behind an outage is logged with its place, and without what its message quotes', () => {
+  const logged = JSON.stringify(describeError(new StoreUnavailableError('unread', { cause: bug })))
+  assert.match(logged, /SyntaxError/)
+  assert.match(logged, here)
+  assert.doesNotMatch(logged, /Sensitive/)
+})
+
+test('C2.5 an outage with a code of the engine is told by its code alone', () => {
+  const refused = Object.assign(new Error('Sensitive Value'), { code: '57P01' })
+  assert.deepEqual(
+    describeError(new StoreUnavailableError('unread', { cause: refused, outage: 'refused' })),
+    {
+      error: 'StoreUnavailableError',
+      reason: 'refused',
+      code: '57P01',
+    },
+  )
+})
+
+test('C2.5 the reason why a batch failed names the place of a bug, which crosses threads as text', () => {
+  assert.match(engineReason(bug), /SyntaxError at /)
+  assert.doesNotMatch(engineReason(bug), /Sensitive/)
+})
