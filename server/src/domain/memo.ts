@@ -27,7 +27,7 @@ export class Memo<Value> {
   }
 
   set(key: string, value: Value): void {
-    if (this.#entries.size >= this.#capacity) this.#forgetOlderHalf()
+    if (this.#entries.size >= this.#capacity && !this.#entries.has(key)) this.#forgetOlderHalf()
     this.#entries.set(key, value)
   }
 

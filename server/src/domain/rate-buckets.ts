@@ -1,3 +1,4 @@
+import { Memo } from './memo.ts'
 import type { Instant } from './time/instant.ts'
 
 export type Rate = { readonly perSecond: number; readonly burst: number }
@@ -9,17 +10,15 @@ const bucketsMax = 10_000
 
 /** A bucket of `burst` requests per name that refills at `perSecond`. */
 export const rateBuckets = ({ perSecond, burst }: Rate, clock: () => Instant): TakeShare => {
-  const buckets = new Map<string, { left: number; at: Instant }>()
+  // A key whose bucket was forgotten has a full one again, and may burst once more.
+  const buckets = new Memo<{ left: number; at: Instant }>(bucketsMax)
   return name => {
     const now = clock()
-    const bucket = buckets.get(name) ?? { left: burst, at: now }
+    const bucket = buckets.getOrMake(name, () => ({ left: burst, at: now }))
     // A clock that is set back must not lock a key out for as long as it was wrong.
     const elapsedMs = Math.max(0, now - bucket.at)
     bucket.left = Math.min(burst, bucket.left + (elapsedMs / 1_000) * perSecond)
     bucket.at = now
-    // A key whose bucket is forgotten has a full one again: at worst it may burst once more.
-    if (buckets.size >= bucketsMax) buckets.clear()
-    buckets.set(name, bucket)
     if (bucket.left < 1) return Math.max(1, Math.ceil((1 - bucket.left) / perSecond))
     bucket.left -= 1
     return 0

@@ -42,10 +42,11 @@ const settings: {
     breaks: create({ data: 'x'.repeat(1_500_000) }),
     status: 413,
   },
+  // Fewer than in every request that is read without Node's HTTP server.
   headBytes: {
-    value: 20_000,
-    meets: { ...create({}), headers: { 'x-much': 'x'.repeat(18_000) } },
-    breaks: { ...create({}), headers: { 'x-much': 'x'.repeat(20_000) } },
+    value: 5_000,
+    meets: { ...create({}), headers: { 'x-much': 'x'.repeat(4_000) } },
+    breaks: { ...create({}), headers: { 'x-much': 'x'.repeat(6_000) } },
     status: 431,
   },
   jsonDepth: { value: 40, meets: create({ data: nested(39) }), breaks: create({ data: nested(40) }) },

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { noteKeyUse } from '../../src/operations/upkeep/note-key-use.ts'
 import { callerCache } from '../../src/operations/vault/caller-cache.ts'
 import { keyUses } from '../../src/operations/vault/key-uses.ts'
+import type { Vault } from '../../src/operations/vault/vault.ts'
 
 test('C27.2 callers are remembered until a grant changes, and not across the change', () => {
   let epoch = 1
@@ -41,4 +43,22 @@ test('C29.7 of each key the latest use is told once, however often it was looked
     ],
   )
   assert.deepEqual(uses.take(), [])
+})
+
+test('C29.7 uses that storage did not take are told again, and do not hide later ones', async () => {
+  const uses = keyUses()
+  const [one, two] = [Buffer.from('one'), Buffer.from('two')]
+  const store = {
+    noteKeyUse: async () => {
+      uses.note(one, 7)
+      throw new Error('no room')
+    },
+  }
+  uses.note(one, 3)
+  uses.note(two, 4)
+  await assert.rejects(noteKeyUse({ store, keyUses: uses } as object as Vault))
+  assert.deepEqual(
+    uses.take().map(({ at }) => at),
+    [7, 4],
+  )
 })

@@ -1,3 +1,5 @@
+import { limits } from '../../domain/limits.ts'
+
 /** The head of a request in the form that nearly all requests have, and how long its body is. */
 export type PlainHead = {
   readonly method: string
@@ -14,7 +16,8 @@ type KnownFields = {
   readonly bodyBytes: number
 }
 
-const headBytesMax = 8_192
+/** Longer ones are rare; Node refuses those that are too long (431). */
+const headBytesMax = Math.min(8_192, limits.headBytes)
 const endOfLine = '\r\n'
 const endOfHead = '\r\n\r\n'
 const requestLine = /^(GET|POST|PUT|PATCH|DELETE) (\/[\w/.~%!$&'()*+,;=:@?-]*) HTTP\/1\.1\r\n$/

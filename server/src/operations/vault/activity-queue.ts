@@ -13,9 +13,12 @@ export type ActivityQueue = {
 }
 
 const idsPerCommit = 500
+/** Some 50 MB. While storage takes no writes, reads beyond these go uncounted instead of filling memory. */
+const idsWaitingMax = 500_000
 
 export const activityQueue = (store: Store): ActivityQueue => {
   const waiting = new Map<string, { tenantNumber: number; month: number; ids: Set<string> }>()
+  let idsWaiting = 0
   let flushing: Promise<number> = Promise.resolve(0)
 
   /** An id leaves the queue once it is written down, so a failure of storage loses none. */
@@ -23,7 +26,7 @@ export const activityQueue = (store: Store): ActivityQueue => {
     let marked = 0
     for (const [name, { tenantNumber, month, ids }] of waiting) {
       while (ids.size > 0) {
-        const some = [...ids].slice(0, idsPerCommit)
+        const some = ids.values().take(idsPerCommit).toArray()
         await store.commit({
           tenant: tenantNumber,
           guarded: [],
@@ -31,6 +34,7 @@ export const activityQueue = (store: Store): ActivityQueue => {
           counters: [],
         })
         for (const id of some) ids.delete(id)
+        idsWaiting -= some.length
         marked += some.length
       }
       waiting.delete(name)
@@ -48,10 +52,12 @@ export const activityQueue = (store: Store): ActivityQueue => {
     note: (tenantNumber, tokens, now) => {
       const month = monthOf(now)
       for (const { id, activeMonth } of tokens) {
-        if (activeMonth >= month) continue
+        if (activeMonth >= month || idsWaiting >= idsWaitingMax) continue
         const name = `${tenantNumber}:${month}`
         const entry = waiting.get(name) ?? { tenantNumber, month, ids: new Set() }
+        if (entry.ids.has(id)) continue
         entry.ids.add(id)
+        idsWaiting++
         waiting.set(name, entry)
       }
     },

@@ -11,7 +11,7 @@ export const keyUses = (): KeyUses => {
   let uses = new Map<Uint8Array, Instant>()
   return {
     note: (hash, at) => {
-      uses.set(hash, at)
+      uses.set(hash, Math.max(at, uses.get(hash) ?? at))
     },
     take: () => {
       const latest = new Map<string, { hash: Uint8Array; at: Instant }>()

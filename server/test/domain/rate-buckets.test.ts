@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { rateBuckets } from '../../src/domain/rate-buckets.ts'
+
+test('C2.22 ten thousand keys in use each keep their own limit', () => {
+  const take = rateBuckets({ perSecond: 1, burst: 1 }, () => 0)
+  const keys = Array.from({ length: 10_000 }, (_, index) => `key ${index}`)
+  const allowed = (): number => keys.filter(key => take(key) === 0).length
+  assert.equal(allowed(), keys.length)
+  assert.equal(allowed(), 0)
+})
+
+test('C2.22 one key more than are remembered costs the others nothing but half of the buckets', () => {
+  const take = rateBuckets({ perSecond: 1, burst: 1 }, () => 0)
+  for (let index = 0; index <= 10_000; index++) take(`key ${index}`)
+  const limited = Array.from({ length: 10_001 }, (_, index) => take(`key ${10_000 - index}`)).filter(Boolean)
+  assert.ok(limited.length >= 5_000, `${limited.length} keys are still limited`)
+})
