@@ -120,13 +120,16 @@ export const buildService = async (parts: {
       const cut = setTimeout(() => {
         for (const socket of connections) socket.destroy()
       }, drainTimeoutMs)
-      await app.close()
-      unwatchLoop()
-      clearTimeout(cut)
-      await Promise.all([work.stop(), frequent.stop()])
-      // A job that fails is logged, so storage that takes nothing more does not keep the process from ending.
-      await last.runAll()
-      await parts.store.close()
+      try {
+        await app.close()
+        unwatchLoop()
+        clearTimeout(cut)
+        await Promise.all([work.stop(), frequent.stop()])
+        // A job that fails is logged, so storage that takes nothing more does not keep the process from ending.
+        await last.runAll()
+      } finally {
+        await parts.store.close()
+      }
     },
   }
 }

@@ -53,13 +53,13 @@ export const dev: Run = async ({ config, options }) => {
         )
       },
       ready: baseUrl => {
-        if (!existsSync(keysPath)) {
+        const stored = readKeys(keysPath)
+        if (stored === undefined) {
           process.stdout.write(
             `Strongroom answers at ${baseUrl}; its keys are not in ${keysPath} any more: strongroom key create makes others\n`,
           )
           return
         }
-        const stored: StarterKeys = JSON.parse(readFileSync(keysPath, 'utf8'))
         const keys = { ...stored, base_url: baseUrl }
         writeKeys(keysPath, keys)
         process.stdout.write(
@@ -75,6 +75,16 @@ export const dev: Run = async ({ config, options }) => {
 
 /** Where the vault answers, as long as it has not answered: a start that fails on a taken port has greeted nobody. */
 const unannounced = ''
+
+/** Undefined where the file is gone or holds something else; what the engine says of that would quote keys. */
+const readKeys = (path: string): StarterKeys | undefined => {
+  try {
+    const stored: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return typeof stored === 'object' && stored !== null ? (stored as StarterKeys) : undefined
+  } catch {
+    return undefined
+  }
+}
 
 const writeKeys = (path: string, keys: StarterKeys): void => {
   const draft = `${path}.new`

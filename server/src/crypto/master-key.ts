@@ -28,7 +28,9 @@ export const localKeyProvider = (source: string, readKey: () => KeyObject): KeyP
       return key
     },
     health: async () => {
-      readKey()
+      // A restart would open nothing with another one.
+      if (!readKey().equals(master))
+        throw new KeyProviderError(`${source} holds another master key than at the start`)
     },
   }
 }

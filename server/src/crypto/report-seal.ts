@@ -10,6 +10,6 @@ export const sealReport = (keys: TenantKeys, name: string, text: string): Buffer
 
 export const openReport = (keys: TenantKeys, name: string, sealed: Uint8Array): Buffer => {
   const plaintext = openWith(keys, context(keys.tenantId, name), sealed)
-  if (plaintext === undefined) throw new TamperedError({ kind: 'report', id: name, tenantId: keys.tenantId })
+  if (plaintext === undefined) throw new TamperedError({ kind: `report on ${name}`, tenantId: keys.tenantId })
   return plaintext
 }

@@ -13,7 +13,6 @@ export const sealResult = (keys: TenantKeys, row: ResultColumns, text: string): 
 
 export const openResult = (keys: TenantKeys, row: ResultColumns & { sealed: Uint8Array }): Buffer => {
   const plaintext = openWith(keys, context(keys.tenantId, row), row.sealed)
-  if (plaintext === undefined)
-    throw new TamperedError({ kind: 'kept answer', id: 'of a request', tenantId: keys.tenantId })
+  if (plaintext === undefined) throw new TamperedError({ kind: 'kept answer', tenantId: keys.tenantId })
   return plaintext
 }

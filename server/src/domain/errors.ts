@@ -1,3 +1,4 @@
+import { hasOwnForm } from './own-id.ts'
 import { pace } from './pace.ts'
 import { printable } from './printable.ts'
 
@@ -118,8 +119,8 @@ export class VaultError extends Error {
 
 export const invalid = (...issues: Issue[]): VaultError => new VaultError('validation', { issues })
 
-/** Which stored row an error is about. */
-export type RowName = { readonly kind: string; readonly id: string; readonly tenantId?: string }
+/** Which stored row an error is about; of a kind that a tenant has one of, without an id. */
+export type RowName = { readonly kind: string; readonly id?: string; readonly tenantId?: string }
 
 /**
  * A stored row that does not open: it was changed, moved or cut outside the vault. The error names the row;
@@ -130,18 +131,21 @@ export class TamperedError extends Error {
 
   constructor(row: RowName) {
     super(
-      `${row.kind} ${printable(row.id)} does not open: its stored row was changed, moved or truncated outside the vault`,
+      `${nameOf(row, printable)} does not open: its stored row was changed, moved or truncated outside the vault`,
     )
     this.name = 'TamperedError'
     this.row = row
   }
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+/** An id that a caller chose came from a body, so it stays out of the log (C2); ids of the vault's own form may be named. */
+export const rowLogName = (row: RowName): string => {
+  const name = nameOf(row, id => (hasOwnForm(id) ? id : '(an id that is not ours)'))
+  return row.tenantId === undefined ? name : `${name} of tenant ${row.tenantId}`
+}
 
-/** An id that a caller chose came from a body, so it stays out of the log (C2); the vault's own ids may be named. */
-export const rowLogName = ({ kind, id, tenantId }: RowName): string =>
-  `${kind} ${uuid.test(id) ? id : '(id chosen by a caller)'}${tenantId === undefined ? '' : ` of tenant ${tenantId}`}`
+const nameOf = ({ kind, id }: RowName, show: (id: string) => string): string =>
+  id === undefined ? kind : `${kind} ${show(id)}`
 
 /** The code of an error of the runtime, a driver or the framework, such as `ENOENT` or `40001`; '' where it has none. */
 export const foreignCode = (error: unknown): string =>

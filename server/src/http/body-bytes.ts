@@ -24,7 +24,8 @@ const arriving = async (request: IncomingMessage, response: ServerResponse): Pro
       else chunks.push(chunk)
     })
     request.on('end', () => resolve(Buffer.concat(chunks)))
-    request.on('error', reject)
+    // The client broke off: nobody will read the answer.
+    request.on('error', () => reject(new VaultError('badRequest')))
   })
 }
 

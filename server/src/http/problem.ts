@@ -42,10 +42,9 @@ const errorMap = (issues: readonly Issue[], whole: string): Record<string, strin
   return Object.fromEntries(messages)
 }
 
-/** What Fastify itself refuses, in our words. */
+/** What Node and Fastify refuse themselves, in our words. */
 const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_MAX_PARAM_LENGTH: 'notFound',
-  ECONNRESET: 'badRequest',
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
   ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 }

@@ -1,4 +1,4 @@
-import { describeError, type Log } from '../domain/log.ts'
+import type { Log } from '../domain/log.ts'
 import { computeIndexReports } from '../operations/upkeep/compute-index-reports.ts'
 import { noteKeyUse } from '../operations/upkeep/note-key-use.ts'
 import { purgeDeadTenants } from '../operations/upkeep/purge-dead-tenants.ts'
@@ -29,8 +29,9 @@ export const upkeep = (vault: Vault, log: Log): Record<string, Job[]> => ({
       name: 'sweep-expired',
       onOneNode: true,
       run: async stopping => {
-        const { purged, unreadable, locked } = await sweepExpired(vault, stopping)
-        for (const error of unreadable) log.error(describeError(error), 'an expired token does not open')
+        const { purged, unreadable, unreadableNames, locked } = await sweepExpired(vault, stopping)
+        if (unreadable > 0)
+          log.error({ count: unreadable, rows: unreadableNames }, 'expired tokens do not open')
         if (locked !== undefined) throw locked
         return { purged }
       },

@@ -107,6 +107,8 @@ const copyTable = async (
     copied += rows.length
     const position = { table: table.name, rows: skip + copied }
     writing = destination.append(table, rows, position).then(() => rows.length)
+    // Its failure is thrown when it is waited for, unless the source fails first.
+    writing.catch(() => {})
   }
   if (writing !== undefined) report(await writing)
   return copied

@@ -137,6 +137,12 @@ describe('strongroom dev', () => {
     const again = await call(`http://127.0.0.1:${port}`, 'GET', `/tokens/${body.id}`, keys.private_api_key)
     assert.equal(again.status, 200, 'the keys work, also where their file was taken away')
     assert.ok(!existsSync(files(site).keys))
+    await stop(third)
+
+    writeFileSync(files(site).keys, `{ "api_key": ${keys.api_key}`)
+    const fourth = await start(site)
+    assert.match(fourth.stdout, /dev-keys\.json any more/)
+    assert.ok(!`${fourth.stdout}${fourth.stderr}`.includes(keys.api_key))
   })
 
   test('C34.4 C34.6 keys that a crash left without a tenant are replaced by keys that work', async () => {

@@ -69,6 +69,13 @@ describe('the master key file', () => {
     await fileKeyProvider(path).health()
   })
 
+  test('C36.2 another one in its place is told, before a restart that would open nothing', async () => {
+    const provider = fileKeyProvider(path)
+    await provider.health()
+    writeFileSync(path, readFileSync(newFile()))
+    await assert.rejects(provider.health(), refusal(/holds another master key than at the start$/))
+  })
+
   test('C36.2 one that is missing is told, at the start and later', async () => {
     const says =
       /does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup$/

@@ -1,5 +1,6 @@
 import { countCharacters } from '../characters.ts'
 import { limits } from '../limits.ts'
+import { hasOwnForm } from '../own-id.ts'
 import type { Instant } from '../time/instant.ts'
 
 /** What would need care in a path, a query or a log line: C8's list, control characters, lone surrogates. */
@@ -8,9 +9,6 @@ const forbidden = /[#/\\+?[\]|&=%<>{}^\p{Cc}\p{Cs}\u2028\u2029]/u
 const rule =
   `must have ${limits.idCharactersMin} to ${limits.idCharactersMax} characters, ` +
   'and none of # / \\ + ? [ ] | & = % < > { } ^ or control characters'
-
-/** The form of the ids that the vault makes itself (C16). */
-const made = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
 /** Ids count on where many are made in a millisecond, or the clock is set back a little (crypto/token-id.ts). */
 const toleranceMs = 60_000
@@ -33,7 +31,7 @@ export const givesAway = (token: { id: string; createdAt: Instant }, numbers: re
 
 /** Whether the vault can have made the id: it starts with the time at which the token was made. */
 const isMade = ({ id, createdAt }: { id: string; createdAt: Instant }): boolean =>
-  made.test(id) && Math.abs(Number.parseInt(id.slice(0, 13).replace('-', ''), 16) - createdAt) <= toleranceMs
+  hasOwnForm(id) && Math.abs(Number.parseInt(id.slice(0, 13).replace('-', ''), 16) - createdAt) <= toleranceMs
 
 /** What is wrong with a token's id (C8), or undefined. Three characters at least, so `.` and `..` never pass. */
 export const tokenIdFault = (id: string): string | undefined => {

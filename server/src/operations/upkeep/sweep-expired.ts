@@ -1,5 +1,5 @@
 import { KeyProviderError } from '../../crypto/key-provider.ts'
-import { TamperedError } from '../../domain/errors.ts'
+import { rowLogName, TamperedError } from '../../domain/errors.ts'
 import { pace } from '../../domain/pace.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
@@ -8,10 +8,15 @@ import type { Vault } from '../vault/vault.ts'
 
 export type SweepResult = {
   readonly purged: number
-  readonly unreadable: readonly TamperedError[]
+  /** Rows that do not open: how many, and the first of them. */
+  readonly unreadable: number
+  readonly unreadableNames: readonly string[]
   /** Why tokens of some tenant had to wait for another sweep. */
   readonly locked?: KeyProviderError
 }
+
+/** Enough to find them by; they come again with every run until somebody has looked after them. */
+const namesMax = 10
 
 /**
  * C17: purges tokens whose time has come, in bounded batches; requests are answered between them. A row that
@@ -19,7 +24,8 @@ export type SweepResult = {
  */
 export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promise<SweepResult> => {
   const now = vault.clock()
-  const unreadable: TamperedError[] = []
+  const unreadableNames: string[] = []
+  let unreadable = 0
   let locked: KeyProviderError | undefined
   let purged = 0
   let left = 0
@@ -29,11 +35,12 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
     for (const outcome of outcomes) {
       if (outcome === 'purged') purged++
       else left++
-      if (outcome instanceof TamperedError) unreadable.push(outcome)
+      if (outcome instanceof TamperedError && ++unreadable <= namesMax)
+        unreadableNames.push(rowLogName(outcome.row))
       if (outcome instanceof KeyProviderError) locked = outcome
     }
     if (rows.length < pace.sweepBatchRows || stopping?.aborted)
-      return { purged, unreadable, ...(locked && { locked }) }
+      return { purged, unreadable, unreadableNames, ...(locked && { locked }) }
   }
 }
 
