@@ -2,6 +2,7 @@ import type { Permission } from '../domain/access/permissions.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Json } from '../domain/json/json.ts'
 import { type Check, compileCheck } from './check.ts'
+import { dropNulls } from './null-fields.ts'
 import type { Static, TSchema } from './type.ts'
 
 /** A parameter of the query string, as the interface description shows it. */
@@ -46,8 +47,8 @@ type Declaration = {
   readonly isProbe?: true
   /** Answers with many tokens, so few such requests are worked on at one time. */
   readonly isPage?: true
-  /** C33: changes something, so a retry with the same key must not change it twice. */
-  readonly takesIdempotencyKey?: true
+  /** Changes something: under overload it waits for storage, and others may stand in its way. */
+  readonly changes?: true
   readonly params?: Readonly<Record<string, PathParameter>>
   readonly query?: readonly QueryParameter[]
   readonly bodyType?: 'application/json' | 'application/merge-patch+json'
@@ -68,13 +69,28 @@ type Declaration = {
   readonly problems?: readonly ErrorCode[]
 }
 
-export type Endpoint<B = unknown> = Declaration & { readonly checkBody?: Check<B> }
+export type Endpoint<B = unknown> = Declaration & {
+  /** From what was sent to the body's shape. */
+  readonly checkBody?: Check<B>
+  /** C33: a retry with the same key must not change anything twice. A DELETE never does. */
+  readonly takesIdempotencyKey: boolean
+}
+
+type Declared<D extends Declaration> = D &
+  (D['body'] extends TSchema
+    ? Endpoint<Static<D['body']>> & { readonly checkBody: Check<Static<D['body']>> }
+    : Endpoint<undefined>)
 
 /** One declaration per endpoint; route, content type, permission, validation, types and OpenAPI come from it. */
-export const endpoint = <const D extends Declaration>(
-  declaration: D,
-): D & Endpoint<D['body'] extends TSchema ? Static<D['body']> : undefined> =>
+export const endpoint = <const D extends Declaration>(declaration: D): Declared<D> =>
   ({
     ...declaration,
-    ...(declaration.body && { checkBody: compileCheck(declaration.body) }),
-  }) as D & Endpoint<D['body'] extends TSchema ? Static<D['body']> : undefined>
+    takesIdempotencyKey: declaration.changes === true && declaration.method !== 'DELETE',
+    ...(declaration.body && { checkBody: bodyCheck(declaration.body, declaration.nullIsAbsentExcept) }),
+  }) as Declared<D>
+
+const bodyCheck = (schema: TSchema, nullIsAbsentExcept: readonly string[] | undefined): Check<unknown> => {
+  const check = compileCheck(schema)
+  if (nullIsAbsentExcept === undefined) return check
+  return (body, place, issues) => check(dropNulls(body, schema, nullIsAbsentExcept), place, issues)
+}

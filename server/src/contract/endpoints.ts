@@ -44,7 +44,7 @@ export const endpoints = {
     method: 'POST',
     path: '/tokenize',
     permission: 'token:create',
-    takesIdempotencyKey: true,
+    changes: true,
     bodyType: 'application/json',
     body: anyJson({
       description:
@@ -74,7 +74,7 @@ export const endpoints = {
     method: 'POST',
     path: '/tokens',
     permission: 'token:create',
-    takesIdempotencyKey: true,
+    changes: true,
     bodyType: 'application/json',
     body: CreateToken,
     nullIsAbsentExcept: ['data'],
@@ -173,7 +173,7 @@ export const endpoints = {
     path: '/tokens/:id',
     permission: 'token:update',
     params: { id: tokenId },
-    takesIdempotencyKey: true,
+    changes: true,
     bodyType: 'application/merge-patch+json',
     body: UpdateToken,
     examples: { metadata: { metadata: { verified: 'yes' } } },
@@ -188,9 +188,9 @@ export const endpoints = {
     method: 'DELETE',
     path: '/tokens/:id',
     permission: 'token:delete',
+    changes: true,
     params: { id: tokenId },
     status: 204,
-    problems: ['writeContention'],
   }),
 
   getTenant: endpoint({
@@ -211,7 +211,7 @@ export const endpoints = {
     method: 'PUT',
     path: '/tenants/self',
     permission: 'tenant:update',
-    takesIdempotencyKey: true,
+    changes: true,
     bodyType: 'application/json',
     body: UpdateTenant,
     nullIsAbsentExcept: [],
@@ -227,8 +227,8 @@ export const endpoints = {
     method: 'DELETE',
     path: '/tenants/self',
     permission: 'tenant:delete',
+    changes: true,
     status: 204,
-    problems: ['writeContention'],
   }),
 
   getUsage: endpoint({
@@ -272,7 +272,7 @@ export const endpoints = {
     method: 'POST',
     path: '/applications',
     permission: 'application:create',
-    takesIdempotencyKey: true,
+    changes: true,
     bodyType: 'application/json',
     body: CreateApplication,
     nullIsAbsentExcept: [],
@@ -316,7 +316,7 @@ export const endpoints = {
     path: '/applications/:id',
     permission: 'application:update',
     params: { id: applicationId },
-    takesIdempotencyKey: true,
+    changes: true,
     bodyType: 'application/json',
     body: UpdateApplication,
     nullIsAbsentExcept: [],
@@ -333,9 +333,10 @@ export const endpoints = {
     method: 'DELETE',
     path: '/applications/:id',
     permission: 'application:delete',
+    changes: true,
     params: { id: applicationId },
     status: 204,
-    problems: ['lastManagementKey', 'writeContention'],
+    problems: ['lastManagementKey'],
   }),
 
   listApiKeys: endpoint({
@@ -358,7 +359,7 @@ export const endpoints = {
     path: '/applications/:id/keys',
     permission: 'application:update',
     params: { id: applicationId },
-    takesIdempotencyKey: true,
+    changes: true,
     bodyType: 'application/json',
     bodyIsOptional: true,
     body: CreateApiKey,
@@ -387,9 +388,10 @@ export const endpoints = {
     method: 'DELETE',
     path: '/applications/:id/keys/:keyId',
     permission: 'application:update',
+    changes: true,
     params: { id: applicationId, keyId },
     status: 204,
-    problems: ['lastManagementKey', 'writeContention'],
+    problems: ['lastManagementKey'],
   }),
 
   explainAccess: endpoint({

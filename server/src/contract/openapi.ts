@@ -137,7 +137,7 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
     parameters: [
       ...pathParameters(declared),
       ...queryParameters(declared),
-      ...(declared.takesIdempotencyKey === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+      ...(declared.takesIdempotencyKey ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
       { $ref: '#/components/parameters/TraceId' },
     ],
     ...(body &&
@@ -161,7 +161,7 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
         description: status === 204 ? 'Done; the answer has no body.' : 'Done.',
         headers: headersOf(headerPrefix, [
           ...(declared.location === undefined ? [] : ['Location']),
-          ...(declared.takesIdempotencyKey === true ? ['Idempotent-Replayed'] : []),
+          ...(declared.takesIdempotencyKey ? ['Idempotent-Replayed'] : []),
         ]),
         ...(reply && { content: { [declared.replyType ?? 'application/json']: { schema: plain(reply) } } }),
       },

@@ -28,13 +28,14 @@ export const problemsOf = (declared: Endpoint): DeclaredProblem[] => {
 }
 
 const codesOf = (declared: Endpoint): ErrorCode[] => {
-  const { permission, path, bodyType, isProbe, takesIdempotencyKey, problems = [] } = declared
+  const { permission, path, bodyType, isProbe, changes, takesIdempotencyKey, problems = [] } = declared
   const codes: ErrorCode[] = ['internal', ...problems]
   if (isProbe !== true) codes.push('overloaded')
   if (permission !== 'open') codes.push('validation', 'unauthorized', 'tooManyRequests', 'unavailable')
   if (permission !== 'open' && permission !== 'any key') codes.push('forbidden')
   if (path.includes(':')) codes.push('notFound')
   if (bodyType !== undefined) codes.push('unsupportedMediaType', 'bodyTooLarge')
-  if (takesIdempotencyKey === true) codes.push('writeContention', 'requestInFlight', 'idempotencyMismatch')
+  if (changes === true) codes.push('writeContention')
+  if (takesIdempotencyKey) codes.push('requestInFlight', 'idempotencyMismatch')
   return codes
 }

@@ -1,5 +1,6 @@
 import { limits } from '../domain/limits.ts'
 import { pace } from '../domain/pace.ts'
+import { startingFields } from '../domain/search/plan.ts'
 import { pageNumber, pageSize } from './paging.ts'
 import { body, flag, text } from './schema.ts'
 import { TokenPage } from './token-schemas.ts'
@@ -15,7 +16,7 @@ const query = text({
     'a date is its whole day in UTC, a time one millisecond; [a TO b] holds its ends, {a TO b} does not, * is an',
     'open end.',
     'data: matches search indexes and metadata: values, both exactly but for letter case.',
-    'Each alternative needs a term on id, type, data, fingerprint, container or metadata that is not negated.',
+    `Each alternative needs a term on ${startingFields} that is not negated.`,
   ].join(' '),
 })
 

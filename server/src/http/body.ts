@@ -1,8 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { dropNulls } from '../contract/null-fields.ts'
 import { type Issue, invalid, VaultError } from '../domain/errors.ts'
-import type { Json } from '../domain/json/json.ts'
 import { parseJson } from '../domain/json/parse-json.ts'
 import { limits } from '../domain/limits.ts'
 
@@ -25,11 +23,8 @@ export const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptio
 export const readBody = (endpoint: Endpoint, bytes: Uint8Array = new Uint8Array(0)): unknown => {
   if (endpoint.checkBody === undefined) return undefined
   if (bytes.length === 0 && endpoint.bodyIsOptional === true) return {}
-  let body: Json = parseJson(bytes)
-  if (endpoint.body !== undefined && endpoint.nullIsAbsentExcept !== undefined)
-    body = dropNulls(body, endpoint.body, endpoint.nullIsAbsentExcept)
   const issues: Issue[] = []
-  const checked = endpoint.checkBody(body, '', issues)
+  const checked = endpoint.checkBody(parseJson(bytes), '', issues)
   if (issues.length > 0) throw invalid(...issues)
   return checked
 }

@@ -20,7 +20,8 @@ export const pageRoom = (): PageRoom => {
 
   const watch = (socket: Socket): void => {
     const bytes = socket.writableLength
-    if (bytes < pace.pageBytesNoted) return
+    // With less the socket would not tell when it has drained.
+    if (bytes < Math.max(pace.pageBytesNoted, socket.writableHighWaterMark)) return
     unreadBytes += bytes
     const forget = (): void => {
       unreadBytes -= bytes

@@ -58,7 +58,6 @@ export const admit = (
 ) => {
   const { vault, rateLimit, cors, shedding, loopTurns } = options
   const findCaller = callerOf(options)
-  const isChange = endpoint?.takesIdempotencyKey === true || endpoint?.method === 'DELETE'
 
   const authorize = (request: FastifyRequest, caller: Caller | undefined): undefined | Promise<undefined> => {
     if (caller?.apiKey === undefined) throw new VaultError('unauthorized')
@@ -85,7 +84,7 @@ export const admit = (
     try {
       if (endpoint?.isProbe !== true) {
         shedding.requireShortQueue(loopTurns.ahead(Number(headers['content-length'] ?? 0)))
-        shedding.requireRoom(isChange ? vault.changesWaiting.count : 0)
+        shedding.requireRoom(endpoint?.changes ? vault.changesWaiting.count : 0)
       }
     } catch (error) {
       done(error as Error)
@@ -168,7 +167,7 @@ export const answer = (
     caller: Caller | undefined,
     bytes: Buffer | undefined,
   ): Promise<Answer | Replayed> => {
-    const key = endpoint.takesIdempotencyKey === undefined ? undefined : request.headers[idempotency.header]
+    const key = endpoint.takesIdempotencyKey ? request.headers[idempotency.header] : undefined
     if (key === undefined || caller === undefined) return run(request, caller, bytes)
     const asked = { method: request.method, path: pathOf(request), key: readIdempotencyKey(key), body: bytes }
     return idempotency.once(caller, asked, keeping => run(request, keeping, bytes))

@@ -1,6 +1,4 @@
-import { compileCheck } from '../contract/check.ts'
-import { dropNulls } from '../contract/null-fields.ts'
-import { CreateToken } from '../contract/token-schemas.ts'
+import { endpoints } from '../contract/endpoints.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import { Allowance } from '../domain/expressions/budget.ts'
 import type { Json } from '../domain/json/json.ts'
@@ -10,8 +8,6 @@ import { type Tokenizable, walkPayload } from '../domain/tokens/tokenize-walk.ts
 import { createTokens } from './tokens/create-tokens.ts'
 import { viewCreated } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault/vault.ts'
-
-const checkDefinition = compileCheck(CreateToken)
 
 /** §4.1, C23: all or nothing. */
 export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Promise<Json> => {
@@ -43,6 +39,6 @@ const toDefinition = (
 ): TokenDefinition | undefined => {
   if (item.kind === 'value')
     return readDefinition({ type: 'token', data: item.data }, item.place, now, issues, allowance)
-  const body = checkDefinition(dropNulls(item.body, CreateToken, ['data']), item.place, issues)
+  const body = endpoints.createToken.checkBody(item.body, item.place, issues)
   return body && readDefinition(body, item.place, now, issues, allowance)
 }

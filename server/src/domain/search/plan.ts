@@ -29,7 +29,11 @@ export type PlannedCondition = {
   readonly isOpened: boolean
 }
 
-type Literal = { readonly condition: Condition; readonly negated: boolean; readonly position: number }
+type Literal = {
+  readonly condition: Omit<Condition, 'matches'>
+  readonly negated: boolean
+  readonly position: number
+}
 
 /** `mayRedact`: whether the caller sees any token under `redact`, which no index knows (C26.7). */
 export const planSearch = (query: Query, { mayRedact }: { mayRedact: boolean }): SearchPlan => {
@@ -83,13 +87,16 @@ const asOneOf = (branches: Literal[][], mayRedact: boolean): Literal[][] => {
   return [[{ ...first, condition }]]
 }
 
+/** The fields that an index can find tokens by. */
+export const startingFields = 'id, type, data, fingerprint, container, metadata or created_at'
+
 /** C26.8: a branch that has no index to start from could only be answered by walking the tenant. */
 const requireLookup = (literals: readonly Literal[]): void => {
   const isIndexed = ({ condition: { lookup }, negated }: Literal): boolean =>
     !negated && lookup.by !== 'column'
   if (!literals.some(isIndexed))
     throw queryFault(
-      'each alternative needs an id, type, data, fingerprint, container, metadata or created_at term that is not negated',
+      `each alternative needs a term on ${startingFields} that is not negated`,
       Math.min(...literals.map(literal => literal.position)),
     )
 }
