@@ -1,4 +1,4 @@
-/** What each type of application may hold (C28). The order is the one of `GET /permissions`. */
+/** What each type of application may hold (C28), in the order of `GET /permissions`. */
 export const permissionsByType = {
   public: ['token:create', 'token:update'],
   private: ['token:create', 'token:read', 'token:update', 'token:delete', 'token:search'],
