@@ -6,7 +6,7 @@ import { type Page, pageParameters, readPage } from './paging.ts'
 import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
 import { Type } from './type.ts'
 
-/** What a list of applications is narrowed to: values of one parameter are ORed, both parameters ANDed. */
+/** The filters of a list of applications: values of one parameter are ORed, the two parameters ANDed. */
 export type ApplicationListQuery = Page & {
   readonly ids?: readonly string[]
   readonly types?: readonly string[]
@@ -37,7 +37,7 @@ export const permissionParameters: readonly QueryParameter[] = [
   },
 ]
 
-/** The query of `GET /permissions` (C29): the type of application that they are asked for. */
+/** The query of `GET /permissions` (C29): the type of application whose permissions to list, if given. */
 export const readPermissionQuery = (pairs: readonly QueryPair[]): ApplicationType | undefined => {
   const issues: Issue[] = []
   refuseUnknown(pairs, permissionParameters, issues)

@@ -10,7 +10,7 @@ const permissions = textList({ items: text(), max: limits.permissionsMax })
 export const applicationType = choice(Object.keys(permissionsByType) as (keyof typeof permissionsByType)[])
 const transform = choice(['reveal', 'mask', 'redact'])
 
-/** C28; which permissions and containers are allowed is decided by the domain. */
+/** C28. The domain decides which permissions and containers are allowed. */
 export const AccessRule = body({
   description: Type.Optional(nullableText({ max: limits.nameCharactersMax })),
   priority: Type.Integer({ minimum: 0, maximum: limits.rulePriorityMax }),

@@ -7,7 +7,7 @@ import { chosenKey, element, field } from '../domain/place.ts'
 import { noExactNumberKeyword } from './schema.ts'
 import type { Static, TSchema } from './type.ts'
 
-/** The value in the shape of the schema, or undefined with the reasons in `issues`. */
+/** The value, typed by the schema, or undefined with the reasons in `issues`. */
 export type Check<T> = (value: Json, place: string, issues: Issue[]) => T | undefined
 
 const makeAjv = (allErrors: boolean): Ajv => {
@@ -17,7 +17,7 @@ const makeAjv = (allErrors: boolean): Ajv => {
     ownProperties: true,
     strict: false,
     validateFormats: false,
-    // The schemas are ours, and the schema of schemas takes longer to compile than most of them: 10 ms of a first request.
+    // The schemas are our own, and the meta-schema takes longer to compile than most of them: 10 ms of a first request.
     validateSchema: false,
     meta: false,
   })
@@ -33,13 +33,13 @@ const once = <T>(make: () => T): (() => T) => {
   let made: T | undefined
   return () => (made ??= make())
 }
-/** For all schemas, and made when first asked. */
+/** Shared by all schemas and made on first use. */
 const quickAjv = once(() => makeAjv(false))
 const thoroughAjv = once(() => makeAjv(true))
 
 /**
- * Two validators per schema: the first stops at the first fault, so a hostile body of a million faults costs
- * one; only a small body is then asked for all of its faults.
+ * Each schema has two validators. The quick one stops at the first fault, so a hostile body with a million faults costs
+ * as much as one. Only a body up to this size is then checked for all of its faults.
  */
 const thoroughBytesMax = 65_536
 
@@ -66,7 +66,8 @@ export const compileCheck = <S extends TSchema>(schema: S): Check<Static<S>> => 
 
 const toIssue = (error: ErrorObject, value: Json, root: string): Issue => {
   const { place, reached } = follow(error.instancePath, value, root)
-  // Whatever an object was asked to have, a number in its place is one fault, and says nothing of how we keep it.
+  // A number in place of an object is one fault, whatever the object should have held. The message must not betray that
+  // exact numbers are kept as objects.
   if (isExactNumber(reached) && error.keyword !== 'type')
     return { path: place === '' ? '$' : place, message: 'must be an object' }
   switch (error.keyword) {
@@ -89,7 +90,7 @@ const toIssue = (error: ErrorObject, value: Json, root: string): Issue => {
   }
 }
 
-/** Constant texts and limits only: a message never holds what was sent. */
+/** Constant texts and limits only: a message never contains what was sent. */
 const message = ({ keyword, params }: ErrorObject): string => {
   switch (keyword) {
     case 'type':
@@ -118,7 +119,7 @@ const message = ({ keyword, params }: ErrorObject): string => {
 const article = (type: string): string =>
   type === 'null' ? 'null' : `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`
 
-/** From Ajv's JSON pointer to a place. */
+/** Turns Ajv's JSON pointer into a place, and finds the value there. */
 const follow = (pointer: string, value: Json, root: string): { place: string; reached: Json | undefined } => {
   let place = root
   let reached: Json | undefined = value

@@ -18,7 +18,7 @@ export const cursorParameters: readonly QueryParameter[] = [
   sizeParameter,
 ]
 
-/** The query of `GET /v2/tokens` (C25): the filters of C24; `start` is where the page before ended. */
+/** The query of `GET /v2/tokens` (C25): the filters of C24, and `start`, which says where the previous page ended. */
 export const readCursorQuery = (pairs: readonly QueryPair[]): CursorQuery => {
   const issues: Issue[] = []
   refuseUnknown(pairs, cursorParameters, issues)

@@ -8,14 +8,14 @@ import type { Static, TSchema } from './type.ts'
 /** A parameter of the query string, as the interface description shows it. */
 export type QueryParameter = {
   readonly name: string
-  /** Names that are this parameter, where it has more than one. */
+  /** Matches the names of this parameter, where it has more than one. */
   readonly pattern?: RegExp
   readonly schema: TSchema
   readonly description: string
   readonly repeatable?: boolean
   /** OpenAPI's word for a map whose members are parameters: `name[key]=value`. */
   readonly style?: 'deepObject'
-  /** A value that works, together with the examples of the other parameters. */
+  /** A value that works together with the examples of the other parameters. */
   readonly example?: Json
 }
 
@@ -26,7 +26,7 @@ export type PathParameter = {
   readonly example: string
 }
 
-/** What the interface description is ordered by. */
+/** The groups of the interface description. */
 export const tags = {
   Tokens: 'Store sensitive values, and find, read, change and delete them.',
   Tenant: 'The tenant that the key belongs to, and reports about it.',
@@ -41,11 +41,11 @@ type Declaration = {
   readonly tag: keyof typeof tags
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
-  /** `open`: needs no key (C36). `any key`: needs a key, whatever it may do. */
+  /** `open`: needs no key (C36). `any key`: needs a key, whatever its permissions. */
   readonly permission: Permission | 'open' | 'any key'
-  /** C36: whoever watches the vault is answered also when others are turned away. */
+  /** C36: monitoring probes are answered even while other requests are turned away. */
   readonly isProbe?: true
-  /** Answers with many tokens, so few such requests are worked on at one time. */
+  /** Answers with many tokens, so only a few such requests are worked on at a time. */
   readonly isPage?: true
   /** Changes something: under overload it waits for storage, and others may stand in its way. */
   readonly changes?: true
@@ -53,19 +53,19 @@ type Declaration = {
   readonly query?: readonly QueryParameter[]
   readonly bodyType?: 'application/json' | 'application/merge-patch+json'
   readonly body?: TSchema
-  /** No body at all stands for `{}`. */
+  /** A missing body stands for `{}`. */
   readonly bodyIsOptional?: true
-  /** C5: in this body a null field is the same as none, but for the fields named here. */
+  /** C5: a null field of this body is the same as an absent one, except for the fields named here. */
   readonly nullIsAbsentExcept?: readonly string[]
-  /** Bodies that work, by their names; a test sends each of them. */
+  /** Working bodies by name; a test sends each of them. */
   readonly examples?: Readonly<Record<string, Json>>
   readonly reply?: TSchema
   /** `application/json` unless said otherwise. */
   readonly replyType?: 'text/html'
   readonly status: 200 | 201 | 204
-  /** C1: where to find what was made: a path with the `:id` of the answer. */
+  /** C1: the Location of what was created, as a path with the `:id` of the answer. */
   readonly location?: string
-  /** What can go wrong here besides what follows from all of the above. */
+  /** Problems of this endpoint that do not already follow from the fields above. */
   readonly problems?: readonly ErrorCode[]
 }
 

@@ -20,7 +20,7 @@ import { IndexReport, Tenant, UpdateTenant, UsageReport } from './tenant-schemas
 import { CreateToken, Token, TokenCursorPage, TokenPage, typeExamples, UpdateToken } from './token-schemas.ts'
 import { Type } from './type.ts'
 
-/** An example of two endpoints: it sees tokens below one container, masked. */
+/** An example body for two endpoints: an application that sees tokens below one container, masked. */
 const supportDesk = {
   name: 'Support desk',
   type: 'private',
@@ -35,7 +35,7 @@ const supportDesk = {
   ],
 }
 
-/** Everything that the vault answers to. */
+/** Every endpoint of the vault. */
 export const endpoints = {
   tokenize: endpoint({
     id: 'tokenize',

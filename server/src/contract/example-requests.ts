@@ -4,13 +4,13 @@ import type { Operation, Parameter } from './openapi-document.ts'
 /** A request that works: the documentation shows it, a test sends it. */
 export type ExampleRequest = {
   readonly method: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly type?: string
   readonly body?: Json
 }
 
-/** One for each example of the body, or the only one where there is no body. */
+/** One request per example body, or a single one if the operation has no body. */
 export const exampleRequests = (path: string, method: string, operation: Operation): ExampleRequest[] => {
   const { parameters, requestBody } = operation
   let filled = path

@@ -1,8 +1,8 @@
 import { limits } from '../domain/limits.ts'
 
-// The headers that have the operator's prefix, without it: OpenAPI shows them, `http/` checks requests by them.
+// The headers that carry the operator's prefix, declared without it. OpenAPI shows them, and `http/` checks requests by them.
 
-/** C4: an operator's prefix and a header's name, as the documentation writes them. */
+/** C4: the operator's prefix and a header's name, as the documentation writes them. */
 export const prefixed = (headerPrefix: string, name: string): string =>
   `${headerPrefix}-${name}`.toUpperCase()
 
@@ -25,7 +25,7 @@ export const traceIdHeader = {
   name: 'trace-id',
   description: `Comes back in the answer and in the log. The vault makes one up where none is sent, and in place of one that does not match or has ${digitRun} digits in a row.`,
   schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{8,64}$' },
-  /** Not part of the pattern, which would need a lookahead that not every client's language has. */
+  /** Not part of the pattern, where it would need a lookahead that not every client's language has. */
   refused: `\\d{${digitRun}}`,
 } as const
 

@@ -14,8 +14,8 @@ import { Type } from './type.ts'
 export type ListQuery = Page & { readonly filter: TokenFilter }
 
 /**
- * One metadata key, as `metadata.<key>` (§4.3.8) or as `metadata[<key>]`, which is how client libraries that are
- * generated from OpenAPI documents write a map.
+ * One metadata key, as `metadata.<key>` (§4.3.8) or as `metadata[<key>]`, which is how client libraries generated from
+ * OpenAPI documents write a map.
  */
 const metadataName = /^metadata(?:\.(.+)|\[(.+)\])$/s
 
@@ -38,8 +38,8 @@ export const filterParameters: readonly QueryParameter[] = [
 export const listParameters = [...filterParameters, ...pageParameters]
 
 /**
- * The query of `GET /tokens` (§4.3, C24). An unknown parameter is refused (C6), and so is a repeated one, but for `id` and
- * `type`, whose values are ORed, and `metadata.<key>`, of which the first counts.
+ * The query of `GET /tokens` (§4.3, C24). Unknown parameters are refused (C6), and so are repeated ones, except `id`
+ * and `type`, whose values are ORed, and `metadata.<key>`, of which the first counts.
  */
 export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
   const issues: Issue[] = []
@@ -50,7 +50,7 @@ export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
   return { ...page, filter }
 }
 
-/** What a list is narrowed to. */
+/** The filters of a list. */
 export const readFilter = (pairs: readonly QueryPair[], issues: Issue[]): TokenFilter => {
   const single = (name: string): string | undefined => singleValue(pairs, name, issues)
 
@@ -79,8 +79,8 @@ export const readFilter = (pairs: readonly QueryPair[], issues: Issue[]): TokenF
 }
 
 /**
- * Both spellings of `metadata.<key>`, of which the first counts where a key is repeated (§4.3.1), and the one parameter
- * that names several: another parameter, so a token has to meet both (C24).
+ * Reads both spellings of `metadata.<key>`, of which the first counts if a key is repeated (§4.3.1), and the JSON
+ * object in `metadata`. That is a parameter of its own, so a token has to match both (C24).
  */
 const readMetadata = (
   pairs: readonly QueryPair[],

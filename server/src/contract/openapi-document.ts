@@ -1,7 +1,7 @@
 import type { Json } from '../domain/json/json.ts'
 import type { Limits } from '../domain/limits.ts'
 
-// As much of OpenAPI 3.1 as the vault's own document has.
+// The part of OpenAPI 3.1 that the vault's own document uses.
 
 export type Reference = { readonly $ref: string }
 

@@ -40,7 +40,7 @@ import {
 } from './token-schemas.ts'
 import { declaredSchema, type TSchema } from './type.ts'
 
-/** What has a name of its own in the document, so that clients which are generated from it have it too. */
+/** The schemas that have a name in the document, and therefore in the clients generated from it. */
 const named: Readonly<Record<string, TSchema>> = {
   CreateToken,
   UpdateToken,
@@ -90,7 +90,7 @@ export const openApi = (headerPrefix: string): OpenApiDocument => {
       summary: 'A token vault: sensitive values in; tokens, masks and fingerprints out.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Relative to where the document was read: the vault does not know by which names it is reached.
+    // Relative to the address of the document: the vault does not know under which names it is reached.
     servers: [{ url: '/' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
@@ -205,7 +205,7 @@ const queryParameters = ({ query = [] }: Endpoint): Parameter[] =>
     ...(example !== undefined && { example }),
   }))
 
-/** C5: where null is the same as none, the fields that may be absent may be null. */
+/** C5: where null means absent, every optional field may be null. */
 const withNulls = (schema: Schema, except: readonly string[] | undefined): Schema => {
   const { properties, required = [] } = schema
   if (except === undefined || properties === undefined) return schema
@@ -230,7 +230,7 @@ const orNull = (field: Schema): Schema => {
   }
 }
 
-/** JSON Schema without our own keyword, named schemas as references; `self` is the one being defined. */
+/** JSON Schema without our own keyword, and with references to named schemas. `self` is the schema being defined. */
 const plain = (schema: TSchema, self?: TSchema): Schema => plainValue(schema, self) as Schema
 
 const plainValue = (value: unknown, self?: TSchema): unknown => {

@@ -9,13 +9,13 @@ export type Page = { readonly page: number; readonly size: number }
 const numbers = { minimum: 1, maximum: limits.pageNumberMax, default: 1 }
 const sizes = { minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }
 
-/** In bodies the default is told in words: generated clients take a field with a `default` for one that is always there. */
+/** In bodies the default is stated in words: generated clients take a field with a `default` to be always present. */
 const inBody = ({ minimum, maximum, default: usual }: typeof numbers, description: string) =>
   Type.Integer({ minimum, maximum, description: `${description} ${usual} where none is given.` })
 export const pageNumber = inBody(numbers, 'Which page, from 1.')
 export const pageSize = inBody(sizes, 'Entries per page.')
 
-/** §2.6, C24: where a page stands among the others. */
+/** §2.6, C24: the position of a page among all pages. */
 export const Pagination = Type.Object({
   total_items: Type.Integer(),
   page_number: Type.Integer(),
@@ -33,7 +33,7 @@ export const pageParameters: readonly QueryParameter[] = [
   sizeParameter,
 ]
 
-/** `page` from 1 and `size` (C24); out of range is an issue. */
+/** `page` counted from 1, and `size` (C24); a value out of range becomes an issue. */
 export const readPage = (pairs: readonly QueryPair[], issues: Issue[]): Page => ({
   page: readInteger(pairs, 'page', numbers, issues),
   size: readSize(pairs, issues),

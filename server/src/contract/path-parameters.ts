@@ -1,7 +1,7 @@
 import type { PathParameter } from './endpoint.ts'
 import { Type } from './type.ts'
 
-// The parts of paths that name something.
+// The parameters of paths, all of which are ids.
 
 export const tokenId: PathParameter = {
   schema: Type.String(),

@@ -9,7 +9,7 @@ export type DeclaredProblem = {
   readonly headers: readonly (keyof typeof answerHeaders)[]
 }
 
-/** Every problem that this endpoint's callers can meet, by status, but for those of broken HTTP, which are met anywhere. */
+/** Every problem that callers of this endpoint can meet, by status, except those of broken HTTP, which can occur anywhere. */
 export const problemsOf = (declared: Endpoint): DeclaredProblem[] => {
   const byStatus = Map.groupBy(codesOf(declared), code => catalogue[code].status)
   return [...byStatus]

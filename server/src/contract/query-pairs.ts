@@ -29,7 +29,7 @@ export const refuseUnknown = (
   const known = parameters.map(({ name }) => name)
   for (const [index, { name }] of pairs.entries()) {
     if (parameters.some(parameter => parameter.name === name || parameter.pattern?.test(name))) continue
-    // A head holds thousands of names.
+    // The head of a request has room for thousands of unknown names.
     if (issues.length >= limits.errorsPerAnswer) return
     const suggestion = didYouMean(name, known)
     issues.push({

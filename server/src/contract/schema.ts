@@ -5,8 +5,8 @@ type Described = { readonly description?: string }
 type ListOptions = Described & { readonly items: TSchema; readonly min?: number; readonly max: number }
 
 /**
- * The words in which bodies are described. Each is plain JSON Schema that OpenAPI can show; nullable ones say
- * so in their `type`, which keeps an error about them to one sentence.
+ * The building blocks of body schemas. Each is plain JSON Schema that OpenAPI can show. Nullable ones say so in their
+ * `type`, which keeps an error about them to one sentence.
  */
 export const text = (options: { min?: number; max?: number; description?: string } = {}) =>
   Type.String(textOptions(options))
@@ -20,7 +20,7 @@ const textOptions = ({ min, max, description }: { min?: number; max?: number; de
   ...(description !== undefined && { description }),
 })
 
-/** One of a few words. */
+/** One of a fixed set of words. */
 export const choice = <const V extends readonly string[]>(values: V) =>
   Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
 
@@ -56,7 +56,7 @@ export const nullableTextMap = () =>
     ...noExactNumber,
   })
 
-/** Numbers that doubles cannot hold travel as objects (C7); this keyword keeps them out of where an object is asked for. */
+/** Numbers that doubles cannot hold travel as objects (C7). This keyword refuses them where an object is required. */
 export const noExactNumberKeyword = 'x-no-exact-number'
 const noExactNumber = { [noExactNumberKeyword]: true }
 

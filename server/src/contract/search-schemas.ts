@@ -29,7 +29,7 @@ export const SearchTokens = body({
 })
 export type SearchTokens = Static<typeof SearchTokens>
 
-/** The same search in the pages of C25. */
+/** The same search, paged by cursor (C25). */
 export const SearchTokensByCursor = body({
   query,
   start: Type.Optional(

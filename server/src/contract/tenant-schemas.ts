@@ -49,7 +49,7 @@ export const UsageReport = Type.Object({
   }),
 })
 
-/** What is found by few terms, or by one that many tokens share, can be guessed by counting index entries. */
+/** An index with few terms, or with one that many tokens share, lets its values be guessed by counting entries. */
 export const IndexReport = Type.Object({
   computed_at: Type.Optional(
     Type.String({

@@ -40,12 +40,12 @@ export const dataSchemas: Readonly<Record<string, TSchema>> = Object.fromEntries
   [...tokenTypes.values()].map(type => [dataName(type), type.schema]),
 )
 
-/** A body of `POST /tokens` for each type. */
+/** An example body of `POST /tokens` for each type. */
 export const typeExamples: Readonly<Record<string, JsonObject>> = Object.fromEntries(
   [...tokenTypes.values()].map(({ name, example }) => [name, { type: name, data: example }]),
 )
 
-/** §4.2; also a token definition inside a tokenize payload (C23). */
+/** §4.2. Also a token definition inside a tokenize payload (C23). */
 export const CreateToken = body({
   id: Type.Optional(
     text({ max: limits.idCharactersMax, description: 'A literal id, or an expression for one.' }),
@@ -83,7 +83,7 @@ export const CreateToken = body({
 })
 export type CreateToken = Static<typeof CreateToken>
 
-/** §4.5; null clears a field or puts back its default (C18). */
+/** §4.5. Null clears a field or restores its default (C18). */
 export const UpdateToken = body({
   data: Type.Optional(anyJson({ description: 'Merged into the data.' })),
   mask: Type.Optional(anyJson({ description: 'Merged into the mask.' })),
@@ -96,7 +96,7 @@ export const UpdateToken = body({
 })
 export type UpdateToken = Static<typeof UpdateToken>
 
-/** §2.1. `enrichments` is never there (C12). */
+/** §2.1. `enrichments` is never present (C12). */
 export const Token = Type.Object({
   id: Type.String(),
   type: Type.String(),

@@ -1,10 +1,10 @@
 declare const described: unique symbol
 const optional = Symbol('optional')
 
-/** JSON Schema that knows, for the type check alone, what the values look like that it describes. */
+/** JSON Schema that carries, for the type checker only, the type of the values it describes. */
 export type TSchema<T = unknown> = { readonly [described]?: T }
 
-/** What a schema describes. */
+/** The type of the values that a schema describes. */
 export type Static<S extends TSchema> = S extends TSchema<infer T> ? T : never
 
 type Keywords = Readonly<Record<string, unknown>>
@@ -32,12 +32,12 @@ export const Type = {
     const some = required.length > 0 ? { required } : {}
     return { ...describes<Members<P>>({ type: 'object', ...some }), properties, ...keywords }
   },
-  /** A member of an object that may be absent. The mark is no keyword: whoever reads the schema does not see it. */
+  /** A member of an object that may be absent. The mark is not a keyword, so nothing that reads the schema sees it. */
   Optional: <S extends TSchema>(schema: S): S & Optional => ({ ...schema, [optional]: schema }),
   /** Any schema; the caller says what it describes. */
   Unsafe: describes,
 }
 
-/** The schema as it was declared, before it became a member that may be absent. */
+/** The schema as it was declared, before `Optional` marked it. */
 export const declaredSchema = (schema: TSchema): TSchema =>
   optional in schema ? (schema as Optional)[optional] : schema

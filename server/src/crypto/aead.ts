@@ -29,14 +29,14 @@ export const seal = (
   return Buffer.concat([header, text, cipher.getAuthTag()])
 }
 
-/** The version of the key that sealed the value, or undefined where it cannot be a sealed value at all. */
+/** The version of the key that sealed the value, or undefined if it cannot be a sealed value at all. */
 export const sealedKeyVersion = (sealed: Uint8Array): number | undefined => {
   if (sealed.length < sealOverheadBytes || sealed[0] !== format) return undefined
   const byte = (at: number): number => sealed[at] ?? 0
   return ((byte(1) << 24) | (byte(2) << 16) | (byte(3) << 8) | byte(4)) >>> 0
 }
 
-/** The plaintext, or undefined where key, context or any bit of the value is not the one that sealed it. */
+/** The plaintext, or undefined if the key, the context or any bit of the value is not what it was when sealed. */
 export const open = (key: KeyObject, sealed: Uint8Array, context: string): Buffer | undefined => {
   const keyVersion = sealedKeyVersion(sealed)
   if (keyVersion === undefined) return undefined

@@ -13,7 +13,7 @@ export const base58 = (bytes: Uint8Array): string => {
     for (let j = 0; j < limbs.length; j++) {
       const value = (limbs[j] ?? 0) * 65_536 + carry
       carry = Math.floor(value / base)
-      // Not `%`: beyond 32 bits it is a call that takes as long as all the rest.
+      // Not `%`: beyond 32 bits it becomes a call that takes as long as everything else here.
       limbs[j] = value - carry * base
     }
     if (carry > 0) limbs.push(carry)

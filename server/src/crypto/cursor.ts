@@ -6,7 +6,7 @@ import type { TenantKeys } from './keys.ts'
 
 const derived = new WeakMap<TenantKeys, KeyObject>()
 
-/** A key of its own: cursors are made by reads, which must not use up the seals of a data key. */
+/** A separate key: reads make cursors, and reads must not use up the seals of a data key. */
 const cursorKey = (keys: TenantKeys): KeyObject => {
   let key = derived.get(keys)
   if (key === undefined) {
@@ -16,14 +16,14 @@ const cursorKey = (keys: TenantKeys): KeyObject => {
   return key
 }
 
-/** C25: opaque and authenticated. `boundTo` is the list that the cursor is good for, and no other. */
+/** C25: opaque and authenticated. `boundTo` names the only list that the cursor is valid for. */
 export const sealCursor = (keys: TenantKeys, { createdAt, id }: ListPosition, boundTo: string): string =>
   seal(cursorKey(keys), 1, JSON.stringify([createdAt, id]), context(keys, boundTo)).toString('base64url')
 
-/** Undefined for any text that was not sealed for this tenant and this list, to the letter. */
+/** Undefined unless the text is exactly one that was sealed for this tenant and this list. */
 export const openCursor = (keys: TenantKeys, text: string, boundTo: string): ListPosition | undefined => {
   const sealed = Buffer.from(text, 'base64url')
-  // The decoder skips what it does not know; a cursor with something added is a changed cursor.
+  // The decoder skips characters it does not know, so a cursor with something added has to be caught here.
   if (sealed.toString('base64url') !== text) return undefined
   const plaintext = open(cursorKey(keys), sealed, context(keys, boundTo))
   if (plaintext === undefined) return undefined

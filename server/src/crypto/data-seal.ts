@@ -8,7 +8,7 @@ export const sealWith = (keys: TenantKeys, context: string, plaintext: string): 
   return seal(key, keys.currentDataVersion, plaintext, context)
 }
 
-/** Opens with the key version that sealed the value; undefined where that fails in any way. */
+/** Opens with the key version that sealed the value; undefined if that fails in any way. */
 export const openWith = (keys: TenantKeys, context: string, sealed: Uint8Array): Buffer | undefined => {
   const version = sealedKeyVersion(sealed)
   const key = version === undefined ? undefined : keys.data.get(version)

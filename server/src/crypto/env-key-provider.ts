@@ -1,7 +1,7 @@
 import { type KeyProvider, KeyProviderError } from './key-provider.ts'
 import { localKeyProvider, readMasterKeyText } from './master-key.ts'
 
-/** The master key comes in a variable, as orchestrators hand out secrets. */
+/** Takes the master key from an environment variable, which is how orchestrators hand out secrets. */
 export const envKeyProvider = (variable: string, text: string): KeyProvider =>
   localKeyProvider(variable, () => {
     const key = readMasterKeyText(text)

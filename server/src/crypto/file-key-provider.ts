@@ -19,7 +19,7 @@ export const createMasterKeyFile = (path: string): void => {
   }
 }
 
-/** A key that is there, but closed to this user, must not be replaced. */
+/** Tells a missing file from an unreadable one: a key that exists but is closed to this user must not be replaced. */
 const unreadable = (path: string, error: unknown): string => {
   const code = foreignCode(error)
   if (code === 'ENOENT')

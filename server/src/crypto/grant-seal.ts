@@ -5,8 +5,8 @@ import { open, seal } from './aead.ts'
 import type { VaultKeys } from './keys.ts'
 
 /**
- * Rows that grant (tenants, applications, API keys) are sealed under a key that only the key provider can
- * unwrap: whoever writes the database still cannot widen a rule or let themselves in.
+ * Rows that grant access (tenants, applications, API keys) are sealed under a key that only the key provider can
+ * unwrap. Write access to the database is therefore not enough to widen a rule or to get in.
  */
 export type GrantOf = {
   readonly tenant: Tenant

@@ -5,12 +5,12 @@ import type { TenantKeys } from './keys.ts'
 /** Twelve bytes: among ten million terms two collide with a chance of about 10^-15. */
 const hashBytes = 12
 
-/** These fields have few values, which recur in almost every token; hashing one anew would cost 3 µs. */
+/** These fields have few values, which recur in almost every token. Hashing one again would cost 3 µs. */
 const recurring = new Set(['type', 'container'])
 const recurringMax = 1_000
 const caches = new WeakMap<TenantKeys, Map<string, Buffer>>()
 
-/** What an index holds instead of a value: a keyed hash of field and value, so equal values of two fields differ. */
+/** What an index holds instead of a value: a keyed hash of field and value, so equal values of different fields differ. */
 export const indexHash = (keys: TenantKeys, field: string, value: string): Buffer => {
   // JSON keeps lone surrogates apart, which UTF-8 would fold into one replacement character.
   const term = JSON.stringify([field, value])
@@ -29,8 +29,8 @@ export const indexHash = (keys: TenantKeys, field: string, value: string): Buffe
 }
 
 /**
- * The term of a fingerprint, and the tag that tells equal fingerprints apart for deduplication. The tag is
- * keyed by that part of the term's hash which is stored nowhere: one HMAC serves both.
+ * The term of a fingerprint, and the deduplication tag that tells tokens with equal fingerprints apart. The tag is
+ * keyed by the part of the term's hash that is stored nowhere, so one HMAC serves both.
  */
 export const fingerprintHash = (
   keys: TenantKeys,

@@ -5,9 +5,9 @@
  */
 export type KeyProvider = {
   wrap(key: Uint8Array, context: string): Promise<Buffer>
-  /** Throws KeyProviderError when the wrapped key is not this provider's, was changed, or has another context. */
+  /** Throws KeyProviderError if the wrapped key is not this provider's, was changed, or has another context. */
   unwrap(wrapped: Uint8Array, context: string): Promise<Buffer>
-  /** Resolves when the provider can wrap and unwrap, throws KeyProviderError when it cannot. */
+  /** Resolves if the provider can wrap and unwrap, and throws KeyProviderError if it cannot. */
   health(): Promise<void>
 }
 

@@ -5,16 +5,16 @@ import { randomBytes } from './random.ts'
 /** A key as storage keeps it: readable only through the key provider. */
 export type WrappedKey = { readonly purpose: string; readonly version: number; readonly wrapped: Uint8Array }
 
-/** Keys of the vault itself: what API keys are hashed with, and what seals the rows that grant access. */
+/** Keys of the vault itself: one hashes API keys, the other seals the rows that grant access. */
 export type VaultKeys = { readonly apiKeys: KeyObject; readonly grants: KeyObject }
 
 /** Keys of one tenant, unwrapped. They live in memory only. */
 export type TenantKeys = {
   readonly tenantId: string
-  /** Seals rows. New rows take the current version, old rows open with theirs. */
+  /** Seals rows. New rows use the current version, old rows open with the version that sealed them. */
   readonly data: ReadonlyMap<number, KeyObject>
   readonly currentDataVersion: number
-  /** Hashes what must be found. */
+  /** Hashes the terms that tokens are found by. */
   readonly index: KeyObject
   /** Never rotated: a fingerprint is for ever (C14). */
   readonly fingerprint: KeyObject

@@ -5,7 +5,7 @@ import { randomBytes } from './random.ts'
 
 const prefix = 'strongroom-master-key-1:'
 
-/** A master key as text: what a file or a variable holds. */
+/** A master key as text, the way a file or an environment variable holds it. */
 export const newMasterKeyText = (): string => `${prefix}${randomBytes(32).toString('base64')}`
 
 export const readMasterKeyText = (text: string): KeyObject | undefined => {
@@ -14,7 +14,7 @@ export const readMasterKeyText = (text: string): KeyObject | undefined => {
   return bytes.length === 32 ? createSecretKey(bytes) : undefined
 }
 
-/** Wraps under a master key that this process holds itself; `source` is where the operator put it. */
+/** Wraps under a master key that this process holds itself; `source` says where the operator put it. */
 export const localKeyProvider = (source: string, readKey: () => KeyObject): KeyProvider => {
   const master = readKey()
   return {

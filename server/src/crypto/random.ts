@@ -29,8 +29,8 @@ const versionBytes = 5
 const version = Buffer.alloc(versionBytes)
 
 /**
- * Where the versions of a token start. Not at 1: an id is free again when its token is gone, and a change that was
- * computed from the old token must not fit the new one.
+ * The first version of a token. Random, not 1: an id is free again once its token is gone, and a change computed from
+ * the old token must not apply to a new one with the same id.
  */
 export const firstVersion = (): number => {
   fillRandom(version)

@@ -4,7 +4,7 @@ import type { TenantKeys } from './keys.ts'
 
 const context = (tenantId: string, name: string): string => JSON.stringify(['report', tenantId, name])
 
-/** A report names what the tenant's tokens are found by, so it is sealed like them. */
+/** A report names the terms that the tenant's tokens are found by, so it is sealed like them. */
 export const sealReport = (keys: TenantKeys, name: string, text: string): Buffer =>
   sealWith(keys, context(keys.tenantId, name), text)
 

@@ -2,12 +2,12 @@ import { fillRandom } from './random.ts'
 
 const countMax = 0xfff
 const firstCountMask = 0x3ff
-/** Where the clock is set back by more, ids follow it; by less, they go on from where they were. */
+/** If the clock is set back by more than this, ids follow it. If by less, they go on from the last one. */
 const setBackMs = 1_000
 
 const bytes = Buffer.alloc(16)
 const text = Buffer.from('00000000-0000-0000-0000-000000000000')
-/** Where in the text the two digits of each byte start. */
+/** Where the two digits of each byte start in the text. */
 const offsets = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 const digits = Buffer.from('0123456789abcdef')
 
@@ -15,8 +15,8 @@ let time = 0
 let count = 0
 
 /**
- * C16: a UUIDv7 whose twelve bits after the milliseconds are a counter (RFC 9562, 6.2, method 1): ids of one process come
- * in the order in which they were made, and storage can lay rows in the order of their ids. 62 random bits remain.
+ * C16: a UUIDv7 whose twelve bits after the milliseconds are a counter (RFC 9562, 6.2, method 1). Ids of one process
+ * therefore sort in the order they were made, and storage can lay out rows in id order. 62 random bits remain.
  */
 export const newTokenId = (now: number): string => {
   fillRandom(bytes)
@@ -33,7 +33,7 @@ export const newTokenId = (now: number): string => {
   return toText()
 }
 
-/** Half the time of slices of a hexadecimal text, which V8 would also keep in pieces, to be joined at each use. */
+/** Takes half as long as slicing a hexadecimal text, which V8 would also keep in pieces and join only when it is used. */
 const toText = (): string => {
   let index = 0
   for (const offset of offsets) {

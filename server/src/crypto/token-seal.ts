@@ -18,14 +18,14 @@ export type TokenColumns = {
 }
 
 /**
- * A transient field outlives changes of its token and has its own deadline, so it binds only what never changes of
- * the token.
+ * A transient field outlives changes of its token and has its own deadline, so its seal covers only what never changes
+ * about the token.
  */
 export type TransientColumns = { readonly field: string; readonly expiresAt: number }
 type TokenIdentity = Pick<TokenColumns, 'id' | 'type' | 'createdBy' | 'createdAt'>
 
-// Joined by NUL, which no id, type or number contains; a row into which somebody put one has a field too many. In the text
-// null is a word: a column that holds this word is not empty.
+// Joined by NUL, which no id, type or number contains: a NUL smuggled into a row makes one field too many. A null
+// column is written as the word null, so a `modifiedBy` that holds this very word is written as empty.
 const tokenContext = (tenantId: string, row: TokenColumns): string =>
   `token\0${tenantId}\0${row.id}\0record\0${row.type}\0${row.version}\0${row.expiresAt}\0${row.createdBy}\0${row.createdAt}\0${row.modifiedBy === 'null' ? '' : row.modifiedBy}\0${row.modifiedAt}`
 

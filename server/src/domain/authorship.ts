@@ -1,7 +1,7 @@
 import type { JsonObject } from './json/json.ts'
 import { formatInstant, type Instant } from './time/instant.ts'
 
-/** Who made a thing and who changed it last. */
+/** Who created something and who changed it last, and when. */
 export type Authorship = {
   readonly createdBy: string
   readonly createdAt: Instant
@@ -9,7 +9,7 @@ export type Authorship = {
   readonly modifiedAt?: Instant
 }
 
-/** When it is changed now: a clock that was set back puts no change before the one that it follows. */
+/** The time of a change made now: never before the creation or the previous change, even if the clock was set back. */
 export const modifiedNow = (
   { createdAt, modifiedAt = createdAt }: Pick<Authorship, 'createdAt' | 'modifiedAt'>,
   now: Instant,

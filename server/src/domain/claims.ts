@@ -1,8 +1,8 @@
-/** Who works on what at this moment; a name has one holder at a time. */
+/** Tracks who is working on what. A name has at most one holder at a time. */
 export class Claims<Holder> {
   readonly #holders = new Map<string, Holder>()
 
-  /** False where somebody has it. */
+  /** False if the name is already taken. */
   take(name: string, holder: Holder): boolean {
     if (this.#holders.has(name)) return false
     this.#holders.set(name, holder)
@@ -13,7 +13,7 @@ export class Claims<Holder> {
     this.#holders.delete(name)
   }
 
-  /** For a holder that is gone. */
+  /** Used when a holder is gone. */
   releaseAllOf(holder: Holder): void {
     for (const [name, own] of this.#holders) if (own === holder) this.#holders.delete(name)
   }

@@ -1,7 +1,7 @@
 /**
- * The known name that a misspelt one probably stands for (C6). Only known names come back, never what was
- * sent. The one name that begins so (`meta`), or the nearest with up to two slips, in names of three letters one: two would
- * make `cvc` of nearly anything.
+ * The known name that a misspelt one probably stands for (C6). Only known names come back, never what was sent. It is
+ * either the only known name that starts with what was sent (`meta`), or the nearest one within two slips. Names of up
+ * to three letters are allowed only one: two would turn nearly anything into `cvc`.
  */
 export const didYouMean = (name: string, known: readonly string[]): string | undefined => {
   const sent = name.toLowerCase()
@@ -12,7 +12,7 @@ export const didYouMean = (name: string, known: readonly string[]): string | und
   let best: string | undefined
   let fewest = sent.length <= 3 ? 1 : 2
   for (const candidate of known) {
-    // Also keeps the work small, however long a name was sent.
+    // This also bounds the work, however long the name that was sent.
     if (Math.abs(candidate.length - sent.length) > 2) continue
     const slips = countSlips(sent, candidate.toLowerCase())
     if (slips > fewest || (slips === fewest && best !== undefined)) continue
@@ -22,7 +22,7 @@ export const didYouMean = (name: string, known: readonly string[]): string | und
   return best
 }
 
-/** Damerau-Levenshtein (optimal string alignment): a letter added, left out, changed, or two swapped. */
+/** Damerau-Levenshtein (optimal string alignment): a letter added, left out or changed, or two swapped. */
 const countSlips = (a: string, b: string): number => {
   let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)

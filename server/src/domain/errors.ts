@@ -6,7 +6,7 @@ export type CatalogueEntry = {
   readonly status: number
   readonly title: string
   readonly detail?: string
-  /** The same request may well succeed in a moment: the answer says when to try again, in Retry-After. */
+  /** The same request may well succeed in a moment, so the answer says in Retry-After when to try again. */
   readonly isTransient?: true
 }
 
@@ -94,7 +94,7 @@ const shortWait = { 'retry-after': String(pace.retryAfterSeconds) }
 
 export class VaultError extends Error {
   readonly code: ErrorCode
-  /** What is said in place of the catalogue's sentence, where that says too little. */
+  /** Replaces the catalogue's sentence where that says too little. */
   readonly ownDetail: string | undefined
   readonly issues: readonly Issue[]
   readonly headers: Readonly<Record<string, string>>
@@ -104,7 +104,7 @@ export class VaultError extends Error {
     more: { detail?: string; issues?: readonly Issue[]; headers?: Record<string, string> } = {},
   ) {
     const entry: CatalogueEntry = catalogue[code]
-    // An answer, not a bug: a stack would keep alive what its frames worked on, such as the parser of a query.
+    // This is an answer, not a bug. A stack would keep alive what its frames worked on, such as the parser of a query.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(more.detail ?? entry.detail ?? entry.title)
@@ -123,8 +123,8 @@ export const invalid = (...issues: Issue[]): VaultError => new VaultError('valid
 export type RowName = { readonly kind: string; readonly id?: string; readonly tenantId?: string }
 
 /**
- * A stored row that does not open: it was changed, moved or cut outside the vault. The error names the row;
- * the caller sees a plain 500, or 401 where their key rests on that row, and the log names it by `rowLogName`.
+ * A stored row that does not open: it was changed, moved or cut outside the vault. The error names the row, and the log
+ * names it by `rowLogName`. The caller sees a plain 500, or 401 if their key depends on that row.
  */
 export class TamperedError extends Error {
   readonly row: RowName
@@ -147,7 +147,7 @@ export const rowLogName = (row: RowName): string => {
 const nameOf = ({ kind, id }: RowName, show: (id: string) => string): string =>
   id === undefined ? kind : `${kind} ${show(id)}`
 
-/** The code of an error of the runtime, a driver or the framework, such as `ENOENT` or `40001`; '' where it has none. */
+/** The code of an error from the runtime, a driver or the framework, such as `ENOENT` or `40001`; '' if it has none. */
 export const foreignCode = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
     ? error.code

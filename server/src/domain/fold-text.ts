@@ -2,10 +2,10 @@
 const manyMarks = /\p{M}{30}/gu
 const joiner = '\u034f'
 
-/** What filters and search compare (§4.3, C24, C26): values match whatever their letter case and composition. */
+/** The form in which filters and search compare values (§4.3, C24, C26): letter case and composition do not matter. */
 export const foldText = (value: string): string =>
-  // A letter may have one composed form in lower case and none in upper case.
+  // Normalized twice: a letter may have a composed form in lower case and none in upper case.
   bounded(value).normalize('NFC').toLowerCase().normalize('NFC')
 
-/** Marks are sorted when they are composed, in a time that is the square of their number: a quarter of a megabyte took 11 s. */
+/** Composing sorts the marks of a letter in quadratic time: a quarter of a megabyte of them took 11 s. */
 const bounded = (value: string): string => value.replace(manyMarks, `$&${joiner}`)

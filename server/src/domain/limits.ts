@@ -1,10 +1,10 @@
 /**
  * Every limit of the interface, in one place (C8). Units come last in the names; characters are code points. An
- * operator may set those of `ceilings` (`--limits`).
+ * operator may set the limits listed in `ceilings` (`--limits`).
  */
 const inForce = {
   bodyBytes: 1_048_576,
-  /** Of the URL and all headers together. */
+  /** The URL and all headers together. */
   headBytes: 16_384,
   jsonDepth: 32,
   tokensPerTokenize: 1_000,
@@ -29,12 +29,15 @@ const inForce = {
   expressionCharactersMax: 400,
   /** Work units (filter calls plus characters produced) that one rendering may spend: C20 "bounded in steps". */
   expressionSteps: 100_000,
-  /** The same where what is rendered is hashed. Few: whoever may not read the data could time what its expressions do (C13). */
+  /**
+   * The same for renderings that are hashed. Kept small, because a caller who may not read the data could time what its
+   * expressions do (C13).
+   */
   hashedExpressionSteps: 2_000,
-  /** All that may be spent on judging a mask that was set by somebody who may not read the data, for the same reason. */
+  /** The total for judging a mask set by a caller who may not read the data, small for the same reason. */
   blindMaskSteps: 50_000,
   expressionOutputCharacters: 65_536,
-  /** The same for all expressions of one request together: about a second of the slowest filters. */
+  /** Work units for all expressions of one request together: about a second of the slowest filters. */
   expressionStepsPerRequest: 32_000_000,
 
   pageSizeDefault: 20,
@@ -45,11 +48,11 @@ const inForce = {
 
   searchQueryCharactersMax: 400,
   searchTerms: 50,
-  /** Parentheses and negations inside one another. */
+  /** How deep parentheses and negations may be nested. */
   searchDepth: 16,
-  /** Ways in which a query can be met, once its ORs are multiplied out. */
+  /** Alternatives of a query once its ORs are multiplied out. */
   searchBranches: 64,
-  /** Search indexes and metadata keys of one report. */
+  /** Search indexes and metadata keys in one report. */
   reportIndexes: 200,
 
   idempotencyKeyCharactersMax: 255,
@@ -67,7 +70,7 @@ export type Limits = Readonly<typeof inForce>
 export const limits: Limits = inForce
 
 /**
- * What an operator may set, and how far up: beyond, one request would keep others waiting, and an id of more characters
+ * What an operator may set, and how high. Beyond these values one request would keep others waiting, and a longer id
  * would not fit into PostgreSQL's indexes.
  */
 export const ceilings = {
@@ -96,14 +99,14 @@ export const ceilings = {
 
 export type SetLimits = { readonly [Name in keyof typeof ceilings]?: number }
 
-/** To be called before anything is loaded that is made of limits, such as schemas and messages. */
+/** Must be called before anything is loaded that is built from limits, such as schemas and messages. */
 export const setLimits = (wanted: SetLimits): void => {
   const fault = contradiction(wanted)
   if (fault !== undefined) throw new Error(`limits contradict each other: ${fault}`)
   Object.assign(inForce, wanted)
 }
 
-/** What would not hold with these in force, or undefined. */
+/** The rule that these limits would break, or undefined. */
 export const contradiction = (wanted: SetLimits): string | undefined => {
   const all = { ...limits, ...wanted }
   const relations: readonly [boolean, string][] = [

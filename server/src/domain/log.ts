@@ -1,8 +1,8 @@
 import { foreignCode, rowLogName, TamperedError } from './errors.ts'
 
-/** The few words that the wire and the clockwork need of a logger. */
+/** The part of a logger that the wire and the clockwork need. */
 export type Log = {
-  /** False: nobody reads debug lines, so none needs to be made. */
+  /** False: debug lines are not written, so none needs to be made. */
   readonly isDebug: boolean
   error(fields: Record<string, unknown>, message: string): void
   info(fields: Record<string, unknown>, message: string): void
@@ -20,7 +20,7 @@ export const describeError = (error: unknown): Record<string, unknown> => ({
   ...(isOutage(error) ? describeOutage(error) : describePlace(error)),
 })
 
-/** Storage is to blame, and where its failure was noticed here tells nothing. */
+/** Storage is to blame, and the place where our code noticed its failure says nothing. */
 const isOutage = (error: unknown): error is Error & { outage: string } =>
   error instanceof Error && 'outage' in error && typeof error.outage === 'string'
 

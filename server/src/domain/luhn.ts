@@ -1,6 +1,6 @@
 import { digitAt } from './digits.ts'
 
-/** ISO/IEC 7812-1: from the right every second digit counts double, with its own digits summed. */
+/** ISO/IEC 7812-1: from the right, every second digit counts double, and the digits of the doubled value are added. */
 export const passesLuhn = (digits: string): boolean => {
   let sum = 0
   for (let index = 0; index < digits.length; index++) {

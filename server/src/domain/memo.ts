@@ -1,6 +1,6 @@
 /**
- * A bounded memo. Full, it forgets the older half, so that a hit, which is on the path of every read, costs one look-up
- * and nothing else. Keeping the entries in the order of their use made a hit four times as expensive.
+ * A bounded memo. When it is full it forgets the older half, so that a hit, which is on the path of every read, costs
+ * one look-up and nothing else. Keeping the entries in order of use made a hit four times as expensive.
  */
 export class Memo<Value> {
   readonly #entries = new Map<string, Value>()
@@ -35,7 +35,7 @@ export class Memo<Value> {
     this.#entries.clear()
   }
 
-  // A Map remembers the order of insertion.
+  // A Map iterates in the order of insertion.
   #forgetOlderHalf(): void {
     let left = Math.ceil(this.#capacity / 2)
     for (const key of this.#entries.keys()) {

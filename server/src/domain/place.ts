@@ -1,9 +1,9 @@
 import { limits } from './limits.ts'
 
 /**
- * Places in the caller's body, as error messages name them (C2): `[2].data.number`. Field names of the
- * interface go in as they are; names that the caller chose are cut, and replaced by their position when
- * they look as if a number had been sent as a key. The root is the empty place.
+ * Places in the caller's body, as error messages name them (C2): `[2].data.number`. Field names of the interface appear
+ * as they are. Names that the caller chose are cut, and replaced by their position if they look like a number that was
+ * sent as a key. The root is the empty place.
  */
 export const field = (place: string, name: string): string => (place === '' ? name : `${place}.${name}`)
 

@@ -1,2 +1,2 @@
-/** What was written past the vault, or chosen by a caller, may hold characters that a terminal would obey. */
+/** Text that a caller chose, or that was written to storage past the vault, may hold characters that a terminal would obey. */
 export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '\u{fffd}')

@@ -3,7 +3,7 @@ import type { Instant } from './time/instant.ts'
 
 export type Rate = { readonly perSecond: number; readonly burst: number }
 
-/** Takes one request out of the bucket with this name: 0, or how many seconds to wait where it is empty. */
+/** Takes one request out of the bucket with this name. Returns 0, or the seconds to wait if the bucket is empty. */
 export type TakeShare = (name: string) => number
 
 const bucketsMax = 10_000

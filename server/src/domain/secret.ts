@@ -11,7 +11,7 @@ export class Secret<T> {
     this.#value = value
   }
 
-  /** The reason is for the reader of the code; nothing keeps it. */
+  /** The reason is for readers of the code; it is not kept. */
   expose(_reason: string): T {
     return this.#value
   }

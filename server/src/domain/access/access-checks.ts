@@ -15,7 +15,7 @@ export const requireDestinations = (
     throw new VaultError('forbidden', { detail: 'The application may not write to every container named.' })
 }
 
-/** A token that no rule covers does not exist for the caller; one that is covered in part is not theirs to change. */
+/** A token that no rule covers does not exist for the caller. One that is only partly covered is not theirs to change. */
 export const requireCovered = (application: Application, permission: Permission, token: Token): void => {
   if (transformFor(application, permission, token.containers) === undefined) throw new VaultError('notFound')
   if (!coversEvery(application, permission, token.containers))

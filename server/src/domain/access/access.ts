@@ -56,8 +56,8 @@ export const transformFor = (
 }
 
 /**
- * C12: what the answer to a write shows: the token under its mask or nothing, never the data itself, and
- * nothing to a caller that reads the token under `redact` (C13).
+ * C12: the answer to a write shows the token under its mask or nothing, never the data itself, and nothing to a caller
+ * that reads the token under `redact` (C13).
  */
 export const shownByWrite = (
   application: Application,
@@ -88,7 +88,7 @@ export const grantedRoots = (application: Application, permission: Permission): 
   )
 }
 
-/** Whether the application may see any token under `redact`: a rule says so, or a container may have no rule. */
+/** Whether the application may see some token under `redact`: a rule says so, or a container may have no rule. */
 export const mayRedact = (application: Application, permission: Permission): boolean => {
   const rules = grants(application).filter(rule => rule.permissions.includes(permission))
   return !rules.some(rule => rule.container === '/') || rules.some(rule => rule.transform === 'redact')

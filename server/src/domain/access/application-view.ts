@@ -4,7 +4,7 @@ import { formatInstant, type Instant } from '../time/instant.ts'
 import { formatExpiry } from '../tokens/expiry.ts'
 import type { ApiKeyGrant, Application } from './application.ts'
 
-/** An application as answers show it; its keys' texts are not part of it. */
+/** An application as answers show it, without the texts of its keys. */
 export const viewApplication = (application: Application): JsonObject => ({
   id: application.id,
   tenant_id: application.tenantId,
@@ -23,7 +23,7 @@ export const viewApiKey = (id: string, grant: ApiKeyGrant, lastUsedAt: Instant |
   created_at: formatInstant(grant.createdAt),
 })
 
-/** C33: a key's text is in the first answer only; a replay says so. */
+/** C33: a key's text appears only in the first answer; a replay says so. */
 export const withoutKey = ({ key: _key, ...rest }: JsonObject): JsonObject => ({
   ...rest,
   _extras: { key: 'shown once, in the first answer to this request' },

@@ -13,7 +13,7 @@ export type Rule = {
   readonly permissions: readonly Permission[]
 }
 
-/** Who calls. An application holds either flat permissions or rules (C28); `rules` are kept by priority. */
+/** A caller. An application holds either flat permissions or rules (C28); `rules` are sorted by priority. */
 export type Application = {
   readonly id: string
   readonly tenantId: string

@@ -3,7 +3,7 @@ import { decidingRule, holds, shownByWrite, transformFor } from './access.ts'
 import type { Application, Rule } from './application.ts'
 import type { Permission } from './permissions.ts'
 
-/** What happens to one container, and which rule says so. */
+/** The outcome for one container, and the rule that decides it. */
 export type ContainerExplanation = {
   readonly container: string
   readonly outcome: Transform | 'none'

@@ -56,9 +56,9 @@ export class Budget {
 }
 
 /**
- * What all renderings of one request may spend together: a payload may hold a thousand tokens, and a mask of a
- * card is rendered some sixty times when it is judged (C13). Without this one body of 160 kB kept the vault busy
- * for more than a minute.
+ * What all renderings of one request may spend together: a payload may hold a thousand tokens, and a mask of a card is
+ * rendered some sixty times when it is judged (C13). Without this bound, one body of 160 kB kept the vault busy for
+ * more than a minute.
  */
 export class Allowance {
   #stepsLeft: number
@@ -67,7 +67,7 @@ export class Allowance {
     this.#stepsLeft = steps
   }
 
-  /** Once it is spent every rendering fails: that a mask then renders nothing does not mean that it shows nothing. */
+  /** Once spent, every rendering fails, so an empty mask no longer proves that nothing is disclosed. */
   get isSpent(): boolean {
     return this.#stepsLeft < 0
   }

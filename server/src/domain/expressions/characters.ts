@@ -1,6 +1,6 @@
 /**
- * Where the text goes on after its first `count` characters. Characters are code points (C8): nothing here
- * splits a surrogate pair, and a lone surrogate is one character. Offsets are UTF-16 offsets.
+ * Where the text continues after its first `count` characters. Characters are code points (C8): nothing here splits a
+ * surrogate pair, and a lone surrogate is one character. Offsets are UTF-16 offsets.
  */
 export const offsetAfterFirst = (text: string, count: number): number => {
   let offset = 0
@@ -24,7 +24,7 @@ export const isUpper = (character: string): boolean => character >= 'A' && chara
 export const isSeparator = (character: string): boolean =>
   !isDigit(character) && character.toLowerCase() === character.toUpperCase()
 
-/** White space as `trim` sees it; the end of a text, read as '', is none. */
+/** White space as `trim` sees it; the end of a text, read as '', does not count. */
 export const isBlank = (character: string): boolean => character !== '' && character.trim() === ''
 
 const nextOffset = (text: string, offset: number): number => offset + (isPairAt(text, offset) ? 2 : 1)

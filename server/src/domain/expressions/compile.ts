@@ -13,7 +13,7 @@ export type Typed = { readonly value: Json; readonly type: JsonType }
 /** What one `{{ }}` reads, known without any data. */
 export type OutputShape = {
   readonly paths: readonly (readonly string[])[]
-  /** It renders the whole of what it reads, with nothing selected or computed. */
+  /** It renders all of what it reads, with nothing selected or computed. */
   readonly isWhole: boolean
 }
 
@@ -41,7 +41,7 @@ type CompiledOutput = OutputShape & {
   readonly hasAlias: boolean
 }
 
-/** Exactly one output keeps its JSON type, everything else is text (C20). */
+/** A template of exactly one output keeps its JSON type, anything else becomes text (C20). */
 const evaluatorOf = (parts: readonly (string | CompiledOutput)[]): Compiled['evaluate'] => {
   const [only] = parts
   if (parts.length === 1 && only !== undefined && typeof only !== 'string')
@@ -75,7 +75,7 @@ const compileOutput = (output: Output, use: Use): CompiledOutput => {
   }
 }
 
-/** C21: an alias is random enough as it was made; a filter that takes from it could leave `{{ … | slice: 0, 3 }}`. */
+/** C21: an alias is random enough only as a whole. A filter that takes from it, such as `slice: 0, 3`, could leave too little. */
 const checkAfterAlias = (output: Output, filters: readonly CompiledFilter[]): void => {
   const alias = filters.findIndex(({ isAlias }) => isAlias)
   if (alias === -1) return

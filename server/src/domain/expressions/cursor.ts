@@ -47,7 +47,7 @@ export class Cursor {
     while (isBlank(this.character)) this.position++
   }
 
-  /** Letters, digits, `_`, `-` and everything beyond ASCII; '' if there is none. */
+  /** Letters, digits, `_`, `-` and everything beyond ASCII; '' if none of these comes next. */
   readName(): string {
     const start = this.position
     // A hyphen may also belong to the closing `-}}`.
@@ -84,7 +84,7 @@ export class Cursor {
     return read
   }
 
-  /** Ends on the last character of the escape. Unknown ones are refused, so that none changes its meaning later. */
+  /** Ends on the last character of the escape. Unknown escapes are refused, so that none can change its meaning later. */
   #readEscape(): string {
     const start = this.position++
     if (this.character === 'u') {

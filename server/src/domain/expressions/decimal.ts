@@ -22,7 +22,7 @@ export const parseDecimal = (text: string): number | ExactNumber | undefined => 
     if (end === digits) return undefined
   }
   if (end !== unsigned.length) return undefined
-  // JSON knows no leading zeros; one is left where the whole part is nothing else.
+  // JSON allows no leading zeros; one stays where the whole part is nothing but zeros.
   let start = 0
   while (start < wholeEnd - 1 && unsigned[start] === '0') start++
   const source = sign + unsigned.slice(start)
@@ -31,7 +31,7 @@ export const parseDecimal = (text: string): number | ExactNumber | undefined => 
 }
 
 /**
- * A number to calculate with. Liquid takes what is not a number for 0; here that is an error, and so is a
+ * A number to calculate with. Liquid reads anything that is not a number as 0; here that is an error, and so is a
  * number that a double cannot hold, because the result would be silently wrong (C21). Only null counts as 0.
  */
 export const numberOf = (value: Json, run: Run): number => {

@@ -1,8 +1,8 @@
 import { countCharacters } from '../characters.ts'
 
 /**
- * What is wrong with an expression, or with the value it met. The message is made of constant text and of
- * names of the language: a data value never gets into it (C2). `position` is 0-based; the message counts from 1.
+ * What is wrong with an expression, or with the value it met. The message consists of constant text and names of the
+ * language: a data value never gets into it (C2). `position` is 0-based; the message counts from 1.
  */
 export class ExpressionError extends Error {
   readonly problem: string
@@ -16,7 +16,7 @@ export class ExpressionError extends Error {
   }
 }
 
-/** The same error with its position, so far an offset into the UTF-16 text, in characters of that text (C8). */
+/** The same error, its position converted from a UTF-16 offset to characters of the text (C8). */
 export const inCharacters = (error: unknown, text: string): unknown =>
   error instanceof ExpressionError && error.position !== undefined
     ? new ExpressionError(error.problem, countCharacters(text.slice(0, error.position)))

@@ -8,8 +8,8 @@ import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
 
 /**
  * An expression of the language of §2.1 and C20–C22, `{{ path | filter: argument }}` in literal text, ready to be
- * rendered. The language is pure and bounded: no I/O, no clock, no loops, no regular expressions on what callers
- * write, a budget for every rendering. Both its texts and the data that they meet may be hostile.
+ * rendered. The language is pure and bounded: no I/O, no clock, no loops, no regular expressions on what callers write,
+ * a budget for every rendering. Both the texts and the data that they meet may be hostile.
  */
 export type Expression = {
   /**
@@ -17,18 +17,22 @@ export type Expression = {
    * language has no computed property names.
    */
   readonly paths: readonly (readonly string[])[]
-  /** The same by output, in their order. */
+  /** The same paths by output, in order. */
   readonly outputs: readonly OutputShape[]
   /** It makes a new value each time it is rendered (C16). */
   readonly hasAlias: boolean
   /** It has no `{{ }}` and renders to its own text. */
   readonly isLiteral: boolean
   /**
-   * Throws ExpressionError. The result may share structure with the scope: do not change it. The leaves of one
-   * mask should share a budget, `budgetFor('mask', scope)`: one each would let 800 of them show a large value 800 times.
+   * Throws ExpressionError. The result may share structure with the scope, so it must not be changed. The leaves of one
+   * mask should share a budget, `budgetFor('mask', scope)`: one each would let 800 of them show a large value 800
+   * times.
    */
   render(scope: Scope, random?: RandomBelow, budget?: Budget): Json
-  /** With the JSON type that a fingerprint counts: of the value, or of what a closing filter that keeps it was given (C14). */
+  /**
+   * Adds the JSON type that a fingerprint counts (C14): that of the value, or of the last filter's input if the filter
+   * keeps it.
+   */
   renderTyped(scope: Scope, budget?: Budget): { value: Json; type: JsonType }
 }
 
@@ -41,7 +45,7 @@ const caches: Readonly<Record<Use, Memo<Expression>>> = {
   id: new Memo(expressionsKeptPerUse),
 }
 
-/** Throws ExpressionError, with the position, for everything that is wrong with the text itself. */
+/** Throws ExpressionError, with the position, for anything wrong with the text itself. */
 export const compileExpression = (text: string, use: Use): Expression =>
   caches[use].getOrMake(text, () => makeExpression(text, use))
 
@@ -64,7 +68,7 @@ const makeExpression = (text: string, use: Use): Expression => {
   }
 }
 
-/** The same work, whose errors name a character of the text. In most texts each is one UTF-16 unit. */
+/** The same work, with error positions in characters of the text. In most texts a character is one UTF-16 unit. */
 const withCharacterPositions = <A extends unknown[], T>(
   text: string,
   work: (...given: A) => T,

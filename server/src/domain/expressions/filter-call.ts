@@ -11,7 +11,7 @@ import type { FilterCall, Operand } from './syntax.ts'
 
 export type CompiledFilter = {
   readonly apply: (input: Json, run: Run) => Json
-  /** Properties of the input that the call names, see `Filter.names`. */
+  /** Properties of the input that the call names; see `Filter.names`. */
   readonly names: readonly Segment[]
 } & Required<Pick<Filter, 'isAlias' | 'keepsCharacters' | 'isSelection' | 'showsWhole' | 'keepsInputType'>>
 
@@ -37,7 +37,7 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
     isSelection,
     showsWhole,
     keepsInputType,
-    // Parameters that name properties are literal, so they need no data.
+    // Parameters that name properties are always literal, so reading them needs no data.
     names: filter.names?.(...compiled.map(read => read(compileTimeRun(use)))) ?? [],
     apply: (input, run) => {
       try {
@@ -49,7 +49,7 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
   }
 }
 
-/** Names what the caller wrote, unless it looks as if a number had been pasted there (C2). */
+/** Names the filter as the caller wrote it, unless it looks as if a number had been pasted there (C2). */
 const unknownFilter = (name: string, position: number): ExpressionError => {
   const shown = chosenName(name, 0)
   const meant = didYouMean(name, [...filters.keys()])
@@ -73,7 +73,7 @@ const describeArity = (least: number, most: number): string => {
   return `${least} ${most === least + 1 ? 'or' : 'to'} ${most} ${end}`
 }
 
-/** A literal is read now: a wrong argument must be found when the expression is written (C20). */
+/** A literal is read now: a wrong argument must be found when the expression is written, not when it is rendered (C20). */
 const compileArgument = (
   parameter: Parameter<unknown>,
   operand: Operand,
@@ -97,7 +97,7 @@ const compileTimeRun = (use: Use): Run => {
   return { scope, use, random: undefined, budget: budgetFor(use, scope) }
 }
 
-/** Runs the work; what goes wrong in it says which filter it was and where it stands. */
+/** Runs the work. Its errors say which filter failed and where it stands. */
 const located = <T>(name: string, position: number, work: () => T): T => {
   try {
     return work()

@@ -1,12 +1,12 @@
 import { isDigit } from './characters.ts'
 
 /**
- * `2030-01-31`, or that and a time `T17:05`, `T17:05:09`, `T17:05:09.123`, with or without an offset `Z`,
- * `+02:00` or `+0200`; a blank may stand for the T. Without an offset it is UTC. Days that no calendar has are
- * undefined, and so is any other text: `now` too, since the core does not know the time.
+ * `2030-01-31`, alone or with a time `T17:05`, `T17:05:09` or `T17:05:09.123`, with or without an offset `Z`, `+02:00`
+ * or `+0200`. A blank may replace the T, and no offset means UTC. Undefined for days that no calendar has and for any
+ * other text, including `now`, since the core does not know the time.
  *
- * Not parseDateTime of the API (date-time.ts): that one reads by regular expressions, of which the language has none
- * (C20.8), knows no blank for the T, and takes month/day/year, which data may mean as day/month/year.
+ * Not parseDateTime of the API (date-time.ts): that one uses regular expressions, of which the language has none
+ * (C20.8), accepts no blank for the T, and accepts month/day/year, which data may mean as day/month/year.
  */
 export const parseIsoDate = (text: string): number | undefined => {
   const reader = new Reader(text)
@@ -15,14 +15,14 @@ export const parseIsoDate = (text: string): number | undefined => {
   const day = reader.after('-').digits(2)
   const midnight = Date.UTC(year, month - 1, day)
   const back = new Date(midnight)
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999: those fail here too.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999, so those fail here, too.
   const isDay =
     back.getUTCFullYear() === year && back.getUTCMonth() === month - 1 && back.getUTCDate() === day
   const time = reader.isAtEnd ? 0 : readTime(reader)
   return isDay && reader.isAtEnd && !reader.failed ? midnight + time : undefined
 }
 
-/** Milliseconds from midnight UTC, from `T` to the end. */
+/** Milliseconds from midnight UTC, read from `T` to the end. */
 const readTime = (reader: Reader): number => {
   if (!reader.take(' ')) reader.after('T')
   const hours = reader.atMost(23)
@@ -43,7 +43,7 @@ const readOffset = (reader: Reader): number => {
   return sign * (hours * 60 + reader.atMost(59))
 }
 
-/** Notes a failure and reads on: a date is short, and the caller looks once, at the end. */
+/** Records a failure and reads on: a date is short, and the caller checks once, at the end. */
 class Reader {
   readonly #text: string
   #position = 0
@@ -81,7 +81,7 @@ class Reader {
     return value
   }
 
-  /** Milliseconds; what is finer than that is cut. */
+  /** Milliseconds; finer digits are cut off. */
   fraction(): number {
     const start = this.#position
     while (isDigit(this.#text[this.#position] ?? '')) this.#position++

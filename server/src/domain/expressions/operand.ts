@@ -15,7 +15,7 @@ export const compileOperand = (operand: Operand, use: Use): CompiledOperand => {
   if (operand.kind === 'literal') return () => operand.value
   const { root, segments, position } = operand
   const variable = variables.get(root)
-  // Not named: whoever forgets the quotes of a text has put a value here (C2).
+  // The message does not name it: a caller who forgot the quotes around a text has written a value here (C2).
   if (!variable?.isIn(use)) throw new ExpressionError('unknown variable', position)
   return ({ scope }) => readPath(variable.read(scope), segments)
 }

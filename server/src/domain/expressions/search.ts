@@ -28,7 +28,7 @@ export const findAll = (
   return found
 }
 
-/** For each prefix of the pattern the length of its longest proper prefix that is also its suffix. */
+/** For each prefix of the pattern, the length of its longest proper prefix that is also its suffix. */
 const bordersOf = (pattern: string): Uint32Array => {
   const borders = new Uint32Array(pattern.length)
   let length = 0

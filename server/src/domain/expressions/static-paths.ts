@@ -4,9 +4,9 @@ import type { Output } from './syntax.ts'
 type Path = readonly string[]
 
 /**
- * Every path that an output names: its source, its arguments, and what `json`, `map` and `sort` select by
- * literal names. Where a chain mixes values, a name counts for each of them: rather one path too many than a
- * transient field missed (C11).
+ * Every path that an output names: its source, its arguments, and what `json`, `map` and `sort` select by literal
+ * names. Where a chain mixes values, a name counts for each of them: one path too many is better than a missed
+ * transient field (C11).
  */
 export const staticPaths = (output: Output, filters: readonly CompiledFilter[]): Path[] => {
   const named: Path[] = []

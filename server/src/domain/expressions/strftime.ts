@@ -1,6 +1,6 @@
 import { ExpressionError } from './expression-error.ts'
 
-/** A format, taken apart: each piece writes its part of the date. All fields are UTC. */
+/** A parsed format: each piece writes its part of the date. All fields are UTC. */
 export type Format = readonly ((date: Date) => string)[]
 
 type Field = {
@@ -73,12 +73,12 @@ const combined = new Map([
   ['D', '%m/%d/%y'],
 ])
 
-// Those that there are, not the one that was sent: a format may come from the data (C2).
+// Lists the known fields instead of quoting the one that was sent: a format may come from the data (C2).
 const formatNeeded = `a format of ${[...fields.keys(), ...combined.keys()].map(letter => `%${letter}`).join(' ')} is needed`
 
 /**
- * The fields above, each with at most one flag: `-` does not pad, `_` pads with blanks, `0` with zeros, `^`
- * writes capitals. Widths are left out: `%999999999d` would be a bomb. Other letters are refused.
+ * The fields above, each with at most one flag: `-` does not pad, `_` pads with blanks, `0` with zeros, `^` writes
+ * capitals. Widths are not supported: `%999999999d` would be a bomb. Other letters are refused.
  */
 export const parseFormat = (format: string): Format => {
   const pieces: Format[number][] = []
@@ -107,7 +107,7 @@ const fieldPieces = (letter: string, flag: string): Format => {
   return [date => padded(String(field.write(date)), width, fill, flag === '^')]
 }
 
-/** A negative year is padded behind its sign. */
+/** A negative year is padded after its sign. */
 const padded = (text: string, width: number, fill: string, isCapital: boolean): string => {
   const written = isCapital ? text.toUpperCase() : text
   if (fill === '0' && written.startsWith('-')) return `-${written.slice(1).padStart(width - 1, fill)}`

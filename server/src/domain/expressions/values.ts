@@ -4,7 +4,7 @@ import { limits } from '../limits.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Run } from './run.ts'
 
-// Filters wrap a value in an array once at most; data itself ends at `jsonDepth`.
+// Data is at most `jsonDepth` levels deep, and filters wrap a value in an array at most once.
 const depthMax = limits.jsonDepth + 2
 
 /**
@@ -26,7 +26,7 @@ export const scalarText = (value: Json, run: Run): string => {
   return textOf(value, run)
 }
 
-/** A list for the array filters, as Liquid makes one: null is empty, any other value stands for itself. */
+/** A list for the array filters, as Liquid makes one: null is empty, any other value is its only element. */
 export const listOf = (value: Json, run: Run): readonly Json[] => {
   const list = Array.isArray(value) ? value : value === null ? [] : [value]
   run.budget.charge(list.length)
@@ -34,7 +34,7 @@ export const listOf = (value: Json, run: Run): readonly Json[] => {
 }
 
 /**
- * Pays what the value's JSON has in characters (escapes count as the one character they stand for). It pays
+ * Charges for the characters of the value's JSON (an escape counts as the one character it stands for). It charges
  * while it walks: an array may hold one large value many times, and the walk must end where the budget does.
  */
 export const pay = (value: Json, charge: (units: number) => void, depth = 0): void => {

@@ -5,12 +5,12 @@ import type { ListPosition } from '../tokens/list-position.ts'
 import type { Token } from '../tokens/token.ts'
 import { type SketchState, TermSketch } from './term-sketch.ts'
 
-/** How much an index gives away: where terms are few, or one is common, counting entries is enough to guess values. */
+/** How much an index gives away: if terms are few, or one is common, counting entries is enough to guess values. */
 export type IndexFigures = {
   readonly kind: IndexKind
-  /** The expression, or the key. */
+  /** The expression of a search index, or the metadata key. */
   readonly name: string
-  /** How many tokens have a term of it. */
+  /** How many tokens have a term in it. */
   readonly tokens: number
   readonly distinct: number
   readonly largestShare: number
@@ -21,20 +21,20 @@ export type IndexReport = {
   readonly computedAt: Instant
   readonly tokens: number
   readonly indexes: readonly IndexFigures[]
-  /** False where there were more indexes than a report holds. */
+  /** False if there were more indexes than a report holds. */
   readonly isComplete: boolean
 }
 
-/** A walk through all tokens of a tenant, newest first, as far as it has come. */
+/** A pass over all tokens of a tenant, newest first, as far as it has come. */
 export type ReportPass = {
-  /** Behind which token it goes on. */
+  /** The token after which the pass continues. */
   readonly after?: ListPosition
   readonly tokens: number
   readonly sketches: readonly (readonly [kind: IndexKind, name: string, state: SketchState])[]
   readonly isComplete: boolean
 }
 
-/** Gathers the figures of a pass. `hash` makes of a term a whole number of 48 bits. */
+/** Gathers the figures of a pass. `hash` turns a term into a whole number of 48 bits. */
 export class IndexSurvey {
   readonly #hash: (term: Term) => number
   readonly #sketches = new Map<string, { kind: IndexKind; name: string; sketch: TermSketch }>()
@@ -66,7 +66,7 @@ export class IndexSurvey {
     }
   }
 
-  /** The most telling first. */
+  /** The indexes that give away the most come first. */
   report(computedAt: Instant): IndexReport {
     const indexes = [...this.#sketches.values()].map(({ kind, name, sketch }) => ({
       kind,

@@ -8,8 +8,8 @@ export type SketchState = {
 const smallestMax = 512
 const commonMax = 128
 /**
- * Up to how many different terms the figures are exact. Beyond, the number of terms is off by about 1/√k, and the largest
- * share is too low by at most 1/(k + 1).
+ * Up to how many different terms the figures are exact. Beyond that, the number of terms is off by about 1/√k, and the
+ * largest share is too low by at most 1/(k + 1).
  */
 export const sketchPrecision = {
   distinctExactMax: smallestMax - 1,
@@ -17,12 +17,12 @@ export const sketchPrecision = {
   shareExactMax: commonMax,
   shareErrorParts: commonMax + 1,
 } as const
-/** Terms come as whole numbers of 48 bits, evenly spread. */
+/** Terms come as evenly distributed whole numbers of 48 bits. */
 const hashRange = 2 ** 48
 
 /**
- * How many different terms there were and how often the commonest came, in bounded memory, whatever their number.
- * Of evenly spread numbers the k-th smallest tells how many there are; the counts are those of Misra and Gries.
+ * Estimates how many different terms there were and how often the commonest occurred, in bounded memory. The k-th
+ * smallest of evenly distributed numbers tells how many there are; the counts are those of Misra and Gries.
  */
 export class TermSketch {
   #tokens: number
@@ -73,7 +73,7 @@ export class TermSketch {
   #noteCommon(hash: number): void {
     const count = this.#common.get(hash)
     if (count !== undefined || this.#common.size < commonMax) this.#common.set(hash, (count ?? 0) + 1)
-    // Each one that is counted down was counted up before, so this is cheap on the whole.
+    // Everything that is counted down here was counted up before, so the total cost stays small.
     else
       for (const [other, times] of this.#common)
         if (times === 1) this.#common.delete(other)

@@ -1,9 +1,9 @@
-/** In longer texts no search is made: each of its steps costs what reading the text costs. */
+/** Longer texts are not searched: each step of the search costs as much as parsing the text. */
 const searchedCharactersMax = 8_192
 
 /**
- * Where a text is not JSON, as ` (line 2 column 3)`, to stand behind what is said of it; '' where that is not known. Nothing else
- * of the engine's message goes on: it quotes the text.
+ * Where a text stops being JSON, as ` (line 2 column 3)`, to be appended to a message; '' if the place is not known.
+ * Nothing else of the engine's message is passed on, because it quotes the text.
  */
 export const faultPlace = (text: string, error: unknown): string => {
   const [told] = / \(line \d+ column \d+\)$/.exec(messageOf(error)) ?? []
@@ -13,7 +13,7 @@ export const faultPlace = (text: string, error: unknown): string => {
   return ` (line ${before.length} column ${(before.at(-1) ?? '').length + 1})`
 }
 
-/** The one fault whose place the engine does not tell: it stays the same in all beginnings of the text that hold it. */
+/** Finds by bisection the one fault whose place the engine does not tell: every prefix that includes it fails in the same way. */
 const wrongTokenAt = (text: string): number => {
   let [sound, faulty] = [0, text.length]
   while (faulty - sound > 1) {

@@ -1,5 +1,5 @@
 /**
- * JSON as the vault keeps it (C7): what a double cannot hold is an ExactNumber, the engine's own raw JSON
+ * JSON as the vault keeps it (C7): a number that a double cannot hold is an ExactNumber, the engine's own raw JSON
  * value, which `JSON.stringify` writes back as it was sent.
  */
 export type ExactNumber = { readonly rawJSON: string }
@@ -27,14 +27,14 @@ export const setOwn = (target: JsonObject, key: string, value: Json): void => {
 export const getOwn = (target: JsonObject, key: string): Json | undefined =>
   Object.hasOwn(target, key) ? target[key] : undefined
 
-/** How objects were sent whose keys JavaScript keeps in another order: whole numbers come first there, by their value. */
+/** The keys as sent, for objects whose keys JavaScript reorders: it puts whole numbers first, in ascending order. */
 const sentOrders = new WeakMap<JsonObject, readonly string[]>()
 
 export const rememberOrder = (object: JsonObject, keys: readonly string[]): void => {
   sentOrders.set(object, keys)
 }
 
-/** For places that are told by their position (C2); order is no part of the value (C7). */
+/** For error places that are given by position (C2). The order of keys is not part of the value (C7). */
 export const keysAsSent = (object: JsonObject): readonly string[] =>
   sentOrders.get(object) ?? Object.keys(object)
 
@@ -50,13 +50,13 @@ export const jsonType = (value: Json): JsonType => {
 /** Compact JSON text; exact numbers as they were sent, lone surrogates escaped. */
 export const stringify = (value: Json): string => JSON.stringify(value)
 
-/** True when the double, written out again, is the number that was sent. */
+/** True if the double, written out again, is the number that was sent. */
 export const doubleHolds = (source: string, double: number): boolean =>
   source === String(double) ||
   isShortAndOrdinary(source, double) ||
   (Number.isFinite(double) && canonicalDecimal(source) === canonicalDecimal(String(double)))
 
-/** Up to 15 digits survive the way through a double as long as it is neither huge nor tiny. */
+/** Up to 15 digits survive a double, as long as the number is neither huge nor tiny. */
 const isShortAndOrdinary = (source: string, double: number): boolean =>
   source.length <= 15 && Math.abs(double) > 1e-290 && Math.abs(double) < 1e290
 
@@ -76,7 +76,7 @@ export const canonicalDecimal = (text: string): string => {
   return `${sign}${kept}e${BigInt(power) + BigInt(shift)}`
 }
 
-// Not /0+$/: on a long run of zeros inside a number that expression is quadratic.
+// Not /0+$/: that expression is quadratic on a long run of zeros inside a number.
 const trimZeros = (digits: string): string => {
   let end = digits.length
   while (end > 0 && digits.charCodeAt(end - 1) === 48) end--

@@ -1,12 +1,12 @@
 import { doubleHolds, exactNumber, type Json, type JsonObject, rememberOrder, setOwn } from './json.ts'
 
 /**
- * JSON in which numbers that doubles cannot hold stay as they were sent (C7), and the order of keys is remembered where
- * JavaScript changes it. `JSON.parse` with a reviver would do for the numbers, at 400 ms for a hostile megabyte; this takes 30.
- * Throws SyntaxError where `JSON.parse` does.
+ * Parses JSON so that numbers doubles cannot hold stay as they were sent (C7), and the order of keys is remembered
+ * where JavaScript changes it. `JSON.parse` with a reviver would do for the numbers, but takes 400 ms for a hostile
+ * megabyte; this takes 30. Throws SyntaxError where `JSON.parse` does.
  */
 export const parseExactly = (text: string): Json => {
-  // The engine's parser decides what is JSON; the reader below may then trust every character it meets.
+  // The engine's parser decides what is JSON, so the reader below may trust every character it meets.
   JSON.parse(text)
   return new Reader(text).value()
 }
@@ -22,7 +22,7 @@ class Reader {
     this.#text = text
   }
 
-  /** Recurses once per level; `parseJson` has refused deep bodies before. */
+  /** Recurses once per level; `parseJson` has already refused bodies that are too deep. */
   value(): Json {
     switch (this.#peek()) {
       case '{':

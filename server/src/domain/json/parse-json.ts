@@ -5,7 +5,10 @@ import { faultPlace } from './fault-place.ts'
 import type { Json } from './json.ts'
 import { parseExactly } from './parse-exactly.ts'
 
-/** The body of a request as JSON (C7). What fails is named by a constant text and its place; the messages of V8 quote the body. */
+/**
+ * The body of a request as JSON (C7). A failure is reported by a constant text and its place, because V8's messages
+ * quote the body.
+ */
 export const parseJson = (bytes: Uint8Array): Json => {
   if (bytes.length === 0) throw refusal('the body is empty')
   if (!isUtf8(bytes)) throw refusal('the body is not valid UTF-8')
@@ -19,24 +22,24 @@ export const parseJson = (bytes: Uint8Array): Json => {
   }
 }
 
-/** What the vault sealed itself: valid JSON, a few levels deeper than the body that it came from. */
+/** For what the vault sealed itself: valid JSON, a few levels deeper than the body that it came from. */
 export const parseStored = (bytes: Uint8Array): Json => parse(textOf(bytes))
 
 const refusal = (message: string): VaultError => invalid({ path: '$', message })
 
 /**
- * Finds numbers of 16 digits or with an exponent: not all of these come back from a double as they were sent, while
- * others do. It also finds digits inside texts, which costs time and nothing else.
+ * Finds numbers of 16 digits or with an exponent: not all of these survive a double, while all others do. Matches
+ * inside strings cost some time and do no harm.
  */
 const mayExceedDoubles = /(?:^|[:,[])\s*-?(?:[\d.]{16}|[\d.]+[eE])/
 
-/** Finds keys that JavaScript would move to the front: places in the caller's body are told in its own order (C2). */
+/** Finds keys that JavaScript would move to the front: error places count positions in the order that the caller sent (C2). */
 const movesKeys = /"\d{1,10}"\s*:/
 
 const parse = (text: string): Json =>
   mayExceedDoubles.test(text) ? parseExactly(text) : (JSON.parse(text) as Json)
 
-/** `latin1` for ASCII bodies was measured too: 9 ns of 1,400, not worth a second path. */
+/** Decoding ASCII bodies as `latin1` was measured, too: it saves 9 ns of 1,400, which is not worth a second path. */
 const textOf = (bytes: Uint8Array): string =>
   (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString(
     'utf8',
@@ -50,8 +53,8 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 /**
- * Asked before anything recursive touches the body. On text that is not JSON its answer does not matter, as the
- * parser stops where the text goes wrong. An index, not `for of`: that is four times slower on bytes.
+ * Runs before anything recursive touches the body. On text that is not JSON its answer does not matter, because the
+ * parser stops where the text goes wrong. It uses an index because `for of` is four times slower on bytes.
  */
 const isDeeperThan = (depthMax: number, bytes: Uint8Array): boolean => {
   if (countOpening(bytes) <= depthMax) return false
@@ -72,7 +75,7 @@ const isDeeperThan = (depthMax: number, bytes: Uint8Array): boolean => {
   return false
 }
 
-/** Counts those inside texts, too. Nearly all bodies have fewer than may be nested, and need no closer look. */
+/** Also counts brackets inside strings. Nearly all bodies have fewer than may be nested and need no closer look. */
 const countOpening = (bytes: Uint8Array): number => {
   let count = 0
   for (let at = 0; at < bytes.length; at++) {

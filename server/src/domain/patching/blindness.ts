@@ -8,9 +8,9 @@ import { type Blindness, fingerprintExpressionInForce, maskInForce, type Token }
 import type { TokenPatch } from './token-patch.ts'
 
 /**
- * C13: a mask or fingerprint expression changed or steered by a caller who cannot read the token is blind until
- * someone with reveal sets it. (Set to what it was, it is not changed.) Such a caller gets no error that depends on the
- * data, so a mask that would show too much of the card is kept but renders nothing.
+ * C13: a mask or fingerprint expression that a caller who cannot read the token changes or steers is blind until
+ * someone with reveal sets it. (Setting it to its current value is no change.) Such a caller gets no error that depends
+ * on the data, so a mask that would show too much of the card is kept but renders nothing.
  */
 export const blindnessAfter = (
   before: Token,
@@ -47,7 +47,7 @@ export const blindnessAfter = (
 const setsWhole = (part: RenderedPart, patch: TokenPatch, merged: Token): boolean =>
   part === 'mask' ? setsWholeMask(patch, merged) : patch[part] !== undefined
 
-/** A mask is merged: leaves that somebody else set blindly may be left of it. */
+/** A mask is merged, so leaves that another caller set blindly may remain in it. */
 const setsWholeMask = ({ mask: set }: TokenPatch, { mask }: Token): boolean =>
   set !== undefined &&
   (mask.from !== 'caller' || isDeepStrictEqual(mergePatch(undefined, set), mask.template))

@@ -12,19 +12,19 @@ import { checkOwnRenderings } from './own-renderings.ts'
 import { steeredParts } from './steering.ts'
 import { patchToken, replacesData, type TokenPatch, touchedParts } from './token-patch.ts'
 
-/** What a patch comes to when this application sends it. */
+/** The outcome of a patch that this application sends. */
 export type JudgedPatch = {
-  /** The token as the patch leaves it, but for fingerprint, version and author. */
+  /** The token after the patch, except for fingerprint, version and author. */
   readonly patched: Token
-  /** Whether the caller reads the data, so that nothing about it is news (C13). */
+  /** Whether the caller may read the data, so that nothing about it is news to them (C13). */
   readonly knowsData: boolean
   /** How the answer shows the patched token. */
   readonly shown: Transform
 }
 
 /**
- * All that C13 and C18 say about a patch of one token, in the order of C3: 403 for what decides who sees how much, 400 of
- * the merged whole, 403 for a move that would show more. Throws the refusal.
+ * Applies all that C13 and C18 say about a patch of one token, in the order of C3: 403 for fields that decide who sees
+ * how much, 400 for faults of the merged whole, 403 for a move that would show more. Throws the refusal.
  */
 export const judgePatch = (
   application: Application,
@@ -47,10 +47,10 @@ export const judgePatch = (
   return { patched, knowsData, shown: shownAfter(application, before, patched, patch) }
 }
 
-/** C28: what a public application may change, whose keys leave the server. */
+/** C28: the fields that a public application may change. Its keys leave the server. */
 const publicFields: readonly (keyof TokenPatch)[] = ['data', 'metadata', 'expires_at']
 
-/** What can be refused before the token is read: fields, and containers that the patch names. */
+/** Refuses what can be refused before the token is read: fields, and containers that the patch names. */
 export const requirePatchable = (
   application: Application,
   patch: TokenPatch,
@@ -64,7 +64,7 @@ export const requirePatchable = (
   requireDestinations(application, 'token:update', containers)
 }
 
-/** C13: what decides how much of a token is shown, to whom, and how it is found. */
+/** C13: the fields that decide how much of a token is shown, to whom, and how it is found. */
 const guardedFields = ['mask', 'fingerprint_expression', 'search_indexes', 'containers'] as const
 
 /** C13: a caller who reads a token under `mask` or `redact` cannot change what that shows. */
@@ -80,7 +80,7 @@ const requireUnguarded = (patch: TokenPatch, steered: readonly RenderedPart[]): 
     })
 }
 
-/** Whoever does not know the data is told of no fault that depends on it. */
+/** A caller who does not know the data is told of no fault that depends on it. */
 const tryRenderings = (
   before: Token,
   merged: Token,
@@ -94,7 +94,7 @@ const tryRenderings = (
   else checkOwnRenderings(before, merged, patch, issues)
 }
 
-/** C13: whoever moves a token sees no more of it afterwards than before, by reading or in the answers to its writes. */
+/** C13: a caller who moves a token sees no more of it afterwards than before, whether by reading it or in answers to writes. */
 const requireMove = (application: Application, before: Token, after: Token): void => {
   requireDestinations(application, 'token:update', after.containers)
   const [read, readBefore] = [after, before].map(({ containers }) => readTransform(application, containers))
@@ -111,8 +111,8 @@ const requireMove = (application: Application, before: Token, after: Token): voi
 }
 
 /**
- * Data that the caller has just sent whole is no secret to it, whatever mask it chose (§2.1.22). What was moved is
- * shown as little as where it was before (C13).
+ * Data that the caller has just sent whole is no secret to them, whatever mask they chose (§2.1.22). A token that was
+ * moved shows no more than it did before (C13).
  */
 const shownAfter = (application: Application, before: Token, after: Token, patch: TokenPatch): Transform => {
   const shown = replacesData(patch)

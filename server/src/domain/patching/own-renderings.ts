@@ -11,10 +11,10 @@ import type { TokenType } from '../tokens/types/token-type.ts'
 import { replacesData, type TokenPatch, touchedParts } from './token-patch.ts'
 
 /**
- * Tries the expressions that a patch gives something new to render, for a caller who cannot read the token, as far as the
- * outcome tells nothing about its data (C13): all of them where the patch replaces the data, otherwise those that read no
- * data. (`{{ nil }}` is no fingerprint, whatever the data; `{{ metadata.a }}` is none once `a` is gone. A mask of plain digits
- * may be the card number that the patch brings.) Metadata is no secret.
+ * Tries the expressions that a patch gives something new to render, for a caller who cannot read the token, as far as
+ * the outcome tells nothing about its data (C13): all of them if the patch replaces the data, otherwise those that read
+ * no data. (`{{ nil }}` is no fingerprint, whatever the data, and `{{ metadata.a }}` is none once `a` is gone. A mask
+ * of plain digits may be the card number that the patch brings.) Metadata is no secret.
  */
 export const checkOwnRenderings = (
   before: Token,
@@ -27,10 +27,10 @@ export const checkOwnRenderings = (
     bringsData || compileExpression(text, use).paths.every(([root]) => root !== 'data')
   const nothing = ''
 
-  // Otherwise the stored data is kept out: even a mask of plain digits would be compared with the card number, and a
-  // refusal would tell which digits are right.
+  // Unless the patch brings all of the data, the stored data is kept out: even a mask of plain digits would be compared
+  // with the card number, and a refusal would tell which digits are right.
   const own: Writable<Token> = { ...patched, ...(!bringsData && broughtData(patched.type, patch)) }
-  // Those that are not tried become empty texts, so that the others keep their places in the issues.
+  // Expressions that are not tried become empty texts, so that the others keep their places in the issues.
   if (patched.mask.from === 'caller') {
     const template = mapMask(patched.mask.template, text => (isOwn(text, 'mask') ? text : nothing))
     own.mask = { from: 'caller', template }
@@ -42,7 +42,7 @@ export const checkOwnRenderings = (
   checkRenderings(own, '', issues, touchedParts(patch, before))
 }
 
-/** Of a patch that leaves some of the data: the card number that it brings, if any, and nothing of what was stored. */
+/** For a patch that keeps some of the data: the card number that it brings, if any, and nothing of what was stored. */
 const broughtData = (type: TokenType, { data = null }: TokenPatch): Pick<Token, 'type' | 'data'> => {
   const number = type.cardNumber?.read(data)
   return number === undefined

@@ -9,10 +9,10 @@ import type { TokenPatch } from './token-patch.ts'
 type Path = readonly string[]
 
 /**
- * C13: the parts whose expressions a patch steers without naming them: it changes one thing that an expression reads
- * while another stays. `{{ data.label | default: data.ssn }}` renders the number once the label is gone, and
- * `{{ data | stringify | slice: 0, 9 }}` shows whatever the patch moves to the front. The expressions of the types
- * themselves cannot be steered: each reads one thing, or all of it.
+ * C13: the parts whose expressions a patch steers without naming them, because it changes one thing that an expression
+ * reads while another stays. `{{ data.label | default: data.ssn }}` renders the number once the label is gone, and `{{
+ * data | stringify | slice: 0, 9 }}` shows whatever the patch moves to the front. The types' own expressions cannot be
+ * steered: each reads one thing, or all of the data.
  */
 export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] => {
   const changed = changedPaths(patch)
@@ -33,14 +33,17 @@ export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] =>
   return steered
 }
 
-/** In a text that is shown each output counts alone: what stands beside it does not change what it shows. */
+/** In a text that is shown, each output counts alone: its neighbours do not change what it shows. */
 const steersOutput = (changed: readonly Path[], { outputs }: Expression): boolean =>
   outputs.some(
     ({ paths, isWhole }) =>
       !isWhole && paths.some(path => isTouched(path, changed)) && paths.some(path => stays(path, changed)),
   )
 
-/** A text that is hashed hides each of its outputs behind the others: without the salt, the rest can be guessed. */
+/**
+ * In a text that is hashed, each output is hidden by the others, like a salt: a caller who sets one of them can guess
+ * the rest.
+ */
 const steersTogether = (changed: readonly Path[], { outputs, paths }: Expression): boolean => {
   const ofData = paths.filter(([root]) => root === 'data')
   return (
@@ -54,7 +57,7 @@ const isTouched = (path: Path, changed: readonly Path[]): boolean =>
   changed.some(change => {
     const parting = path.findIndex((name, index) => change[index] !== name)
     if (parting === -1 || parting === change.length) return true
-    // Where an element of a list is read, the patch, an object here, replaces the list whole (RFC 7386).
+    // The path reads an element of a list, and the patch has an object in its place: that replaces the whole list (RFC 7386).
     return /^-?\d+$/.test(path[parting] ?? '')
   })
 
@@ -64,7 +67,7 @@ const stays = (path: Path, changed: readonly Path[]): boolean =>
 
 const startsWith = (path: Path, start: Path): boolean => start.every((name, index) => path[index] === name)
 
-/** The paths that the patch gives a new value; everything below such a path is new, too. */
+/** The paths to which the patch gives a new value; everything below such a path is new, too. */
 const changedPaths = ({ data, metadata }: TokenPatch): Path[] => [
   ...(data === undefined ? [] : changesOf(data, ['data'])),
   ...(metadata === undefined ? [] : metadata === null ? [['metadata']] : changesOf(metadata, ['metadata'])),
@@ -73,7 +76,8 @@ const changedPaths = ({ data, metadata }: TokenPatch): Path[] => [
 const changesOf = (patch: Json, at: Path): Path[] => {
   if (!isJsonObject(patch)) return [at]
   const entries = Object.entries(patch)
-  // An empty object replaces anything but an object, which it leaves as it is: so what is below this path may stay.
+  // An empty object replaces anything but an object, which it leaves as it is. So the path counts as changed, but what
+  // is below it may stay.
   if (entries.length === 0) return [[...at, '']]
   return entries.flatMap(([name, change]) => changesOf(change, [...at, name]))
 }

@@ -14,7 +14,7 @@ import { givesAway } from '../tokens/token-id.ts'
 import { splitTransients, wholeData } from '../tokens/transients.ts'
 import { token as untyped } from '../tokens/types/token.ts'
 
-/** The body of an update (§4.5) once its shape is known to be right; null clears or restores the default (C18). */
+/** The body of an update (§4.5) once its shape is known to be right. Null clears a field or restores its default (C18). */
 export type TokenPatch = {
   readonly data?: Json
   readonly mask?: Json
@@ -26,7 +26,7 @@ export type TokenPatch = {
   readonly expires_at?: string | null
 }
 
-/** What can be said about a patch before its token is read. */
+/** Checks what can be checked before the token is read. */
 export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): void => {
   if (patch.data === null) issues.push({ path: 'data', message: 'must not be null' })
   checkExpressionsAndMetadata(patch, untyped, '', issues)
@@ -34,10 +34,10 @@ export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): vo
   if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
 }
 
-/** Whether nothing stays of the data there was: a merge patch that is no object is the new value (RFC 7386). */
+/** Whether nothing of the old data stays: a merge patch that is not an object is itself the new value (RFC 7386). */
 export const replacesData = ({ data }: TokenPatch): boolean => data !== undefined && !isJsonObject(data)
 
-/** The parts that a patch gives something new to render. A blind part is left to whoever sets it next (C13). */
+/** The parts that a patch gives something new to render. A blind part is skipped until someone sets it again (C13). */
 export const touchedParts = (patch: TokenPatch, { blind }: Token): RenderedPart[] => {
   const touched: RenderedPart[] = []
   const dataMoved = patch.data !== undefined
@@ -51,14 +51,14 @@ export const touchedParts = (patch: TokenPatch, { blind }: Token): RenderedPart[
   return touched
 }
 
-/** The token as the patch leaves it; faults of the merged whole become issues. Says nothing about who may do it. */
+/** The token after the patch; faults of the merged whole become issues. Does not check who may do it. */
 export const patchToken = (token: Token, patch: TokenPatch, now: Instant, issues: Issue[]): Token => {
   const mask = patchedMask(token, patch)
   const metadata = patchedMetadata(token, patch)
   if (patch.mask !== undefined && mask.from === 'caller') checkMaskBytes(mask.template, 'mask', issues)
   checkExpressionsAndMetadata(
     {
-      // What stays of the mask was checked when it was written; the places of the rest are those of the patch (C2).
+      // What stays of the mask was checked when it was written, and the places in issues are those of the patch (C2).
       ...(patch.mask !== undefined && { mask: patch.mask }),
       ...(patch.metadata && metadata && { metadata }),
       ...(patch.search_indexes && { search_indexes: patch.search_indexes }),
@@ -98,7 +98,7 @@ export const patchToken = (token: Token, patch: TokenPatch, now: Instant, issues
 
 type OptionalPart = 'metadata' | 'searchIndexes' | 'fingerprintExpression' | 'deduplicate' | 'expiry'
 
-/** `exactOptionalPropertyTypes`: what a patch removed is an absent property, not an undefined one. */
+/** `exactOptionalPropertyTypes`: a part that a patch removed is an absent property, not an undefined one. */
 const setOrRemove = <K extends OptionalPart>(
   token: Writable<Token>,
   part: K,
@@ -108,7 +108,7 @@ const setOrRemove = <K extends OptionalPart>(
   else token[part] = value
 }
 
-/** Replace semantics: absent keeps, null goes back to the default. */
+/** Replace semantics: absent keeps the value, null restores the default. */
 const replaced = <T>(change: T | null | undefined, current: T | undefined): T | undefined =>
   change === undefined ? current : (change ?? undefined)
 
@@ -116,7 +116,7 @@ const patchedMask = (token: Token, patch: TokenPatch): Token['mask'] => {
   if (patch.mask === undefined) return token.mask
   const before = maskInForce(token)
   const template = patch.mask === null ? undefined : mergePatch(before, patch.mask)
-  // Set to what it was it is not changed: the type's mask stays the type's.
+  // Setting a mask to its current value is no change: the type's mask stays the type's.
   if (sameJson(before, template)) return token.mask
   return template === undefined ? { from: 'nobody' } : { from: 'caller', template }
 }
@@ -152,7 +152,7 @@ const patchedData = (
   }
   const parsed = token.type.parse(merged, 'data', issues, patch.data)
   if (parsed === undefined) return token
-  // Only numbers that the patch brings: a refusal about those tells its sender nothing new (C13).
+  // Only numbers that the patch brings are checked: a refusal about those tells its sender nothing new (C13).
   const known = token.type.numbers(before)
   const added = token.type.numbers(parsed).filter(number => !known.includes(number))
   if (givesAway(token, added))

@@ -21,7 +21,7 @@ import type { Condition, Lookup } from './query.ts'
 type Read = Omit<Condition, 'field'> | string
 type ReadField = (value: Value) => Read
 
-/** A field whose value is one text; `*` means something in containers only, so elsewhere it must be in quotes. */
+/** A field whose value is one text. `*` has a meaning only in containers, so elsewhere it must be in quotes. */
 const textField =
   (read: (text: string) => Read): ReadField =>
   value => {
@@ -55,7 +55,7 @@ const applicationField = (column: 'createdBy' | 'modifiedBy'): ReadField =>
     }
   })
 
-/** `/a/` is that container alone, `/a/*` is it with all below. */
+/** `/a/` is that container alone, `/a/*` also covers everything below it. */
 const readContainer: ReadField = value => {
   if (value.kind === 'range') return 'only dates have ranges'
   const isPrefix = value.text.endsWith('/*')
@@ -74,7 +74,7 @@ const readContainer: ReadField = value => {
       }
 }
 
-/** Every field but `metadata.<key>`. */
+/** Every field except `metadata.<key>`. */
 export const searchFields: ReadonlyMap<string, ReadField> = new Map<string, ReadField>([
   ['id', textField(id => ({ lookup: { by: 'id', id }, matches: token => token.id === id }))],
   [

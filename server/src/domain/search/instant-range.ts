@@ -10,7 +10,10 @@ export const readInstant = (text: string): Required<InstantRange> | undefined =>
   return from === undefined ? undefined : { from, until: from + (text.includes(':') ? 1 : dayMs) }
 }
 
-/** `[a TO b]` holds both ends whole, `{a TO b}` neither; undefined where an end is no date or comes too early. */
+/**
+ * `[a TO b]` includes both ends whole, `{a TO b}` neither. Undefined if an end is not a date or the range ends before
+ * it starts.
+ */
 export const readRange = ({ from, to, holdsFrom, holdsTo }: RangeValue): InstantRange | undefined => {
   const first: InstantRange | undefined = from === undefined ? {} : readInstant(from)
   const last: InstantRange | undefined = to === undefined ? {} : readInstant(to)
@@ -24,7 +27,7 @@ export const readRange = ({ from, to, holdsFrom, holdsTo }: RangeValue): Instant
 export const isWithin = (instant: Instant, { from, until }: InstantRange): boolean =>
   (from === undefined || instant >= from) && (until === undefined || instant < until)
 
-/** What both hold; it may hold nothing. */
+/** The overlap of the two, which may be empty. */
 export const intersect = (a: InstantRange, b: InstantRange): InstantRange => {
   const from = larger(a.from, b.from)
   const until = smaller(a.until, b.until)

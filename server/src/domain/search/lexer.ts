@@ -9,7 +9,7 @@ export type TermLexeme = {
   readonly kind: 'term'
   readonly position: number
   readonly field: string
-  /** What follows `metadata.`; it may be in quotes, as for a key with blanks or a colon. */
+  /** What follows `metadata.`. It may be in quotes, for a key with blanks or a colon. */
   readonly key?: string
   readonly value: Value
   readonly valuePosition: number
@@ -136,7 +136,7 @@ class Reader {
     return word
   }
 
-  /** Text in quotes; a backslash stands before a quote or a backslash that belongs to it. */
+  /** Text in quotes; a backslash escapes a quote or a backslash in it. */
   readQuoted(): string {
     const { position } = this
     let text = ''

@@ -21,7 +21,7 @@ export const parseQuery = (text: string): Query => {
 
 class Parser {
   readonly #lexemes: readonly Lexeme[]
-  /** The position of something that is missing at the end. */
+  /** The position to report when something is missing at the end. */
   readonly #end: number
   #at = 0
   #terms = 0

@@ -7,23 +7,26 @@ import type { Condition, Lookup, Query } from './query.ts'
 import { queryFault } from './query-fault.ts'
 
 /**
- * How storage is asked. A query becomes branches, one of which must hold (its ORs multiplied out); a branch is
- * what must hold together. Storage decides what its indexes and columns can tell, and proposes tokens for the rest.
+ * How storage is asked. The query's ORs are multiplied out into branches, one of which must hold; the conditions of a
+ * branch must hold together. Storage decides what its indexes and columns can tell, and proposes tokens for the rest.
  */
 export type SearchPlan = {
   readonly branches: readonly PlannedBranch[]
-  /** What storage proposes is the answer; otherwise each proposed token must be opened and matched. */
+  /** True if what storage proposes is the answer; otherwise each proposed token must be opened and matched. */
   readonly isExact: boolean
 }
 
-/** What must hold together, in the order of the query. */
+/** Conditions that must hold together, in the order of the query. */
 export type PlannedBranch = readonly PlannedCondition[]
 
 export type PlannedCondition = {
   /** As the query names it, for the explanation of the plan. */
   readonly field: string
   readonly negated: boolean
-  /** How storage is asked; absent where it must not be: a token that hides the field meets the negation. */
+  /**
+   * How storage is asked. Absent where it would drop too much: a token that hides the field from the caller meets the
+   * negation.
+   */
   readonly lookup?: Lookup
   /** Only the opened token decides. */
   readonly isOpened: boolean
@@ -35,7 +38,7 @@ type Literal = {
   readonly position: number
 }
 
-/** `mayRedact`: whether the caller sees any token under `redact`, which no index knows (C26.7). */
+/** `mayRedact`: whether the caller may see some token under `redact`, which no index knows about (C26.7). */
 export const planSearch = (query: Query, { mayRedact }: { mayRedact: boolean }): SearchPlan => {
   const branches = multiplyOut(query, false, mayRedact).map(literals => {
     requireLookup(literals)
@@ -66,7 +69,7 @@ const multiplyOut = (query: Query, negated: boolean, mayRedact: boolean): Litera
   return branches
 }
 
-/** Alternatives that the index can tell are one group of terms: six pairs of them are six groups, and not 64 branches. */
+/** Alternatives that the index can tell become one group of terms: six pairs of them are six groups instead of 64 branches. */
 const asOneOf = (branches: Literal[][], mayRedact: boolean): Literal[][] => {
   const terms: Term[] = []
   const fields = new Set<string>()
@@ -90,7 +93,7 @@ const asOneOf = (branches: Literal[][], mayRedact: boolean): Literal[][] => {
 /** The fields that an index can find tokens by. */
 export const startingFields = 'id, type, data, fingerprint, container, metadata or created_at'
 
-/** C26.8: a branch that has no index to start from could only be answered by walking the tenant. */
+/** C26.8: a branch with no index to start from could only be answered by walking through all of the tenant's tokens. */
 const requireLookup = (literals: readonly Literal[]): void => {
   const isIndexed = ({ condition: { lookup }, negated }: Literal): boolean =>
     !negated && lookup.by !== 'column'
@@ -116,7 +119,7 @@ const planBranch = (literals: readonly Literal[], mayRedact: boolean): PlannedBr
 
 const startsByItself: readonly Lookup['by'][] = ['id', 'term', 'container']
 
-/** Times have an order only within a term of the index. Every token has a type, so together those of all types have every time. */
+/** Index entries are ordered by time only within a term. Every token has a type, so the terms of all types cover every time. */
 const ofAnyType: PlannedCondition = {
   field: 'type',
   negated: false,
@@ -124,11 +127,14 @@ const ofAnyType: PlannedCondition = {
   isOpened: false,
 }
 
-/** `created_at:[* TO *]`: kept counters know how many tokens there are, and would not be asked. */
+/** `created_at:[* TO *]` excludes nothing, and as a condition it would prevent the count from coming from the kept counters. */
 const isAlwaysMet = ({ condition: { lookup }, negated }: Literal): boolean =>
   !negated && lookup.by === 'createdAt' && lookup.range.from === undefined && lookup.range.until === undefined
 
-/** Two ids, half a character in one, which engines would take for another, or spans that do not meet: no token has that. */
+/**
+ * False for what no token can have: two ids, an id with a lone surrogate (which engines would take for another id), or
+ * a creation time in ranges that do not overlap.
+ */
 const canHold = (branch: PlannedBranch): boolean => {
   const ids = new Set<string>()
   let createdAt: InstantRange = {}

@@ -2,9 +2,7 @@ import type { InstantRange } from '../time/instant.ts'
 import type { Term } from '../tokens/index-terms.ts'
 import type { Token } from '../tokens/token.ts'
 
-/**
- * A search query, read (C26). `position` is where the node starts in the caller's text, in characters from 1.
- */
+/** A parsed search query (C26). `position` is where the node starts in the caller's text, in characters from 1. */
 export type Query =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Query[]; readonly position: number }
   | { readonly kind: 'not'; readonly part: Query; readonly position: number }
@@ -14,9 +12,9 @@ export type Query =
 export type Condition = {
   /** The field as the query named it; values stay inside the closures. */
   readonly field: string
-  /** How storage can tell, without opening the token. */
+  /** How storage can tell without opening the token. */
   readonly lookup: Lookup
-  /** C26.7: for a caller under `redact` no token meets it. */
+  /** C26.7: no token meets it for a caller under `redact`. */
   readonly hiddenUnderRedact?: true
   readonly matches: (token: Token) => boolean
 }
@@ -25,10 +23,10 @@ export type Lookup =
   | { readonly by: 'id'; readonly id: string }
   /** The token has one of these terms. */
   | { readonly by: 'term'; readonly terms: readonly Term[] }
-  /** The token lies in this very container. */
+  /** The token lies directly in this container. */
   | { readonly by: 'container'; readonly term: Term }
   | { readonly by: 'createdAt'; readonly range: InstantRange }
-  /** A column of the token's row, in the clear, but in no index: a check for what another condition proposes. */
+  /** A plain column of the token's row that no index has. It only checks what another condition proposes. */
   | { readonly by: 'column'; readonly condition: ColumnLookup }
 
 export type ColumnLookup =

@@ -1,14 +1,14 @@
 import type { Instant } from './instant.ts'
 
-/** An instant, and the offset in which it was written. */
+/** An instant, and the offset with which it was written. */
 export type DateTime = { readonly at: Instant; readonly offsetMinutes: number }
 
 /**
- * The forms of §2.3 and ISO 8601 (C17); undefined for any other text and for dates that do not exist.
- * Date.parse is not asked: it takes 2/30 for 3/1, and texts without an offset for local time.
+ * The forms of §2.3 and ISO 8601 (C17); undefined for any other text and for dates that do not exist. Not Date.parse:
+ * it reads 2/30 as 3/1, and texts without an offset as local time.
  *
- * The `date` filter has a reader of its own (expressions/iso-date.ts). This one takes what callers of the API write, and
- * keeps the offset, to be shown again; that one takes what data happens to hold, as Liquid does.
+ * The `date` filter has its own reader (expressions/iso-date.ts). This one reads what callers of the API write and
+ * keeps the offset to show it again; that one reads what data happens to hold, as Liquid does.
  */
 export const parseDateTime = (text: string): DateTime | undefined => {
   const groups = forms.map(form => form.exec(text)?.groups).find(found => found !== undefined)
@@ -19,7 +19,7 @@ export const parseDateTime = (text: string): DateTime | undefined => {
     hour: half === undefined ? Number(hour ?? 0) : hour24(Number(hour), half),
     minute: Number(minute ?? 0),
     second: Number(second ?? 0),
-    // Finer than a millisecond is cut off, so that nothing lives longer than it was allowed to.
+    // Anything finer than a millisecond is cut off, so that nothing lives longer than it was allowed to.
     milliseconds: Number((fraction ?? '').slice(0, 3).padEnd(3, '0')),
   })
   const offsetMinutes = parseOffset(offset)
@@ -41,15 +41,15 @@ const isoDateTime =
 const forms = [shortDate, dateTime, isoDate, isoDateTime]
 
 const midnightUtc = (year: number, month: number, day: number): Instant | undefined => {
-  // Not Date.UTC, which takes the years 1 to 99 for those of the twentieth century.
+  // Not Date.UTC, which reads the years 1 to 99 as years of the twentieth century.
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
-  // A day that the month does not have ends up in another month.
+  // A day that the month does not have rolls over into another month.
   const exists = year >= 1 && date.getUTCMonth() === month - 1
   return exists ? date.getTime() : undefined
 }
 
-/** 12 AM is midnight and 12 PM noon. An hour that no clock face shows becomes NaN, which no check lets pass. */
+/** 12 AM is midnight and 12 PM noon. An hour that no clock face shows becomes NaN, which fails every check. */
 const hour24 = (hour: number, half: string): number => {
   if (hour < 1 || hour > 12) return Number.NaN
   return (hour % 12) + (half.toUpperCase() === 'P' ? 12 : 0)
@@ -67,7 +67,7 @@ const timeOfDayMs = (time: {
     : undefined
 }
 
-/** `+hh:mm`, in ISO 8601 also `+hhmm` or `+hh`; `Z` or nothing mean UTC (§2.3). */
+/** `+hh:mm`, in ISO 8601 also `+hhmm` or `+hh`. `Z` or nothing means UTC (§2.3). */
 const parseOffset = (text: string | undefined): number | undefined => {
   if (text === undefined || text === 'Z') return 0
   const minutes = Number(text.slice(3).replace(':', ''))

@@ -1,7 +1,7 @@
 /** Milliseconds since the epoch. The domain never asks for the time, it is told. */
 export type Instant = number
 
-/** From `from` on and before `until`; an end that is absent is open. */
+/** From `from`, inclusive, to `until`, exclusive; an absent end is open. */
 export type InstantRange = { readonly from?: Instant; readonly until?: Instant }
 
 const dayMs = 86_400_000
@@ -11,7 +11,7 @@ export const formatInstant = (instant: Instant, offsetMinutes = 0): string => {
   const local = instant + offsetMinutes * 60_000
   const day = Math.floor(local / dayMs)
   const time = local - day * dayMs
-  // `join`, not `+`: V8 keeps what `+` makes in pieces, and an object of such texts takes twice as long to write as JSON.
+  // `join`, not `+`: V8 keeps the result of `+` in pieces, and an object of such texts takes twice as long to write as JSON.
   return [
     dateOf(day),
     'T',
@@ -26,7 +26,7 @@ export const formatInstant = (instant: Instant, offsetMinutes = 0): string => {
   ].join('')
 }
 
-// The tokens of one answer were mostly made on a few days, and finding the date is most of the work.
+// The last date is kept: the tokens of one answer were mostly made on a few days, and finding the date is most of the work.
 let knownDay = Number.NaN
 let knownDate = ''
 const dateOf = (day: number): string => {

@@ -2,7 +2,7 @@ import type { Instant } from './instant.ts'
 
 /** The UTC month of an instant as a number that sorts: 202611. */
 export const monthOf = (instant: Instant): number => {
-  // Asked for at every read, and the answer changes twelve times a year.
+  // Kept between calls: every read asks for the month, and it changes twelve times a year.
   if (instant < known.from || instant >= known.until) known = monthAround(instant)
   return known.month
 }

@@ -8,10 +8,10 @@ const firstDigits = 8
 const lastDigits = 4
 const consecutiveDigits = 8
 
-/** A number in the shape of a card's that belongs to nobody; a mask can be judged on it without reading the data. */
+/** A card-like number that belongs to nobody, on which a mask can be judged without reading the data. */
 const probe = '4000001234567899'
 
-/** Does the mask render too much of the number that this token holds? Yes also where no number is found in the data. */
+/** Whether the mask renders too much of the number that this token holds. Also true if no number is found in the data. */
 export const disclosesCard = (
   template: Json,
   type: TokenType,
@@ -21,14 +21,14 @@ export const disclosesCard = (
   const card = type.cardNumber
   if (card === undefined) return false
   const number = card.read(data)
-  // A mask that cannot be judged is not let through.
+  // A mask that cannot be judged counts as disclosing.
   if (number === undefined) return true
   const render = (other: Json): Json | undefined => renderMaskOrNothing(template, other, allowance)
   const rendered = render(data)
   const text = JSON.stringify(rendered)
   /**
-   * A digit is shown where another one in its place changes what is rendered. That finds what no look at the text of a
-   * mask could: digits taken one by one, reordered, or computed with.
+   * A digit is shown if changing it changes what is rendered. This finds what no look at the text of a mask could:
+   * digits taken one by one, reordered, or computed with.
    */
   const isShown = (at: number): boolean =>
     othersAt(number, at).some(other => JSON.stringify(render(card.replace(data, other))) !== text)
@@ -61,7 +61,10 @@ const holdsRun = (rendered: Json | undefined, number: string): boolean => {
 const runsOf = (text: string): string[][] =>
   text.split(/[^\d\s./:;,|()_-]|\D{2,}/).map(run => run.split(/\D/).filter(digits => digits !== ''))
 
-/** `424242-4242` of `4242424242424242`: what may be shown, though it stands in the number in a row as well. */
+/**
+ * `424242-4242` of `4242424242424242` shows only both ends, which is allowed, though these digits also stand in a row
+ * in the number.
+ */
 const isBothEnds = ([first = '', last = '', ...more]: readonly string[], number: string): boolean =>
   more.length === 0 &&
   number.length > firstDigits + lastDigits &&
@@ -70,7 +73,7 @@ const isBothEnds = ([first = '', last = '', ...more]: readonly string[], number:
   number.startsWith(first) &&
   number.endsWith(last)
 
-/** The number with every other digit in this place. */
+/** The number with each of the nine other digits in this place. */
 const othersAt = (number: string, at: number): string[] =>
   [...'0123456789']
     .filter(digit => digit !== number[at])
@@ -81,7 +84,7 @@ const showsMiddle = (number: string, isShown: (at: number) => boolean): boolean 
   return false
 }
 
-/** A number of twelve digits has no middle: its first eight and last four are all of it, and stand side by side. */
+/** A number of twelve digits has no middle: its first eight and last four digits are all of it, side by side. */
 const isShownWhole = (number: string, isShown: (at: number) => boolean): boolean => {
   if (number.length > firstDigits + lastDigits) return false
   let neighbours = 0

@@ -2,7 +2,7 @@ import type { Issue } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { element } from '../place.ts'
 
-/** The containers of a token (C19), lower-cased here and nowhere else; what is wrong goes to `issues`. */
+/** The containers of a token (C19), lower-cased here and nowhere else; faults go to `issues`. */
 export const parseContainers = (value: readonly string[], place: string, issues: Issue[]): string[] => {
   if (value.length === 0 || value.length > limits.containersPerToken) {
     issues.push({ path: place, message: `must hold 1 to ${limits.containersPerToken} containers` })
@@ -19,7 +19,7 @@ export const parseContainers = (value: readonly string[], place: string, issues:
   return containers
 }
 
-/** The container of an access rule, a filter or a search, which covers what lies below it: `/` alone covers all. */
+/** The container of an access rule, a filter or a search, which covers everything below it: `/` alone covers all. */
 export const parseContainerOrRoot = (value: string, place: string, issues: Issue[]): string | undefined =>
   value === '/' ? value : parseContainer(value, place, issues)
 

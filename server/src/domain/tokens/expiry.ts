@@ -2,13 +2,13 @@ import type { Issue } from '../errors.ts'
 import { type DateTime, parseDateTime } from '../time/date-time.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
 
-/** When a token or an API key ends, and the offset in which the caller said so: responses keep it (C5). */
+/** When a token or an API key ends, and the offset that the caller used, which responses keep (C5). */
 export type Expiry = DateTime
 
-/** One of each kind that is accepted; the offset may be left out. */
+/** One example of each accepted form; the offset may be left out. */
 const likeness = '2030-12-31, 2030-12-31T10:00:00+02:00, 12/31/2030 or 12/31/2030 11:59:59 PM +02:00'
 
-/** C17: a date that can be read and lies ahead. */
+/** C17: a readable date in the future. */
 export const readExpiry = (
   text: string,
   place: string,

@@ -4,7 +4,7 @@ import { ExpressionError } from '../expressions/expression-error.ts'
 import type { Use } from '../expressions/run.ts'
 import type { TokenType } from './types/token-type.ts'
 
-/** Compiles an expression that a caller wrote; what is wrong with it becomes an issue at its place. */
+/** Compiles an expression that a caller wrote; a fault becomes an issue at its place. */
 export const checkExpression = (
   text: string,
   use: Use,
@@ -29,6 +29,6 @@ export const checkExpression = (
   }
 }
 
-/** C11: transient fields do not exist for expressions. At any depth: `data` may have become an element of a list on the way. */
+/** C11: transient fields do not exist for expressions, at any depth: filters may have put `data` into a list on the way. */
 const namesTransientField = ({ paths }: Expression, type: TokenType): boolean =>
   paths.some(([root, ...names]) => root === 'data' && names.some(name => Object.hasOwn(type.transient, name)))

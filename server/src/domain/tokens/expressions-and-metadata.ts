@@ -6,7 +6,7 @@ import { checkMask } from './mask.ts'
 import { checkMetadata } from './metadata.ts'
 import type { TokenType } from './types/token-type.ts'
 
-/** What create and update check alike, before anything is rendered. */
+/** The checks that create and update share, before anything is rendered. */
 export const checkExpressionsAndMetadata = (
   fields: {
     readonly mask?: Json | null

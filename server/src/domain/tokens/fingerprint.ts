@@ -11,8 +11,8 @@ export type RenderedFingerprint = { readonly type: JsonType; readonly canonical:
 type Fingerprintable = Pick<Token, 'data' | 'metadata' | 'type' | 'fingerprintExpression'>
 
 /**
- * The text to fingerprint, or undefined where the expression renders null, or the caller's own renders nothing.
- * Throws ExpressionError where it cannot be rendered for this data.
+ * The text to fingerprint, or undefined if the expression renders null, or if it is the caller's own and renders
+ * something empty. Throws ExpressionError if it cannot be rendered for this data.
  */
 export const renderFingerprint = (
   token: Fingerprintable,
@@ -27,6 +27,6 @@ export const renderFingerprint = (
   return { type, canonical: canonicalText(value) }
 }
 
-/** What many different data have in common: tokens that share nothing else must not be one under deduplication (C14). */
+/** Many different values render empty: tokens that have nothing else in common must not be deduplicated into one (C14). */
 const isEmpty = (value: Json): boolean =>
   value === '' || ((Array.isArray(value) || isJsonObject(value)) && Object.keys(value).length === 0)

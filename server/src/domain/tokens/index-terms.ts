@@ -5,10 +5,10 @@ import { type Json, stringify } from '../json/json.ts'
 import { ancestors } from './containers.ts'
 import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token } from './token.ts'
 
-/** What a token can be found by. The field takes part in the hash, so equal values of two fields differ. */
+/** What a token can be found by. The field is part of the hash, so equal values of different fields differ. */
 export type Term = { readonly field: string; readonly value: string }
 
-/** A term of a token. `isAbove` marks a container that the token does not lie in itself but somewhere below. */
+/** A term of a token. `isAbove` marks a container in which the token does not lie directly, but somewhere below. */
 export type OwnTerm = Term & { readonly isAbove?: true }
 
 export const containerTerm = (container: string): Term => ({ field: 'container', value: container })
@@ -29,10 +29,10 @@ export const matchTag = (token: Token): string | undefined =>
     ? undefined
     : JSON.stringify([fingerprintExpressionInForce(token), [...token.containers].sort()])
 
-/** Covers every token, so it is not indexed: to list everything is to list every type. */
+/** Covers every token, so it is not indexed: listing everything means listing every type. */
 const root = '/'
 
-/** The token's own containers, and all that cover them: it is found under each. */
+/** The token's own containers and all that cover them: the token is found under each. */
 export const containerTerms = (containers: readonly string[]): OwnTerm[] => {
   const covering = new Set(containers.flatMap(ancestors))
   covering.delete(root)
@@ -49,7 +49,7 @@ export const contentTerms = (token: Token): Term[] => {
   if (token.metadata !== undefined)
     for (const [key, value] of Object.entries(token.metadata)) terms.push(metadataTerm(key, value))
   const data = searchValues(token).map(dataTerm)
-  // Two search indexes may render the same.
+  // Two search indexes may render the same value.
   terms.push(...data.filter(({ value }, index) => data.findIndex(other => other.value === value) === index))
   return terms
 }

@@ -33,7 +33,7 @@ export const checkMaskBytes = (template: Json, place: string, issues: Issue[]): 
   return fits
 }
 
-/** The expressions of a mask, and where each of them stands. */
+/** The expressions of a mask, each with its place. */
 export const maskLeaves = (template: Json, place: string): { text: string; path: string }[] => {
   if (typeof template === 'string') return [{ text: template, path: place }]
   if (Array.isArray(template))
@@ -56,9 +56,9 @@ export const mapMask = (template: Json, change: (text: string) => string): Json 
 }
 
 /**
- * The masked data, or undefined where nothing is left to show: leaves that render null are dropped.
- * Throws ExpressionError where a leaf cannot be rendered for this data. All leaves share one budget: a mask
- * of a thousand leaves may not do a thousand times the work of one.
+ * The masked data, or undefined if nothing is left to show: leaves that render null are dropped. Throws ExpressionError
+ * if a leaf cannot be rendered for this data. All leaves share one budget: a mask of a thousand leaves may not do a
+ * thousand times the work of one.
  */
 export const renderMask = (template: Json, data: Json, allowance?: Allowance): Json | undefined =>
   compileMask(template)({ data }, budgetFor('mask', { data }, allowance))

@@ -13,7 +13,7 @@ export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue
   }
   for (const [index, key] of keys.entries()) {
     const value = getOwn(metadata, key)
-    // In a patch: the key is to go.
+    // In a patch, null removes the key.
     if (value === null) continue
     const path = chosenKey(place, key, index + 1)
     if (key === '' || countCharacters(key) > limits.metadataKeyCharactersMax)
@@ -24,7 +24,7 @@ export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue
   }
 }
 
-/** The value of a key that is the metadata's own; `__proto__` is a key like any other. */
+/** The value of one of the metadata's own keys; `__proto__` is a key like any other. */
 export const getOwnText = (
   metadata: Readonly<Record<string, string>> | undefined,
   key: string,

@@ -14,7 +14,7 @@ import { searchIndexesInForce, type Token } from './token.ts'
 export type RenderedPart = 'mask' | 'search_indexes' | 'fingerprint_expression'
 export const renderedParts: readonly RenderedPart[] = ['mask', 'search_indexes', 'fingerprint_expression']
 
-/** What is tried: a token's expressions on its data, and where one part of them stands in the caller's body. */
+/** One trial: a token's expressions and data, and the place in the caller's body of the part that is tried. */
 type Trial = {
   readonly token: Pick<
     Token,
@@ -27,9 +27,9 @@ type Trial = {
 }
 
 /**
- * Renders the expressions of the token once, so that what cannot be rendered, or would show too much of a
- * card, is refused when it is written. Only for callers who know the data: to others the answer would tell
- * something about it (C13).
+ * Renders the expressions of the token once, so that one that cannot be rendered, or would show too much of a card, is
+ * refused when it is written. Only for callers who know the data: to others the answer would tell something about it
+ * (C13).
  */
 export const checkRenderings = (
   token: Trial['token'],
@@ -53,7 +53,7 @@ const tryMask = ({ token: { type, mask }, data, path, issues, allowance }: Trial
   else if (allowance.isSpent && fault === undefined) issues.push({ path, message: tooMuchWork })
 }
 
-/** The first leaf that does not render; none where each of them does, but not all on one budget. */
+/** The first leaf that does not render; undefined if each renders alone, but not all of them on one budget. */
 const faultyLeaf = (template: Json, data: Json, path: string, allowance: Allowance): Issue | undefined => {
   for (const leaf of maskLeaves(template, path)) {
     const fault = faultOf(() => renderMask(leaf.text, data, allowance))
@@ -86,7 +86,7 @@ const checks: Readonly<Record<RenderedPart, (trial: Trial) => void>> = {
   fingerprint_expression: tryFingerprint,
 }
 
-/** What is wrong with an expression on this data; undefined where it renders. */
+/** What is wrong with an expression on this data; undefined if it renders. */
 const faultOf = (render: () => unknown): string | undefined => {
   try {
     render()

@@ -50,11 +50,11 @@ export type TokenDefinition = {
   readonly id: Expression | undefined
   /** Where the definition stands in the caller's body. */
   readonly place: string
-  /** What is left to spend on renderings, for all definitions of the request together. */
+  /** What all definitions of the request together may still spend on renderings. */
   readonly allowance: Allowance
 }
 
-/** Reads one definition; every fault becomes an issue at its place, and then nothing is returned. */
+/** Reads one definition. Every fault becomes an issue at its place, and then the result is undefined. */
 export const readDefinition = (
   fields: TokenFields,
   place: string,

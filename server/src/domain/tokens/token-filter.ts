@@ -8,17 +8,17 @@ import { tokenTypes } from './types/registry.ts'
 
 export type MetadataPair = readonly [key: string, value: string]
 
-/** What a list is narrowed to (C24): different parameters are AND, the values of one are OR. */
+/** The filters of a list (C24): different parameters are ANDed, the values of one are ORed. */
 export type TokenFilter = {
   readonly ids?: ReadonlySet<string>
   readonly types?: readonly string[]
   readonly container?: string
   readonly fingerprint?: string
-  /** Keys with the values that they must have. */
+  /** Keys, each with the value that it must have. */
   readonly metadata: readonly MetadataPair[]
 }
 
-/** The filter as groups of terms, of each of which a token has one; the most telling first. Ids are not terms. */
+/** The filter as groups of terms, the most selective first: a token must have a term of each group. Ids are not terms. */
 export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.fingerprint === undefined ? [] : [[fingerprintTerm(filter.fingerprint)]]),
   ...filter.metadata.map(([key, value]) => [metadataTerm(key, value)]),
@@ -26,11 +26,11 @@ export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.types === undefined ? [] : [filter.types.map(typeTerm)]),
 ]
 
-/** One group: exactly the tokens under these containers have one of its terms. For the root that is every type. */
+/** One group of terms that exactly the tokens under these containers have one of. For the root these are all types. */
 export const visibleTerms = (roots: readonly string[]): Term[] =>
   roots.includes('/') ? [...tokenTypes.keys()].map(typeTerm) : roots.map(containerTerm)
 
-/** An index only proposes; the opened token decides. Under `redact` a token has no fingerprint to be found by (C12). */
+/** An index only proposes; the opened token decides. Under `redact` a token cannot be found by its fingerprint (C12). */
 export const matchesFilter = (token: Token, filter: TokenFilter, transform: Transform): boolean => {
   const { ids, types, container, fingerprint, metadata } = filter
   if (ids !== undefined && !ids.has(token.id)) return false

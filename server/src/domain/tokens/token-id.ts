@@ -3,7 +3,7 @@ import { limits } from '../limits.ts'
 import { hasOwnForm } from '../own-id.ts'
 import type { Instant } from '../time/instant.ts'
 
-/** What would need care in a path, a query or a log line: C8's list, control characters, lone surrogates. */
+/** Characters that would need care in a path, a query or a log line: C8's list, control characters, lone surrogates. */
 const forbidden = /[#/\\+?[\]|&=%<>{}^\p{Cc}\p{Cs}\u2028\u2029]/u
 
 const rule =
@@ -14,10 +14,10 @@ const rule =
 const toleranceMs = 60_000
 
 const separators = /[^\p{L}\p{N}]/gu
-/** Shorter numbers, read across separators, would be found in many an id by chance. */
+/** Shorter numbers, read across separators, would turn up in many ids by chance. */
 const digitsReadAcross = 8
 
-/** Whether the id contains one of the numbers, also in groups (C16). */
+/** Whether the id contains one of the numbers, even in groups (C16). */
 export const containsNumber = (id: string, numbers: readonly string[]): boolean =>
   numbers.some(
     number =>
@@ -25,15 +25,15 @@ export const containsNumber = (id: string, numbers: readonly string[]): boolean 
       (number.length >= digitsReadAcross && id.replace(separators, '').includes(number)),
   )
 
-/** The same of an id that a caller chose; one that the vault made may contain a number by chance. */
+/** The same, but only for an id that a caller chose: one that the vault made may contain a number by chance. */
 export const givesAway = (token: { id: string; createdAt: Instant }, numbers: readonly string[]): boolean =>
   !isMade(token) && containsNumber(token.id, numbers)
 
-/** Whether the vault can have made the id: it starts with the time at which the token was made. */
+/** Whether the vault can have made the id: such an id starts with the time at which the token was made. */
 const isMade = ({ id, createdAt }: { id: string; createdAt: Instant }): boolean =>
   hasOwnForm(id) && Math.abs(Number.parseInt(id.slice(0, 13).replace('-', ''), 16) - createdAt) <= toleranceMs
 
-/** What is wrong with a token's id (C8), or undefined. Three characters at least, so `.` and `..` never pass. */
+/** What is wrong with a token's id (C8), or undefined. The minimum of three characters also rules out `.` and `..`. */
 export const tokenIdFault = (id: string): string | undefined => {
   const characters = countCharacters(id)
   const fits = characters >= limits.idCharactersMin && characters <= limits.idCharactersMax

@@ -35,7 +35,7 @@ export const viewToken = (token: Token, transform: Transform, now: Instant): Jso
   })
 }
 
-/** C15: what a deduplication hit shows to a caller that may not read the token; under `redact` no fingerprint either (C12). */
+/** C15: what a deduplication hit shows to a caller who may not read the token. Under `redact` not even the fingerprint (C12). */
 export const viewUnreadable = (token: Token, transform: Transform): JsonObject =>
   asJson({
     id: token.id,
@@ -57,7 +57,7 @@ const presentList = (list: readonly string[]): readonly string[] | undefined =>
   list.length === 0 ? undefined : list
 
 /**
- * Fields to be written as JSON, which leaves out those that are undefined (C5). They stay in the object: copying the
+ * Fields to be written as JSON, which leaves out undefined ones (C5). They stay in the object, because copying the
  * others into a new one cost as much as rendering a mask.
  */
 const asJson = (

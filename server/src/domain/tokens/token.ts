@@ -7,7 +7,7 @@ import type { TokenType } from './types/token-type.ts'
 
 export type Metadata = Readonly<Record<string, string>>
 
-/** A field of `data` that lives for a while only (C11); it is kept, sealed and purged apart from the rest. */
+/** A field of `data` that lives only for a while (C11). It is kept, sealed and purged apart from the rest. */
 export type Transient = { readonly field: string; readonly value: Secret<Json>; readonly expiresAt: Instant }
 
 /** Whose mask is in force. `nobody`: it was cleared, and nothing is shown under `mask`. */
@@ -16,7 +16,7 @@ export type MaskChoice =
   | { readonly from: 'caller'; readonly template: Json }
   | { readonly from: 'nobody' }
 
-/** For one that is still being put together. */
+/** For an object that is still being put together. */
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 export type Token = {
@@ -30,9 +30,9 @@ export type Token = {
   readonly mask: MaskChoice
   readonly containers: readonly string[]
   readonly metadata?: Metadata
-  /** Undefined where the type's own indexes are in force. */
+  /** Undefined if the type's own indexes are in force. */
   readonly searchIndexes?: readonly string[]
-  /** Undefined where the type's own expression is in force. */
+  /** Undefined if the type's own expression is in force. */
   readonly fingerprintExpression?: string
   readonly fingerprint?: string
   readonly deduplicate?: boolean
@@ -43,8 +43,8 @@ export type Token = {
 } & Authorship
 
 /**
- * C13: parts that were set by someone who could not read the token, whom their rendering could tell about its data.
- * `maskWithheld` marks a blind mask that would render too much of a card number: it renders nothing.
+ * C13: parts set by someone who could not read the token, to whom their rendering could reveal its data. `maskWithheld`
+ * marks a blind mask that would render too much of a card number: it renders nothing.
  */
 export type Blindness = {
   readonly mask?: true
@@ -64,7 +64,7 @@ export const fingerprintExpressionInForce = (token: Pick<Token, 'fingerprintExpr
 export const searchIndexesInForce = (token: Pick<Token, 'searchIndexes' | 'type'>): readonly string[] =>
   token.searchIndexes ?? token.type.searchIndexes ?? []
 
-/** The expressions of the mask in force, or undefined where the token has none. */
+/** The expressions of the mask in force, or undefined if the token has none. */
 export const maskInForce = (token: Pick<Token, 'mask' | 'type'>): Json | undefined => {
   switch (token.mask.from) {
     case 'type':

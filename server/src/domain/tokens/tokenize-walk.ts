@@ -10,11 +10,11 @@ export type Tokenizable =
 
 export type TokenizeWalk = {
   readonly found: readonly Tokenizable[]
-  /** The payload again, with each found element replaced by its result, in the order of `found`. */
+  /** The payload with each found element replaced by its result; `results` is in the order of `found`. */
   rebuild(results: readonly Json[]): Json
 }
 
-/** C23: strings, numbers and booleans are values, null and empty containers stay as they are. */
+/** C23: strings, numbers and booleans become tokens; null and empty containers stay as they are. */
 export const walkPayload = (payload: Json): TokenizeWalk => {
   const found: Tokenizable[] = []
   const build = visit(payload, '', found)

@@ -7,8 +7,8 @@ import { tokenTypes } from './types/registry.ts'
 import type { TokenType } from './types/token-type.ts'
 
 /**
- * Takes the transient fields out of `data` (C11). A field that was there before keeps its deadline; one
- * that this write brings starts its own.
+ * Takes the transient fields out of `data` (C11). A field in `kept` keeps its deadline; one that this write brings
+ * starts its own.
  */
 export const splitTransients = (
   data: Json,
@@ -34,7 +34,7 @@ export const splitTransients = (
   return { data: rest, transients }
 }
 
-/** Nearly all data has none, and is taken as it is. */
+/** Nearly all data has none, and is used as it is. */
 const hasTransient = (data: JsonObject, type: TokenType): boolean => {
   for (const field in type.transient) if (Object.hasOwn(data, field)) return true
   return false
@@ -51,7 +51,7 @@ export const wholeData = (token: Pick<Token, 'data' | 'transients'>, now: Instan
   return whole
 }
 
-/** The same for the fields of all types: storage, which purges those that are due, knows of none. */
+/** One range for the fields of all types: storage, which purges those that are due, does not know them. */
 export const transientDeadlines = (now: Instant): PendingDeadlines => pendingDeadlines(longestLifetimeMs, now)
 
 const longestLifetimeMs = Math.max(

@@ -18,8 +18,8 @@ const alphanumerics = digits + lower + upper
 type Alphabet = (character: string) => string | undefined
 
 /**
- * Same kind of character in the same place; ASCII punctuation and blanks stay as separators. Whatever is not
- * ASCII becomes a lower-case letter: kept, a name in another script would stand in the id in the clear.
+ * The same kind of character in the same place; ASCII punctuation and blanks stay as separators. Anything that is not
+ * ASCII becomes a lower-case letter: if it were kept, a name in another script would stand in the id in the clear.
  */
 const sameKind: Alphabet = character => {
   if (isDigit(character)) return digits
@@ -34,7 +34,7 @@ const redraw = (text: string, { first, last, alphabet }: Kept, run: Run): string
   const { random } = run
   if (random === undefined) throw new ExpressionError('a source of randomness is needed')
   const before = [...text]
-  // What follows an alias leaves all of it, so this could never become an id.
+  // Filters after an alias keep all of it, so a longer one could never become an id.
   if (before.length > limits.idCharactersMax) throw new ExpressionError('too long for an id')
   run.budget.charge(before.length * 2)
   const after = before.map((character, index): AliasCharacter => {
@@ -53,7 +53,7 @@ const redraw = (text: string, { first, last, alphabet }: Kept, run: Run): string
 
 const draw = (letters: string, random: RandomBelow): string => letters[random(letters.length)] ?? ''
 
-// Null has no characters to draw: an alias of it would be the same for every token.
+// Null has no characters to redraw: an alias of it would be the same for every token.
 const aliasText = (input: Json, run: Run): string => (input === null ? '' : scalarText(input, run))
 
 const cardDigits = (input: Json, run: Run): string => {
@@ -63,7 +63,7 @@ const cardDigits = (input: Json, run: Run): string => {
   return number
 }
 
-// An argument that is left out keeps nothing of the value.
+// An argument that is left out means that nothing of the value is kept.
 const shown = optional(flag, false)
 const kept = optional(count, 0)
 
@@ -81,7 +81,7 @@ export const aliasFilters = {
     apply: (input, run, first, last) =>
       redraw(aliasText(input, run), { first, last, alphabet: sameKind }, run),
   }),
-  /** As many characters as the value has, letters and digits in all places; separators go too. */
+  /** As many characters as the value has, with letters and digits in every place: separators are redrawn, too. */
   alias_preserve_length: filter([kept, kept], {
     isAlias: true,
     apply: (input, run, first, last) =>

@@ -26,7 +26,7 @@ const join = (input: Json, separator: string, run: Run): string => {
   return pieces.join(separator)
 }
 
-/** One element, or one character of text; '' from anything else, as in Liquid. */
+/** One element of a list or one character of text; '' for anything else, as in Liquid. */
 const end = (index: 0 | -1, cutText: (input: string) => string) =>
   filter([], {
     apply: input => {
@@ -47,7 +47,10 @@ const slice = (input: Json, start: number, length: number, run: Run): Json => {
   return rest.slice(0, offsetAfterFirst(rest, length))
 }
 
-/** Numbers among numbers and text among text, nulls at the end; Liquid compares the rest as JavaScript would. */
+/**
+ * Numbers compare with numbers and text with text, nulls come last. Other mixes, which Liquid compares as JavaScript
+ * would, fail.
+ */
 const compare = (left: Json, right: Json, run: Run): number => {
   run.budget.charge(1)
   if (left === null || right === null) return Number(left === null) - Number(right === null)
@@ -61,7 +64,7 @@ const compare = (left: Json, right: Json, run: Run): number => {
   throw new ExpressionError('a list of only numbers or only text is needed')
 }
 
-/** The elements, each with what it has at the end of the path. */
+/** The elements, each with its value at the path. */
 const keyed = (input: Json, path: readonly Segment[], run: Run): { element: Json; key: Json }[] => {
   const list = listOf(input, run)
   run.budget.charge(list.length * (path.length + 1))
@@ -108,7 +111,7 @@ export const arrayFilters = {
     names: path => path,
   }),
   uniq: filter([], { apply: (input, run) => uniq(input, run) }),
-  /** An array, or the characters of text, the other way round. */
+  /** An array, or the characters of a text, in reverse order. */
   reverse: filter([], {
     apply: (input, run) =>
       typeof input === 'string'

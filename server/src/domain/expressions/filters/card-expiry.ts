@@ -11,7 +11,7 @@ type Piece = (expiry: Expiry) => string
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
 
-/** By their upper-case spelling; `MM/yy` is as good as `MM/YY`, an expiry has no minutes. */
+/** By their upper-case spelling: `MM/yy` is as good as `MM/YY`, since an expiry has no minutes. */
 const fields = new Map<string, Piece>([
   ['M', ({ month }) => String(month)],
   ['MM', ({ month }) => twoDigits(month)],
@@ -19,7 +19,7 @@ const fields = new Map<string, Piece>([
   ['YYYY', ({ year }) => String(year).padStart(4, '0')],
 ])
 
-/** M, MM, YY and YYYY are replaced, other letters refused, all else is copied. */
+/** M, MM, YY and YYYY are replaced, other letters are refused, and everything else is copied. */
 export const expiryFormat: Parameter<readonly Piece[]> = {
   read: (value, run) => runsOf(textOf(value, run)).map(pieceOf),
 }

@@ -8,13 +8,13 @@ export type AliasCharacter = { readonly character: string; readonly isRandom: bo
 const cardDigitsMin = 12
 const cardDigitsMax = 19
 
-/** More than are needed: each change leaves a tenth of the other runs to pass. */
+/** More than needed: after each change, about a tenth of the other runs may still pass. */
 const changesMax = 50
 
 /**
- * Makes sure that nothing in an alias can be taken for a real card number: it fails Luhn (C21). Where one passes, one
- * random digit gets another value, drawn from the nine that are left: any other digit in its place breaks the sum, and all
- * failing numbers stay equally likely. Groups can belong to several runs, which is why it looks again.
+ * Makes sure that nothing in an alias can be taken for a real card number: every candidate fails Luhn (C21). If one
+ * passes, one of its random digits is redrawn from the nine others: any of them breaks the sum, and all failing numbers
+ * stay equally likely. A group of digits can belong to several runs, so the check repeats after each change.
  */
 export const breakLuhn = (
   alias: readonly AliasCharacter[],
@@ -35,11 +35,11 @@ export const breakLuhn = (
 /** Whether something in the text can be taken for a card number, such as an alias with a digit put before it. */
 export const holdsLookAlike = (text: string): boolean => lookAlikes([...text]).length > 0
 
-/** Where the digits of each run stand that can be taken for a card number. */
+/** The positions of the digits of each run that can be taken for a card number. */
 const lookAlikes = (characters: readonly string[]): number[][] =>
   cardRuns(characters).filter(run => passesLuhn(run.map(index => characters[index] ?? '').join('')))
 
-/** Indexes of 12 to 19 digits, of one group or of several side by side, as people group them. */
+/** Indexes of 12 to 19 digits in one group or in several adjacent ones, as people group them. */
 const cardRuns = (characters: readonly string[]): number[][] => {
   const groups = digitGroups(characters)
   const runs: number[][] = []
@@ -54,7 +54,7 @@ const cardRuns = (characters: readonly string[]): number[][] => {
   return runs
 }
 
-/** Indexes of digits without anything between them; `apart` where more than separators stands between two groups. */
+/** Indexes of digits with nothing between them; `apart` marks that more than separators lies between two groups. */
 const digitGroups = (characters: readonly string[]): (readonly number[] | 'apart')[] => {
   const groups: (number[] | 'apart')[] = []
   let group: number[] | undefined

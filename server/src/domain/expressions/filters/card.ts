@@ -56,7 +56,7 @@ export const cardFilters = {
   card_bin: filter([], {
     apply: (input, run): Json => (input === null ? null : binOf(scalarText(input, run), run)),
   }),
-  /** Of the card's whole data: `{{ data | card_exp: 'MM/YY' }}`. Null where month or year are missing. */
+  /** Takes the whole data of the card: `{{ data | card_exp: 'MM/YY' }}`. Null if the month or the year is missing. */
   card_exp: filter([expiryFormat], {
     apply: (input, run, format) => (input === null ? null : formatCardExpiry(input, format, run)),
     showsWhole: true,

@@ -30,15 +30,15 @@ const isEmpty = (value: Json): boolean =>
   value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0)
 
 export const convertFilters = {
-  /** Text stays text, all else becomes compact JSON. `8` and `"8"` both become `8`, and must not share a fingerprint. */
+  /** Text stays text, anything else becomes compact JSON. `8` and `"8"` both become `8`, yet must not share a fingerprint. */
   stringify: filter([], { apply: toText, showsWhole: true, keepsInputType: true }),
   to_string: filter([], { apply: toText }),
   /** Keeps every digit: a number that a double cannot hold comes out exact. */
   to_number: filter([], { apply: (input, run) => toNumber(input, run) }),
   to_boolean: filter([], { apply: (input, run): Json => (input === null ? null : toBoolean(input, run)) }),
-  /** Stands in for null, false, '' and []. */
+  /** Replaces null, false, '' and []. */
   default: filter([anything], { apply: (input, _run, instead) => (isEmpty(input) ? instead : input) }),
-  /** What stands at one JSONPath, or null. The input is data, not JSON text: text has nothing inside. */
+  /** The value at one JSONPath, or null. The input is data, not JSON text: there is nothing inside a text. */
   json: filter([jsonPath], {
     apply: (input, _run, path) => readPath(input, path),
     names: path => path,

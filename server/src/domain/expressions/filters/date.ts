@@ -13,8 +13,8 @@ const format: Parameter<Format> = { read: (value, run) => parseFormat(textOf(val
 const instantMax = 8_640_000_000_000_000
 
 /**
- * ISO 8601 text, or seconds since 1970 as a number or in digits. Liquid hands back whatever it cannot read;
- * here that is an error, because a mask that meant to show a year would show the whole value.
+ * ISO 8601 text, or seconds since 1970 as a number or in digits. Liquid returns whatever it cannot read; here that is
+ * an error, because a mask that meant to show a year would show the whole value.
  */
 const instantOf = (input: Json, run: Run): number => {
   const seconds = typeof input === 'string' ? parseDecimal(textOf(input, run)) : input

@@ -10,13 +10,13 @@ export type Hiding = {
   readonly fill: string
   /** Characters that stay visible wherever they are. */
   readonly preserve: string
-  /** Whether a value of which nothing would be hidden is hidden whole instead. */
+  /** Whether a value is hidden whole if otherwise nothing of it would be hidden. */
   readonly hidesShortValues: boolean
 }
 
 /**
- * The text with its middle hidden, at its own length. Where that would hide not one character, the value is too
- * short for the mask, and showing it would be the opposite of what was asked for: then all of it is hidden, but for
+ * The text with its middle hidden, at its own length. If that would not hide a single character, the value is too short
+ * for the mask, and showing it would be the opposite of what was asked for. Then all of it is hidden, except for
  * preserved characters (C22).
  */
 export const hide = (text: string, { first, last, ...hiding }: Hiding, run: Run): string => {
@@ -31,11 +31,11 @@ export const hide = (text: string, { first, last, ...hiding }: Hiding, run: Run)
 
   const isHiding = preserve === '' ? middle !== '' : coverBut(middle, '', new Set(preserve)) !== middle
   if (!isHiding && hidesShortValues) return cover(text)
-  // Joined for the sake of what is written as JSON (see formatInstant).
+  // `join`, not `+`, because the result is written as JSON (see formatInstant).
   return [text.slice(0, start), cover(middle), text.slice(end)].join('')
 }
 
-/** Every character replaced but those that are preserved. */
+/** Replaces every character except the preserved ones. */
 const coverBut = (text: string, fill: string, preserved: ReadonlySet<string>): string => {
   let covered = ''
   for (const character of text) covered += preserved.has(character) ? character : fill

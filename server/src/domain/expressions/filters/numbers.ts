@@ -3,7 +3,7 @@ import { ExpressionError } from '../expression-error.ts'
 import { filter } from './filter.ts'
 import { flag, integer, number, optional } from './parameters.ts'
 
-/** A result that JSON can say; -0 is 0. */
+/** A result that JSON can express; -0 becomes 0. */
 const finite = (result: number): number => {
   if (!Number.isFinite(result)) throw new ExpressionError('the result is too large')
   return result + 0
@@ -26,7 +26,7 @@ const shiftPoint = (value: number, places: number): number => {
   return Number(`${mantissa}e${Number(exponent) + places}`)
 }
 
-/** Halves away from zero. */
+/** Rounds halves away from zero. */
 const round = (value: number, places: number): number => {
   const scaled = shiftPoint(Math.abs(value), places)
   // Beyond this all doubles are whole already.
@@ -39,7 +39,7 @@ export const numberFilters = {
   plus: binary((value, argument) => value + argument),
   minus: binary((value, argument) => value - argument),
   times: binary((value, argument) => value * argument),
-  /** Divides as doubles do; with `true` as second argument the result is rounded down. */
+  /** Divides as doubles do; with `true` as the second argument the result is rounded down. */
   divided_by: filter([number, optional(flag, false)], {
     apply: (input, run, divisor, isInteger) => {
       const quotient = numberOf(input, run) / nonZero(divisor)

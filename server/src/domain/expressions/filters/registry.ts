@@ -9,7 +9,7 @@ import { revealFilters } from './reveal.ts'
 import { textFilters } from './text.ts'
 import { webFilters } from './web.ts'
 
-/** Every filter of the language, by its name (C21). A Map: `constructor` is no filter. */
+/** Every filter of the language, by its name (C21). A Map, so that `constructor` is not a filter. */
 export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
   Object.entries({
     ...revealFilters,

@@ -6,7 +6,7 @@ import { filter } from './filter.ts'
 import { hide } from './hiding.ts'
 import { character, count, optional, text } from './parameters.ts'
 
-/** The character of a mask that names no other. */
+/** The fill character of a mask that names no other. */
 export const defaultFill = 'X'
 
 /**

@@ -23,7 +23,7 @@ const concatenate = (left: string, right: string, run: Run): string => {
   return left + right
 }
 
-/** The first letter up, all others down. */
+/** The first letter in upper case, all others in lower case. */
 const capitalize = (input: string): string => {
   const rest = offsetAfterFirst(input, 1)
   return input.slice(0, rest).toUpperCase() + input.slice(rest).toLowerCase()
@@ -51,7 +51,7 @@ const replaceFirst = (input: Json, pattern: string, replacement: string, run: Ru
   return before.slice(0, offset) + replacement + before.slice(offset + pattern.length)
 }
 
-/** What must be added on one side; null has nothing to pad and stays null, so that a mask drops it. */
+/** Adds what is missing on one side. Null has nothing to pad and stays null, so that a mask drops it. */
 const pad = (add: (input: string, padding: string) => string) =>
   filter([count, optional(character, ' ')], {
     apply: (input, run, width, fill) => {
@@ -98,7 +98,7 @@ export const textFilters = {
   remove: filter([text], { apply: (input, run, pattern) => replaceAll(input, pattern, '', run) }),
   remove_first: filter([text], { apply: (input, run, pattern) => replaceFirst(input, pattern, '', run) }),
 
-  /** Shortens to `length` characters, the ellipsis among them; a value that fits stays what it is. */
+  /** Shortens to `length` characters, including the ellipsis. A value that fits stays as it is. */
   truncate: filter([optional(count, 50), optional(text, '...')], {
     apply: (input, run, length, ellipsis) => {
       const before = textOf(input, run)

@@ -13,7 +13,7 @@ const htmlEntities = new Map([
 
 const unreserved = new Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!~*'()")
 
-/** What percent-encoding will make of one UTF-16 unit: three characters for each UTF-8 byte. */
+/** The length of one UTF-16 unit after percent-encoding: three characters for each UTF-8 byte. */
 const encodedLength = (unit: number): number => {
   if (unit < 0x80) return unreserved.has(String.fromCharCode(unit)) ? 1 : 3
   if (unit < 0x800) return 6

@@ -8,8 +8,8 @@ import type { Form } from './token-type.ts'
 export type Field = Form & { readonly required: boolean }
 
 /**
- * An object with these fields and no others (C10): a misspelt `cvv` must not be kept for ever. A null is
- * data (C5), not an absent field, so that it breaks the field's rule.
+ * An object with these fields and no others (C10): a misspelt `cvv` must not be kept for ever. A null is data (C5), not
+ * an absent field, so it breaks the field's rule.
  */
 export const fields = (known: Readonly<Record<string, Field>>): Form => {
   const names = Object.keys(known)
@@ -54,7 +54,7 @@ const reportStrangers = (
   for (const [index, key] of keysAsSent(isJsonObject(sent) ? sent : data).entries()) {
     if (names.includes(key) || !Object.hasOwn(data, key)) continue
     strangers++
-    // An object of a hundred thousand strange keys is refused without naming all of them.
+    // An object with a hundred thousand unknown keys is refused without naming all of them.
     if (strangers > limits.errorsPerAnswer) break
     const meant = didYouMean(key, names)
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`
@@ -63,7 +63,7 @@ const reportStrangers = (
   return strangers
 }
 
-/** The text at a field of data that was parsed; undefined where it is none. */
+/** The text at a field of parsed data; undefined if there is none. */
 export const textField = (data: Json, name: string): string | undefined => {
   const value = isJsonObject(data) ? getOwn(data, name) : undefined
   return typeof value === 'string' ? value : undefined

@@ -19,10 +19,10 @@ const all: readonly TokenType[] = [
   employerIdNumber,
 ]
 
-/** Every type there is (C9), in the order of the documentation. */
+/** All types (C9), in the order of the documentation. */
 export const tokenTypes: ReadonlyMap<string, TokenType> = new Map(all.map(type => [type.name, type]))
 
-/** What is said of any other. */
+/** The message for any other type. */
 export const unknownTokenType = `must be one of ${[...tokenTypes.keys()].join(', ')}`
 
 export const tokenType = (name: string): TokenType | undefined => tokenTypes.get(name)

@@ -1,14 +1,14 @@
 import type { Form } from './token-type.ts'
 
-/** A rule as its message states it; the texts are constant, so that no value can get into one. */
+/** A rule and its message. The texts are constant, so that no value can get into one. */
 export type TextRule = { readonly message: string } & (
   | { readonly pattern: string }
   | { readonly accepts: (text: string) => boolean }
 )
 
 /**
- * A string that keeps each of the rules; the first one that it breaks is named. A JSON number breaks the
- * first: it would have lost its leading zeros.
+ * A string that keeps all of the rules; the issue names the first one that it breaks. A JSON number breaks the first:
+ * it would have lost its leading zeros.
  */
 export const text = (description: string, ...rules: readonly TextRule[]): Form => {
   const checks = rules.map(rule => {

@@ -2,16 +2,16 @@ import type { Issue } from '../../errors.ts'
 import type { Json, JsonObject } from '../../json/json.ts'
 
 /**
- * Validates and normalises; pushes issues at places under `place` and then returns undefined. Never puts a
- * value in a message. `sent` is what the caller sent, where it is not the data itself: positions are those in there, so that
- * they tell nothing about data that was merged with it (C13).
+ * Validates and normalises. On a fault it pushes issues at places under `place` and returns undefined; no message holds
+ * a value. `sent` is what the caller sent, if that is not the data itself: positions refer to it, so that they tell
+ * nothing about the data it was merged with (C13).
  */
 export type Parse = (data: Json, place: string, issues: Issue[], sent?: Json) => Json | undefined
 
-/** How `data`, or a field of it, must look: to the vault, and as JSON Schema to whoever reads the documentation. */
+/** The form that `data`, or a field of it, must have: for the vault, and as JSON Schema for the documentation. */
 export type Form = {
   readonly parse: Parse
-  /** Accepts all that `parse` accepts; checksums are in its description alone. */
+  /** Accepts all that `parse` accepts; checksums appear only in its description. */
   readonly schema: JsonObject
 }
 
@@ -27,7 +27,7 @@ export type TokenType = Form & {
   /** The default fingerprint expression. */
   readonly fingerprint: string
   readonly searchIndexes?: readonly string[]
-  /** Fields of `data` that live for a while only, each kept apart from the rest (C11). */
+  /** Fields of `data` that live only for a while, each kept apart from the rest (C11). */
   readonly transient: Readonly<Record<string, { readonly lifetimeMs: number }>>
   /** The numbers that must not appear inside a token's id (C16), as digits alone. */
   readonly numbers: (data: Json) => readonly string[]
@@ -35,9 +35,9 @@ export type TokenType = Form & {
   readonly cardNumber?: CardNumber
 }
 
-/** Where data holds a card number, so that a mask can be tried on others. */
+/** Where data holds a card number, so that a mask can be tried on other numbers. */
 export type CardNumber = {
-  /** Undefined where the data holds none. */
+  /** Undefined if the data holds none. */
   readonly read: (data: Json) => string | undefined
   /** The same data around another number. */
   readonly replace: (data: Json, number: string) => Json
