@@ -30,29 +30,29 @@ export type Service = {
   listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
   /** New connections get these certificates; those that exist keep theirs. */
   renewTls(tls: TlsOptions): void
-  /** Answers what is in flight, for at most the given time, then lets go of storage. */
+  /** Answers what is in flight, for at most the given time, then closes storage. */
   close(drainTimeoutMs: number): Promise<void>
 }
 
-/** How the service behaves, whatever it stands on. */
+/** How the service behaves, whatever storage and key provider it uses. */
 export type ServiceSettings = {
   readonly headerPrefix: string
   /** Answers 422 when an idempotency key comes back with another body (C33). */
   readonly idempotencyStrict: boolean
   /** Origins that browsers may call from, with public keys only (C4). */
   readonly corsOrigins: readonly string[]
-  /** Per API key; undefined: off. */
+  /** Per API key; undefined if off. */
   readonly rateLimit: Rate | undefined
 }
 
-/** What the workers of one machine, each a process, have in common. */
+/** What the workers of one machine, each its own process, share. */
 export type SharedAcrossWorkers = {
-  /** From the buckets of the rate limit. */
+  /** Takes one request out of a rate limit bucket: resolves with 0, or with the seconds to wait. */
   readonly takeShare: (name: string) => Promise<number>
   readonly inFlight: KeysInFlight
 }
 
-/** Everything constructed once, from its parts. */
+/** Constructs everything once, from its parts. */
 export const buildService = async (parts: {
   store: Store
   keyProvider: KeyProvider
@@ -95,7 +95,7 @@ export const buildService = async (parts: {
     ...(parts.tls && { tls: parts.tls }),
   })
   const unwatchLoop = watchLoop(shedding)
-  // The server's own list leaves out those that have not finished a TLS handshake.
+  // The server's own list leaves out connections that have not finished a TLS handshake.
   const connections = new Set<Socket>()
   app.server.on('connection', (socket: Socket) => {
     connections.add(socket)
@@ -125,7 +125,7 @@ export const buildService = async (parts: {
         unwatchLoop()
         clearTimeout(cut)
         await Promise.all([work.stop(), frequent.stop()])
-        // A job that fails is logged, so storage that takes nothing more does not keep the process from ending.
+        // A job that fails is only logged, so storage that accepts nothing more does not keep the process from ending.
         await last.runAll()
       } finally {
         await parts.store.close()

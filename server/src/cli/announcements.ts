@@ -1,16 +1,16 @@
-/** Somebody who is told, and says when they have heard. */
+/** A process that receives announcements and confirms each one. */
 export type Listener = { send(message: Announcement): unknown }
 export type Announcement = { readonly announcement: number }
 
-/** A process that has not heard by then hangs, and when it goes on, what it remembers is too old to be trusted. */
+/** A process that has not confirmed by then hangs. When it goes on, what it remembers is too old to be used. */
 const hearMaxMs = 1_000
 
-/** News for several processes, of which the teller learns that all have heard it. */
+/** Tells news to several processes and lets the sender know that all have heard it. */
 export class Announcements {
   readonly #awaited = new Map<number, { readonly listeners: Set<Listener>; readonly done: () => void }>()
   #last = 0
 
-  /** Resolves once all of these have heard, or are gone. */
+  /** Resolves once all listeners have heard or are gone, after `hearMaxMs` at the latest. */
   tell(listeners: readonly Listener[]): Promise<void> {
     const announcement = ++this.#last
     return new Promise(resolve => {

@@ -10,8 +10,8 @@ import { isDiskFailure, isFull } from './sqlite-failure.ts'
 import { folderStorage, requireVault } from './storage.ts'
 
 /**
- * A copy of the embedded store, which is whole or is not there; rows and keys in it are sealed as they are. It comes to be in a
- * folder of its own: in a folder that is gone the engine, which no signal stops, makes no file again.
+ * Copies the embedded store into a file that is either complete or not there; rows and keys in it stay sealed. The copy is made
+ * in a folder of its own: no signal stops the engine, but it can create no file in a folder that was removed.
  */
 export const backup: Run = async ({ config, words: [word = ''] }) => {
   if (config.database !== undefined)
@@ -40,7 +40,7 @@ export const backup: Run = async ({ config, words: [word = ''] }) => {
 
 const taken = (file: string): ConfigError => new ConfigError(`${file} exists and is not overwritten`)
 
-/** Both are closed to others before anything is in them. */
+/** Folder and file are closed to others before anything is in them. */
 const make = (workshop: string): string => {
   const draft = join(workshop, 'vault.db')
   try {
@@ -60,7 +60,7 @@ const make = (workshop: string): string => {
 
 const remove = (workshop: string): void => rmSync(workshop, { recursive: true, force: true, maxRetries: 10 })
 
-/** The process then ends as the signal would have ended it; an ordinary exit would wait for the engine. */
+/** The process then ends by the signal itself, because an ordinary exit would wait for the engine. */
 const removeOnSignal = (workshop: string): (() => void) => {
   const signals = ['SIGINT', 'SIGTERM'] as const
   const stopWatching = (): void => {

@@ -9,33 +9,33 @@ import type { ProcessLog } from './log.ts'
 type Clock = () => Instant
 
 /**
- * How far this machine's clock is ahead of the one that storage has, or behind it (negative). Undefined where they
- * agree as far as nodes must, or where there is no other clock.
+ * How far this machine's clock is ahead of storage's clock, or behind it (negative). Undefined if they agree as far as nodes
+ * must, or if there is no other clock.
  */
 export const clockSkewMs = async (store: Store, clock: Clock): Promise<number | undefined> => {
   const askedAt = clock()
   const there = await store.time()
   if (there === undefined) return undefined
-  // It was read at some moment until now: a slow answer is no wrong clock.
+  // Storage read its clock at some moment between the question and now: a slow answer is no wrong clock.
   const skewMs = Math.max(askedAt - there, 0) + Math.min(clock() - there, 0)
   return Math.abs(skewMs) > pace.clockSkewMs ? skewMs : undefined
 }
 
 export type FutureTokens = {
-  /** Of each tenant that has some. */
+  /** One for each tenant that has such tokens. */
   readonly counts: readonly { readonly tenantId: string; readonly count: number }[]
   /** When none of them is from the future any more. */
   readonly until: Instant
 }
 
-/** Tokens that were made later than it is, by more than the clocks of nodes may differ. */
+/** Tokens created in the future, by more than the clocks of nodes may differ. */
 export const futureTokens = async (vault: Vault, now: Instant): Promise<FutureTokens | undefined> => {
   const { store } = vault
   const newest = await store.newestTokenAt()
   const last = now + pace.clockSkewMs
   if (newest === undefined || newest <= last) return undefined
   const counts: { tenantId: string; count: number }[] = []
-  // The newest may be deleted by now, which counters do not tell.
+  // The newest token may be deleted by now, which counters do not show.
   for (const { tenant, id } of await store.listTenants()) {
     const unlocked = { tenantNumber: tenant, keys: await vault.tenantKeys.of(tenant, id) }
     const everyType = visibleTerms(['/']).map(term => hashTerm(unlocked, term))
@@ -45,7 +45,7 @@ export const futureTokens = async (vault: Vault, now: Instant): Promise<FutureTo
   return counts.length === 0 ? undefined : { counts, until: newest - pace.clockSkewMs }
 }
 
-/** Expiry and the cvc's hour follow this machine's clock, so that a wrong one is said before anything is stored by it. */
+/** Expiry and the cvc's hour follow this machine's clock, so a wrong clock is reported when the server starts. */
 export const warnOfClocks = async (vault: Vault, log: ProcessLog): Promise<void> => {
   const skewMs = await clockSkewMs(vault.store, vault.clock)
   if (skewMs !== undefined)

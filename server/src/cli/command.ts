@@ -17,21 +17,21 @@ export type Command = {
   /** `tenant create` */
   readonly name: string
   readonly summary: string
-  /** The settings that make a difference to it. The others are taken too, so that one set of flags does for all commands. */
+  /** The settings that affect the command. It accepts the others too, so that one set of flags works for all commands. */
   readonly reads: readonly SettingName[]
   /** Options that take a value, with their help. */
   readonly options?: Readonly<Record<string, string>>
   readonly flags?: Readonly<Record<string, string>>
-  /** Options that are settings under a name of the command's own, by the setting: `database-url` as `to`. */
+  /** Settings that the command takes under a name of its own, by setting: `database-url` as `to`. */
   readonly spelled?: Readonly<Record<string, string>>
-  /** Without it `--data` and a database exclude each other: the source that comes first (flag, variable, file) wins (C35). */
+  /** Otherwise `--data` and a database exclude each other: the first source (flag, variable, file) to name one wins (C35). */
   readonly takesBothStorages?: true
-  /** What stands behind the name, for the usage line: `<tenant id>`. */
+  /** What follows the name in the usage line: `<tenant id>`. */
   readonly words?: readonly string[]
   readonly run: Run
 }
 
-/** Resolves with the exit code: 0 done, 1 failed, 2 wrongly called or set up. */
+/** Resolves with the exit code: 0 done, 1 failed, 2 called or set up wrongly. */
 export type Run = (invocation: Invocation) => Promise<number>
 
 export const invocation = (

@@ -31,8 +31,8 @@ const service: readonly SettingName[] = [
 ]
 
 /**
- * Everything that `strongroom` can be told to do. The code of a command is loaded when it is called: that of all
- * together takes longer to load than most of them take to run.
+ * Everything that `strongroom` can be told to do. The code of a command is loaded when it is called: loading all of it takes
+ * longer than most commands take to run.
  */
 export const commands: readonly Command[] = [
   {

@@ -9,11 +9,11 @@ export const databasePath = (dataFolder: string): string => join(dataFolder, 'va
 export const masterKeyPath = (dataFolder: string): string => join(dataFolder, 'master.key')
 export const devKeysPath = (dataFolder: string): string => join(dataFolder, 'dev-keys.json')
 
-/** The database, its log, which holds answered writes too, and the index of the log: they belong together. */
+/** The database, its log, which also holds writes that were answered, and the index of the log: they belong together. */
 export const databaseFiles = (dataFolder: string): string[] =>
   ['', '-wal', '-shm'].map(ending => `${databasePath(dataFolder)}${ending}`)
 
-/** What a restore moves out of the way is in a folder of this name, inside the data folder. */
+/** A restore moves the files that it replaces into a folder with this prefix, inside the data folder. */
 export const setAsidePrefix = 'set-aside-'
 
 export const requireDataFolder = ({ dataFolder }: Config): string => {
@@ -24,7 +24,7 @@ export const requireDataFolder = ({ dataFolder }: Config): string => {
   return dataFolder
 }
 
-/** A folder that only its owner may enter, unless it is there already. */
+/** Makes a folder that only its owner may enter, unless it exists already. */
 export const makeDataFolder = (dataFolder: string): void => {
   try {
     mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
@@ -35,7 +35,7 @@ export const makeDataFolder = (dataFolder: string): void => {
   checkDatabaseFiles(dataFolder)
 }
 
-/** Whether this user may work in it; a folder that is closed to them looks like an empty one. */
+/** Throws if this user may not work in the folder: one that is closed to them looks like an empty one. */
 export const checkDataFolder = (dataFolder: string): void => {
   const { R_OK, W_OK, X_OK } = constants
   try {
@@ -51,11 +51,11 @@ export const checkDatabaseFiles = (dataFolder: string): void => {
   if (closed !== undefined) throw new ConfigError(`${closed.problem}: ${closed.advice}`)
 }
 
-/** Those of the vault's files that this user may not read and write. */
+/** The vault's files that this user may not read and write. */
 export const closedFiles = (dataFolder: string): ClosedFile[] =>
   databaseFiles(dataFolder).flatMap(path => closedTo(path, 'read and write') ?? [])
 
-/** What may be the rest of a vault. SQLite would begin a new one, and throw a log away that belongs to no database. */
+/** What may be the remains of a vault. SQLite would begin a new database, and discard a log that belongs to none. */
 export const describeRemains = (dataFolder: string): string | undefined => {
   const path = databasePath(dataFolder)
   if (sizeOf(path) > 0) return undefined
@@ -63,7 +63,7 @@ export const describeRemains = (dataFolder: string): string | undefined => {
   const log = `${path}-wal`
   if (sizeOf(log) > 0)
     return `${log} holds writes, but ${loss}: put the vault.db that belongs to it beside it, or move it away`
-  // Whatever is in it: it may be closed to this user.
+  // Whatever is in it, since it may be closed to this user.
   const [aside] = globSync(`${setAsidePrefix}*`, { cwd: dataFolder })
   if (aside === undefined) return undefined
   return `${join(dataFolder, aside)} is what was set aside, but ${loss}: put a backup of vault.db there, or move what was set aside away`

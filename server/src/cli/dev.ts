@@ -19,7 +19,7 @@ export const dev: Run = async ({ config, options }) => {
       'dev keeps its vault in a folder: leave out --database-url, or run strongroom serve',
     )
   const dataFolder = config.dataFolder ?? resolve('.strongroom')
-  // A development key and tenant are nothing for the database that a shell or a file happens to name.
+  // A development key and tenant do not belong in the database that a shell or a file happens to name.
   if (config.database !== undefined)
     process.stderr.write(
       `strongroom dev: the vault is in ${dataFolder}; the database of the settings is not used\n`,
@@ -30,7 +30,7 @@ export const dev: Run = async ({ config, options }) => {
   const storage = folderStorage(dataFolder)
   await storage.look()
   makeDataFolder(dataFolder)
-  // Storage without its master key must say so, not get a new one that opens nothing.
+  // Storage whose master key is missing must be reported, not given a new key that opens nothing.
   if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
   const keyProvider = fileKeyProvider(keyPath)
   const { store } = await openOrMake(storage, () => keyProvider)
@@ -40,11 +40,11 @@ export const dev: Run = async ({ config, options }) => {
     config,
     { store, keyProvider, log: makeLog(config), tls },
     {
-      // A terminal that closes takes its vault along.
+      // A vault stops when its terminal closes.
       stopped: () => stopSignal(['SIGINT', 'SIGTERM', 'SIGHUP']),
       prepare: async ({ vault }) => {
         if (hasTenant) return
-        // The keys are written before they start to work: no crash leaves a tenant that nobody can enter.
+        // The keys are saved before they start to work, so that no crash leaves a tenant that nobody can enter.
         await createTenant(
           vault,
           { name: 'Development', applications: starterApplications },
@@ -73,10 +73,10 @@ export const dev: Run = async ({ config, options }) => {
   return 0
 }
 
-/** Where the vault answers, as long as it has not answered: a start that fails on a taken port has greeted nobody. */
+/** The base URL until the vault has listened once: a start that fails because the port is taken has not shown the welcome. */
 const unannounced = ''
 
-/** Undefined where the file is gone or holds something else; what the engine says of that would quote keys. */
+/** Undefined if the file is gone or holds something else. The parser's own message would quote keys. */
 const readKeys = (path: string): StarterKeys | undefined => {
   try {
     const stored: unknown = JSON.parse(readFileSync(path, 'utf8'))

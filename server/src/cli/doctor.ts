@@ -25,7 +25,7 @@ export const doctor: Run = async invocation => {
     await examine({ config, machine: thisMachine }, findings)
     if (deep !== undefined && !findings.some(({ blocks }) => blocks)) await lookDeeply(config, deep, findings)
   } catch (error) {
-    // What was found until then may be why, and is what to repair first.
+    // The findings so far may be the cause, and are what to repair first.
     if (findings.length > 0) tell()
     throw error
   }

@@ -27,7 +27,7 @@ const main = async (args: readonly string[]): Promise<number> => {
   const wantsHelp = first === 'help' || args.includes('--help') || args.includes('-h')
   const command = commandOf(words)
   if (wantsHelp) {
-    // Half a name, as in `strongroom tenant --help`, asks for all that start with it.
+    // Half a name, as in `strongroom tenant --help`, asks for all commands that start with it.
     const listed = commands.filter(({ name }) => name.startsWith(`${words[0]} `))
     process.stdout.write(command ? usage(command) : overview(listed.length > 0 ? listed : commands))
     return 0
@@ -39,7 +39,7 @@ const main = async (args: readonly string[]): Promise<number> => {
   try {
     const rest = words.slice(command.name.split(' ').length)
     const warning = warnOfUnknown(process.env)
-    // A worker has the variables of its primary, which has said it.
+    // A worker inherits the variables of its primary, which has already warned.
     if (warning !== undefined && process.env[workerNumberVariable] === undefined)
       process.stderr.write(`strongroom: ${warning}\n`)
     const call = invocation(command, rest, process.env)
@@ -85,15 +85,15 @@ const reason = (error: unknown): string => {
   return error instanceof Error ? error.message : 'failed'
 }
 
-/** The place of an issue on the command line: a field came as a flag, and `$`, the whole, goes without saying. */
+/** The place of an issue on the command line: a field is named as its flag, and `$`, the whole, is left out. */
 const flagOf = (path: string): string =>
   path === '$' ? '' : `--${path.replace(/^\w+/, name => name.replaceAll('_', '-'))} `
 
-/** A sentence of the API, as everything else here is said. */
+/** A sentence of the API in the style of the messages here: no capital, no full stop. */
 const asClause = (sentence: string): string =>
   `${sentence.slice(0, 1).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`
 
-/** The client of the database says it in words of its protocol, and a server that takes plain passwords in others. */
+/** The database client and servers that take plain passwords word a missing password differently. */
 const lacksPassword = ({ message }: Error): boolean =>
   /client password must be a|empty password returned/.test(message)
 

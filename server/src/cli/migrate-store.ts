@@ -82,7 +82,7 @@ const describe = (config: Config, result: CopyResult, seconds: number): string =
   ].join('\n')
 }
 
-/** Only the folder of `strongroom dev` goes without naming its keys; the database does not. */
+/** Only the folder of `strongroom dev` works without naming its keys. The database does not, so they are named. */
 const withKeyFile = (config: Config): Config =>
   config.keyProvider === undefined
     ? { ...config, keyProvider: 'file', masterKeyFile: masterKeyPath(requireDataFolder(config)) }

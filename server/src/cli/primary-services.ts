@@ -12,7 +12,7 @@ import { databasePath, requireDataFolder } from './data-folder.ts'
 export type Services = {
   /** One writer for all, so that no worker waits for another's lock. */
   readonly write: AskWriter
-  /** One set of buckets for all: a rate is a rate, over however many connections and workers. */
+  /** One set of buckets for all: a rate holds across all connections and workers. */
   readonly takeShare: (name: string) => Promise<number>
   /** One set of idempotency keys in flight for all (C33); a worker that dies leaves none behind. */
   readonly takeKey: (name: string, worker: object) => Promise<boolean>
@@ -25,13 +25,13 @@ export type Services = {
 export type Question = { readonly id: number; readonly service: keyof Services; readonly asked: unknown }
 export type Answer = { readonly id: number; readonly answer: unknown }
 
-/** Nothing is opened before the first question: the first worker makes storage, and says what is wrong with it. */
+/** Nothing is opened before the first question: the first worker makes storage, and reports what is wrong with it. */
 export const primaryServices = (
   config: Config,
   answering: () => readonly Listener[],
 ): {
   answer(question: Question, worker: Listener): Promise<Answer>
-  /** The worker is gone, and asks nothing any more. */
+  /** The worker is gone and asks nothing any more. */
   left(worker: Listener): void
   close(): Promise<void>
 } => {

@@ -1,13 +1,13 @@
 import { printable } from '../domain/printable.ts'
 
-/** What a script reads, or what a person reads. */
+/** Prints JSON for a script, or text for a person. */
 export const print = (json: boolean | undefined, value: unknown, text: string): void => {
   printText(asked(json, value, text))
 }
 
 /**
- * Keys, which are shown once and kept nowhere. Resolves with the exit code: where they could not be written, standard error
- * says what was made, and how to get others.
+ * Prints keys, which are shown once and kept nowhere. Resolves with the exit code: if they could not be written, standard error
+ * says what was made and how to get other keys.
  */
 export const printKeys = (
   json: boolean | undefined,
@@ -43,7 +43,7 @@ export const surviveClosedOutput = (): void => {
   process.stderr.on('error', () => undefined)
 }
 
-/** Columns that line up. Names come from callers of the API. */
+/** Columns that line up. Cells are made printable, because names come from callers of the API. */
 export const table = (cells: readonly (readonly string[])[]): string => {
   const rows = cells.map(row => row.map(printable))
   const widths: number[] = []

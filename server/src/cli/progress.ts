@@ -2,16 +2,16 @@ import type { CopyProgress } from '../operations/copy-vault.ts'
 
 export type ProgressDisplay = {
   readonly show: (progress: CopyProgress) => void
-  /** Whatever is written next begins a line of its own. */
+  /** Ends an open line, so that whatever is written next begins its own. */
   readonly end: () => void
 }
 
 const words = { copy: 'copying', verify: 'verifying' } as const
 const barWidth = 30
-/** How often a file or a pipe is told. */
+/** How often a file or a pipe gets a line. */
 const linePercent = 5
 
-/** A bar that is drawn over itself on a terminal; elsewhere a line now and then, as JSON where that is asked for. */
+/** A bar that is redrawn in place on a terminal; elsewhere a line now and then, as JSON if asked for. */
 export const progressOn = (
   stream: Pick<NodeJS.WriteStream, 'write' | 'isTTY'>,
   { json, now }: { readonly json: boolean; readonly now: () => number },

@@ -1,19 +1,19 @@
-/** How long a dead worker's place stays empty; told the time, so that no test waits. */
+/** Decides how long a dead worker's place stays empty. It is told the time, so that no test waits. */
 export type Restarts = {
-  /** After how many milliseconds the next one starts, or `giveUp`. */
+  /** Milliseconds until the replacement starts, or `giveUp`. */
   ended(worker: { livedMs: number; wasReady: boolean }, others: { areReady: boolean }): number | 'giveUp'
 }
 
-/** Who lived this long did not die of how it was started. */
+/** A worker that lived this long did not die because of how it was started. */
 const settledMs = 10_000
 const firstWaitMs = 100
 const waitMaxMs = 30_000
 const failedStartsMax = 5
 
 /**
- * The first death costs no time; one that follows soon after a start doubles the wait, so that a worker that
- * cannot live does not keep the machine busy. While others answer it is tried for ever: what is broken may be
- * repaired. When nobody answers and none gets ready, whoever watches this process must learn of it.
+ * The first death costs no time. One that follows soon after a start doubles the wait, so that a worker that cannot live does not
+ * keep the machine busy. While other workers answer, it is retried for ever, because the cause may be repaired. When no worker
+ * answers and none gets ready, the primary gives up, so that whatever watches this process learns of it.
  */
 export const restarts = (): Restarts => {
   let shortLives = 0

@@ -11,7 +11,7 @@ import { leaveLog, type ProcessLog } from './log.ts'
 import { readTlsFiles, warnOfPlaintext } from './tls.ts'
 
 type Hooks = {
-  /** Resolves when it is told to stop. Called once there is something to drain; until then a signal just ends the process. */
+  /** Resolves when the service must stop. Called once there is something to drain; until then a signal just ends the process. */
   readonly stopped: () => Promise<void>
   /** SIGHUP reads the certificates again. */
   readonly renewsTls?: boolean
@@ -54,7 +54,7 @@ export const runService = async (
     const { port } = await service.listen(config)
     service.startClockwork()
     hooks.ready(baseUrl(config, port), service)
-    // Of several processes the primary says it.
+    // With several processes, the primary warns.
     if (shared === undefined) warnOfPlaintext(config, log)
     await stopped
     log.info({}, 'draining')

@@ -27,7 +27,7 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
   const tls = readTlsFiles(config)
   const { store, isNew } = await openOrMake(storage, () => keyProvider, worker)
   const log = makeLog(config, worker && { worker: worker.number })
-  // Nobody should take an empty vault for the one that they meant.
+  // Nobody should mistake an empty vault for the one they meant.
   if (isNew) log.warn({ storage: storage.name }, 'there was no vault, and a new one was made')
   await runService(
     config,
@@ -38,7 +38,7 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
       ready: (url, { vault }) => {
         if (worker === undefined) log.info({ url, storage: storage.name }, 'listening')
         else log.debug({}, 'answering')
-        // Once for all workers. Storage that does not answer is no matter of clocks, and requests tell of it.
+        // Once for all workers. Storage that does not answer is not a clock problem, and requests report it.
         if (worker === undefined || worker.number === 1) void warnOfClocks(vault, log).catch(() => {})
       },
     },

@@ -7,12 +7,12 @@ export const isDamage = (error: unknown): boolean => {
   return damaged.includes(numberOf(error)) || isDamage(error.cause)
 }
 
-/** SQLITE_FULL: the disk of the file that is written. */
+/** SQLITE_FULL: the disk of the file that is written is full. */
 export const isFull = (error: unknown): boolean => numberOf(error) === 13
 
-/** SQLITE_IOERR: within a VACUUM it does not say of which file. */
+/** SQLITE_IOERR: within a VACUUM it does not tell which file failed. */
 export const isDiskFailure = (error: unknown): boolean => numberOf(error) === 10
 
-/** Without the details, which are in the upper bits. */
+/** The result code without its details, which are in the upper bits. */
 const numberOf = (error: unknown): number =>
   error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0

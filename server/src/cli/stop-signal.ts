@@ -1,7 +1,4 @@
-/**
- * The first of these signals, whichever it is; from then on each of them ends the process at once, as it does where nobody
- * listens.
- */
+/** Resolves at the first of these signals. From then on each of them ends the process at once, as it does by default. */
 export const stopSignal = (signals: readonly NodeJS.Signals[]): Promise<void> =>
   new Promise(resolve => {
     const stop = (): void => {

@@ -26,7 +26,7 @@ import {
 import { configuredOrDevKeyProvider } from './key-provider.ts'
 import type { Worker } from './worker.ts'
 
-/** What the workers of one server have together. */
+/** What the workers of one server share. */
 type Sharing = Pick<Worker, 'writer' | 'neighbours'>
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
@@ -35,13 +35,13 @@ export type Storage = {
   readonly name: string
   /** As flags, without any secret. */
   readonly flags: Readonly<Record<string, string>>
-  /** What is there, without changing it; undefined: no vault. What cannot be one is refused. */
+  /** Looks at what is there without changing it; undefined if there is no vault. Throws if what is there cannot be one. */
   look(): Promise<Look | undefined>
   /** How the schema differs from what the migrations make, in words. */
   compareSchema(): Promise<SchemaDifference>
   /**
-   * Makes the vault where there is none, and brings its schema up to date: for those that looked first. A worker shares
-   * what can be had once only: the writer, where storage takes one.
+   * Makes the vault if there is none, and brings its schema up to date. Callers must have looked first. A worker shares what can
+   * exist only once: the writer, where storage takes one.
    */
   open(worker?: Sharing): Promise<Store>
   /** Brings the schema up to date and spreads it over the nodes of a cluster. */
@@ -64,7 +64,7 @@ export const folderStorage = (dataFolder: string): Storage => ({
 })
 
 const serverStorage = (database: DatabaseConfig): Storage => {
-  // Loaded when it is needed: the client of a server costs a start of the embedded store 30 ms.
+  // Loaded on demand: the PostgreSQL client would add 30 ms to a start of the embedded store.
   const engine = () => import('../store/postgres/postgres-store.ts')
   const url = withoutPassword(database)
   return {
@@ -79,7 +79,7 @@ const serverStorage = (database: DatabaseConfig): Storage => {
       const look = await (await engine()).withClient(postgresSettings(database), lookAtPostgres)
       return look.schema.current === 0 ? undefined : look
     },
-    // What else its owner keeps in a database of their own is theirs to know.
+    // Foreign parts are not reported: what else an owner keeps in their own database is for them to know.
     compareSchema: async () => {
       const { missingPostgresParts } = await import('../store/postgres/schema-parts.ts')
       const missing = await (await engine()).withClient(postgresSettings(database), missingPostgresParts)
@@ -103,7 +103,7 @@ const lookAtFolder = (dataFolder: string): Look | undefined => {
   return look
 }
 
-/** The embedded store. Its file is there before the engine opens it, so that the engine's logs get its mode. */
+/** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get its mode. */
 const openDataFolder = (dataFolder: string, writing: 'thread' | Writer = 'thread'): Store => {
   makeDataFolder(dataFolder)
   const path = databasePath(dataFolder)
@@ -144,7 +144,7 @@ const withoutPassword = ({ address: { hosts, user, database, sslmode } }: Databa
   return `postgres://${encodeURIComponent(user)}@${socket === '' ? list : `localhost:${first?.port}`}/${encodeURIComponent(database)}?sslmode=${sslmode}${socket}`
 }
 
-/** A schema is changed for whoever has the master key of the vault, which a wrong setting does not. */
+/** A schema is changed only with the vault's master key, so that settings that name the wrong vault change nothing. */
 export const checkBeforeMigration = async (
   { schema, vaultKeys }: Look,
   keyProvider: () => KeyProvider,
@@ -152,7 +152,7 @@ export const checkBeforeMigration = async (
   if (schema.pending && vaultKeys.length > 0) await unwrapVaultKeys(keyProvider(), vaultKeys)
 }
 
-/** For those that make a vault where there is none, and bring an older one up to date. */
+/** For commands that make a vault if there is none, and bring an older one up to date. */
 export const openOrMake = async (
   storage: Storage,
   keyProvider: () => KeyProvider,
@@ -163,7 +163,7 @@ export const openOrMake = async (
   return { store: await storage.open(worker), isNew: look === undefined || look.schema.current === 0 }
 }
 
-/** Says in one line what is missing where there is no vault. */
+/** Throws, with one line that says what is missing, if there is no vault. */
 export const requireVault = async (storage: Storage): Promise<Look> => {
   const look = await storage.look()
   if (look === undefined)

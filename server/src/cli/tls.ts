@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError, unreadable } from '../config/config-error.ts'
 import type { ProcessLog } from './log.ts'
 
-/** The certificates, once they are known to work: a server must not find out with its first client. */
+/** The certificates, once they are known to work: a server must not find out from its first client. */
 export const readTlsFiles = ({ tls: files }: Config): TlsOptions | undefined => {
   if (files === undefined) return undefined
   const cert = read(files.cert)
@@ -26,7 +26,7 @@ export const readTlsFiles = ({ tls: files }: Config): TlsOptions | undefined => 
   }
 }
 
-/** The engine itself compares only keys of one kind: it takes the certificate of an RSA key beside an EC key. */
+/** OpenSSL itself compares only keys of one kind: it accepts the certificate of an RSA key beside an EC key. */
 const belongTogether = (cert: Buffer, key: Buffer): boolean => {
   try {
     createSecureContext({ cert, key })
@@ -36,7 +36,7 @@ const belongTogether = (cert: Buffer, key: Buffer): boolean => {
   }
 }
 
-/** The engine takes as many as it can read, be it none. */
+/** OpenSSL takes as many certificates as it can read, even none. */
 const holdsCertificates = (pem: Buffer): boolean => {
   const found =
     pem.toString('latin1').match(/-----BEGIN [^-]*CERTIFICATE-----[^-]*-----END [^-]*-----/g) ?? []
@@ -55,7 +55,7 @@ const read = (path: string): Buffer => {
   }
 }
 
-/** Said once, when the server listens: who terminates TLS in front of it knows. */
+/** Warns once, when the server listens. An operator who terminates TLS in front of it can ignore this. */
 export const warnOfPlaintext = ({ host, tls }: Config, log: ProcessLog): void => {
   if (tls !== undefined || isLoopback(host)) return
   log.warn(

@@ -17,7 +17,7 @@ export type Worker = SharedAcrossWorkers & {
   readonly neighbours: Neighbours
 }
 
-/** Runs as a worker; the primary learns of its end by the end of the process. */
+/** Runs as a worker. The primary notices its end when the process exits. */
 export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<void> => {
   const listeners: (() => void)[] = []
   const ask = askPrimary(() => {
@@ -27,7 +27,7 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
     await run({
       number: Number(env[workerNumberVariable]),
       stopped,
-      // When this worker closes its store the writer serves the others.
+      // Closing this worker's store leaves the writer open: it serves the other workers.
       writer: { ask: request => ask('write', request), close: async () => {} },
       neighbours: {
         tellGrantsChanged: () => ask('tellGrantsChanged', undefined),
@@ -36,7 +36,7 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
       takeShare: name => ask('takeShare', name),
       inFlight: {
         take: name => ask('takeKey', name),
-        // Without the primary there is no holder any more, and soon no worker.
+        // Without the primary nobody holds the key any more, and this worker soon ends.
         release: name => void ask('releaseKey', name).catch(() => {}),
       },
     })
@@ -47,8 +47,9 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
 }
 
 /**
- * Whoever signals a whole group of processes signals a worker twice: to drain once is enough, and who is in a hurry ends the
- * primary, without which no worker stays. Not before there is something to drain: a signal that is told once would be lost.
+ * A signal to the whole process group reaches a worker twice, directly and through the primary. Draining once is enough, and an
+ * operator in a hurry ends the primary, without which no worker stays. These signals are ignored only once there is something to
+ * drain: earlier, a signal that is sent only once would be lost.
  */
 const stopped = (): Promise<void> => {
   const signals = ['SIGINT', 'SIGTERM'] as const
@@ -67,7 +68,7 @@ const askPrimary = (announced: () => void): AskPrimary => {
   process.on('message', (message: Answer | Announcement) => {
     if ('announcement' in message) {
       announced()
-      // Without the primary nobody waits for it.
+      // Without the primary, nobody waits for the confirmation.
       ask('heard', message.announcement).catch(() => {})
       return
     }
@@ -80,7 +81,7 @@ const askPrimary = (announced: () => void): AskPrimary => {
       waiting.set(lastId, resolve as (answer: unknown) => void)
       const question: Question = { id: lastId, service, asked }
       process.send?.(question, undefined, undefined, error => {
-        // Whoever waits for it is told to try again, elsewhere or later.
+        // The request that waits fails as if storage were down, so that its client tries again, elsewhere or later.
         if (error !== null) reject(new StoreUnavailableError('the primary is gone', { cause: error }))
       })
     }) as never

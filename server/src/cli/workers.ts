@@ -14,11 +14,11 @@ import { warnOfPlaintext } from './tls.ts'
  * dies is replaced; one that loses the primary ends by itself.
  */
 export const runWorkers = (config: Config, count: number): Promise<number> => {
-  // Each worker takes connections itself. Handed out in turn by the primary, one that is on its way to a worker that
-  // dies at that moment would be held open and never answered.
+  // Each worker accepts connections itself. If the primary handed them out, one on its way to a worker that dies at that moment
+  // would be held open and never answered.
   cluster.schedulingPolicy = cluster.SCHED_NONE
-  // Not JSON: write sets hold bytes.
-  // The flag: a worker has no moment in which a signal opens a debugger (bin/strongroom.js).
+  // Advanced, because JSON cannot carry the bytes in write sets. The flag leaves a worker no moment in which a signal could open
+  // a debugger (bin/strongroom.js).
   cluster.setupPrimary({ serialization: 'advanced', execArgv: [...process.execArgv, '--disable-sigusr1'] })
   return new Primary(config, count).run()
 }
@@ -75,10 +75,10 @@ class Primary {
       missedRenewal: false,
     })
     worker.on('message', async (question: Question) => {
-      // What it asked for before it died would be held for nobody.
+      // The worker has died: what it asked for would be held for nobody.
       if (!this.#workers.has(worker)) return
       const answer = await this.#services.answer(question, worker)
-      // One that died meanwhile needs no answer.
+      // A worker that died meanwhile needs no answer.
       if (worker.isConnected()) worker.send(answer, undefined, undefined, () => {})
     })
     worker.on('error', () => {
@@ -91,7 +91,7 @@ class Primary {
     if (state === undefined) return
     state.isReady = true
     if (state.missedRenewal) worker.process.kill('SIGHUP')
-    // The first one prepares storage and proves that the settings work; the others follow together.
+    // The first worker prepares storage and proves that the settings work; the others follow together.
     if (this.#phase === 'first worker') {
       this.#phase = 'other workers'
       for (let number = 2; number <= this.#count; number++) this.#start(number)
@@ -115,14 +115,14 @@ class Primary {
     this.#services.left(worker)
     if (state === undefined) return
     if (this.#phase === 'stopping') {
-      // One that had not learned to drain yet ends by the signal itself.
+      // A worker that was not ready to drain yet ends by the signal itself, which is no failure.
       if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') this.#exitCode ||= 1
       this.#finishOnceAlone()
       return
     }
     const { number, startedAt, isReady: wasReady } = state
     if (this.#phase !== 'running' && !wasReady && signal === null) {
-      // It has said itself what is wrong, in the words of a server that runs alone.
+      // The worker has reported what is wrong itself, in the words of a server that runs alone.
       this.#stop(code || 1)
       return
     }

@@ -8,6 +8,6 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'cannot be read: this user may not',
   EISDIR: 'is a folder',
 }
-/** Why a file that the settings name could not be read, to stand behind its name. */
+/** Why a file named by the settings could not be read, worded to follow its name. */
 export const unreadable = (error: unknown): string =>
   reasons[foreignCode(error)] ?? `cannot be read (${foreignCode(error)})`

@@ -18,7 +18,7 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
   try {
     content = JSON.parse(text)
   } catch (error) {
-    // Where, and no more: the file may hold the master key.
+    // Says where, and no more: the file may hold the master key.
     throw fault(`is not JSON${faultPlace(text, error)}`)
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content))
@@ -36,11 +36,11 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
     const asGiven = asText(name, value)
     if (!['string', 'number', 'boolean'].includes(typeof asGiven))
       throw fault(`must have text, a number, true or false as ${key}`)
-    // As for a flag: an empty host would be all interfaces, an empty path the current folder.
+    // As with a flag: an empty host would mean all interfaces, an empty path the current folder.
     if (value === '') throw fault(`has nothing as ${key}`)
     given.set(name, { text: String(asGiven), place: `${key} in ${path}` })
   }
-  // The same promise as for a file of the master key alone.
+  // The same rule as for a file that holds only the master key.
   const isOpen = (statSync(path).mode & 0o077) !== 0
   if (given.has('master-key') && isOpen)
     throw fault(`holds the master key and is open to others: run chmod 600 ${path}`)
@@ -49,7 +49,7 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
   return given
 }
 
-/** Lists and objects as the text that a flag would have. */
+/** Turns lists and objects into the text that a flag would have. */
 const asText = (name: string, value: unknown): unknown => {
   if (name === 'cors-origins' && Array.isArray(value)) return value.join(',')
   if (name !== 'limits' || typeof value !== 'object' || value === null) return value

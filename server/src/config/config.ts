@@ -33,7 +33,7 @@ export type Config = {
   readonly corsOrigins: readonly string[]
   readonly idempotencyStrict: boolean
   readonly rateLimit: Rate | undefined
-  /** Limits of the interface that are not to be the usual ones (C8). */
+  /** Limits of the interface that the operator has changed (C8). */
   readonly limits: SetLimits
   readonly keyProvider: 'file' | 'env' | undefined
   readonly masterKeyFile: string | undefined
@@ -47,7 +47,7 @@ export type Config = {
 
 export const readConfig = (
   sources: Sources & {
-    /** A command that has a use for both a folder and a database. */
+    /** For a command that uses both a folder and a database. */
     readonly takesBothStorages?: boolean
   },
 ): Config => {

@@ -1,4 +1,4 @@
-/** A setting that was given, and where: its place is what a complaint names. */
+/** A setting that was given, and where. Error messages name the place. */
 export type Given = { readonly text: string; readonly place: string }
 
 export const ifGiven = <T>(given: Given | undefined, read: (given: Given) => T): T | undefined =>

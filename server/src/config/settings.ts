@@ -7,7 +7,7 @@ export type LogLevel = (typeof logLevels)[number]
 export type Setting = {
   readonly name: string
   readonly help: string
-  /** What it is where nobody says otherwise, as text. */
+  /** The default, as text. */
   readonly fallback?: string
   readonly flag?: false
 }
@@ -44,15 +44,15 @@ const declared = [
 
 export const settings: readonly Setting[] = declared
 export type SettingName = (typeof declared)[number]['name']
-/** Those that always have a value. */
+/** Settings that always have a value. */
 export type SettledName = Extract<(typeof declared)[number], { fallback: string }>['name']
 
 export const variableName = (name: string): string => `STRONGROOM_${name.replaceAll('-', '_').toUpperCase()}`
 
-/** How the primary tells a worker which one it is; no setting. */
+/** The variable in which the primary tells a worker its number. Not a setting. */
 export const workerNumberVariable = 'STRONGROOM_WORKER_NUMBER'
 
-/** One line about variables that look like settings and are none. Other programs may use the prefix, so nothing is refused. */
+/** One line about variables that look like settings but are not. Other programs may use the prefix, so nothing is refused. */
 export const warnOfUnknown = (
   environment: Readonly<Record<string, string | undefined>>,
 ): string | undefined => {

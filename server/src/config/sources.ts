@@ -11,18 +11,18 @@ export type Sources = {
   readonly spelled?: Readonly<Record<string, string>>
 }
 
-/** What was given, where a flag goes before a variable, and that before the config file (C35). */
+/** The settings that were given: a flag takes precedence over a variable, and a variable over the config file (C35). */
 export type GivenSettings = {
   find(name: SettingName): Given | undefined
-  /** With what it is where nobody says otherwise. */
+  /** Falls back to the default. */
   settled(name: SettledName): Given
   path(name: SettingName): string | undefined
-  /** A folder and a database are one setting with two spellings: the one that comes first in that order. */
+  /** A folder and a database are one setting with two spellings: the source that comes first in that order decides. */
   storage(): Partial<Record<'data' | 'database-url', Given>>
 }
 
 export const givenSettings = ({ flags, environment, spelled = {} }: Sources): GivenSettings => {
-  /** A shell makes `--data "$UNSET"` of a forgotten variable; that is not the current folder. */
+  /** A forgotten variable leaves `--data "$UNSET"` empty, which does not mean the current folder. */
   const fromFlag = (name: string): Given | undefined => {
     const own = spelled[name]
     const flag = own !== undefined && flags[own] !== undefined ? own : name
@@ -32,7 +32,7 @@ export const givenSettings = ({ flags, environment, spelled = {} }: Sources): Gi
     if (text === '') throw new ConfigError(`--${flag} is empty`)
     return text === undefined ? undefined : { text, place: `--${flag}` }
   }
-  /** An empty variable is one that was not set. */
+  /** An empty variable counts as not set. */
   const fromVariable = (name: string): Given | undefined => {
     const place = variableName(name)
     const text = environment[place]

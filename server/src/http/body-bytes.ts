@@ -4,8 +4,8 @@ import { limits } from '../domain/limits.ts'
 import { PlainRequest } from './plain/exchange.ts'
 
 /**
- * The bytes of a body, whatever its type: those of a plain request are there already. Read here and not by Fastify,
- * which makes an asynchronous resource, three listeners and a copy for each: 4 % of a create.
+ * The bytes of a body of any type; a plain request already has them. Read here because Fastify would create an asynchronous
+ * resource, three listeners and a copy for each body: 4 % of a create.
  */
 export const bodyBytes = (
   request: IncomingMessage | PlainRequest,
@@ -30,11 +30,11 @@ const arriving = async (request: IncomingMessage, response: ServerResponse): Pro
 }
 
 /**
- * The client sends its body once it was asked for, or once it has waited long enough (RFC 9110, 10.1.1). Where it was not asked
- * Node ends the connection with the answer: the next request could not be told from a body that may come or not.
+ * Such a client sends its body once it is asked for, or after waiting long enough (RFC 9110, 10.1.1). If it was not asked, Node
+ * ends the connection with the answer, because the next request could not be told from a body that may or may not come.
  */
 const expectsToBeAsked = ({ headers }: IncomingMessage): boolean =>
   headers.expect?.toLowerCase() === '100-continue'
 
-/** What is still on its way ends with the connection. */
+/** The rest of the body, still on its way, ends with the connection. */
 const tooLarge = (): VaultError => new VaultError('bodyTooLarge', { headers: { connection: 'close' } })

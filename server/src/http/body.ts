@@ -4,7 +4,7 @@ import { type Issue, invalid, VaultError } from '../domain/errors.ts'
 import { parseJson } from '../domain/json/parse-json.ts'
 import { limits } from '../domain/limits.ts'
 
-/** What the headers say of the body, before it is read: 415, 413. */
+/** Checks what the headers say about the body, before it is read: 415, 413. */
 export const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: Endpoint): void => {
   if (bodyType === undefined) return
   const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers

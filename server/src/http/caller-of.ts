@@ -6,7 +6,7 @@ import type { Caller, Vault } from '../operations/vault/vault.ts'
 
 export type CallerOf = (request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>
 
-/** Who holds the key that a request shows, as of now; undefined where nobody does. */
+/** The caller whose key a request carries, as of now; undefined if nobody holds it. */
 export const callerOf = (options: {
   readonly vault: Vault
   readonly log: Log
@@ -15,7 +15,7 @@ export const callerOf = (options: {
   const { vault, log, headerPrefix } = options
   const keyHeader = `${headerPrefix}-api-key`
 
-  /** A row that grants and does not open grants nothing: its key is unknown, and the log names the row. */
+  /** A key whose rows do not open grants nothing: it is treated as unknown, and the log names the row. */
   const refuse = (error: unknown, request: FastifyRequest): undefined => {
     if (!(error instanceof TamperedError)) throw error
     log.error({ trace_id: request.id, ...describeError(error) }, 'a key was refused')

@@ -3,7 +3,7 @@ import type { Caller } from '../operations/vault/vault.ts'
 
 /** C4: off unless origins are named, and then for keys of public applications only. */
 export type Cors = {
-  /** Answers a preflight, which carries no key; false where the request is none. */
+  /** Answers a preflight, which carries no key; false if the request is not one. */
   preflight(request: FastifyRequest, reply: FastifyReply): boolean
   /** Headers that let the browser show the answer to the page. */
   allow(request: FastifyRequest, caller: Caller): Readonly<Record<string, string>> | undefined
@@ -26,7 +26,7 @@ export const cors = (origins: readonly string[], headerPrefix: string): Cors => 
           'cache-control': 'no-store',
           'access-control-allow-origin': origin,
           'access-control-allow-methods': 'POST, PATCH',
-          // `*` for what client libraries say about themselves: headers that nobody here reads.
+          // `*` allows the headers in which client libraries describe themselves; nothing here reads them.
           'access-control-allow-headers': `content-type, ${headerPrefix}-api-key, ${headerPrefix}-trace-id, ${headerPrefix}-idempotency-key, *`,
           'access-control-max-age': '600',
           vary: 'origin',

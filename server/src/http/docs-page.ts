@@ -5,7 +5,7 @@ import type { Json } from '../domain/json/json.ts'
 import { tokenTypes } from '../domain/tokens/types/registry.ts'
 import { Html, html, type Part } from './html.ts'
 
-/** The OpenAPI document for people. It needs no script and loads nothing, and has a request to paste for each endpoint. */
+/** The OpenAPI document for people: it needs no script, loads nothing, and has a request to paste for each endpoint. */
 export const docsPage = (document: OpenApiDocument): string => {
   const { info, tags, components } = document
   const { IdempotencyKey, TraceId } = components.parameters
@@ -81,7 +81,7 @@ ${body && fieldTable(resolve(body[1].schema, components.schemas))}
   )}</details></section>`
 }
 
-/** A line for a shell that has the address in VAULT and the key in API_KEY. */
+/** A command for a shell that has the address in VAULT and the key in API_KEY. */
 const curl = ({ method, path, type, body }: ExampleRequest, keyHeader: string | undefined): string => {
   const isImplied = method === (body === undefined ? 'GET' : 'POST')
   return [
@@ -92,7 +92,7 @@ const curl = ({ method, path, type, body }: ExampleRequest, keyHeader: string | 
   ].join(' \\\n  ')
 }
 
-/** On one line where that can be read. */
+/** On one line if that is still readable. */
 const bodyText = (body: Json): string => {
   const text = JSON.stringify(body)
   return text.length <= 72 ? text : JSON.stringify(body, null, 2)
@@ -114,7 +114,7 @@ const typesTable = (): Html =>
 const shape = (schema: Schema): Html =>
   fieldTable(schema) ?? html`<p>${formOf(schema)}. ${schema.description}</p>`
 
-/** The fields of an object; those of objects without a name stand below their own, with dotted names. */
+/** The fields of an object. Fields of an inline object follow the field that holds it, with dotted names. */
 const fieldTable = (schema: Schema): Html | undefined => {
   const rows = fieldRows(schema, '')
   return rows.length === 0 ? undefined : table(['Field', 'Form', ''], rows)

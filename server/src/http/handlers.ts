@@ -52,7 +52,7 @@ export type Call<K extends EndpointId> = {
     : undefined
 }
 
-/** What is sent back: JSON, or text that is ready with its type; undefined for an answer without a body. */
+/** What is sent back: JSON, ready-made text with its type, or undefined for an answer without a body. */
 export type Answer = Json | ReadyText | undefined
 
 export class ReadyText {
@@ -74,7 +74,7 @@ const nothing = async (done: Promise<void>): Promise<undefined> => {
   return undefined
 }
 
-/** Loaded when it is asked for: a start does not need it. */
+/** Loaded on demand, because startup does not need it. */
 const documentation = () => import('./documentation.ts')
 
 /** Which operation answers which endpoint. */

@@ -7,10 +7,10 @@ export class Html {
   }
 }
 
-/** What may stand in a template: lists are joined, and nothing is left of undefined and false. */
+/** What a template may contain: lists are joined, and undefined and false leave nothing. */
 export type Part = Html | string | number | false | undefined | readonly Part[]
 
-/** Whatever is put in is escaped, unless it is HTML. */
+/** Escapes whatever is put in, unless it is HTML already. */
 export const html = (texts: TemplateStringsArray, ...parts: readonly Part[]): Html =>
   new Html(String.raw({ raw: texts }, ...parts.map(toText)))
 

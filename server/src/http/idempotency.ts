@@ -13,7 +13,7 @@ import type { Answer } from './handlers.ts'
 /** §4.11, C33: one mechanism for every endpoint that changes something. */
 export type Idempotency = {
   readonly header: string
-  /** Runs the request, or answers with what the first request with its key was answered. */
+  /** Runs the request, or repeats the answer to the first request with its key. */
   once(
     caller: Caller,
     request: Omit<IdempotentRequest, 'body'> & { readonly body: Uint8Array | undefined },
@@ -21,7 +21,7 @@ export type Idempotency = {
   ): Promise<Answer | Replayed>
 }
 
-/** What an earlier request was answered. */
+/** The answer to an earlier request. */
 export class Replayed {
   readonly answer: Answer
 
@@ -30,16 +30,16 @@ export class Replayed {
   }
 }
 
-/** The keys in flight on this machine, in whichever process. */
+/** The idempotency keys in flight on this machine, in any of its processes. */
 export type KeysInFlight = {
-  /** False where a request with this name is in flight. */
+  /** False if a request with this name is in flight. */
   take(name: string): Promise<boolean>
   release(name: string): void
 }
 
 /**
- * A key in flight is known to this machine only: no lease is written, so a process that dies leaves none
- * behind. Between machines the commit decides, as the kept answer is part of it.
+ * A key in flight is known to this machine only. No lease is written, so a process that dies leaves none behind. Between machines
+ * the commit decides, since the kept answer is part of it.
  */
 export const idempotency = (
   vault: Vault,
@@ -56,7 +56,7 @@ export const idempotency = (
         if (strict && !kept.sameBody) throw new VaultError('idempotencyMismatch')
         return new Replayed(kept.answer)
       }
-      // Replays may meet; of those that found nothing the first runs.
+      // Replays may run side by side. Of the requests that found no kept answer, only the first one runs.
       const name = `${caller.tenantNumber}:${hash.toString('base64')}`
       if (!(await inFlight.take(name))) throw new VaultError('requestInFlight')
       try {

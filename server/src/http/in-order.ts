@@ -4,24 +4,24 @@ import { readByPieces } from './read-by-pieces.ts'
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse }
 
-/** What a connection has asked. */
+/** The requests of one connection. */
 type Line = {
-  /** Being answered, or the latest that was. */
+  /** The exchange that is being answered, or the last one that was. */
   begun: Exchange
   readonly waiting: Exchange[]
 }
 
-/** The connections that Node's HTTP server serves. The plain lane, which has the others, keeps its own order. */
+/** The connections that Node's HTTP server serves. The plain lane serves the others, and keeps its own order. */
 export type InOrder = {
-  /** For who has to say something on a connection besides: does it once all whole requests are answered. */
+  /** Runs `act`, which writes to the connection outside any exchange, once all complete requests are answered. */
   afterAnswers(socket: Socket, act: () => void): void
 }
 
 /**
- * Requests that a client sends without waiting for answers are worked on one after the other, in their order: only safe
- * ones might go side by side (RFC 9112, 9.3.2), and a thousand of them on one connection are not a thousand at once. Each
- * begins in a turn of the event loop of its own, so that others are answered between them, and no more are read while some
- * wait: as requests they take many times the room of their bytes.
+ * Requests that a client sends without waiting for answers are worked on one after the other, in their order: only safe ones
+ * could run side by side (RFC 9112, 9.3.2), and a thousand on one connection must not become a thousand at once. Each begins in
+ * its own turn of the event loop, so that other connections are answered in between. Nothing more is read while requests wait,
+ * because a parsed request takes many times the room of its bytes.
  */
 export const inOrder = (server: Server, idleMs: number): InOrder => {
   const [route] = server.listeners('request') as ((
@@ -74,18 +74,18 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
 
   server.removeAllListeners('request')
   server.on('request', take)
-  // Without a listener Node would ask for a body before anybody has looked at the head (`bodyBytes` asks for it), and answer
-  // other expectations with a bare 417.
+  // Without these listeners, Node would ask for a body before the head was checked (`bodyBytes` asks for it), and answer other
+  // expectations with a bare 417.
   server.on('checkContinue', take)
   server.on('checkExpectation', take)
 
-  // Whoever does not read the answer, or says nothing any more, is given up; work that takes its time is not.
+  // Gives up on clients that do not read their answer or have gone silent, but not while a request is being worked on.
   server.setTimeout(idleMs, socket => {
     const line = lines.get(socket)
     if (line === undefined || line.begun.response.writableEnded) socket.destroy()
   })
 
-  // When the server closes. Node's own would count an answer as sent as soon as it is written, and cut it short.
+  // Called when the server closes. Node's own version counts an answer as sent as soon as it is written, and would cut it short.
   server.closeIdleConnections = () => {
     for (const [socket, line] of lines) {
       const last = lastOf(line)
@@ -104,7 +104,7 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
       }
       const last = lastOf(line)
       if (last.request.complete) after(last, act)
-      // The fault is in the body of this one, which may have been answered without it: then all was said.
+      // The fault is in the body of the last request. If that was answered without its body, nothing is left to say.
       else if (isAnswered(last)) socket.destroy()
       else if (last === line.begun) act()
       else after(line.waiting.at(-2) ?? line.begun, act)

@@ -1,15 +1,15 @@
 import { pace } from '../domain/pace.ts'
 
-/** In which turn of the event loop a request is worked on, once its body has been read. */
+/** Decides in which turn of the event loop a request is worked on, once its body has been read. */
 export type LoopTurns = {
-  /** For how many others a request with a body of this length would have to wait. */
+  /** How many others a request with a body of this length would have to wait for. */
   ahead(bodyBytes: number): number
   /**
-   * Resolves when the turn of the event loop ends: requests that arrive together are worked on together, step by
-   * step. All are read off their sockets, then all rows are read, then all are opened, then all are answered. One
-   * request after the other, each step would find the processor's caches filled with the code of all others, and
-   * cost half as much again. Requests with a long body queue: each gets a turn for itself, with others
-   * between two of them, so that what is small, and every probe, waits for no more than one.
+   * Resolves when the turn of the event loop ends, so that requests that arrive together are worked on together, step by step:
+   * all are read off their sockets, then all rows are read, then all are opened, then all are answered. Taken one by one, each
+   * step would find the processor's caches filled with the code of all others, and cost half as much again. Requests with a long
+   * body queue: each gets a turn of its own, with other turns in between, so that small requests and probes wait for no more than
+   * one of them.
    */
   next(bodyBytes: number): Promise<void>
 }
@@ -34,7 +34,7 @@ export const loopTurns = (): LoopTurns => {
     return ending
   }
 
-  /** An immediate that is asked for among immediates belongs to the next turn. */
+  /** An immediate that is scheduled while immediates run belongs to the next turn. */
   const nextLong = (turnsLeft: number): void => {
     if (turnsLeft > 0) {
       setImmediate(nextLong, turnsLeft - 1)

@@ -3,13 +3,13 @@ import { VaultError } from '../domain/errors.ts'
 import { pace } from '../domain/pace.ts'
 
 /**
- * Room for pages of tokens, of which one may take a hundred megabytes: a few are made at one time, the others wait for
- * their turn. While too much of what was made waits for clients that do not read it, no more is made (C2: 503).
+ * Room for pages of tokens, one of which may take a hundred megabytes. A few are made at a time, and the others wait for their
+ * turn. While too much output waits for clients that do not read it, no more pages are made (C2: 503).
  */
 export type PageRoom = {
   /** Resolves when it is the page's turn. */
   enter(): Promise<void>
-  /** The page was handed to the socket, or there is none. */
+  /** To be called once the page was handed to the socket, or could not be made. */
   leave(socket: Socket): void
 }
 
@@ -42,7 +42,7 @@ export const pageRoom = (): PageRoom => {
     enter: async () => {
       if (underWay >= pace.pagesAtOnce) await new Promise<void>(resolve => waiting.push(resolve))
       else underWay++
-      // Not before the wait: those before it may have left much unread.
+      // Checked after the wait: the pages made before this one may have left much unread.
       if (unreadBytes <= pace.pageBytesUnreadMax) return
       letNextIn()
       throw new VaultError('overloaded')

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-/** One spelling for all that name the same thing: with a host or a slash at the end, or letters written as `%74`. */
+/** One spelling for all paths that name the same thing: with a host, a trailing slash, or letters written as `%74`. */
 export const pathOf = ({ url }: FastifyRequest): string => {
   const path = (url.split('?', 1)[0] ?? '').replace(/^https?:\/\/[^/]*/i, '').replace(/\/$/, '')
   if (!path.includes('%')) return path

@@ -20,7 +20,7 @@ import { readQuery } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { sender } from './send.ts'
 
-/** What `admit` finds out about a request, for all that comes after it. */
+/** What `admit` finds out about a request, for the steps that follow. */
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | undefined
@@ -42,14 +42,14 @@ export type PipelineOptions = {
 type Done = (error?: Error) => void
 
 /**
- * The first half of a request's life, in the order of C3: everything that can be said before the body is read. Its trace id
- * is the request's id already.
+ * The first half of a request's life, in the order of C3: everything that can be decided before the body is read. Its trace
+ * id is already the request's id.
  *
  *   400 without a Host, or with two → 503 overload, but for probes → (an open endpoint is admitted here)
  *   → 204 to a CORS preflight, which has no key → 401 → 429 → 404 or 405 of the route, 400 of a path that cannot be read
  *   → 403 permission as such → 415 → 413
  *
- * For one endpoint, or for none: then `refusal` says what is wrong with the path, to those who have a key.
+ * Without an endpoint, `refusal` says what is wrong with the path, to callers who have a key.
  */
 export const admit = (
   options: PipelineOptions,
@@ -114,7 +114,7 @@ export const admit = (
   }
 }
 
-/** With one Host, which 1.0 may leave out (RFC 9112, 3.2). A plain request has no list of repeated fields, and repeats none. */
+/** There must be one Host, which 1.0 may omit (RFC 9112, 3.2). A plain request has no `headersDistinct`, and repeats no field. */
 const isHttp1 = ({ headers, headersDistinct, httpVersion, httpVersionMajor }: IncomingMessage): boolean =>
   httpVersionMajor === 1 &&
   (headers.host !== undefined || httpVersion === '1.0') &&
@@ -129,7 +129,7 @@ const requirePermission = ({ application }: Caller, { permission }: Endpoint): v
  * The second half, from the bytes of the body to the answer; errors go to the one mapper.
  *
  *   401, 403, 503 once more, for what changed while the body was on its way
- *   (the others that arrived in this turn of the event loop are read, too)
+ *   (now the other requests that arrived in this turn of the event loop are read, too)
  *   → with an idempotency key: 400 of the key → replay, 422 or 409 in flight → 400 of the query → JSON → 400 of the body
  *   → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409 → commit → answer
  */
@@ -161,7 +161,7 @@ export const answer = (
     return handle({ vault, headerPrefix, caller, params: request.params, query, body } as never)
   }
 
-  /** With an idempotency key: the answer that was kept under it, or the one that is kept now. */
+  /** With an idempotency key: the answer that was kept under it, or a new one, which is then kept. */
   const answerTo = (
     request: FastifyRequest,
     caller: Caller | undefined,
@@ -173,7 +173,7 @@ export const answer = (
     return idempotency.once(caller, asked, keeping => run(request, keeping, bytes))
   }
 
-  /** C27: what does not open may be sealed by a key that another process has made a moment ago. */
+  /** C27: a row that does not open may be sealed with a key that another process made a moment ago. */
   const callerWithNewKeys = async (error: unknown, caller: Caller | undefined): Promise<Caller> => {
     if (!(error instanceof TamperedError) || caller === undefined) throw error
     const keys = await vault.tenantKeys.lookAgain(caller.tenantNumber, caller.tenant.id)
@@ -188,7 +188,7 @@ export const answer = (
       if (request.caller !== undefined) await replaceCaller(request)
     }
     const length = bytes?.length ?? 0
-    // Once more: others were let in while this body was on its way.
+    // Checked again: other requests were admitted while this body was on its way.
     shedding.requireShortQueue(loopTurns.ahead(length))
     shedding.enter()
     let isInRoom = false

@@ -30,7 +30,7 @@ export const problem = (error: VaultError, trace: string): Problem => {
   }
 }
 
-/** A request that never got as far as a body has one fault, of the whole. */
+/** A request that was refused before its body was read has one fault, of the whole. */
 const errorMap = (issues: readonly Issue[], whole: string): Record<string, string[]> => {
   const messages = new Map<string, string[]>()
   for (const { path, message } of issues.length > 0
@@ -49,7 +49,7 @@ const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 }
 
-/** Any thrown thing as an entry of the catalogue; what is not foreseen is our bug and says nothing but 500. */
+/** Maps anything thrown to an entry of the catalogue. What is not foreseen is our bug, and the answer says nothing but 500. */
 export const asVaultError = (error: unknown): VaultError => {
   if (error instanceof VaultError) return error
   if (error instanceof StoreUnavailableError || error instanceof KeyProviderError)

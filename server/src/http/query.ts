@@ -1,7 +1,7 @@
 import type { QueryPair } from '../contract/query-pairs.ts'
 import { invalid } from '../domain/errors.ts'
 
-/** The query string as the pairs that were sent, in their order; `+` is a blank, as forms write it. */
+/** The query string as the pairs that were sent, in their order; `+` is a space, as in forms. */
 export const readQuery = (url: string): QueryPair[] => {
   const start = url.indexOf('?')
   if (start === -1 || start === url.length - 1) return []

@@ -2,12 +2,12 @@ import { VaultError } from '../domain/errors.ts'
 import type { CallerKey } from '../operations/vault/vault.ts'
 
 /**
- * Refuses a key that is over its rate with 429 and Retry-After; answers at once where the buckets are in this
- * process, and with a promise where several processes share them.
+ * Refuses a key that is over its rate with 429 and Retry-After. Answers at once if the buckets are in this process, and with a
+ * promise if several processes share them.
  */
 export type RateLimit = (apiKey: CallerKey) => undefined | Promise<undefined>
 
-/** `takeShare` is undefined where no rate is set. */
+/** `takeShare` is undefined if no rate is set. */
 export const rateLimit = (takeShare: ((name: string) => number | Promise<number>) | undefined): RateLimit => {
   if (takeShare === undefined) return () => undefined
   return ({ hash }) => {

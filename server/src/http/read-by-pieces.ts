@@ -4,19 +4,19 @@ import { pace } from '../domain/pace.ts'
 import { takeConnections } from './take-connections.ts'
 
 /**
- * Node's HTTP server would read off its connections itself, and make requests of all that it got at once: a thousand of them
- * from 64 KiB. Here it gets few bytes at a time, and none while requests of the connection wait.
+ * Left to itself, Node's HTTP server would read its connections and turn everything it got into requests at once: a thousand of
+ * them from 64 KiB. Here it gets few bytes at a time, and none while requests of the connection wait.
  */
 export const readByPieces = (server: Server, isWaiting: (socket: Socket) => boolean): void => {
   takeConnections(server, (socket, handOver) => {
     handOver()
     readSocketByPieces(socket, isWaiting)
   })
-  // Behind a fault Node's parser finds nothing but faults.
+  // After a fault, Node's parser finds nothing but faults.
   server.prependListener('clientError', (_error, socket) => socket.removeAllListeners('data'))
 }
 
-/** Whoever has the connection paused resumes it: Node's server for its own reasons, the caller when nothing waits any more. */
+/** Node's server resumes what it paused itself; the caller resumes the connection once nothing waits any more. */
 const readSocketByPieces = (socket: Socket, isWaiting: (socket: Socket) => boolean): void => {
   const [parse] = socket.listeners('data')
   if (parse === undefined) throw new Error('the server does not read its connections')
@@ -33,9 +33,9 @@ const readSocketByPieces = (socket: Socket, isWaiting: (socket: Socket) => boole
   }
   const isRead = (): boolean => socket.rawListeners('data').some(listener => listener === feed)
   socket.off('data', parse)
-  // Where Node reads no more (CONNECT) it takes its own listener away, and finds this one by it.
+  // When Node stops reading (CONNECT), it removes its own listener; the `listener` property makes that remove this one.
   socket.on('data', Object.assign(feed, { listener: parse }))
 }
 
-/** Node's mark of a connection that is not read until the client has taken more of its answers: its parser insists on it. */
+/** Node's mark that a connection must not be read until the client has taken more of its answers; its listener asserts this. */
 const isHeld = (socket: Socket & { readonly _paused?: boolean }): boolean => socket._paused === true

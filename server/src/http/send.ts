@@ -5,8 +5,7 @@ import { type Answer, ReadyText } from './handlers.ts'
 import { Replayed } from './idempotency.ts'
 
 /**
- * Written past Fastify's reply, which would look at each header and at the payload once more; that costs as
- * much as finding the token.
+ * Bypasses Fastify's reply, which would go over each header and the payload once more. That costs as much as finding the token.
  */
 export const sender =
   ({ status, location }: Endpoint, traceHeader: string) =>
@@ -21,7 +20,7 @@ export const sender =
       headers['content-type'] = answer.type
       content = answer.content
     } else if (answer !== undefined && status !== 204) {
-      // From the answer, so that a replay has it too (C1).
+      // Taken from the answer, so that a replay has it too (C1).
       if (location !== undefined && isJsonObject(answer))
         headers.location = location.replace(':id', encodeURIComponent(String(getOwn(answer, 'id'))))
       headers['content-type'] = 'application/json; charset=utf-8'
@@ -36,5 +35,5 @@ export const sender =
     reply.raw.end(content)
   }
 
-/** A connection whose request was in flight when the service stopped would be kept alive after its answer. */
+/** While the service stops, an answer must close its connection, which would otherwise be kept alive. */
 export const isDraining = (reply: FastifyReply): boolean => !reply.server.server.listening

@@ -20,12 +20,12 @@ import { traceId } from './trace-id.ts'
 export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptions }): FastifyInstance => {
   const { log, headerPrefix, tls } = options
   const traceHeader = `${headerPrefix}-trace-id`
-  // Node would refuse a request without Host with no body and no trace id; `admit` refuses it in our form.
+  // Node would refuse a request without Host, but without a body or a trace id; `admit` refuses it in our form.
   const http = { requireHostHeader: false, maxHeaderSize: limits.headBytes }
   const app: FastifyInstance = fastify({
     ...(tls ? { https: { ...tls, ...http } } : { http }),
     routerOptions: {
-      // As much as a head may hold: what is wrong with an id is said after the key was looked at.
+      // As long as a head may be: a wrong id is refused only after the key was checked.
       maxParamLength: pace.pathParameterCharactersMax,
       querystringParser: () => ({}),
       // Published client libraries join a base address and `/`: they send `POST /tokens/`.
@@ -35,7 +35,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     requestTimeout: pace.requestArrivalMs,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     exposeHeadRoutes: true,
-    // On shutdown: what is in flight is answered, also on connections that are kept alive (in-order.ts).
+    // On shutdown, requests in flight are still answered, also on connections that are kept alive (in-order.ts).
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     // Paths that the router cannot read.
@@ -53,7 +53,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
         { trace_id: request.id, route: request.routeOptions?.url, status, ...describeError(error) },
         'request failed',
       )
-    // A key can also stop to count while its request is under way, so every 401 passes here.
+    // A key can also become invalid while its request is under way, so every 401 passes here.
     if (status === 401)
       reply.header('www-authenticate', `ApiKey header="${headerPrefix.toUpperCase()}-API-KEY"`)
     if (isDraining(reply)) reply.header('connection', 'close')
@@ -69,7 +69,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       .send(body)
   }
 
-  /** What no route takes; who has no key is not told why (C3). */
+  /** Refuses what no route takes. A caller without a key is not told why (C3). */
   const refuse = (
     refusal: (path: string) => VaultError,
     request: FastifyRequest,
@@ -79,7 +79,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   Object.assign(app.server, { httpAllowHalfOpen: true })
   app.decorateRequest('caller')
   app.decorateRequest('corsHeaders')
-  // Fastify reads the body of no method: `answer` does (body-bytes.ts).
+  // Fastify must read no body, whatever the method: `answer` does (body-bytes.ts).
   for (const method of app.supportedMethods)
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.setErrorHandler((error, request, reply) => fail(error, request, reply))
@@ -91,7 +91,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
 
   for (const id of Object.keys(endpoints) as EndpointId[]) {
     const declared: Endpoint = endpoints[id]
-    // A hook for each route: `request.routeOptions` would be built anew for each request.
+    // One hook for each route, because `request.routeOptions` would be built again for each request.
     app.route({
       method: declared.method,
       url: declared.path,
@@ -101,7 +101,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   }
   const lane = plainLane(app.server, (request, response) => app.routing(request, response))
   app.addHook('preClose', async () => {
-    // What arrived before the stop is still accepted and read, and is then in flight.
+    // Requests that arrived before the stop are still accepted and read, and are then in flight.
     for (let turn = 0; turn < pace.loopTurnsBeforeClosing; turn++) await nextTurn()
     lane.close()
   })
@@ -113,7 +113,7 @@ const noSchemas = (): never => {
   throw new Error('no route has a schema')
 }
 
-/** The route's pattern, never the URL: an id or a filter may be anything (C2). */
+/** Logs the route's pattern, never the URL: an id or a filter may be anything (C2). */
 const logAnswers = (app: FastifyInstance, log: Log): void => {
   app.addHook('onResponse', (request, reply, done) => {
     log.debug(
@@ -135,7 +135,7 @@ const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({
   matches: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`),
 }))
 
-/** 404, or 405 where the path knows other methods. */
+/** 404, or 405 if the path has other methods. */
 const noSuchRoute = (path: string): VaultError => {
   const methods = patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method)
   return methods.length === 0 ? new VaultError('notFound') : allowing(methods)
@@ -147,7 +147,7 @@ const allowing = (methods: readonly string[]): VaultError => {
   return new VaultError('methodNotAllowed', { headers: { allow: [...allowed].join(', ') } })
 }
 
-/** CONNECT names a place to go to and no path of ours. */
+/** CONNECT names a host to tunnel to, not a path of ours. */
 const noTunnel = allowing(patterns.map(({ method }) => method))
 
 /** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */

@@ -2,7 +2,9 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 
-/** Puts somebody in front of whoever takes the server's connections so far, to whom `handOver` gives them. */
+/**
+ * Replaces the server's connection listener with `take`; `handOver` passes the socket on to the listener that was there before.
+ */
 export const takeConnections = (
   server: Server,
   take: (socket: Socket, handOver: () => void) => void,

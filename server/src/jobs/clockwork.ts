@@ -3,7 +3,7 @@ import type { Lease } from './lease.ts'
 
 export type Job = {
   readonly name: string
-  /** One that may take long ends early, and goes on in another run, once it is told to stop. */
+  /** A job that may take long ends early once it is told to stop, and goes on in another run. */
   readonly run: (stopping: AbortSignal) => Promise<Record<string, unknown>>
   /** Runs only on the node that holds the lease; the others do nothing but try again at each interval. */
   readonly onOneNode?: true
@@ -32,7 +32,7 @@ export const clockwork = (
     for (const job of jobs) {
       if (signal.aborted) return
       try {
-        // Renewed before each job, so that a long one does not leave the next without it.
+        // Renewed before each job, so that a long one does not leave the next without the lease.
         if (job.onOneNode && !((await options.lease?.hold()) ?? true)) continue
         const done = await job.run(signal)
         options.log.debug({ job: job.name, ...done }, 'job done')
@@ -61,13 +61,13 @@ export const clockwork = (
       clearInterval(timer)
       stopping.abort()
       await running
-      // Where storage does not answer, the lease ends by itself.
+      // If storage does not answer, the lease ends by itself.
       await options.lease?.release().catch(() => undefined)
     },
   }
 }
 
-/** Several as one; none waits for another. */
+/** Runs several as one; none waits for another. */
 export const together = (works: readonly Clockwork[]): Clockwork => ({
   runAll: async () => {
     await Promise.all(works.map(work => work.runAll()))

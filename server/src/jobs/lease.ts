@@ -5,7 +5,7 @@ import type { Store } from '../store/port.ts'
 export type Lease = {
   /** Takes or renews it; false while another node holds it. */
   hold(): Promise<boolean>
-  /** Lets the next node take it at once; no harm where it is another's. */
+  /** Lets the next node take it at once. Harmless if another node holds it. */
   release(): Promise<void>
 }
 

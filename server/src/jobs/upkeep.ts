@@ -10,8 +10,8 @@ import type { Vault } from '../operations/vault/vault.ts'
 import type { Job } from './clockwork.ts'
 
 /**
- * What the vault does by itself, each minute, by the name of its lease. What is meant for one node does no harm when two
- * do it. Where there may be millions of rows to purge the job stands alone: nothing that is due waits for it.
+ * What the vault does by itself each minute, by the name of the lease. Jobs meant for one node do no harm if two run them. A job
+ * that may have millions of rows to purge has a lease and a clockwork of its own, so that nothing else that is due waits for it.
  */
 export const upkeep = (vault: Vault, log: Log): Record<string, Job[]> => ({
   upkeep: [

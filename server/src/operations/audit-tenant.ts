@@ -7,8 +7,8 @@ import { pagesOfAll, pagesOfEntries, pagesOfSome } from './audit/pages.ts'
 import type { UnlockedTenant, Vault } from './vault/vault.ts'
 
 /**
- * Goes through everything of a tenant, in pages between which others write. A difference counts only if the token's
- * row is still the same once the difference was found.
+ * Audits everything a tenant has, page by page, while other requests keep writing. A difference counts only if the token's row is
+ * still the same after the difference was found.
  */
 export const auditTenant = async (vault: Vault, tenant: UnlockedTenant): Promise<Audit> => {
   const before = await vault.store.listCounters(tenant.tenantNumber)
@@ -24,7 +24,7 @@ export const auditTenant = async (vault: Vault, tenant: UnlockedTenant): Promise
   return { unreadable: tokens.unreadable, deadFields, missing, extra, matches, counters, wasWritten }
 }
 
-/** Looks at about `size` tokens from any time; what can only be judged from all of them is left out. */
+/** Audits about `size` tokens from random moments. Checks that need all tokens are left out. */
 export const auditSample = async (
   vault: Vault,
   tenant: UnlockedTenant & { createdAt: number },

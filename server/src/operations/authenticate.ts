@@ -3,7 +3,7 @@ import { openApiKey, openApplication, openTenant } from './grants/grant-rows.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 import { commitSet } from './writing/commit.ts'
 
-/** Who holds this key; undefined for a key that is malformed, unknown, revoked or expired. */
+/** The caller that holds this key, or undefined if the key is malformed, unknown, revoked or expired. */
 export const authenticate = (
   vault: Vault,
   keyText: string,
@@ -29,8 +29,8 @@ const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined
   ])
   if (tenant === undefined || application === undefined) return undefined
 
-  // Each row opens only where it was written, and as what was asked for, whatever it says of itself: so a forged or moved
-  // row stops here, and one that storage brings in place of another.
+  // Each row opens only under the identity it was sealed with, and it is opened as what was asked for, not as what it claims to
+  // be. So a row that was forged, moved, or returned in place of another fails here.
   openApiKey(vaultKeys, { ...key, hash }, tenant.id)
   const caller: Caller = {
     tenantNumber: tenant.tenant,

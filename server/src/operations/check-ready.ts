@@ -3,7 +3,7 @@ import { pace } from '../domain/pace.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import type { Vault } from './vault/vault.ts'
 
-/** C36: storage and the key service answer, before whoever asks for it gives up. */
+/** C36: checks that storage and the key service answer, and fails before the probe that asks gives up. */
 export const checkReady = async ({ store, keyProvider }: Vault): Promise<void> => {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(noAnswer()), pace.readyAnswerMs)

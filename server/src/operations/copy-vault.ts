@@ -8,30 +8,30 @@ import { verifyCopy } from './copy/verify-copy.ts'
 
 export type CopyProgress = {
   readonly phase: 'copy' | 'verify'
-  /** Rows that are done, those of earlier runs among them. */
+  /** Rows done so far, including those of earlier runs. */
   readonly done: number
   readonly of: number
 }
 
 export type CopyResult = {
-  /** Rows by table. */
+  /** Number of rows by table. */
   readonly rows: Readonly<Record<string, number>>
-  /** Copied by this run; the others were there. */
+  /** Rows copied by this run; the others were there already. */
   readonly copied: number
-  /** An earlier run had finished the copy, and this one did nothing. */
+  /** An earlier run had finished the copy, so this one did nothing. */
   readonly wasDone: boolean
-  /** What does not open, or is not what the source holds; the destination cannot be served then. */
+  /** Rows that do not open or differ from the source. If there are any, the destination cannot be served. */
   readonly faults: readonly CopyFault[]
 }
 
-/** A batch is a transaction there and a page of memory here; 5,000 rows are about 1 MB. */
+/** A batch is one transaction at the destination and one page of memory here; 5,000 rows are about 1 MB. */
 const rowsPerBatchDefault = 5_000
 
 type Ends = { readonly source: RestingVault; readonly destination: ArrivingVault }
 
 /**
- * Copies every row of the vault as it is, goes on where an interrupted copy ended, and lets the destination be
- * served only once all of it was read back: equal to the source row by row, and every seal opened.
+ * Copies every row of the vault unchanged, resuming where an interrupted copy stopped. The destination can be served only after
+ * all of it was read back: every row equal to the source's, every seal opened.
  */
 export const copyVault = async ({
   source,
@@ -75,7 +75,7 @@ export const copyVault = async ({
   return { rows, copied, wasDone: false, faults }
 }
 
-/** A key provider that is not the vault's is found before an hour of copying, not after it. */
+/** Finds a wrong key provider before an hour of copying, not after it. */
 const checkKeyProvider = async (source: RestingVault, keyProvider: KeyProvider): Promise<void> => {
   const table = tableNamed('vault_keys')
   const rows = [...source.pages(table, 0, rowsPerBatchDefault)].flat()
@@ -93,7 +93,7 @@ const rowsBefore = (position: CopyPosition | undefined, counts: ReadonlyMap<stri
     .slice(0, tableIndex(position))
     .reduce((sum, { name }) => sum + (counts.get(name) ?? 0), position?.rows ?? 0)
 
-/** Reads the next batch while the destination writes the one before; resolves with how many rows it copied. */
+/** Reads the next batch while the destination writes the previous one; resolves with the number of rows copied. */
 const copyTable = async (
   { source, destination }: Ends,
   table: Table,
@@ -107,7 +107,7 @@ const copyTable = async (
     copied += rows.length
     const position = { table: table.name, rows: skip + copied }
     writing = destination.append(table, rows, position).then(() => rows.length)
-    // Its failure is thrown when it is waited for, unless the source fails first.
+    // A failed write throws when it is awaited, unless the source fails first.
     writing.catch(() => {})
   }
   if (writing !== undefined) report(await writing)

@@ -11,7 +11,7 @@ import { makeApiKey } from './grants/new-api-key.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
-/** C29: a further key beside those that live, so that keys can be exchanged with no gap. */
+/** C29: adds a key beside the live ones, so that keys can be rotated without a gap. */
 export const createApiKey = (
   vault: Vault,
   caller: Caller,

@@ -12,7 +12,7 @@ import { makeApiKey } from './grants/new-api-key.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
-/** C29: the application with its first key, if one is wanted; its text is in this answer and nowhere else. */
+/** C29: creates the application, with its first key if one is wanted. The key's text is in this answer and nowhere else. */
 export const createApplication = (
   vault: Vault,
   caller: Caller,

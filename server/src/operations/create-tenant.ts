@@ -6,7 +6,7 @@ import { sealApplication, sealTenant } from './grants/grant-rows.ts'
 import { makeApiKey } from './grants/new-api-key.ts'
 import type { Vault } from './vault/vault.ts'
 
-/** An application as it is asked for, with the name that its key is returned under. */
+/** An application to create, with the name under which its key is returned. */
 export type ApplicationWish<Name extends string> = Omit<
   Application,
   'id' | 'tenantId' | 'createdBy' | 'createdAt'
@@ -14,15 +14,15 @@ export type ApplicationWish<Name extends string> = Omit<
   readonly key: Name
 }
 
-/** A tenant that was made, with the texts of its API keys, which exist nowhere else. */
+/** A created tenant with the texts of its API keys, which exist nowhere else. */
 export type MadeTenant<Name extends string> = {
   readonly tenantId: string
   readonly keys: Readonly<Record<Name, string>>
 }
 
 /**
- * Makes a tenant with its keys, applications and their API keys, whole or not at all. What `beforeCommit` saves of
- * the keys is saved before they start to work.
+ * Creates a tenant with its keys, applications and their API keys, all or nothing. `beforeCommit` can save the API keys before
+ * they start to work.
  */
 export const createTenant = async <Name extends string>(
   vault: Vault,

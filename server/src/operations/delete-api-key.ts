@@ -4,7 +4,7 @@ import { applicationOf } from './grants/load-grants.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
-/** C29: the key answers 401 from now on. */
+/** C29: requests with this key get 401 from now on. */
 export const deleteApiKey = async (
   vault: Vault,
   caller: Caller,

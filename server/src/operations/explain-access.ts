@@ -7,7 +7,7 @@ import { tokenType } from '../domain/tokens/types/registry.ts'
 import { applicationOf, loadGrants } from './grants/load-grants.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
-/** Which rule decides for each container, and what the application would see. Reads only. */
+/** Tells which rule decides for each container, and what the application would see. Reads only. */
 export const explainAccess = async (
   vault: Vault,
   caller: Caller,

@@ -17,7 +17,7 @@ const descriptions: Record<Permission, string> = {
   'report:read': 'Read reports',
 }
 
-/** C29: all of them, or those that an application of one type may hold. */
+/** C29: all permissions, or those that an application of type `holder` may hold. */
 export const listPermissions = (holder?: ApplicationType): Json =>
   (Object.keys(descriptions) as Permission[])
     .filter(permission => holder === undefined || mayHold(holder, permission))

@@ -31,11 +31,11 @@ export const openVault = async ({
   }
 }
 
-/** Where there are tenants there were keys, and new ones would open nothing of theirs. */
+/** Storage that has tenants once had keys, and new ones would open nothing that those tenants stored. */
 const wrappedVaultKeys = async (store: Store, keyProvider: KeyProvider): Promise<readonly WrappedKey[]> => {
   const found = await store.vaultKeys()
   if (found.length > 0) return found
-  // Another process may make both at this moment, the keys first.
+  // Another process may be creating both right now, keys before tenants, so the keys are read once more.
   const hasTenants = (await store.listTenants()).length > 0
   const foundNow = hasTenants
     ? await store.vaultKeys()

@@ -5,8 +5,8 @@ import type { Caller, Vault } from './vault/vault.ts'
 import { commitSet } from './writing/commit.ts'
 
 /**
- * The person at the command line, who holds the key provider: acts as the tenant's owner with every
- * management permission, through the same operations as an API key.
+ * The operator at the command line, who has the key provider, acts as the tenant's owner: with every management permission,
+ * through the same operations as an API key.
  */
 export const operatorOf = async (vault: Vault, tenantId: string): Promise<Caller> => {
   const row = (await vault.store.listTenants()).find(({ id }) => id === tenantId)

@@ -3,9 +3,9 @@ import type { Audit, DeadField, ExtraEntry, MissingEntry } from './audit/audit.t
 import type { UnlockedTenant, Vault } from './vault/vault.ts'
 
 /**
- * Makes storage say what the opened tokens say. Each token is repaired only while its row is the one that was
- * audited; a counter is moved by its difference, which later writes do not change. Rows that do not open stay; a field that
- * would be gone within the hour, and keeps its token from being shown, goes.
+ * Brings storage in line with the opened tokens. A token is repaired only while its row is the one that was audited. A counter is
+ * moved by its difference, which later writes do not change. Rows that do not open stay. A transient field that does not open is
+ * dropped: it keeps its token from being shown, and would be gone within the hour anyway.
  */
 export const repairTenant = async (
   { store }: Vault,
@@ -38,7 +38,7 @@ export const repairTenant = async (
   })
 }
 
-/** What is handed over together shares a commit. */
+/** Works in groups, because write sets that are handed over together share a commit. */
 const inGroups = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
   const groupSize = 500
   for (let at = 0; at < all.length; at += groupSize)

@@ -12,8 +12,8 @@ export const searchTokensByCursor = async (
   { query: text, start, size = limits.pageSizeDefault }: SearchTokensByCursor,
 ): Promise<JsonObject> => {
   const { plan, query, matches } = await planQuery(vault, caller, text)
-  // A query that is worded differently is another search. Cursors of lists are bound to an array, so neither kind accepts
-  // the other's.
+  // A differently worded query is a different search. Cursors of lists are bound to an array, so neither kind accepts the
+  // other's.
   const wanted = {
     start: start === '' ? undefined : start,
     size,

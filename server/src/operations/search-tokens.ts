@@ -12,9 +12,9 @@ import { showTokens } from './finding/show-tokens.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
 /**
- * C26. Storage answers and counts by itself what it can tell exactly. It cannot tell whose data and fingerprint are
- * hidden from the caller: where the query asks for one of them, and the caller may see tokens under `redact`, every
- * proposed token is opened, which keeps the count exact at the price of work for each.
+ * C26. What storage can tell exactly, it finds and counts by itself. It cannot tell which tokens hide their data or fingerprint
+ * from the caller. If the query asks for either, and the caller may see tokens under `redact`, every proposed token is opened:
+ * the count stays exact, at the cost of opening each one.
  */
 export const searchTokens = async (
   vault: Vault,

@@ -4,7 +4,7 @@ import { sealTenant } from './grants/grant-rows.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
-/** C32: what the plan of a tenant includes is the operator's to say. To the tenant itself nothing was modified. */
+/** C32: the operator decides what a tenant's plan includes. To the tenant nothing was modified, so `modifiedAt` stays. */
 export const setIncludedTokens = (
   vault: Vault,
   operator: Caller,

@@ -11,7 +11,7 @@ import { applicationOf } from './grants/load-grants.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
-/** C29: the name is replaced; permissions or rules are replaced where either is given, else they stay. */
+/** C29: replaces the name. Permissions and rules are replaced if either is given, otherwise they stay. */
 export const updateApplication = (
   vault: Vault,
   caller: Caller,

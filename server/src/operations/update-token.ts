@@ -20,7 +20,7 @@ import { viewMatch } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 import { retryOnConflict } from './writing/retry-on-conflict.ts'
 
-/** §4.5: read, compute, write if nobody else did; so no two patches lose each other's fields (C18). */
+/** §4.5: reads, computes, and writes only if the token has not changed since, so that no patch loses another's fields (C18). */
 export const updateToken = async (
   vault: Vault,
   caller: Caller,
@@ -52,7 +52,7 @@ export const updateToken = async (
   })
 }
 
-/** With its fingerprint, the next version and its author. */
+/** The patched token as it is written: with its fingerprint, the next version and its author. */
 const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatch, now: Instant): Token => {
   const { fingerprint: _before, ...rest } = patched
   const fingerprint = fingerprintAfter(caller, before, rest, patch)
@@ -65,7 +65,7 @@ const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatc
   }
 }
 
-/** C14: one for which there is no reason any longer stays with the data that it stands for, but for patches about it. */
+/** C14: a fingerprint that nothing asks for any more is kept while it still fits the data, unless the patch is about it. */
 const fingerprintAfter = (
   caller: Caller,
   { fingerprint }: Token,
@@ -84,7 +84,7 @@ type Change = Pick<JudgedPatch, 'knowsData'> & {
   readonly patch: TokenPatch
 }
 
-/** C15: another token that the patched one would duplicate; where there is none, the patched one claims the match. */
+/** C15: finds another token that the patched one would duplicate. If there is none, the patched token claims the match. */
 const findMatchOrClaim = async (
   vault: Vault,
   caller: Caller,
@@ -105,8 +105,8 @@ const findMatchOrClaim = async (
 }
 
 /**
- * C13: whether a match tells the caller no more than that its own data, or all that was stored, is there a second time. Of a
- * patch that leaves some of the data it would tell what is left: with the salt removed, which of ten thousand PINs it is.
+ * C13: whether a match tells the caller no more than that its own data, or all of the stored data, exists a second time. After a
+ * patch that keeps part of the data, a match would disclose that part: with the salt removed, which of ten thousand PINs it is.
  */
 const isOwnMatch = (caller: Caller, { before, after, patch, knowsData }: Change): boolean => {
   if (knowsData || patch.data === undefined || replacesData(patch)) return true

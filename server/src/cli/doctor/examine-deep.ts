@@ -12,7 +12,7 @@ import type { Finding, Remedy } from './finding.ts'
 import { restoreStorage } from './restore-storage.ts'
 
 export type DeepOptions = {
-  /** How many tokens of each tenant are looked at; absent: all, with index, counters and matches. */
+  /** How many tokens of each tenant to look at; absent for all, with index, counters and matches. */
   readonly sample?: number
   readonly repair: boolean
 }
@@ -20,8 +20,8 @@ export type DeepOptions = {
 const idsShown = 20
 
 /**
- * Holds everything that is stored about tokens against what the opened tokens say. `findings` has those of the tenants
- * before also where one of them cannot be looked at.
+ * Compares everything that is stored about tokens with what the opened tokens say. If a tenant cannot be examined, `findings`
+ * still has those of the tenants before it.
  */
 export const examineDeep = (
   config: Config,
@@ -55,7 +55,7 @@ export const examineDeep = (
     return { findings, notes }
   })
 
-/** The keys of the vault did open, so the master key is the right one, and it is the tenant's own that were changed. */
+/** The vault's keys did open, so the master key is the right one, and the tenant's own keys were changed. */
 const damagedKeys = (config: Config, tenantId: string): Finding => ({
   check: 'keys',
   problem: `tenant ${tenantId}: its wrapped keys do not open, though the master key is the right one: they are damaged`,

@@ -24,7 +24,7 @@ const checks: readonly Check[] = [
   access,
 ]
 
-/** All findings, up to the first that makes the rest unknowable; `findings` has them also where a check fails. */
+/** All findings, up to the first that makes the rest unknowable. If a check throws, `findings` still has those made before. */
 export const examine = async (context: Context, findings: Finding[] = []): Promise<Finding[]> => {
   for (const check of checks) {
     const found = await orDamage(context.config, async () => check(context))
@@ -34,7 +34,7 @@ export const examine = async (context: Context, findings: Finding[] = []): Promi
   return findings
 }
 
-/** Whatever a check looks at, it may be the one that comes upon a damaged page. */
+/** Any check may be the one that comes upon a damaged page. */
 export const orDamage = async (config: Config, look: () => Promise<Finding[]>): Promise<Finding[]> => {
   try {
     return await look()

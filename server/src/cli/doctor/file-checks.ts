@@ -14,7 +14,7 @@ import { readTlsFiles } from '../tls.ts'
 import type { Check } from './check.ts'
 import type { Finding } from './finding.ts'
 
-/** What serve would not start with. */
+/** TLS files that `serve` would not start with. */
 export const tlsFiles: Check = ({ config }) => {
   try {
     readTlsFiles(config)
@@ -56,7 +56,7 @@ export const dataFolder: Check = ({ config }) => {
   ]
 }
 
-/** A file that this user cannot reach says nothing about what is in it. */
+/** Files that this user may not open: nothing can be said about what is in them. */
 export const fileAccess: Check = ({ config }) => {
   if (config.database !== undefined) return []
   return closedFiles(requireDataFolder(config)).map(closed => closedFinding('file permissions', closed))
@@ -78,7 +78,7 @@ export const fileModes: Check = ({ config }) => {
     command: `chmod ${mode} ${shellWord(path)}`,
     blocks: false,
   })
-  // Inside a closed folder nobody else reaches the files of the store, whatever their own mode.
+  // Inside a closed folder nobody else can reach the files of the store, whatever their own mode.
   const secrets = readdirSync(folder)
     .filter(name => name.endsWith('.key') || name.endsWith('.json'))
     .map(name => join(folder, name))
@@ -89,11 +89,11 @@ export const fileModes: Check = ({ config }) => {
   ]
 }
 
-/** A link that leads nowhere shows nothing to anybody. */
+/** A dangling link shows nothing to anybody. */
 export const isOpenToOthers = (path: string): boolean =>
   ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
 
-/** False also where this user may not see what it is. */
+/** Also false if this user may not see what it is. */
 export const isFolder = (path: string): boolean => {
   try {
     return statSync(path).isDirectory()

@@ -1,9 +1,9 @@
 export type Finding = {
   readonly check: string
   readonly problem: string
-  /** Later checks cannot say anything while this one stands. */
+  /** Later checks can tell nothing while this finding stands. */
   readonly blocks: boolean
 } & Remedy
 
-/** What to run next, as it can be pasted, or what to do where no command would do it. */
+/** A command to paste, or what to do by hand if no command would do it. */
 export type Remedy = { readonly command: string } | { readonly byHand: string }

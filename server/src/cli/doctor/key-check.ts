@@ -39,7 +39,7 @@ const repairMasterKey = (config: Config, problem: string): Finding => {
   const close = `chmod 600 ${key}`
   const isThere = existsSync(path)
   if (isThere && isOpenToOthers(path)) return finding(close)
-  // The wrong key here may be the right one of another vault.
+  // The key that is wrong here may be the right one of another vault.
   const keep = isThere ? `cp -p ${key} "$(mktemp ${shellWord(`${path}.${setAsidePrefix}XXXXXX`)})" && ` : ''
   return finding(`${keyBackup} && ls "$backup" && ${keep}cp "$backup" ${key} && ${close}`)
 }

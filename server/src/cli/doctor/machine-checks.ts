@@ -10,7 +10,7 @@ const openFilesMin = 1_024
 const raiseOpenFiles = 'ulimit -n 65536'
 const freeBytesMin = 256 * 1_048_576
 
-/** Expiry and the cvc's hour follow this machine's clock; one that is behind keeps what should be gone. */
+/** Expiry and the cvc's hour follow this machine's clock; one that is behind keeps data that should be gone. */
 export const clock: Check = ({ config, machine }) =>
   withVault(config, async vault => {
     const skewMs = await clockSkewMs(vault.store, machine.now)
@@ -47,7 +47,7 @@ export const openFiles: Check = ({ machine }) => {
       check: 'limits',
       problem: `only ${max} files may be open at once, and each connection is one`,
       blocks: false,
-      // Where the shell may, it must be the one that starts the server.
+      // If a shell may raise the limit, it must be the shell that starts the server.
       ...(machine.obeys(raiseOpenFiles)
         ? { command: raiseOpenFiles }
         : {

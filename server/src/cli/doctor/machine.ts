@@ -6,13 +6,13 @@ export type Machine = {
   now(): number
   openFilesMax(): number
   freeBytes(folder: string): number
-  /** Whether a shell that is started here can do it; nothing of it outlives that shell. */
+  /** Whether a shell started here can run the command; its effect ends with that shell. */
   obeys(command: string): boolean
 }
 
 export const thisMachine: Machine = {
   now: Date.now,
-  // Node raises its soft limit to the hard one, so the hard one counts; elsewhere than on Linux it is not told.
+  // Node raises its soft limit to the hard one, so the hard one counts. It can be read only on Linux.
   openFilesMax: () => {
     try {
       const [, hard] = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

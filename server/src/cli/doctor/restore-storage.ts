@@ -6,8 +6,8 @@ import { shellWord } from '../shell-word.ts'
 import type { Remedy } from './finding.ts'
 
 /**
- * Nothing is thrown away: what is damaged may be all that holds the newest writes. The backup is copied first, so that
- * nothing moves where it is not there, as in a line that is pasted as it stands, or does not fit.
+ * Throws nothing away: the damaged files may be all that holds the newest writes. The backup is copied first, so that nothing is
+ * moved if the backup does not fit or is not there, as when the line is pasted unedited.
  */
 export const restoreStorage = (config: Config): Remedy => {
   if (config.database !== undefined)
@@ -25,14 +25,14 @@ export const restoreStorage = (config: Config): Remedy => {
       ...giveTo(folder, restored),
       `chmod 600 ${restored}`,
       `aside=$(mktemp -d ${shellWord(join(folder, `${setAsidePrefix}XXXXXX`))})`,
-      // In parentheses, so that nothing ends the shell that it is pasted into.
+      // In parentheses, so that `exit` does not end the shell that the line is pasted into.
       `(for file in ${files.join(' ')}; do if [ -e "$file" ]; then mv "$file" "$aside" || exit 1; fi; done)`,
       `mv ${restored} ${shellWord(databasePath(folder))}`,
     ].join(' && '),
   }
 }
 
-/** What root copies would be closed to the user who serves it. */
+/** A file copied by root would be closed to the user who serves it. */
 const giveTo = (folder: string, path: string): string[] => {
   const { uid, gid } = statSync(folder)
   return process.geteuid?.() === 0 && uid !== 0 ? [`chown ${uid}:${gid} ${path}`] : []

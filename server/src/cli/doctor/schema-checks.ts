@@ -45,7 +45,7 @@ export const schema: Check = async ({ config }) => {
   return []
 }
 
-/** What a restore leaves out when it is interrupted, and nobody misses until two rows are there where one belongs. */
+/** Parts that an interrupted restore leaves out, and that nobody misses until there are two rows where one belongs. */
 export const schemaParts: Check = async ({ config }) => {
   const { missing, foreign } = await configuredStorage(config).compareSchema()
   const finding = (problem: string, blocks: boolean): Finding => ({
@@ -69,10 +69,10 @@ export const schemaParts: Check = async ({ config }) => {
   ]
 }
 
-/** Every later check reads tables and their columns, and none an index. */
+/** Later checks read tables and their columns, but no index. */
 const isRead = (part: string): boolean => /^(table|column) /.test(part)
 
-/** A table that is lost has lost all that belongs to it, which goes without saying. */
+/** If a table is missing, so is all that belongs to it, which goes without saying. */
 const toldOnce = (missing: readonly string[]): readonly string[] => {
   const lost = missing.flatMap(part => /^table (\w+)$/.exec(part)?.[1] ?? [])
   const belongs = new RegExp(`^column (${lost.join('|')})\\.| (of|on) (${lost.join('|')})( |$)`)

@@ -19,23 +19,23 @@ type ConnectionOptions = {
   readonly left: () => void
 }
 
-/** One request after the other, as long as they are plain. */
+/** Serves one request after the other, as long as they are plain. */
 export class PlainConnection implements Answering {
   readonly #socket: Socket
   readonly #options: ConnectionOptions
   readonly #reader = new PlainRequestReader()
-  /** From the request until its answer has been taken by the kernel. */
+  /** From the request until the kernel has taken its answer. */
   #isBusy = false
   #isAnswering = false
   #isLast = false
   #hasEnded = false
-  /** Bytes that arrived while the request before them was still being answered lie with the socket until then. */
+  /** Bytes that arrive while the previous request is still being answered stay with the socket until then. */
   #isPaused = false
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket
     this.#options = options
-    // Later than was promised, so that nothing is sent to a connection that ends just then.
+    // Later than Keep-Alive announced, so that no client sends into a connection that is just closing.
     socket.setTimeout(options.idleMs + pace.idleGraceMs)
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
@@ -55,11 +55,11 @@ export class PlainConnection implements Answering {
 
   close(): void {
     this.#isLast = true
-    // Not `end`: who does not close in turn would keep a server that stops from its end.
+    // Not `end`: a client that does not close its side would keep a stopping server from ending.
     if (!this.#isBusy) this.#socket.destroySoon()
   }
 
-  /** The answer to the request that is being worked on. */
+  /** Sends the answer to the request that is being worked on. */
   answer(text: string, isLast: boolean): void {
     this.#isAnswering = false
     if (isLast) {
@@ -72,7 +72,7 @@ export class PlainConnection implements Answering {
   }
 
   readonly #onData = (bytes: Buffer): void => {
-    // Nobody would be told what came of it.
+    // A further request could no longer be answered.
     if (this.#isLast) return
     if (this.#isBusy) {
       this.#isPaused = true
@@ -109,7 +109,7 @@ export class PlainConnection implements Answering {
     }
   }
 
-  /** Whoever has said all may still wait for answers. */
+  /** A client that has finished sending may still wait for its answer. */
   readonly #onEnd = (): void => {
     this.#hasEnded = true
     if (!this.#isBusy) this.close()
@@ -119,7 +119,7 @@ export class PlainConnection implements Answering {
     if (!this.#isAnswering) this.#socket.destroy()
   }
 
-  /** The socket closes after it. */
+  /** Nothing to do: the socket closes after an error. */
   readonly #onError = (): void => {}
 
   #handOver(bytes: Buffer): void {

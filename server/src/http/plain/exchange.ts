@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { PlainHead } from './read-request.ts'
 
-// Not an import: that reads whatever the module offers, a web client too, and a start takes 0.05 s longer.
+// Not an import, which would load everything the module offers, including a web client, and make a start 0.05 s slower.
 const reasons = process.getBuiltinModule('node:http').STATUS_CODES
 
 /** Where the answer to a request goes. */
@@ -14,7 +14,7 @@ export type Answering = {
   answer(text: string, isLast: boolean): void
 }
 
-/** As far as Node's types can be met by another class: not where a method returns its own object, or has many forms. */
+/** The parts of Node's types that another class can implement: no methods that return `this` or have many overloads. */
 export type RequestPart = Pick<
   IncomingMessage,
   'socket' | 'method' | 'url' | 'headers' | 'httpVersion' | 'httpVersionMajor' | 'aborted'
@@ -24,7 +24,7 @@ export type ResponsePart = Pick<
   'statusCode' | 'headersSent' | 'writableEnded' | 'getHeader' | 'getHeaders' | 'hasHeader' | 'removeHeader'
 >
 
-/** What Fastify reads of a request; its body is there already. */
+/** What Fastify reads of a request. Its body has already arrived. */
 export class PlainRequest implements RequestPart {
   readonly socket: Socket
   readonly method: string
@@ -107,7 +107,7 @@ export class PlainResponse extends EventEmitter implements ResponsePart {
 
 const unprintable = /[^\x20-\x7e]/
 
-/** A header that could end itself and begin another one never leaves. */
+/** Keeps a header value from ending its line and beginning another header. */
 const printable = (value: string | number | undefined): string => {
   const text = String(value)
   if (unprintable.test(text)) throw new Error('a header has a character that it must not have')

@@ -8,16 +8,15 @@ export type PlainLane = {
 }
 
 /**
- * Answers plain requests straight from the socket, for half of what Node's HTTP server takes for them. The first thing
- * on a connection that is not plain (`read-request.ts`) hands it to that server, for good: everything about HTTP
- * that is difficult stays there.
+ * Answers plain requests straight from the socket, at half the cost of Node's HTTP server. The first thing on a connection that
+ * is not plain (`read-request.ts`) hands it to that server for good, where everything difficult about HTTP stays.
  */
 export const plainLane = (server: Server, route: Route): PlainLane => {
   const connections = new Set<PlainConnection>()
   let isClosing = false
   takeConnections(server, (socket, handOver) => {
-    // A client may half-close after its request; Node would run the request and drop the answer. Not as an option of a TLS
-    // server: nobody would notice a client that leaves during the handshake, and a stop would wait for it.
+    // A client may half-close after its request; Node would run the request and drop the answer. Not set as an option of a TLS
+    // server, because a client that leaves during the handshake would then go unnoticed, and a stop would wait for it.
     socket.allowHalfOpen = true
     if (isClosing) {
       handOver()

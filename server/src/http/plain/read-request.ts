@@ -1,29 +1,29 @@
 import { limits } from '../../domain/limits.ts'
 
-/** The head of a request in the form that nearly all requests have, and how long its body is. */
+/** The head of a request in the form that nearly all requests have, and where its body begins. */
 export type PlainHead = {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Where the body begins; it ends with the bytes. */
+  /** Where the body begins; it goes on to the end of the bytes. */
   readonly bodyStart: number
 }
 
-/** What stands between the request line and the body. */
+/** The fields between the request line and the body. */
 type KnownFields = {
   readonly bytes: Buffer
   readonly headers: Readonly<Record<string, string>>
   readonly bodyBytes: number
 }
 
-/** Longer ones are rare; Node refuses those that are too long (431). */
+/** Longer heads are rare and left to Node, which refuses those that are too long (431). */
 const headBytesMax = Math.min(8_192, limits.headBytes)
 const endOfLine = '\r\n'
 const endOfHead = '\r\n\r\n'
 const requestLine = /^(GET|POST|PUT|PATCH|DELETE) (\/[\w/.~%!$&'()*+,;=:@?-]*) HTTP\/1\.1\r\n$/
 const field = /([A-Za-z0-9-]+): ?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\r\n/y
 const plainLength = /^(?:0|[1-9]\d{0,6})$/
-/** They change how the bytes, the connection or the name itself are to be read, so Node reads them. */
+/** Fields that change how the bytes, the connection or the field itself must be read, so Node reads them. */
 const special = [
   'transfer-encoding',
   'expect',
@@ -36,11 +36,11 @@ const special = [
 ]
 
 /**
- * Reads bytes that are one whole request and nothing else. Undefined where anything about them is unusual: part of a
- * request, more than one, a name twice, a chunked body, a byte that is not printable. What is undefined here is not
- * refused: Node's parser is asked, which knows all of HTTP. So this one may be strict, and must never
- * see a request otherwise than Node does. One for each connection: clients say the same fields with every request, and
- * what is the same to the byte as the time before is not read again.
+ * Reads bytes that are one whole request and nothing else. Returns undefined if anything about them is unusual: part of a
+ * request, more than one, a repeated field, a chunked body, an unprintable byte. Such bytes are not refused but go to Node's
+ * parser, which knows all of HTTP. So this reader may be strict, but must never read a request differently from Node. Each
+ * connection has its own: clients send the same fields with every request, and fields that are the same to the byte as the last
+ * time are not parsed again.
  */
 export class PlainRequestReader {
   #known: KnownFields | undefined
@@ -75,8 +75,8 @@ export class PlainRequestReader {
     if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
     const bodyBytes = headers['content-length'] ?? '0'
     if (!plainLength.test(bodyBytes) || bytes.length !== end + Number(bodyBytes)) return undefined
-    // A copy: the bytes are cut from what was read for many connections. Frozen: what one request would change, others
-    // would be told.
+    // Copied, because the bytes are part of a buffer that was read for many connections. Frozen, because later requests get the
+    // same headers.
     this.#known = {
       bytes: Buffer.from(bytes.subarray(start, end)),
       headers: Object.freeze(headers),
@@ -93,7 +93,7 @@ const readFields = (lines: string): Record<string, string> | undefined => {
     const match = field.exec(lines)
     if (match === null) return undefined
     const name = (match[1] ?? '').toLowerCase()
-    // Also what every object has, such as `constructor`.
+    // Includes names that every object has, such as `constructor`.
     if (name in headers) return undefined
     headers[name] = match[2] ?? ''
   }

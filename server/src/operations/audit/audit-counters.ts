@@ -4,7 +4,7 @@ import type { TokenAudit } from './audit-tokens.ts'
 
 type Counters = readonly { readonly name: string; readonly value: number }[]
 
-/** Every write of a token moves one of these; reads move only those of monthly activity. */
+/** Every write of a token moves at least one of these. Reads move only the counters of monthly activity. */
 const movesWithWrites = ({ name }: { name: string }): boolean => !isActiveCounter(name)
 
 export const wasWrittenBetween = (before: Counters, after: Counters): boolean => {
@@ -17,7 +17,7 @@ export const wasWrittenBetween = (before: Counters, after: Counters): boolean =>
   return text(before) !== text(after)
 }
 
-/** Seals are only counted up, so their counter must be at least the number of rows that the key has sealed. */
+/** Seal counters only grow, so each must be at least the number of rows that its key has sealed. */
 export const wrongCounters = (
   { counted, seals }: Pick<TokenAudit, 'counted' | 'seals'>,
   stored: Counters,

@@ -19,7 +19,7 @@ export type TokenAudit = {
   readonly entries: number
 }
 
-/** Opens the tokens with their transient fields, and looks for the index entries that each of them should have. */
+/** Opens the tokens with their transient fields, and checks that each token has the index entries it should have. */
 export const auditTokens = async (
   vault: Vault,
   tenant: UnlockedTenant,

@@ -1,6 +1,6 @@
 import type { IndexEntry, MatchRow } from '../../store/rows.ts'
 
-/** What storage holds otherwise than the opened tokens say. */
+/** Where storage differs from what the opened tokens say. */
 export type Audit = {
   /** Tokens whose rows do not open. */
   readonly unreadable: string[]
@@ -14,13 +14,13 @@ export type Audit = {
   readonly wasWritten: boolean
 }
 
-/** A transient field that does not open, of a token that does: no answer could show the token. */
+/** A transient field that does not open, of a token that does. No answer can show that token. */
 export type DeadField = { readonly tokenId: string; readonly field: string; readonly sealed: Uint8Array }
 
 /** An index entry that its token lacks, as of the row that holds these sealed bytes. */
 export type MissingEntry = IndexEntry & { readonly sealed: Uint8Array }
 
-/** An index entry that its token should not have; `sealed` is null where there is no such token. */
+/** An index entry that its token should not have; `sealed` is null if there is no such token. */
 export type ExtraEntry = IndexEntry & { readonly sealed: Uint8Array | null }
 
 export type WrongCounter = { readonly name: string; readonly stored: number; readonly counted: number }

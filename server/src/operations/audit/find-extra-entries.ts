@@ -5,7 +5,7 @@ import type { ExtraEntry } from './audit.ts'
 import { pagesOfEntries, tokensPerPage } from './pages.ts'
 import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
 
-/** Opens the token of every entry, so it is done only where there are more entries than there should be. */
+/** Opens the token of every entry, so it runs only if entries are missing or their number is wrong. */
 export const findExtraEntries = async (
   vault: Vault,
   tenant: UnlockedTenant,
@@ -35,6 +35,6 @@ export const findExtraEntries = async (
   return extra
 }
 
-/** The key of an entry. One with a wrong expiry, tag or signature is not extra: `missing` has it with the right ones. */
+/** The key of an entry. An entry with a wrong expiry, tag or signature is not extra: `missing` has it with the right values. */
 const entryName = ({ term, createdAt }: IndexEntry): string =>
   `${createdAt} ${Buffer.from(term).toString('base64')}`

@@ -23,7 +23,7 @@ export const findStaleMatches = async (
       const row = holders.get(match.tokenId)
       const holder = row && openRow(row, tenant.keys)
       if (unreadable.has(match.tokenId) || (holder && sameMatch(matchOf(tenant, holder), match))) continue
-      // Meanwhile another token may have claimed it, or its holder may have changed.
+      // Another token may have claimed the match meanwhile, or its holder may have changed.
       const holderNow = await vault.store.matchHolder(tenant.tenantNumber, match)
       const rowNow = await vault.store.getToken(tenant.tenantNumber, match.tokenId)
       if (holderNow === match.tokenId && isUnchanged(row?.sealed, rowNow?.sealed)) stale.push(match)

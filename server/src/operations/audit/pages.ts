@@ -4,7 +4,7 @@ import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export const tokensPerPage = 500
 
-/** Every token of the tenant; others write between the pages. */
+/** Every token of the tenant, in pages between which others may write. */
 export async function* pagesOfAll(
   vault: Vault,
   { tenantNumber }: UnlockedTenant,
@@ -14,15 +14,15 @@ export async function* pagesOfAll(
     if (rows.length === 0) return
     yield rows
     after = rows.at(-1)?.id
-    // An id that is no text cannot be gone on from; such rows come last, and this page has reported them.
+    // A scan cannot go on from an id that is not text, which reads as ''. Such rows come last, and this page has reported them.
     if (after === '') return
     await nextTurn()
   }
 }
 
 /**
- * A few tokens from each of many moments since the tenant was made: ids that the vault made begin with their time, so
- * a moment says where in the order of ids to start.
+ * A few tokens from each of many random moments since the tenant was created. Ids made by the vault begin with their time, so a
+ * moment tells where in the order of ids to start.
  */
 export async function* pagesOfSome(
   vault: Vault,

@@ -5,7 +5,7 @@ import type { TokenRow, TransientRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
-/** Undefined where the row does not open. */
+/** Undefined if the row does not open. */
 export const openRow = (
   row: TokenRow,
   keys: TenantKeys,
@@ -30,6 +30,6 @@ export const sealedNow = async (
   return new Map(rows.map(({ id, sealed }) => [id, sealed]))
 }
 
-/** Whether a row was left alone in between: no two writes seal the same bytes. Undefined is a row that is not there. */
+/** Whether a row is unchanged: no two writes seal to the same bytes. Undefined stands for a row that is not there. */
 export const isUnchanged = (then: Uint8Array | undefined, now: Uint8Array | undefined): boolean =>
   then === undefined || now === undefined ? then === now : Buffer.compare(then, now) === 0

@@ -11,11 +11,11 @@ export type CopiedKeys = {
   readonly vault: VaultKeys
   /** By the tenant's number inside storage. */
   readonly tenants: ReadonlyMap<number, TenantKeys>
-  /** Deleted tenants whose rows are still to be removed: nothing opens them any more. */
+  /** Deleted tenants whose rows are still to be removed. Nothing can open those rows any more. */
   readonly dead: ReadonlySet<number>
 }
 
-/** A tenant whose keys do not unwrap is a fault of its own; its rows then do not open either. */
+/** A tenant whose keys do not unwrap is reported as a fault of its own; its rows then do not open either. */
 export const loadCopiedKeys = async (
   destination: ArrivingVault,
   keyProvider: KeyProvider,
@@ -48,7 +48,7 @@ export const loadCopiedKeys = async (
     try {
       tenants.set(tenant, await unwrapTenantKeys(keyProvider, id, wrapped.get(tenant) ?? []))
     } catch {
-      // Throws where the provider is down, which says nothing about the row.
+      // Throws if the provider is down, since the failure then says nothing about the row.
       await keyProvider.health()
       faults.push({ row: `tenant_keys of tenant ${id}`, problem: 'does not open' })
     }

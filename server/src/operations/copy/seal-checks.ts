@@ -9,10 +9,10 @@ import { openApiKey, openApplication, openTenant } from '../grants/grant-rows.ts
 import { toToken } from '../tokens/token-rows.ts'
 import type { CopiedKeys } from './copied-keys.ts'
 
-/** Those of the rows that are not as they were sealed. */
+/** Returns the rows that are not as they were sealed. */
 export type SealCheck = (rows: readonly PlainRow[]) => Promise<PlainRow[]>
 
-/** One for each table that holds something sealed; what only the provider opens is opened by `loadCopiedKeys`. */
+/** One check per table that holds sealed data. `loadCopiedKeys` checks the wrapped keys, which only the provider opens. */
 export const sealChecks = (
   keys: CopiedKeys,
   destination: ArrivingVault,
@@ -22,7 +22,7 @@ export const sealChecks = (
     return { [name]: async rows => rows.filter(row => !opens(() => open(namedColumns(table, row)))) }
   }
   const tenantIdOf = (tenant: number): string => keysOf(keys, tenant).tenantId
-  /** What belongs to a deleted tenant can be opened by nobody, and is on its way out. */
+  /** Nobody can open the rows of a deleted tenant, and they are about to be purged, so they are skipped. */
   const eachRowOfTenants = (name: string, open: (row: columns.Columns, of: TenantKeys) => unknown) =>
     eachRow(name, row => {
       const tenant = Number(row.tenant)
@@ -49,7 +49,7 @@ export const sealChecks = (
   }
 }
 
-/** A transient field opens together with its token only. */
+/** A transient field opens only together with its token. */
 const unopenedTransients = async (
   rows: readonly PlainRow[],
   keys: CopiedKeys,

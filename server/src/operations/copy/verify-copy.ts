@@ -16,16 +16,16 @@ type Parts = {
   readonly source: RestingVault
   readonly destination: ArrivingVault
   readonly rowsPerPage: number
-  /** How many rows were looked at since the last time. */
+  /** Told how many rows were checked since the last call. */
   readonly report: (rows: number) => void
 }
 
-/** A copy that has this many is looked at no further. */
+/** Verification stops at this many faults. */
 const faultsMax = 1_000
 
 /**
- * Reads the whole copy back, beside the source and in the same order: each row must be the source's, to the bit,
- * and whatever is sealed must open with the keys that were copied.
+ * Reads the whole copy back alongside the source, in the same order. Each row must equal the source's bit for bit, and everything
+ * sealed must open with the keys that were copied.
  */
 export const verifyCopy = async (
   parts: Parts & { readonly keyProvider: KeyProvider },
@@ -40,7 +40,7 @@ export const verifyCopy = async (
   return faults
 }
 
-/** Up to the first page with a difference: after a row that is missing, all others would differ. */
+/** Stops at the first page with a difference: after a missing row, all later ones would differ. */
 const verifyTable = async (
   { source, destination, rowsPerPage, report }: Parts,
   table: Table,
@@ -68,12 +68,12 @@ const verifyTable = async (
 
 type PagePair = { readonly originals: readonly PlainRow[]; readonly copies: readonly PlainRow[] }
 
-/** The destination reads the next page while one is looked at. */
+/** The destination reads the next page while the current one is checked. */
 async function* pairedPages(pages: Iterable<PlainRow[]>, reader: TableReader): AsyncGenerator<PagePair> {
   let ahead: Promise<PagePair> | undefined
   for (const originals of pages) {
     const next = reader.next(originals.length).then(copies => ({ originals, copies }))
-    // Its failure is thrown when its turn comes.
+    // A failure is thrown when the page's turn comes; until then it must not count as unhandled.
     next.catch(() => {})
     if (ahead !== undefined) yield await ahead
     ahead = next
@@ -102,5 +102,5 @@ const firstDifference = (
 const isSame = (a: Value | undefined, b: Value | undefined): boolean =>
   a instanceof Uint8Array && b instanceof Uint8Array ? Buffer.compare(a, b) === 0 : plain(a) === plain(b)
 
-/** Engines hand an integer out as a number or as a bigint. */
+/** Engines return an integer as a number or as a bigint. */
 const plain = (value: Value | undefined) => (typeof value === 'bigint' ? Number(value) : value)

@@ -9,7 +9,7 @@ import type { UnlockedTenant } from '../vault/vault.ts'
 export type Step = {
   readonly field: string
   readonly asks: Partial<TokenBranch>
-  /** How many tokens meet it; where it reaches the limit of a probe, that many or more. Only where a search can start from it. */
+  /** How many tokens meet it, or at least that many if the probe hit its limit. Only if a search can start from it. */
   readonly estimate?: number
   readonly isNegated?: true
   /** Only the opened token decides: storage is asked for nothing. */
@@ -27,7 +27,7 @@ export const termGroups = (branch: PlannedBranch): TermGroup[] =>
     return lookup.by === 'container' ? [{ field, terms: [lookup.term] }] : []
   })
 
-/** The order in which an explanation tells of them: what a search starts from, what the index checks, what is opened. */
+/** The order of steps in an explanation: what a search starts from, then what the index checks, then what is opened. */
 const ranks = [
   'ids',
   'groups',
@@ -39,10 +39,7 @@ const ranks = [
   'columns',
 ] as const
 
-/**
- * The one translation of a branch for storage: what a search asks for is all steps together, and what an explanation
- * tells of are the same steps one by one.
- */
+/** The only translation of a branch for storage: a search asks for all steps together, an explanation lists them one by one. */
 export const stepsOf = (
   tenant: UnlockedTenant,
   branch: PlannedBranch,
@@ -121,7 +118,7 @@ export const together = (steps: readonly Step[]): TokenBranch => {
   }
 }
 
-/** Of equally rare ones, a single term before several: its entries come in the order of lists. */
+/** Among equally rare steps, a single term comes before several, because its entries are already in list order. */
 export const rarestFirst = (steps: readonly Step[]): Step[] => {
   const starts = steps.filter(({ asks }) => asks.groups !== undefined)
   const sorted = starts.toSorted((a, b) => (a.estimate ?? 0) - (b.estimate ?? 0) || termsOf(a) - termsOf(b))

@@ -5,8 +5,8 @@ import { containerCounter, severalContainersCounter, typeCounter } from '../vaul
 import type { Caller, Vault } from '../vault/vault.ts'
 
 /**
- * C24: kept counters where they can answer, the index otherwise; tokens are never counted row by row.
- * `onlyTerms`: where the query asks for one of these terms and for nothing else.
+ * C24: counts with kept counters where they can answer, otherwise with the index, and never row by row. `onlyTerms` is set if the
+ * query asks for one of these terms and nothing else.
  */
 export const countTokens = async (
   vault: Vault,
@@ -36,7 +36,7 @@ const countTypes = async (
   return counters.reduce((sum, { value }) => sum + value, -gone)
 }
 
-/** Undefined where tokens may lie in two of the containers: their counters do not add up. */
+/** Undefined if tokens may lie in two of the containers, as their counters then do not add up. */
 const countContainers = async (
   { store }: Vault,
   caller: Caller,

@@ -6,10 +6,10 @@ import type { Caller, Vault } from '../vault/vault.ts'
 import { findByOpening } from './find-by-opening.ts'
 import { type Matches, showTokens } from './show-tokens.ts'
 
-/** What to page through: by the index alone, or by opening each token where only that can tell. */
+/** What to page through: by the index alone, or by opening each token if only that can tell. */
 export type Finding = { readonly query: TokenQuery; readonly matches: Matches; readonly byOpening: boolean }
 
-/** Which page. A cursor is good for the very list or search that it was made for, which `boundTo` names. */
+/** The page that is asked for. A cursor is valid only for the list or search it was made for, which `boundTo` names. */
 export type WantedPage = {
   readonly start: string | undefined
   readonly size: number
@@ -17,8 +17,8 @@ export type WantedPage = {
 }
 
 /**
- * C25. A page starts behind the last token of the one before, wherever that is, so its cost does not grow with
- * the depth, and tokens that come or go meanwhile shift nothing.
+ * C25. A page starts right after the last token of the previous one, so its cost does not grow with the depth, and tokens that
+ * come or go meanwhile shift nothing.
  */
 export const cursorPage = async (
   vault: Vault,
@@ -31,7 +31,7 @@ export const cursorPage = async (
     throw invalid({ path: 'start', message: 'is not a cursor of this list; start again without it' })
 
   const rest = { ...query, ...(after && { after }) }
-  // One more than is shown tells whether there is a next page.
+  // One token more than is shown tells whether there is a next page.
   const limit = size + 1
   const rows = byOpening
     ? (await findByOpening(vault, caller, rest, matches, { offset: 0, limit, stopWhenFull: true })).rows

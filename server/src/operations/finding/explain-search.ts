@@ -31,7 +31,7 @@ export const explainSearch = async (
   }
 }
 
-/** How many ids were asked for the caller knows. */
+/** Only the estimate of an id step is kept: the caller knows how many ids it asked for. */
 const withoutEstimate = ({ estimate, ...step }: Step): Step =>
   step.asks.ids === undefined || estimate === undefined ? step : { ...step, estimate }
 
@@ -42,7 +42,7 @@ const showStep = ({ field, estimate, isNegated, isOpened }: Step, index: number)
   ...(isNegated && { negated: true }),
 })
 
-/** The first step touches what it finds, every other one what the steps before it left. */
+/** The first step touches the rows it finds, every other step those that the steps before it left. */
 const touchedRows = async (
   { store }: Vault,
   moment: { readonly tenant: number; readonly now: number },

@@ -4,13 +4,13 @@ import type { Vault } from '../vault/vault.ts'
 
 export type Found = {
   readonly rows: readonly TokenRow[]
-  /** All that were found, also outside the page. */
+  /** How many were found, including those outside the page. */
   readonly total: number
   /** How many rows were read and opened. */
   readonly opened: number
 }
 
-/** One page, and how many there are in all; they need not be counted where the first page holds all of them. */
+/** One page, and how many tokens there are in all. They need not be counted if the first page holds all of them. */
 export const findByIndex = async (
   vault: Vault,
   query: TokenQuery,

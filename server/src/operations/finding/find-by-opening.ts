@@ -9,9 +9,8 @@ import type { Found } from './find-by-index.ts'
 import { type Matches, visibleTransform } from './show-tokens.ts'
 
 /**
- * For what no index can tell: opens every token that the query proposes, in the order of lists. Each costs about
- * 20 µs of CPU (measured over 20,000 cards with one metadata key), and one of a megabyte some milliseconds, so others get
- * their turn in between.
+ * For what no index can tell: opens every token that the query proposes, in list order. Each costs about 20 µs of CPU (measured
+ * over 20,000 cards with one metadata key), and one of a megabyte some milliseconds, so other requests get their turn in between.
  */
 export const findByOpening = async (
   vault: Vault,
@@ -47,7 +46,7 @@ export const findByOpening = async (
   }
 }
 
-/** How many rows of this size are held in memory at one time. */
+/** How many rows of this size may be held in memory at one time. */
 const rowsLike = (batch: readonly TokenRow[]): number => {
   const bytes = batch.reduce((sum, { sealed }) => sum + sealed.length, 0)
   const fitting = Math.floor((pace.searchBatchBytes * batch.length) / bytes)

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../domain/json/json.ts'
 
-/** §2.6, C24: a page that was asked for by its number, and how many there are. */
+/** §2.6, C24: a page that was asked for by its number, with the totals. */
 export const numberedPage = (
   { page, size, total }: { page: number; size: number; total: number },
   data: Json[],

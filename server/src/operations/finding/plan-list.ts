@@ -9,11 +9,14 @@ import { estimateTerms } from './estimate-terms.ts'
 /** A list as storage is asked for it. */
 export type ListPlan = {
   readonly query: TokenQuery
-  /** A token needs one of these terms and nothing else; absent where it needs more. */
+  /** The list asks for tokens with one of these terms and for nothing else; absent if it asks for more. */
   readonly onlyTerms?: readonly Term[]
 }
 
-/** What the filters ask for and what the caller may see, the rarest first; who may see all needs no group for that. */
+/**
+ * Combines what the filters ask for with what the caller may see, rarest first. A caller that may see everything needs no group
+ * for that, unless there is no filter.
+ */
 export const planList = async (
   vault: Vault,
   caller: Caller,
@@ -37,7 +40,7 @@ export const planList = async (
   }
 }
 
-/** A list starts from its first group and looks the others up for each entry of it. */
+/** A list starts from its first group and looks up the others for each of its entries. */
 const rarestFirst = async (vault: Vault, caller: Caller, groups: readonly Term[][]): Promise<Term[][]> => {
   if (groups.length < 2) return [...groups]
   const estimateOf = await estimateTerms(vault, caller, groups.flat())
@@ -48,8 +51,8 @@ const rarestFirst = async (vault: Vault, caller: Caller, groups: readonly Term[]
 }
 
 /**
- * C12: a token under `redact` has no fingerprint to be found by, or the filter would tell what the token does
- * not. Which tokens those are depends on the rules and on all containers of each, which no index knows.
+ * C12: a token under `redact` cannot be found by its fingerprint, or the filter would disclose what the token hides. Which tokens
+ * those are depends on the rules and on all containers of each token, which no index knows.
  */
 export const mayMeetHiddenFingerprints = (caller: Caller, { fingerprint }: TokenFilter): boolean =>
   fingerprint !== undefined && mayRedact(caller.application, 'token:read')

@@ -13,13 +13,16 @@ import type { Matches } from './show-tokens.ts'
 /** A search as it was understood, as storage is asked for it, and as an opened token is checked against it. */
 export type PlannedQuery = {
   readonly plan: SearchPlan
-  /** Of each branch, in the order of the query. */
+  /** One list for each branch, in the order of the query. */
   readonly steps: readonly Step[][]
   readonly query: TokenQuery
   readonly matches: Matches
 }
 
-/** `isExplained`: how common each term is gets told; otherwise it is asked only where a branch has several to start from. */
+/**
+ * `isExplained`: the explanation tells how common each term is. Otherwise that is looked up only if a branch has several groups
+ * to start from.
+ */
 export const planQuery = async (
   vault: Vault,
   caller: Caller,
@@ -53,10 +56,10 @@ export const planQuery = async (
   }
 }
 
-/** What a caller may find at all: C28 asks for a rule with token:search and for one with token:read. */
+/** C28: to find a token at all, a caller needs a rule with token:search and one with token:read. */
 const permissions: readonly Permission[] = ['token:search', 'token:read']
 
-/** Groups of container terms: no group where the caller finds everything, an empty one where they find nothing. */
+/** Groups of container terms: none if the caller finds everything, an empty one if it finds nothing. */
 const accessTerms = ({ application }: Caller): Term[][] => {
   const roots = permissions
     .map(permission => grantedRoots(application, permission))
@@ -66,7 +69,7 @@ const accessTerms = ({ application }: Caller): Term[][] => {
   return (isSame ? roots.slice(1) : roots).map(containers => containers.map(containerTerm))
 }
 
-/** A token needs one of these terms and nothing else; undefined where the search asks for more. */
+/** The terms of a search that asks for one of them and nothing else; undefined if it asks for more. */
 export const onlyTerms = (
   caller: Caller,
   [branch, ...others]: readonly PlannedBranch[],

@@ -11,7 +11,7 @@ import type { Caller, Vault } from '../vault/vault.ts'
 /** Whether a token belongs to the answer, for a caller who reads it under this transform. */
 export type Matches = (token: Token, transform: Transform) => boolean
 
-/** An index only proposes: the opened token decides. Undefined for one that the answer leaves out. */
+/** An index only proposes, the opened token decides. Undefined for a token that the answer leaves out. */
 export const visibleTransform = (
   caller: Caller,
   token: Token,

@@ -7,14 +7,14 @@ type IsOne = (application: Application) => boolean
 const isManagement: IsOne = ({ type }) => type === 'management'
 const canGrant: IsOne = ({ permissions }) => permissions.includes('application:update')
 
-/** Whether anybody can manage the tenant: a management application has a living key. */
+/** Whether anybody can manage the tenant: whether a management application has a live key. */
 export const hasManagementKey = (grants: Grants, now: number): boolean => hasKeyOf(isManagement, grants, now)
 
-/** Nobody locks a tenant's owner out by accident: one living key of a management application must stay. */
+/** Keeps a tenant's owner from being locked out by accident: one live key of a management application must remain. */
 export const requireManagementKey = (before: Grants, after: Grants, now: number): void =>
   requireKeyOf(isManagement, before, after, now)
 
-/** Nor by taking permissions away: one living key must stay that may change applications. */
+/** Prevents a lockout by lost permissions, too: one live key that may change applications must remain. */
 export const requireGrantingKey = (before: Grants, after: Grants, now: number): void =>
   requireKeyOf(canGrant, before, after, now)
 
@@ -27,7 +27,7 @@ const hasKeyOf = (isOne: IsOne, { applications, apiKeys }: Grants, now: number):
   return apiKeys.some(key => ids.has(key.row.applicationId) && isLive(key, now))
 }
 
-/** C27: who changes grants must still hold all that they held when their request was let in. */
+/** C27: a caller that changes grants must still have its key and every permission it had when its request was admitted. */
 export const requireStillGranted = (
   { apiKey, application }: Caller,
   { applications, apiKeys }: Grants,
@@ -42,7 +42,7 @@ export const requireStillGranted = (
     throw new VaultError('forbidden')
 }
 
-/** C29: nobody grants a management permission that they lack, be it by rules or by a key of another application. */
+/** C29: a caller cannot grant a management permission that it lacks, be it to an application or by making a key for one. */
 export const requireOwnPermissions = (
   caller: Caller,
   application: Pick<Application, 'type' | 'permissions'>,

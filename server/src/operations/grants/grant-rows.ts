@@ -4,7 +4,7 @@ import type { ApiKeyGrant, Application } from '../../domain/access/application.t
 import type { Tenant } from '../../domain/access/tenant.ts'
 import type { ApiKeyRow, ApplicationRow, TenantRow } from '../../store/rows.ts'
 
-/** How tenants, applications and API keys become sealed rows and come back: each binds what it is found by. */
+/** Seals tenants, applications and API keys into rows, and opens them again. Each seal is bound to what its row is found by. */
 export const sealTenant = (keys: VaultKeys, tenant: Tenant): Buffer =>
   sealGrant(keys, 'tenant', [tenant.id], tenant)
 
@@ -19,7 +19,7 @@ export const openApplication = (keys: VaultKeys, row: ApplicationRow, tenantId: 
 
 type ApiKeyIdentity = Pick<ApiKeyRow, 'id' | 'applicationId' | 'hash' | 'expiresAt'>
 
-/** An API key binds its hash, so the row of one key cannot lend its rights to another. */
+/** The seal of an API key is bound to its hash, so the row of one key cannot lend its rights to another. */
 const apiKeyIdentity = (row: ApiKeyIdentity, tenantId: string) => [
   row.id,
   tenantId,

@@ -19,7 +19,7 @@ export const loadGrants = async (
   { tenantNumber, tenant }: { readonly tenantNumber: number; readonly tenant: { readonly id: string } },
 ): Promise<{ grants: Grants; revision: number }> => {
   const row = await store.getTenant(tenantNumber)
-  // Another tenant under its number: storage was changed, and this one is gone.
+  // The tenant was deleted, or storage was changed and another tenant has its number.
   if (row?.id !== tenant.id) throw new VaultError('unauthorized')
   const [applications, apiKeys] = await Promise.all([
     store.listApplications(tenantNumber),

@@ -8,13 +8,13 @@ import { type Grants, loadGrants } from './load-grants.ts'
 export type Revision<A extends Json> = {
   readonly effects: readonly Effect[]
   readonly answer: A
-  /** What a replay shows, where that is not the answer itself. */
+  /** What a replay shows, if that is not the answer itself. */
   readonly kept?: Json
 }
 
 /**
- * Changes who may do what: read all of it, decide, write if nothing of it has changed meanwhile. Every
- * change goes through here, so a decision that looks at several rows (the last management key) holds.
+ * Changes who may do what: reads all grants, decides, and writes only if none of them has changed meanwhile. Every change goes
+ * through here, so a decision that depends on several rows (the last management key) holds.
  */
 export const reviseTenant = <A extends Json>(
   vault: Vault,

@@ -7,8 +7,8 @@ import { toToken } from './token-rows.ts'
 import type { TokenWrites } from './token-writes.ts'
 
 /**
- * Makes the token the one that stands for the match. A holder whose time is over goes in the same write set: a patch that
- * was let in before and would keep it alive then fails, or makes the claim fail (C15, C17).
+ * Makes the token the holder of the match. A holder that has expired is removed in the same write set, so that a patch that was
+ * admitted earlier and would keep it alive either fails or makes the claim fail (C15, C17).
  */
 export const claimMatch = async (
   vault: Vault,
@@ -20,12 +20,12 @@ export const claimMatch = async (
   writes.claimMatch(match, token, holder)
 }
 
-/** One that does not open cannot be removed, and is no match either. */
+/** A holder that does not open cannot be removed, and is no match either. */
 const unlessTampered = (error: unknown): void => {
   if (!(error instanceof TamperedError)) throw error
 }
 
-/** Removes the token with this id, if there is one, and its time is over. */
+/** Removes the token with this id, if there is one and it has expired. */
 export const removeExpired = async (
   vault: Vault,
   caller: Caller,

@@ -28,7 +28,7 @@ type Identified = { readonly definition: TokenDefinition; id: string }
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
 
-/** Creates tokens, all of them or none: the heart of createToken and tokenize, which say what the answer is. */
+/** Creates all of the tokens or none. The core of createToken and tokenize, which say what the answer is. */
 export const createTokens = async <A extends Json>(
   vault: Vault,
   caller: Caller,
@@ -46,7 +46,7 @@ export const createTokens = async <A extends Json>(
     const answer = answerFor(await draft(vault, caller, identified, writes))
     const outcome = await caller.commit(writes.set, answer)
     if (!outcome.committed && outcome.conflict === 'tokenExists') {
-      // Whoever took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
+      // The token that took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
       if (mayBeMatch) mayBeMatch = false
       else {
         aliasesLeft--
@@ -57,7 +57,7 @@ export const createTokens = async <A extends Json>(
   })
 }
 
-/** Decides for each definition whether it is a new token or one that exists, and collects what is to be written. */
+/** Decides for each definition whether it becomes a new token or matches an existing one, and collects the writes. */
 const draft = async (
   vault: Vault,
   caller: Caller,
@@ -67,7 +67,7 @@ const draft = async (
   const now = vault.clock()
   const created: CreatedToken[] = []
   const inThisRequest = new Map<string, Token>()
-  /** Which token stands for a match is decided once: another look at storage might find another one (C15.10). */
+  /** Which token stands for a match is decided once: a second look at storage might find another one (C15.10). */
   const decided = new Map<string, Token>()
   const someDeduplicated = identified.some(({ definition: { content } }) =>
     isDeduplicated(caller, content.deduplicate),
@@ -101,7 +101,7 @@ const draft = async (
         }
         await claimMatch(vault, caller, writes, { match, token, holder })
       }
-      // Also where this one asks for no deduplication: a later one of the request may ask, and match it.
+      // Also if this definition asks for no deduplication: a later one in the request may ask for it, and match this token.
       if (!inThisRequest.has(name)) inThisRequest.set(name, token)
     }
     writes.insert(token)
@@ -110,7 +110,7 @@ const draft = async (
   return created
 }
 
-/** C16: the vault's own id, the literal one, or what the expression renders. */
+/** C16: an id of the vault's own, a literal one, or what the expression renders. */
 const chooseId = (definition: TokenDefinition, now: number): string => {
   const { id, place, allowance, content } = definition
   if (id === undefined) return newTokenId(now)
@@ -125,7 +125,7 @@ const chooseId = (definition: TokenDefinition, now: number): string => {
   return chosen
 }
 
-/** Undefined where every draw of an alias, with what the expression puts around it, could be taken for a card (C21). */
+/** Undefined if every draw of an alias, with what the expression puts around it, could be mistaken for a card number (C21). */
 const drawId = (id: Expression, data: Json, path: string, allowance: Allowance): string | undefined => {
   try {
     for (let draws = 0; draws < limits.aliasAttempts; draws++) {
@@ -143,9 +143,9 @@ const idText = (value: Json): string =>
   typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)
 
 /**
- * Makes room where it may: an expired token that the sweeper has not met yet gives its id back (C17), an alias
- * that met a taken id is drawn again and, after too many draws, replaced by an id of the vault's own (C16). An id whose
- * holder went meanwhile is free. Any other taken id is the caller's conflict.
+ * Frees or replaces taken ids where it may. An expired token that the sweeper has not reached yet gives its id back (C17). An
+ * alias that hit a taken id is drawn again and, after too many draws, replaced by an id of the vault's own (C16). An id whose
+ * holder is gone by now is free. Any other taken id is the caller's conflict.
  */
 const replaceTakenIds = async (
   vault: Vault,
@@ -162,8 +162,8 @@ const replaceTakenIds = async (
     const holder = await removeExpired(vault, caller, writes, id)
     if (holder === 'absent' && !isRepeated) continue
     if (holder === 'removed') {
-      // Whatever comes of it: in a conflict somebody else removed or changed the holder meanwhile, and the next round
-      // finds the id free, or taken by one that it judges anew.
+      // The outcome does not matter: in a conflict, another request has removed or changed the holder, and the next round finds
+      // the id free or judges its holder anew.
       await commitSet(vault, writes.set)
     } else if (definition.id.hasAlias) one.id = drawAgain ? chooseId(definition, now) : newTokenId(now)
     else throw new VaultError('idTaken')

@@ -6,15 +6,15 @@ import { openTokens } from './load-token.ts'
 /** What a write under deduplication (C15) must know. */
 export type FoundMatch = {
   /**
-   * The oldest living token that stands for the same value. It may have the id of the token asked about: for a create
-   * that is a match like any other, an update must leave itself out.
+   * The oldest living token that stands for the same value. It may have the id of the token asked about: to a create that is a
+   * match like any other, but an update must ignore itself.
    */
   readonly found: Token | undefined
-  /** The id of the token that holds the match, living or not: who claims it, claims it instead of this one. */
+  /** The id of the token that holds the match, living or not: a new claim replaces this one. */
   readonly holder: string | undefined
 }
 
-/** The holder is read first: a claim after this look makes ours fail, and who claimed before it is found. */
+/** Reads the holder first: a claim made later makes our commit fail, and one made earlier is found by the second read. */
 export const findMatch = async (
   vault: Vault,
   caller: Caller,

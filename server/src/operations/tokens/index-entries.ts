@@ -41,7 +41,7 @@ export const entriesOf = (tenant: UnlockedTenant, token: Token): IndexEntry[] =>
   return terms.map(term => ({ ...carried, ...term }))
 }
 
-/** What equal tokens meet on (C15); undefined for a token that takes no part in deduplication. */
+/** The match that equal tokens share (C15); undefined for a token that takes no part in deduplication. */
 export const matchOf = ({ keys }: UnlockedTenant, token: Token): Match | undefined => {
   const tagText = matchTag(token)
   if (token.fingerprint === undefined || tagText === undefined) return undefined

@@ -4,7 +4,7 @@ import type { TokenRow } from '../../store/rows.ts'
 import type { Caller, UnlockedTenant, Vault } from '../vault/vault.ts'
 import { toToken } from './token-rows.ts'
 
-/** The living token with this id, opened, or undefined. Access is the operation's to decide. */
+/** The living token with this id, opened, or undefined. The operation decides about access. */
 export const loadToken = async (vault: Vault, caller: Caller, id: string): Promise<Token | undefined> => {
   const row = await vault.store.getToken(caller.tenantNumber, id)
   if (row === undefined) return undefined
@@ -17,16 +17,16 @@ export const loadToken = async (vault: Vault, caller: Caller, id: string): Promi
   return token === undefined || isExpired(token, now) ? undefined : token
 }
 
-/** A row opens under the id that it says it has: storage could bring a sound one in place of another. */
+/** A row opens under the id that it carries, so storage could return a genuine row in place of another. */
 export const requireAsked = (row: TokenRow, id: string, { keys: { tenantId } }: UnlockedTenant): void => {
   if (row.id !== id) throw new TamperedError({ kind: 'token', id, tenantId })
 }
 
 /**
- * Opens rows with those of their transient fields whose deadline has not come. A row that has some is read again,
- * together with them, so that no change in between mixes an old token with a new field; one that is gone by
- * then is left out. A deadline that lies too far ahead is opened, too, and then not shown (`wholeData`): who moved
- * it, a clock or a hand in storage, only the seal can tell.
+ * Opens rows with their transient fields that are not due yet. A row with such fields is read again, together with them, so that
+ * no change in between mixes an old token with a new field; a row that is gone by then is left out. A field whose deadline is too
+ * far ahead is opened as well, though not shown (`wholeData`): only its seal can tell whether a wrong clock set the deadline or
+ * somebody changed it in storage.
  */
 export const openTokens = async (
   vault: Vault,

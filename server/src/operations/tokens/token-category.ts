@@ -12,10 +12,10 @@ export type Category = {
   readonly containerCounters: readonly string[]
 }
 
-/** Marks the entry of a container that the token lies below, so that `container:/a/` needs no opened token. */
+/** Marks a container that the token only lies below, so that `container:/a/` can be answered without opening tokens. */
 const aboveTag = Uint8Array.of(1)
 
-/** Nearly all tokens are of a few categories; hashing and naming one anew would cost 8 µs per write. */
+/** Nearly all tokens belong to a few categories, and hashing and naming one again would cost 8 µs per write. */
 const known = new WeakMap<TenantKeys, Map<string, Category>>()
 const categoriesMax = 1_000
 

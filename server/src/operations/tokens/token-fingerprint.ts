@@ -4,7 +4,7 @@ import { renderFingerprint } from '../../domain/tokens/fingerprint.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { Caller } from '../vault/vault.ts'
 
-/** C15: for applications whose keys leave the server only the tenant's setting counts. */
+/** C15: for public applications, whose keys leave the server, only the tenant's setting counts. */
 export const isDeduplicated = ({ application, tenant }: Caller, flag: boolean | undefined): boolean =>
   application.type === 'public'
     ? tenant.settings.deduplicateTokens
@@ -15,7 +15,7 @@ type Fingerprintable = Pick<
   'data' | 'metadata' | 'type' | 'fingerprintExpression' | 'deduplicate' | 'fingerprint'
 >
 
-/** C14: the fingerprint that a write gives the token, or undefined where none is in force or none can be rendered. */
+/** C14: the fingerprint that a write gives the token, or undefined if none is in force or none can be rendered. */
 export const fingerprintFor = (caller: Caller, token: Fingerprintable): string | undefined => {
   const inForce =
     token.fingerprint !== undefined ||
@@ -27,7 +27,7 @@ export const fingerprintFor = (caller: Caller, token: Fingerprintable): string |
     const rendered = renderFingerprint(token)
     return rendered && fingerprintOf(caller.keys, token.type.name, rendered)
   } catch (error) {
-    // Callers who know the data were told when the expression was checked; others must not learn of it (C13).
+    // Callers who know the data were told when the expression was checked. Others must not learn of the failure (C13).
     if (error instanceof ExpressionError) return undefined
     throw error
   }

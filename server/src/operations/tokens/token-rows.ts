@@ -9,8 +9,8 @@ import { tokenType } from '../../domain/tokens/types/registry.ts'
 import type { TokenRow, TransientRow } from '../../store/rows.ts'
 
 /**
- * A token's sealed record: everything that came from the caller. Names are short because every row repeats
- * them; what equals the type's default is left out.
+ * A token's sealed record: everything that came from the caller. Names are short because every row repeats them, and values that
+ * equal the type's default are left out.
  */
 type TokenRecord = {
   d: Json
@@ -62,7 +62,7 @@ const toRecord = (token: Token): TokenRecord => {
   return record
 }
 
-/** Opens a row; throws TamperedError, which names the token, where anything of it is not as it was sealed. */
+/** Opens a row. Throws a TamperedError that names the token if any part of it is not as it was sealed. */
 export const toToken = (row: TokenRow, transients: readonly TransientRow[], keys: TenantKeys): Token => {
   const record: TokenRecord = parseStored(openToken(keys, row)) as JsonObject & TokenRecord
   const type = tokenType(row.type)

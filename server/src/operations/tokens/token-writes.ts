@@ -21,8 +21,8 @@ export class TokenWrites {
   }
 
   /**
-   * Entries of new tokens are added in reverse. Within a millisecond the index sorts later ids first, so each entry goes
-   * behind the one added before it, and pages fill up; in the other order they would be split into halves.
+   * Entries of new tokens are added in reverse. Within a millisecond the index sorts later ids first, so each entry goes right
+   * after the one added before it, and pages fill up. In the other order, pages would be split in half.
    */
   get set(): WriteSet {
     return {
@@ -72,7 +72,7 @@ export class TokenWrites {
     this.#move({ name: category.typeCounter, by: -1 })
   }
 
-  /** Claims the match that the token stands for, from nobody or from a token that no longer does. */
+  /** Claims the match that the token stands for, from nobody or from a token that no longer stands for it. */
   claimMatch(match: Match, token: Token, insteadOf: string | undefined): void {
     this.#guarded.push({ kind: 'claimMatch', match, tokenId: token.id, insteadOf: insteadOf ?? null })
   }
@@ -81,7 +81,7 @@ export class TokenWrites {
     const old = tokenTerms(this.#tenant, before)
     const next = tokenTerms(this.#tenant, after)
     const [was, is] = [indexedToken(before, old), indexedToken(after, next)]
-    // Each entry carries expiry and signature: where one of them moved, all entries are written again.
+    // Every entry carries expiry and signature, so if either changed, all entries are written again.
     const allMoved = was.expiresAt !== is.expiresAt || was.signature !== is.signature
     const added = allMoved ? next : without(next, old, taggedName)
     const removed = without(old, next, termName)

@@ -10,7 +10,7 @@ import type { CreatedToken } from './create-tokens.ts'
 const viewWritten = (vault: Vault, caller: Caller, permission: Permission, token: Token): JsonObject =>
   viewToken(token, writeTransform(caller.application, permission, token), vault.clock())
 
-/** Another token that stands for the same value; a caller that may not read it learns that it exists, no more. */
+/** Another token that stands for the same value. A caller that may not read it learns only that it exists. */
 export const viewMatch = (vault: Vault, caller: Caller, permission: Permission, match: Token): JsonObject =>
   readTransform(caller.application, match.containers) === undefined
     ? viewUnreadable(match, writeTransform(caller.application, permission, match))

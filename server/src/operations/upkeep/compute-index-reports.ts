@@ -22,10 +22,10 @@ import {
 } from './index-report-state.ts'
 
 /**
- * Which field an index entry belongs to is known to nobody who holds storage alone, so the figures come from
- * opened tokens: a slice of each tenant in each run, about 36 µs a token, with the sketches sealed in between.
- * A million tokens are through in 50 minutes, ten million in eight hours, at one percent of a core. A tenant whose keys
- * are not in memory is left out: nobody works with it, and its first request brings it back.
+ * Storage alone does not reveal which field an index entry belongs to, so the figures come from opened tokens: a slice of each
+ * tenant per run, about 36 µs a token, with the sketches sealed in between. A million tokens take 50 minutes, ten million eight
+ * hours, at one percent of a core. A tenant whose keys are not in memory is left out: nobody works with it, and its first request
+ * brings it back.
  */
 export const computeIndexReports = async (
   vault: Vault,
@@ -41,14 +41,14 @@ export const computeIndexReports = async (
   return examined
 }
 
-/** Each minute begins with another tenant, so that a few large ones do not keep all others waiting. */
+/** Each minute begins with a different tenant, so that a few large ones do not keep the others waiting. */
 const inTurn = (vault: Vault): LoadedTenant[] => {
   const tenants = vault.tenantKeys.loaded()
   const first = Math.floor(vault.clock() / pace.sweepIntervalMs) % Math.max(1, tenants.length)
   return [...tenants.slice(first), ...tenants.slice(0, first)]
 }
 
-/** One slice of one tenant; answers how many tokens it looked at. */
+/** Examines one slice of one tenant; returns how many tokens it examined. */
 const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): Promise<number> => {
   const now = vault.clock()
   const { report, pass } = await load(vault, tenant)
@@ -88,7 +88,7 @@ const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): P
 const isFresh = ({ computedAt }: IndexReport, now: Instant): boolean =>
   isPending(computedAt + pace.reportIntervalMs, pendingDeadlines(pace.reportIntervalMs, now))
 
-/** A report that does not open is made anew. */
+/** A report that does not open is computed again from the start. */
 const load = async (vault: Vault, { tenantNumber, keys }: UnlockedTenant): Promise<IndexReportState> => {
   try {
     return await loadIndexReport(vault.store, tenantNumber, keys)
@@ -98,7 +98,7 @@ const load = async (vault: Vault, { tenantNumber, keys }: UnlockedTenant): Promi
   }
 }
 
-/** The figures, and how far they go, are one value: so two nodes cannot mix theirs. */
+/** Figures and progress are stored as one value, so two nodes cannot mix theirs. */
 const save = async (
   vault: Vault,
   { tenantNumber, keys }: UnlockedTenant,
@@ -112,7 +112,7 @@ const save = async (
   })
 }
 
-/** A token that does not open is for `strongroom doctor --deep` to name. */
+/** A token that does not open is left for `strongroom doctor --deep` to name. */
 const addToken = (survey: IndexSurvey, row: TokenRow, keys: TenantKeys): void => {
   try {
     survey.add(toToken(row, [], keys))

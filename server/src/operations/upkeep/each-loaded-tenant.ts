@@ -5,8 +5,8 @@ import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 export type LoadedTenant = ReturnType<Vault['tenantKeys']['loaded']>[number]
 
 /**
- * Does the work for each of the tenants whose keys are in memory. One whose keys or rows do not open does not keep the
- * others from their turn: what was wrong with the first such is thrown at the end. Keys of those that are gone are forgotten.
+ * Does the work for each tenant whose keys are in memory. A tenant whose keys or rows do not open does not hold up the others:
+ * the first such error is thrown at the end. Keys of tenants that are gone are forgotten.
  */
 export const eachLoadedTenant = async (
   vault: Vault,

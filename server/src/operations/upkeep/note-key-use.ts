@@ -1,13 +1,13 @@
 import type { Vault } from '../vault/vault.ts'
 
-/** Writes down when keys were last used, many at once: a write per request would double the cost of a read. */
+/** Stores when keys were last used, many at once: a write per request would double the cost of a read. */
 export const noteKeyUse = async ({ store, keyUses }: Vault): Promise<number> => {
   const uses = keyUses.take()
   if (uses.length === 0) return 0
   try {
     await store.noteKeyUse(uses)
   } catch (error) {
-    // For the next run.
+    // Kept for the next run.
     for (const { hash, at } of uses) keyUses.note(hash, at)
     throw error
   }

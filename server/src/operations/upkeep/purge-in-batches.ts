@@ -1,9 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/**
- * Repeats a purge until nothing is left for it, or it has to stop, with requests answered in between; says how much it
- * purged.
- */
+/** Repeats a purge until nothing is left or it must stop, with requests answered in between. Returns how many it purged. */
 export const purgeInBatches = async (
   purge: () => Promise<number>,
   stopping: AbortSignal | undefined,

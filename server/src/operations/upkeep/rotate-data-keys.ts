@@ -5,9 +5,9 @@ import type { Vault } from '../vault/vault.ts'
 import { eachLoadedTenant } from './each-loaded-tenant.ts'
 
 /**
- * Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs.
- * Each node looks after the keys that it uses. Where several make the next version at once, one of them succeeds, and the
- * others learn of it as of any change of grants. The keys of tenants that are gone are dropped from memory here, too.
+ * Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs. Each node looks
+ * after the keys that it uses. If several nodes make the next version at once, one succeeds, and the others learn of it as they
+ * learn of any change of grants. The keys of tenants that are gone are dropped from memory here, too.
  */
 export const rotateDataKeys = async (
   vault: Vault,

@@ -8,19 +8,19 @@ import type { Vault } from '../vault/vault.ts'
 
 export type SweepResult = {
   readonly purged: number
-  /** Rows that do not open: how many, and the first of them. */
+  /** Rows that do not open: how many, and the names of the first few. */
   readonly unreadable: number
   readonly unreadableNames: readonly string[]
-  /** Why tokens of some tenant had to wait for another sweep. */
+  /** Why the tokens of some tenant must wait for another sweep. */
   readonly locked?: KeyProviderError
 }
 
-/** Enough to find them by; they come again with every run until somebody has looked after them. */
+/** Enough to find them by. They are reported with every run until an operator has dealt with them. */
 const namesMax = 10
 
 /**
- * C17: purges tokens whose time has come, in bounded batches; requests are answered between them. A row that
- * does not open is left for the operator and reported; what cannot be purged never keeps others from being so.
+ * C17: purges expired tokens in bounded batches, with requests answered between them. A row that does not open is reported and
+ * left for the operator. A token that cannot be purged never holds up the others.
  */
 export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promise<SweepResult> => {
   const now = vault.clock()

@@ -4,10 +4,10 @@ import type { Token } from '../../domain/tokens/token.ts'
 import type { Store } from '../../store/port.ts'
 import { activeCounter } from './counters.ts'
 
-/** C32: tokens that were returned for the first time this month and wait to be counted; a crash may lose a second of them. */
+/** C32: tokens that were returned for the first time this month and wait to be counted. A crash may lose a second of them. */
 export type ActivityQueue = {
   note(tenantNumber: number, tokens: readonly Token[], now: Instant): void
-  /** Before a token is removed: it was read, so it counts, and afterwards there is nothing left to mark. */
+  /** Called before a token is removed: if it was read, it counts, and afterwards no row is left to mark. */
   settle(tenantNumber: number, id: string): Promise<void>
   flush(): Promise<number>
 }
@@ -21,7 +21,7 @@ export const activityQueue = (store: Store): ActivityQueue => {
   let idsWaiting = 0
   let flushing: Promise<number> = Promise.resolve(0)
 
-  /** An id leaves the queue once it is written down, so a failure of storage loses none. */
+  /** An id leaves the queue only once it is stored, so a storage failure loses none. */
   const writeDown = async (): Promise<number> => {
     let marked = 0
     for (const [name, { tenantNumber, month, ids }] of waiting) {
@@ -43,7 +43,7 @@ export const activityQueue = (store: Store): ActivityQueue => {
   }
 
   const flush = (): Promise<number> => {
-    // One after the other: whoever asks while a flush is under way waits for what that one took, too.
+    // One after the other: a caller that asks while a flush is under way also waits for what that flush took.
     flushing = flushing.then(writeDown, writeDown)
     return flushing
   }

@@ -1,15 +1,15 @@
 import { Memo } from '../../domain/memo.ts'
 
-/** Remembers callers by their key, in memory only, and forgets all of them when any grant has changed. */
+/** Remembers callers by their key, in memory only, and forgets all of them when any grant changes. */
 export type CallerCache<Caller> = {
   get(keyText: string): Caller | undefined
-  /** `asOf` is the epoch before the caller was read: one that was read across a change is not remembered. */
+  /** `asOf` is the epoch from before the caller was read: a caller read while grants changed is not remembered. */
   set(keyText: string, caller: Caller, asOf: number): void
-  /** What a request would do first: where none comes, the keys of a deleted tenant would stay in memory. */
+  /** `get` and `set` do this first. Without requests it must be called, or the keys of a deleted tenant stay in memory. */
   forgetIfChanged(): void
 }
 
-/** Some 20 MiB. Where more keys are in use, some are looked up again, 0.1 ms each. */
+/** About 20 MiB. If more keys are in use, some are looked up again, at 0.1 ms each. */
 const callersMax = 10_000
 
 /** Saves opening three sealed rows per request. */

@@ -1,7 +1,7 @@
-/** Names of the kept counters; they move with the writes, and lists and reports read them. */
+/** Names of the kept counters. They move with the writes, and lists and reports read them. */
 export const typeCounter = (type: string): string => `type:${type}`
 export const containerCounter = (term: Uint8Array): string => `container:${Buffer.from(term).toString('hex')}`
-/** Tokens that lie in several containers: while there are none, the counts of two containers may be added. */
+/** Counts tokens that lie in several containers. While there are none, the counts of two containers may be added. */
 export const severalContainersCounter = 'several-containers'
 
 export const activeCounter = (month: number): string => `active:${month}`

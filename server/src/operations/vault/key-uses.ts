@@ -7,7 +7,7 @@ export type KeyUses = {
 }
 
 export const keyUses = (): KeyUses => {
-  // Callers are cached, so the same hash object nearly always stands for the same key, and no text need be made of it here.
+  // Callers are cached, so a key nearly always comes with the same hash object, which need not be turned into text here.
   let uses = new Map<Uint8Array, Instant>()
   return {
     note: (hash, at) => {

@@ -4,22 +4,22 @@ import type { Store } from '../../store/port.ts'
 
 export type TenantKeyring = {
   of(tenantNumber: number, tenantId: string): Promise<TenantKeys>
-  /** The same, but storage is looked at whatever is remembered. */
+  /** Like `of`, but reads storage whatever is remembered. */
   lookAgain(tenantNumber: number, tenantId: string): Promise<TenantKeys>
   forget(tenantNumber: number): void
   /** The tenants whose keys are in memory: those that this process has worked for. */
   loaded(): { tenantNumber: number; tenantId: string }[]
 }
 
-/** What was unwrapped, and from which versions. */
+/** Unwrapped keys, and the versions that they came from. */
 type Unwrapped = { readonly tenantId: string; readonly versions: string; readonly keys: TenantKeys }
 type Look = { readonly tenantId: string; readonly asOf: number; readonly unwrapped: Promise<Unwrapped> }
 
 /**
- * Unwrapped once per tenant and process. When grants have changed, here or on another node, the versions in
- * storage are looked at again, and only new ones are unwrapped: what is unlocked stays so while the provider is
- * down. A look that failed is not remembered, so a provider, or storage, can come back. The number of a tenant is storage's
- * word alone, so what is remembered counts for the id that it was unwrapped for.
+ * Unwraps a tenant's keys once per process. When grants have changed, here or on another node, the versions in storage are read
+ * again, and keys are unwrapped only if the versions differ: what is unlocked stays unlocked while the provider is down. A failed
+ * look is not remembered, so that work goes on once the provider or storage is back. A tenant's number is only storage's word, so
+ * remembered keys count only for the tenant id that they were unwrapped for.
  */
 export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKeyring => {
   const looks = new Map<number, Look>()

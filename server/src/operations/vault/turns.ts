@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** As long as others may wait for work that takes a while. */
+/** How long requests may wait for a turn of long work. */
 const turnMs = 20
 
-/** Long work asks between its steps, so that requests are answered meanwhile: `if (turns.isOver) await turns.next()`. */
+/** Lets requests be answered during long work, which runs this between its steps: `if (turns.isOver) await turns.next()`. */
 export class Turns {
   #startedAt = performance.now()
 

@@ -21,7 +21,7 @@ export type Vault = {
   /** Reads that are still to be counted as monthly activity. */
   readonly activity: ActivityQueue
   readonly keyUses: KeyUses
-  /** Changes of requests that storage has not made durable yet: no more are taken in than it can keep up with. */
+  /** Changes that storage has not made durable yet. While too many wait, further requests are turned away. */
   readonly changesWaiting: { count: number }
   readonly clock: () => Instant
 }
@@ -43,8 +43,8 @@ export type Caller = UnlockedTenant & {
   /** Undefined for the operator at the command line, and for nobody else. */
   readonly apiKey: CallerKey | undefined
   /**
-   * Makes the writes durable together with the answer that they lead to; for a request with an idempotency
-   * key both are one transaction. Throws where the tenant is gone or the key was used meanwhile.
+   * Makes the writes durable. For a request with an idempotency key, the answer that they lead to is kept in the same
+   * transaction. Throws if the tenant is gone or the idempotency key was used meanwhile.
    */
   readonly commit: (set: WriteSet, answer: Json) => Promise<Outcome>
 }

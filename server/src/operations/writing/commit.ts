@@ -2,7 +2,7 @@ import { VaultError } from '../../domain/errors.ts'
 import type { Outcome, WriteSet } from '../../store/write-set.ts'
 import type { Vault } from '../vault/vault.ts'
 
-/** Commits the set, unless it is empty. C27: a tenant that was deleted meanwhile has no API keys any more. */
+/** Commits the set, unless it is empty. C27: the API keys of a tenant that was deleted meanwhile are gone, hence 401. */
 export const commitSet = async (
   { store, changesWaiting }: Pick<Vault, 'store' | 'changesWaiting'>,
   set: WriteSet,

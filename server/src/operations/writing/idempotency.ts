@@ -11,7 +11,7 @@ import { sealsCounter } from '../vault/counters.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commitSet } from './commit.ts'
 
-/** One request that must not happen twice (C33): who, what and the key that the client chose. */
+/** A request that must not happen twice (C33): what it asks for, and the key that the client chose. */
 export type IdempotentRequest = {
   readonly method: string
   readonly path: string
@@ -41,14 +41,14 @@ export const findResult = async (
   const kept = parseStored(openResult(caller.keys, { ...row, hash })) as JsonObject
   const pending = resultDeadlines(now)
   if (!isPending(row.expiresAt, pending)) {
-    // Now, and not with the next sweep: while it is there, no other answer can be kept for its key.
+    // Dropped now, not with the next sweep: while it is there, no other answer can be kept for its key.
     await vault.store.dropResult(caller.tenantNumber, hash, pending)
     return undefined
   }
   return { answer: kept.answer ?? null, sameBody: kept.body === bodyDigest(request) }
 }
 
-/** The caller whose commits also keep the answer: both become durable together, or neither does. */
+/** A caller whose commits also keep the answer: both become durable together, or neither does. */
 export const keepingResults = (
   vault: Vault,
   caller: Caller,
@@ -67,7 +67,7 @@ export const keepingResults = (
     const outcome = await commitSet(vault, {
       ...set,
       guarded: [
-        // The first condition: otherwise the loser of a race would be told that its id is taken, by the winner's token.
+        // Must be the first condition: otherwise the loser of a race would be told that its id is taken, by the winner's token.
         { kind: 'keepResult', row: { tenant: caller.tenantNumber, hash, expiresAt, sealed }, now },
         ...set.guarded,
       ],

@@ -1,12 +1,12 @@
 import { VaultError } from '../../domain/errors.ts'
 import type { Outcome } from '../../store/write-set.ts'
 
-/** With a hundred writers on one token the last one needs about as many rounds. */
+/** With a hundred writers on one token, the last one needs about as many rounds. */
 const roundsMax = 256
 
 /**
- * A round reads, computes and commits; it is repeated while others write in between. Each round that is lost was won by
- * somebody else, so many rounds mean many writers, not that nobody gets anywhere.
+ * A round reads, computes and commits, and is repeated while others write in between. Each lost round was won by another writer,
+ * so many rounds mean many writers, not that nothing gets done.
  */
 export const retryOnConflict = async <A>(
   round: () => Promise<{ readonly outcome: Outcome; readonly answer: A }>,
