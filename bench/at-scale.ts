@@ -28,7 +28,7 @@ const jobs = (vault: MeasuredVault, ids: readonly string[], kind: 'create' | 'ge
   serial: nextSerial(),
 })
 
-/** `scale`: creates and gets in a vault of a million tokens, beside one of ten thousand. */
+/** `scale`: creates and gets in a vault of a million tokens, compared with one of ten thousand. */
 export const benchScale = async (): Promise<void> => {
   const small = await startVault()
   const large = await startVault()
@@ -58,7 +58,7 @@ export const benchScale = async (): Promise<void> => {
   await large.stop()
 }
 
-/** `memory`: what stays resident after a million single creates. */
+/** `memory`: how much stays resident after a million single creates. */
 export const benchMemory = async (): Promise<void> => {
   const vault = await startVault()
   let created = 0
@@ -73,7 +73,7 @@ export const benchMemory = async (): Promise<void> => {
 
 const diskBytes = (folder: string): number => statSync(join(folder, 'vault.db')).size
 
-/** `startup`: from the start of the process on a million tokens to the first answer of /ready. */
+/** `startup`: the time from starting the process on a million tokens to the first answer of /ready. */
 export const benchStartup = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-startup-'))
   try {

@@ -16,12 +16,12 @@ import type { WriteSet } from '../server/src/store/write-set.ts'
 import type { Round } from './statistics.ts'
 
 /**
- * The yardstick of tokenize: the very rows that it writes, inserted into the same schema by a plain loop, one
- * transaction per request, as durable as the vault's own. One round is `rounds` of them.
+ * The yardstick for tokenize: the very rows that it writes, inserted into the same schema by a plain loop, one
+ * transaction per request, as durably as the vault does. One round is this many transactions.
  */
 const transactionsPerRound = 20
 
-/** Each round in a process of its own that is kept for all of them. */
+/** Runs the rounds in one separate process, which is kept for all of them. */
 export const startBareInsert = async (
   values: number,
 ): Promise<{ round(): Promise<Round>; stop(): Promise<void> }> => {
@@ -43,7 +43,7 @@ export const startBareInsert = async (
   }
 }
 
-/** The write sets of so many tokenize requests, which are not committed. */
+/** Captures the write sets of one round of tokenize requests without committing them. */
 const captureSets = async (folder: string, values: number): Promise<() => Promise<WriteSet[]>> => {
   createMasterKeyFile(join(folder, 'master.key'))
   const store = openSqlite({ path: join(folder, 'vault.db'), writing: 'inline' })

@@ -1,4 +1,4 @@
-/** Unique card numbers with a right check digit; made from a counter, so a run can be repeated. */
+/** Unique card numbers with a valid check digit, derived from a counter so that a run can be repeated. */
 export const cardNumber = (serial: number): string => {
   const digits = `4${String(serial % 100_000_000_000_000).padStart(14, '0')}`
   let sum = 0

@@ -1,4 +1,4 @@
-/** Bars of the ratios to the yardstick, each with its mark where one is set. */
+/** A bar chart of the ratios to the yardstick, with a mark where a minimum ratio is set. */
 export const ratioChart = (bars: readonly { name: string; ratio: number; bar?: number }[]): string => {
   const rowHeight = 28
   const left = 110

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** The yardstick: reads and parses the same body, answers with as many bytes as the vault would. */
+/** The yardstick: reads and parses the same body, and answers with as many bytes as the vault would. */
 const answerBytes = Number(process.argv[2])
 const answer = JSON.stringify({ data: 'x'.repeat(Math.max(0, answerBytes - 11)) })
 

@@ -19,7 +19,7 @@ export type FilledVault = {
   close(): Promise<void>
 }
 
-/** Each customer has this many tokens, spread over the whole time. */
+/** Each customer has this many tokens, spread over the whole period. */
 const tokensPerCustomer = 20
 const tokensPerBatch = 50
 const batchesInFlight = 40
@@ -27,7 +27,7 @@ const startedAt = Date.parse('2026-03-01T00:00:00Z')
 
 export const createdAt = (serial: number): number => startedAt + Math.floor(serial / tokensPerBatch)
 
-/** An id like those that the vault gives (crypto/token-id.ts), but the same in every run. */
+/** An id like those the vault assigns (crypto/token-id.ts), but the same in every run. */
 export const tokenId = (serial: number): string => {
   const time = createdAt(serial).toString(16).padStart(12, '0')
   const count = (serial % tokensPerBatch).toString(16).padStart(3, '0')
@@ -35,7 +35,7 @@ export const tokenId = (serial: number): string => {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-8${rest.slice(0, 3)}-${rest.slice(3, 15)}`
 }
 export const customers = (tokens: number): number => tokens / tokensPerCustomer
-/** Of ten customers eight keep cards, in one container for all, and two keep texts, each in his own. */
+/** Of ten customers, eight keep cards, all in one container, and two keep texts, each in a container of their own. */
 export const keepsCards = (customer: number): boolean => customer % 10 < 8
 export const regions = 7
 
@@ -63,7 +63,7 @@ const definitionOf = (serial: number, tokens: number): TokenDefinition => {
   return definition
 }
 
-/** One tenant with so many tokens; a folder that was filled by an earlier run is taken as it is. */
+/** One tenant with this many tokens. A folder filled by an earlier run is used as it is. */
 export const fillVault = async (folder: string, tokens: number): Promise<FilledVault> => {
   const keyFile = join(folder, 'filled-for.key')
   const isFilled = existsSync(keyFile)
@@ -96,7 +96,7 @@ const newTenant = async (vault: Vault): Promise<string> => {
   return key
 }
 
-/** By the operation that answers creates, without HTTP around it. */
+/** Uses the operation behind creates, without HTTP around it. */
 const fill = async (
   vault: Vault,
   caller: Caller,

@@ -20,9 +20,9 @@ import {
 import { median } from './statistics.ts'
 
 /**
- * `npm run bench -- find`: what a page costs in a tenant of ten thousand tokens and in one of a million (or of
- * BENCH_FIND_TOKENS). Operations are timed by themselves: HTTP costs the same at any size and would flatter
- * the ratio. Every round asks for other values, so that no page is warm by being asked for again.
+ * `npm run bench -- find`: what a page costs in a tenant of ten thousand tokens and in one of a million (or
+ * BENCH_FIND_TOKENS). Operations are timed by themselves: HTTP costs the same at any size and would flatter the ratio.
+ * Every round asks for different values, so that no page is warm from an earlier request.
  */
 const small = 10_000
 const large = Number(process.env.BENCH_FIND_TOKENS ?? 1_000_000)
@@ -37,7 +37,7 @@ const list = ({ vault, caller }: FilledVault, ...query: [string, string][]) =>
 
 const search = ({ vault, caller }: FilledVault, query: string) => searchTokens(vault, caller, { query })
 
-/** The page that starts behind so many tokens, newest first. */
+/** The page that starts after `depth` tokens, newest first. */
 const cursorPage = ({ vault, caller, tokens }: FilledVault, depth: number) => {
   const serial = tokens - depth
   const place = { createdAt: createdAt(serial), id: tokenId(serial) }
@@ -49,7 +49,7 @@ const cursorPage = ({ vault, caller, tokens }: FilledVault, depth: number) => {
   )
 }
 
-/** A number below `below` that has nothing to do with its neighbours'. */
+/** A number less than `below`, unrelated to those of the neighbouring rounds. */
 const scattered = (round: number, below: number): number => (round * 2_654_435_761) % below
 
 const customerWho = (filled: FilledVault, round: number, isWanted: (customer: number) => boolean): number => {
@@ -107,7 +107,7 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
   return performance.now() - started
 }
 
-/** Milliseconds, medians; asked of both in turns, so that what else the machine does falls on both. */
+/** Median milliseconds. Both vaults are asked in turns, so that other load on the machine affects both. */
 const compare = async (
   few: FilledVault,
   many: FilledVault,
@@ -122,7 +122,7 @@ const compare = async (
 }
 
 export const benchFind = async (): Promise<void> => {
-  // A folder that was named is kept, and found filled by the next run.
+  // A folder given by name is kept, so the next run finds it filled.
   const kept = process.env.BENCH_FIND_FOLDER
   const folder = kept ?? mkdtempSync(join(tmpdir(), 'strongroom-find-'))
   try {
@@ -135,8 +135,8 @@ export const benchFind = async (): Promise<void> => {
       `${large} tokens: ${seconds.toFixed(0)} s to fill, ${Math.round(bytes / large)} bytes each on disk`,
     )
     const rows: Record<string, Record<string, string>> = {}
-    // For other values and without a look at the clock: code is compiled, statements are prepared and the caches are in
-    // use, that of the small vault with all of its pages and that of the large one with pages that nobody asks for again.
+    // Untimed, with other values: compiles the code, prepares the statements and fills the caches, the small vault's
+    // with all of its pages, the large one's with pages that are not asked for again.
     for (const ask of Object.values(questions))
       for (let round = rounds; round < rounds + warmUpRounds; round++)
         for (const filled of [few, many]) await ask(filled, round)

@@ -1,4 +1,4 @@
-/** What V8 writes for `--cpu-prof`. */
+/** The format of V8's `--cpu-prof`. */
 export type CpuProfile = {
   readonly nodes: readonly {
     readonly id: number
@@ -20,10 +20,10 @@ type Kind = 'vault' | 'dependency' | 'node' | 'engine'
 const colours: Record<Kind, string> = { vault: '#5b8', dependency: '#db5', node: '#e96', engine: '#bbb' }
 const width = 1_200
 const rowHeight = 17
-/** Narrower frames are left out: nobody could read them. */
+/** Narrower frames are left out, because they would be unreadable. */
 const leastWidth = 4
 
-/** A flame graph: the width of a frame is its share of the time, those that it calls stand on it. */
+/** A flame graph: the width of a frame is its share of the time, and the frames it calls stand on top of it. */
 export const flameGraph = (title: string, profile: CpuProfile): string => {
   const root = tree(profile)
   const rows: string[] = []
@@ -75,7 +75,7 @@ const tree = ({ nodes, samples, timeDeltas }: CpuProfile): Frame => {
       const node = byId.get(id)
       if (node !== undefined) stack.unshift(describe(node.callFrame))
     }
-    // Waiting is no work; the root itself is drawn as `all`.
+    // Waiting is not work. The root itself is drawn as `all`.
     if (stack.at(-1)?.name === '(idle)') return
     root.micros += micros
     let at = root

@@ -2,22 +2,22 @@ import { connect } from 'node:net'
 import { card } from './cards.ts'
 
 /**
- * A load of keep-alive connections, each with one request in flight, from a process of its own. Written by
- * hand because on two cores the generator must cost less than the server: it builds requests as text and
- * reads answers by their Content-Length alone.
+ * A load of keep-alive connections, each with one request in flight, from a process of its own. Written by hand because
+ * on two cores the generator must cost less than the server: it builds requests as text and reads answers by their
+ * Content-Length alone.
  */
 export type LoadJob = {
   readonly port: number
   readonly kind: RequestKind
   readonly key: string
-  /** For the creates of a mixed load, whose reads go by `key`. */
+  /** For the creates of a mixed load, whose reads use `key`. */
   readonly writeKey?: string
   readonly ids: readonly string[]
   readonly connections: number
   readonly seconds: number
-  /** Requests per second of all connections together; absent: as many as are answered. */
+  /** Requests per second over all connections; if absent, as many as are answered. */
   readonly rate?: number
-  /** Where unique values start; each run takes another range. */
+  /** Where unique values start; each run uses a different range. */
   readonly serial: number
 }
 
@@ -50,7 +50,7 @@ const requests: Record<RequestKind, (job: LoadJob, serial: number) => string> = 
     const values = Array.from({ length: valuesPerTokenize }, (_, i) => `value ${serial * 1_000 + i}`)
     return head('POST', '/tokenize', key) + form('application/json', JSON.stringify(values))
   },
-  /** Of ten requests seven read, two create and one lists. */
+  /** Of ten requests, seven read, two create and one lists. */
   mixed: (job, serial) => {
     const turn = serial % 10
     if (turn < 7) return requests.get(job, serial)
@@ -71,7 +71,7 @@ const run = async (job: LoadJob): Promise<LoadResult> => {
   const oneConnection = (number: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const socket = connect(job.port, '127.0.0.1')
-      // At a given rate a request is due at its time, answered or not the one before: waiting counts too.
+      // At a given rate a request is due at its time, whether or not the previous one is answered: waiting counts too.
       let dueAt = started + (gapMs * number) / job.connections
       let sentAt = 0
       let received: Buffer[] = []

@@ -10,9 +10,9 @@ import { benchSize } from './size.ts'
 import { benchWorkers } from './workers.ts'
 
 /**
- * `npm run bench [-- create get …]`: the real server and a yardstick beside it, in interleaved rounds of one
- * run. Ratios say more than times: the machine is the same for both. Without names, every scenario; the
- * others fill large vaults and are run by name.
+ * `npm run bench [-- create get …]`: the real server and a yardstick, in interleaved rounds of one run. Ratios say more
+ * than times, because the machine is the same for both. Without names, runs every scenario; the others fill large
+ * vaults and run only by name.
  */
 const others: Readonly<Record<string, () => Promise<void>>> = {
   find: benchFind,

@@ -6,13 +6,13 @@ import { median, spread } from './statistics.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const seconds = Number(process.env.BENCH_SECONDS ?? 4)
-/** As many as the vault has by default. */
+/** The vault's default number of connections. */
 const connections = 10
 const termsPerCard = 4
 
 /**
- * `postgres`: single creates on PostgreSQL, durable, beside a bare client that inserts as many rows of the same
- * sizes into the same tables, over as many connections: a transaction per token, and the token's row alone.
+ * `postgres`: single creates on PostgreSQL, durable, compared with a bare client that inserts as many rows of the same
+ * sizes into the same tables over as many connections: a transaction per token, and the token's row alone.
  */
 export const benchPostgres = async (): Promise<void> => {
   const cluster = await startCluster({ fsync: 'on', full_page_writes: 'on', shared_buffers: '128MB' })
@@ -58,7 +58,7 @@ export const benchPostgres = async (): Promise<void> => {
 
 type Insert = (client: pg.Client, id: string) => Promise<unknown>
 
-/** Not a tenant of the vault: its rows lie beside those of the load. */
+/** Not one of the vault's tenants: its rows are stored among those of the load. */
 const tenant = 1_000_000
 
 const insertRow: Insert = (client, id) =>

@@ -16,7 +16,7 @@ export type Measured = {
 }
 
 export type BenchKeys = {
-  /** Creates and updates. */
+  /** Allows creates and updates. */
   readonly write: string
   readonly reveal: string
   readonly mask: string
@@ -24,13 +24,13 @@ export type BenchKeys = {
 
 export type MeasuredVault = Measured & { readonly keys: BenchKeys; readonly folder: string }
 
-/** From the kernel's own accounting, in ticks of 10 ms; it does not care how busy the machine is otherwise. */
+/** From the kernel's own accounting, in ticks of 10 ms; it is independent of how busy the machine is otherwise. */
 export const cpuMicroseconds = (pid: number): number => {
   const fields = statFields(pid)
   return (Number(fields[11]) + Number(fields[12])) * 10_000
 }
 
-/** The same of all processes that this one has started, also of those that have ended. */
+/** The same for all processes that this one has started, including those that have ended. */
 export const childrenCpuMicroseconds = (pid: number): number => {
   const fields = statFields(pid)
   const ended = (Number(fields[13]) + Number(fields[14])) * 10_000
@@ -42,7 +42,7 @@ export const parentOf = (pid: number): number | undefined => {
   try {
     return Number(statFields(pid)[1])
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return undefined
   }
 }
@@ -80,7 +80,7 @@ export const startEcho = async (answerBytes: number): Promise<Measured> => {
   return measured(child, Number(await firstLine(child)))
 }
 
-/** The real server with a new tenant, on a folder of its own unless one is given; a given one stays. */
+/** The real server with a new tenant, in a temporary folder unless one is given. A given folder is kept. */
 export const startVault = async (given?: string, flags: readonly string[] = []): Promise<MeasuredVault> => {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
   const child = spawn(

@@ -8,7 +8,7 @@ import { makeTokens, scenarios } from './scenarios.ts'
 const seconds = Number(process.env.BENCH_SECONDS ?? 6)
 const profiled = ['create', 'get', 'list']
 
-/** `npm run bench -- profile`: where the time of the main thread goes, a flame graph for each kind of request. */
+/** `npm run bench -- profile`: where the main thread spends its time, as a flame graph for each kind of request. */
 export const benchProfile = async (): Promise<void> => {
   const results = join(import.meta.dirname, 'results')
   mkdirSync(results, { recursive: true })
@@ -28,7 +28,7 @@ export const benchProfile = async (): Promise<void> => {
   }
 }
 
-/** Each thread writes its own; the main thread's knows the HTTP server. */
+/** Each thread writes its own profile; the main thread's is the one with the HTTP server in it. */
 const mainThread = (folder: string): CpuProfile => {
   const profiles = readdirSync(folder).map(
     file => JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile,
@@ -40,7 +40,7 @@ const mainThread = (folder: string): CpuProfile => {
   return main
 }
 
-/** Without the start, the filling and the warming up. */
+/** Leaves out start, filling and warm-up. */
 const lastSeconds = (profile: CpuProfile): CpuProfile => {
   const { timeDeltas, samples } = profile
   let micros = (seconds * 1_000_000) / 2

@@ -13,12 +13,12 @@ import {
 } from './processes.ts'
 import { median, type Round, spread } from './statistics.ts'
 
-/** One kind of request, beside its yardstick. */
+/** One kind of request, measured against its yardstick. */
 type Scenario = {
   readonly kind: RequestKind
   readonly key: keyof BenchKeys
   readonly connections: number
-  /** The least that the ratio to the yardstick should be. */
+  /** The lowest acceptable ratio to the yardstick. */
   readonly bar?: number
 }
 
@@ -58,7 +58,7 @@ const oneRound = async (server: Measured, job: LoadJob): Promise<Round> => {
   }
 }
 
-/** Interleaved rounds: whatever else the machine does meets both alike. */
+/** Interleaves rounds, so that other load on the machine affects both alike. */
 export const runScenario = async (name: string, scenario: Scenario): Promise<Result> => {
   const vault = await startVault()
   const ids = await makeTokens(vault, tokensBefore)
@@ -130,7 +130,7 @@ const toRow = (
   }
 }
 
-/** How long an answer is, so that the echo's is as long. */
+/** The length of an answer, so that the echo's can be the same. */
 const answerBytes = async (vault: MeasuredVault, { kind, key, ids }: LoadJob): Promise<number> => {
   const base = `http://127.0.0.1:${vault.port}`
   const headers = { 'svc-api-key': key }
@@ -146,7 +146,7 @@ const answerBytes = async (vault: MeasuredVault, { kind, key, ids }: LoadJob): P
     list: () => send('GET', '/tokens?size=20'),
     patch: () => send('PATCH', `/tokens/${ids[0]}`, 'application/merge-patch+json', {}),
     tokenize: () => send('POST', '/tokenize', 'application/json', ['x']),
-    // Nearly all of a mixed load is like a get.
+    // Nearly all requests of a mixed load resemble a get.
     mixed: () => send('GET', `/tokens/${ids[0]}`),
   }
   return (await (await ask[kind]()).arrayBuffer()).byteLength

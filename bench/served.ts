@@ -19,7 +19,7 @@ export type Served = {
   stop(): Promise<void>
 }
 
-/** On the embedded store, or on the database that is named. */
+/** On the embedded store, or on the given database. */
 export const startServed = async (workers: number, databaseUrl?: string): Promise<Served> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
   const keyFile = join(folder, 'master.key')

@@ -7,8 +7,8 @@ import { loadServed, type Served, startServed } from './served.ts'
 const cards = Number(process.env.BENCH_CARDS ?? 100_000)
 
 /**
- * `size`: what a card takes on PostgreSQL, on disk with all indexes and in the log, and what a request costs there,
- * in the processor time of the node and of the database server.
+ * `size`: how many bytes a card takes on PostgreSQL, on disk with all indexes and in the log, and what a request costs
+ * there in processor time of the node and of the database server.
  */
 export const benchSize = async (): Promise<void> => {
   const cluster = await startCluster({
@@ -53,7 +53,7 @@ export const benchSize = async (): Promise<void> => {
   }
 }
 
-/** The tables of the vault, with their indexes. */
+/** The vault's tables, with their indexes. */
 const relationSizes = `SELECT sum(pg_total_relation_size(oid)) AS n FROM pg_class
   WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`
 

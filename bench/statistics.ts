@@ -9,6 +9,6 @@ export type Round = {
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
-/** Half of what lies between the least and the most, in per cent of the median. */
+/** Half the distance between the smallest and the largest value, in per cent of the median. */
 export const spread = (values: readonly number[]): string =>
   `±${Math.round(((Math.max(...values) - Math.min(...values)) / 2 / median(values)) * 100)} %`

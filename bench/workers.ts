@@ -6,8 +6,8 @@ const counts = (process.env.BENCH_WORKERS ?? '1 2').split(' ').map(Number)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 
 /**
- * `workers`: the same load on `strongroom serve` with as many workers as BENCH_WORKERS lists, in interleaved
- * rounds, each number on a folder of its own.
+ * `workers`: the same load on `strongroom serve` with each number of workers listed in BENCH_WORKERS, in interleaved
+ * rounds, each number with a folder of its own.
  */
 export const benchWorkers = async (): Promise<void> => {
   const served: Served[] = []

@@ -8,14 +8,14 @@ type CitingTest = { readonly file: string; readonly name: string; readonly ids: 
 const idPattern = '(?:§|C)\\d+(?:\\.\\d+)*'
 const rulePattern = new RegExp(`^## (${idPattern}) (.+)$`)
 const requirementPattern = new RegExp(`^- \\*\\*(${idPattern})\\*\\* (.+)$`)
-/** The ids that a name starts with: `C13.2 C12.4 a blind mask …`. */
+/** The ids at the start of a name: `C13.2 C12.4 a blind mask …`. */
 const leadingIdsPattern = new RegExp(`^${idPattern}(?:,? ${idPattern})*(?![\\w.])`)
-/** The quote that opens a literal which starts with an id, unless a test that does not run is named by it. */
+/** The opening quote of a literal that starts with an id, unless the literal names a test that is skipped or to do. */
 const openingQuotePattern = /(?<!\.(?:skip|todo)\(\s*)(['"`])(?=(?:§|C)\d)/g
 
 /**
- * Which test proves which requirement, as Markdown. A test's name is a string literal that starts with ids,
- * wherever it stands: in a call of `test`, or in a table of scenarios.
+ * Which test proves which requirement, as Markdown. A test's name is a string literal that starts with ids, wherever it
+ * stands: in a call of `test`, or in a table of scenarios.
  */
 export const conformance = (requirements: string, sources: readonly TestSource[]): string => {
   const rules = readRules(requirements)
@@ -70,7 +70,7 @@ const readTests = ({ file, text }: TestSource): CitingTest[] => {
   return tests
 }
 
-/** The text of the literal whose quote stands at `start`; what a template puts in is shown as `…`. */
+/** The text of the literal whose opening quote is at `start`; template substitutions are shown as `…`. */
 const readLiteral = (text: string, start: number): string => {
   const quote = text[start]
   let name = ''
@@ -84,10 +84,10 @@ const readLiteral = (text: string, start: number): string => {
   return name
 }
 
-/** Quotes and backslashes stand for themselves; other escapes are shown as they were written. */
+/** Quotes and backslashes stand for themselves; other escapes are shown as written. */
 const escaped = (character: string): string => (/['"`\\]/.test(character) ? character : `\\${character}`)
 
-/** Where the `}` stands that closes what a template puts in. */
+/** The position of the `}` that closes a template substitution. */
 const endOfHole = (text: string, start: number): number => {
   let at = start
   for (let depth = 1; at < text.length; at++) {

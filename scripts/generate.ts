@@ -15,14 +15,14 @@ const readIfThere = (file: string): string | undefined => {
   }
 }
 
-/** Not `*.test.ts` alone: suites that several engines run, and those that need a cluster, have other names. */
+/** Not only `*.test.ts`: suites shared by several engines, and those that need a cluster, have other names. */
 const testSources = () =>
   globSync('server/test/**/*.ts', { cwd: root })
     .map(file => file.replaceAll('\\', '/'))
     .sort()
     .map(file => ({ file, text: read(file) }))
 
-/** Every file that is made from others; all are committed, so that a change of the interface shows in review. */
+/** Every generated file. All are committed, so that a change of the interface shows up in its diff. */
 const generated: Record<string, () => string> = {
   'docs/conformance.md': () => conformance(read('docs/requirements.md'), testSources()),
   'docs/openapi.json': () => `${JSON.stringify(openApi('svc'), null, 2)}\n`,

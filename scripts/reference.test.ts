@@ -38,7 +38,7 @@ test('docs/reference.md: a config file takes each key under the name that the ta
   assert.notEqual(settings.length, 0)
   for (const [, , key = ''] of settings) {
     const config = join(folder, 'config.json')
-    // No setting is `?` and few take it: what may not be said is that there is no such setting.
+    // No setting has the value `?` and few accept it. Any other complaint is fine, but not that the setting is unknown.
     writeFileSync(config, JSON.stringify({ [key.replaceAll('`', '')]: '?' }), { mode: 0o600 })
     try {
       readConfig({ flags: { config }, environment: {} })

@@ -7,13 +7,13 @@ import { listPermissions } from '../server/src/operations/list-permissions.ts'
 
 type Row = readonly string[]
 
-/** Everything that is declared in a table of the code, as tables to look things up in. */
+/** Everything that the code declares in a table, as tables to look things up in. */
 export const reference = (): string => `${page.map(section => section.trim()).join('\n\n')}\n`
 
 const table = (head: Row, rows: readonly Row[]): string =>
   [head, head.map(() => '---'), ...rows].map(cells => `| ${cells.map(cell).join(' | ')} |`).join('\n')
 
-/** A bar ends a cell, also inside code. */
+/** A bar ends a cell, even inside code. */
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 const code = (text: string): string => (text === '' ? '' : `\`${text}\``)

@@ -16,7 +16,7 @@ test('ARCHITECTURE.md layers: imports of server/src point down, without cycles, 
   assert.deepEqual(layeringComplaints(sources), [])
 })
 
-/** A small service in which all is well. */
+/** A small service without any fault. */
 const sound = {
   'domain/token.ts': "import { x } from './json.ts'",
   'domain/json.ts': '',

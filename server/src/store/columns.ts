@@ -14,16 +14,16 @@ import type {
 } from './rows.ts'
 
 /**
- * From columns to rows. The database is untrusted: a column of another type than the schema's is read as
- * something that cannot open, never as a crash. Integers come as numbers, or as bigints where one may be larger
- * than a double holds, on which SQLite's driver would throw.
+ * From columns to rows. The database is untrusted: a column of the wrong type is read as a value that cannot be opened,
+ * and never crashes the process. Integers arrive as numbers, or as bigints where one may exceed what a double holds:
+ * SQLite's driver would throw on those.
  */
 export type Value = null | number | bigint | string | Uint8Array
 export type Columns = Readonly<Record<string, Value | undefined>>
 
 /**
- * Stands for an integer that cannot be read: no row was ever sealed with it, so none opens. NaN would not do, because
- * in JSON it becomes null, like a column that is empty.
+ * Stands for an integer that cannot be read. No row is ever sealed with it, so such a row does not open. NaN would not
+ * do: JSON turns it into null, which looks like an empty column.
  */
 const unreadable = -1
 
@@ -39,7 +39,7 @@ const optionalText = (value: Value | undefined): string | null =>
 const bytes = (value: Value | undefined): Uint8Array =>
   value instanceof Uint8Array ? value : new Uint8Array(0)
 
-/** In the order in which `tokenRow` reads them, which is that of the table (tables.ts). */
+/** In the order in which `tokenRow` reads them, which is the column order of the table (tables.ts). */
 export const tokenValues = (row: TokenRow) =>
   [
     row.tenant,
@@ -56,7 +56,7 @@ export const tokenValues = (row: TokenRow) =>
     row.sealed,
   ] as const
 
-/** Reads arrays, not objects: naming twelve columns would cost 3 µs per row, on the path of every read. */
+/** Reads arrays, not objects: objects with twelve named columns would cost 3 µs per row, on the path of every read. */
 export const tokenRow = ([
   tenant,
   id,

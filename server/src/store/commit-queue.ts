@@ -1,25 +1,25 @@
 import { StoreUnavailableError } from './port.ts'
 import type { Outcome, WriteSet } from './write-set.ts'
 
-/** What became of one set: its outcome, or where storage could not take it what the engine says, in constant words. */
+/** What became of one set: its outcome, or, if storage could not take it, the engine's reason in constant words. */
 export type BatchResult = Outcome | { readonly failed: string }
 
-/** Commits sets together. A lane has at most one batch under way. */
+/** Commits sets together. Each lane has at most one batch in flight. */
 export type CommitBatch = (sets: readonly WriteSet[], lane: number) => Promise<readonly BatchResult[]>
 
 type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
 
-/** Bound how long one transaction takes, and how much of a connection it needs; a set is never split. */
+/** These bound how long one transaction takes and how much it sends over a connection. A set is never split. */
 const changesPerBatch = 4_000
 const setsPerBatch = 500
 const bytesPerBatch = 1 << 25
 
-/** Resolves when all that runs without a pause has run, such as the other requests of the same step. */
+/** Resolves once everything that runs without a pause has run, such as the other requests of the same step. */
 const stepEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
 /**
- * Group commit. Sets that arrive without a pause between them, or while batches are being committed on all lanes,
- * commit together and share one fsync; their promises resolve after their commit, never before.
+ * Group commit. Sets that arrive without a pause between them, or while every lane is busy, are committed together and
+ * share one fsync. Their promises resolve after the commit, never before.
  */
 export class CommitQueue {
   readonly #commit: CommitBatch
@@ -27,7 +27,7 @@ export class CommitQueue {
   readonly #oneTenant: boolean
   #waiting: Waiting[] = []
 
-  /** With `oneTenant` a batch holds one tenant: a sharded database then commits it on one shard. */
+  /** With `oneTenant`, a batch holds sets of a single tenant, so a sharded database commits it on one shard. */
   constructor(
     commit: CommitBatch,
     { lanes = 1, oneTenant = false }: { lanes?: number; oneTenant?: boolean } = {},
@@ -45,15 +45,16 @@ export class CommitQueue {
     })
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves once nothing is waiting. */
   async drain(): Promise<void> {
     await Promise.all(this.#lanes)
   }
 
   async #run(lane: number): Promise<void> {
     do {
-      // If the first set left alone, those right behind it would need an fsync of their own. If it waited for the
-      // whole turn of the event loop, writer and requests would wait for each other by turns: a fifth fewer creates.
+      // A first set that left alone would cost the sets right behind it an fsync of their own. Waiting for the whole
+      // turn of the event loop would make the writer and the requests wait for each other by turns: a fifth fewer
+      // creates.
       await stepEnds()
       const batch = this.#takeBatch()
       if (batch.length > 0) await this.#commitBatch(batch, lane)
@@ -101,7 +102,7 @@ export class CommitQueue {
   }
 }
 
-/** Nearly all of what a set weighs. */
+/** The sealed bytes are nearly all of a set's size. */
 const sealedBytes = (guarded: WriteSet['guarded']): number => {
   let bytes = 0
   for (const change of guarded)

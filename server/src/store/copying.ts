@@ -3,56 +3,56 @@ import type { Columns, Value } from './columns.ts'
 import type { TokenRow } from './rows.ts'
 import { keyColumns, type Table } from './tables.ts'
 
-/** A row as engines hand it to each other: its values in the order of the table's columns. */
+/** A row as passed between engines: its values in the order of the table's columns. */
 export type PlainRow = readonly Value[]
 
-/** A vault that nobody else can open while it is held. */
+/** A vault that no other process can open while it is held. */
 export type RestingVault = {
   /** Changes with every write to the vault. */
   readonly identity: string
   count(table: Table): number
   /**
-   * In the order of the key, behind the first `skip` rows; pages are shorter where rows are long. Throws where a
-   * value is not of its column's kind.
+   * Rows in key order, after the first `skip`. Pages hold fewer rows where rows are long. Throws if a value does not
+   * match the kind of its column.
    */
   pages(table: Table, skip: number, rowsPerPage: number): Iterable<PlainRow[]>
-  /** The highest number that a tenant ever had: none is given twice. */
+  /** The highest tenant number ever given out: none is reused. */
   lastTenant(): number
   close(): void
 }
 
-/** How far a copy is: so many rows of this table, and all of the tables before it. */
+/** How far a copy has come: this many rows of this table, and every table before it. */
 export type CopyPosition = { readonly table: string; readonly rows: number }
 
-/** Goes through a table in the order of its key. */
+/** Reads a table in the order of its key. */
 export type TableReader = {
-  /** The next so many rows, or fewer at the end. */
+  /** The next `rows` rows, or fewer at the end. */
   next(rows: number): Promise<readonly PlainRow[]>
   close(): Promise<void>
 }
 
-/** Storage that a vault is being copied into, and that cannot be served before the copy is finished. */
+/** Storage that a vault is being copied into. It cannot be served before the copy is finished. */
 export type ArrivingVault = {
-  /** Where an interrupted copy of the same vault ended; `done` where there is nothing left to do. */
+  /** Where an interrupted copy of the same vault stopped, or `done` if nothing is left to copy. */
   readonly position: CopyPosition | 'done' | undefined
-  /** Durable together with the position, so that a copy can be killed at any moment. */
+  /** The rows become durable together with the position, so a copy may be killed at any moment. */
   append(table: Table, rows: readonly PlainRow[], position: CopyPosition): Promise<void>
-  /** One at a time: a reader is closed before the next is opened. */
+  /** Only one reader at a time: close it before opening the next. */
   read(table: Table): TableReader
   getTokens(tenant: number, ids: readonly string[]): Promise<TokenRow[]>
-  /** From here on it is a vault like any other. */
+  /** From here on this is a vault like any other. */
   finish(lastTenant: number): Promise<void>
   close(): Promise<void>
 }
 
-/** The copy must not be made; the message says why, and what to do. */
+/** The copy must not be made. The message says why, and what to do. */
 export class CopyRefusedError extends Error {}
 
-/** The row by the names of its columns. */
+/** The row's values by column name. */
 export const namedColumns = ({ columns }: Table, row: PlainRow): Columns =>
   Object.fromEntries(Object.keys(columns).map((column, place) => [column, row[place]]))
 
-/** A row for people: its table and its key. */
+/** How a row is named to people: its table and its key. */
 export const rowName = (table: Table, row: PlainRow): string => {
   const named = namedColumns(table, row)
   const values = keyColumns(table)

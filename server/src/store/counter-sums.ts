@@ -1,6 +1,6 @@
 import type { CounterMove } from './write-set.ts'
 
-/** Counter moves of a write set or of a whole batch, summed: a thousand creates of one tenant move its counter once. */
+/** Sums the counter moves of a write set or a whole batch: a thousand creates of one tenant move its counter once. */
 export class CounterSums {
   readonly #sums = new Map<number, Map<string, { name: string; by: number; at?: number }>>()
 

@@ -20,32 +20,32 @@ import type {
 import type { Match, Outcome, WriteSet } from './write-set.ts'
 
 /**
- * Durability, as promises. Storage is untrusted: it gets sealed bytes and keyed hashes, and nothing that it
- * returns is believed before it has been opened. Every engine passes test/store/store-contract.ts.
+ * The durability that every engine promises. Storage is untrusted: it gets sealed bytes and keyed hashes, and nothing
+ * it returns is believed before it has been opened. Every engine passes test/store/store-contract.ts.
  */
 export type Store = StandaloneWrites & {
-  /** Resolves once the set is durable, or once it is known that a condition failed and nothing was written. */
+  /** Resolves once the set is durable, or once a condition is known to have failed and nothing was written. */
   commit(set: WriteSet): Promise<Outcome>
 
   getToken(tenant: number, id: string): Promise<TokenRow | undefined>
-  /** Tokens and their transient fields, all of one moment: a change between two reads would mix old and new. */
+  /** Tokens and their transient fields, all read at one moment: a change between two reads would mix old and new. */
   getTokens(tenant: number, ids: readonly string[]): Promise<{ rows: TokenRow[]; transients: TransientRow[] }>
   /** Newest first, ties by id. */
   listTokens(query: TokenQuery, page: { offset: number; limit: number }): Promise<TokenRow[]>
   countTokens(query: TokenQuery): Promise<number>
-  /** How many tokens have each term, in the order asked; counting stops at `limit`, and expired ones count too. */
+  /** How many tokens have each term, in the order given. Counting stops at `limit`, and expired tokens are counted. */
   estimateTerms(tenant: number, terms: readonly Uint8Array[], limit: number): Promise<number[]>
-  /** The oldest living token that has the term with this tag: the one that deduplication returns. */
+  /** The oldest unexpired token that has the term with this tag: the one that deduplication returns. */
   oldestMatch(tenant: number, match: Match, now: number): Promise<TokenRow | undefined>
-  /** Which token holds the claim on a match, living or not. */
+  /** Which token holds the claim on a match, expired or not. */
   matchHolder(tenant: number, match: Match): Promise<string | undefined>
-  /** Those that expired longest ago first; without those of deleted tenants, which go with all else of theirs. */
+  /** Longest expired first. Leaves out tokens of deleted tenants, which `purgeDeadTenants` removes with all their rows. */
   expiredTokens(now: number, page: { offset: number; limit: number }): Promise<TokenRow[]>
 
   /**
-   * Counters, and beside them, by type, the tokens that have expired but are still counted because they are not
-   * purged yet; with `terms`, only those of them that have one of the terms. Both are of one moment: a purge in
-   * between would be subtracted twice.
+   * Counters, and by type the expired tokens that they still include because those are not purged yet; with `terms`,
+   * only the expired tokens that have one of the terms. Both are read at one moment: a token purged in between would be
+   * subtracted twice.
    */
   readCounts(
     tenant: number,
@@ -55,22 +55,22 @@ export type Store = StandaloneWrites & {
   ): Promise<{ counters: Counter[]; expired: ReadonlyMap<string, number> }>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>
   listCounters(tenant: number): Promise<Counter[]>
-  /** When the newest token of all tenants was created, as far as counters tell. */
+  /** When the newest token of any tenant was created, as far as the counters tell. */
   newestTokenAt(): Promise<number | undefined>
 
-  /** Scans go through all that a tenant has stored, page by page; `after` is the last row of the page before. */
+  /** Scans go through everything that a tenant has stored, page by page; `after` is the last row of the previous page. */
   scanTokens(tenant: number, after: string | undefined, limit: number): Promise<TokenRow[]>
   scanTerms(tenant: number, after: IndexEntry | undefined, limit: number): Promise<IndexEntry[]>
   scanMatches(tenant: number, after: MatchRow | undefined, limit: number): Promise<MatchRow[]>
   /**
-   * Those of the entries that are not stored, or are stored with another expiry, tag or signature. An entry that was
-   * stored before there were signatures has none, and counts as stored.
+   * Those entries that are not stored, or are stored with a different expiry, tag or signature. A stored entry from
+   * before signatures existed has none, and counts as stored.
    */
   absentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
 
-  /** The kept answer for an idempotency key, if it has not run out at `now`. */
+  /** The kept answer for an idempotency key, unless it has expired at `now`. */
   getResult(tenant: number, hash: Uint8Array, now: number): Promise<ResultRow | undefined>
-  /** What a background job wrote down for the tenant under this name. */
+  /** What a background job recorded for the tenant under this name. */
   getReport(tenant: number, name: string): Promise<Uint8Array | undefined>
 
   vaultKeys(): Promise<KeyRow[]>
@@ -80,93 +80,93 @@ export type Store = StandaloneWrites & {
   getApplication(tenant: number, id: string): Promise<ApplicationRow | undefined>
   listApplications(tenant: number): Promise<ApplicationRow[]>
   listApiKeys(tenant: number): Promise<UsedApiKeyRow[]>
-  /** Living keys only. */
+  /** Finds only keys that have not expired. */
   findApiKey(hash: Uint8Array, now: number): Promise<ApiKeyRow | undefined>
   /**
-   * Grows whenever grants or the keys of a tenant may have changed, here or in another process. It is asked before
-   * each use of what is cached of them, so it answers at once.
+   * Grows whenever grants or a tenant's keys may have changed, in this process or another. It is asked before each use
+   * of a cached grant, so it answers at once.
    */
   grantsEpoch(): number
 
   health(): Promise<void>
-  /** The time by the clock of the server that storage is on; undefined where that clock is this machine's. */
+  /** The time by the clock of the storage server; undefined where that clock is this machine's. */
   time(): Promise<number | undefined>
   close(): Promise<void>
 }
 
-/** Writes beside `commit`: they are no write sets, and share no transaction with any. */
+/** Writes other than `commit`: they are not write sets, and share no transaction with one. */
 export type StandaloneWrites = {
-  /** Deletes up to `limit` transient fields that are due and says how many; no trace stays once `shred` ran. */
+  /** Deletes up to `limit` transient fields that are due and returns how many. No trace is left once `shred` has run. */
   purgeTransients(pending: PendingDeadlines, limit: number): Promise<number>
-  /** Deletes up to `limit` kept answers that are due and says how many. */
+  /** Deletes up to `limit` kept answers that are due and returns how many. */
   purgeResults(pending: PendingDeadlines, limit: number): Promise<number>
-  /** Deletes the kept answer for an idempotency key, if it is due. */
+  /** Deletes the kept answer for an idempotency key if it is due. */
   dropResult(tenant: number, hash: Uint8Array, pending: PendingDeadlines): Promise<void>
-  /** Deletes up to about `limit` rows of tenants that were deleted and says how many; 0 when none is left. */
+  /** Deletes up to about `limit` rows of deleted tenants and returns how many; 0 when none are left. */
   purgeDeadTenants(limit: number): Promise<number>
-  /** Leaves no byte of what was deleted in the engine's files, as far as it owns them; throws where it could not. */
+  /** Removes every byte of deleted rows from the engine's files, as far as the engine owns them. Throws if it could not. */
   shred(): Promise<void>
 
-  /** Stores the tenant whole and gives it its number. */
+  /** Stores the whole tenant and assigns its number. */
   createTenant(tenant: NewTenant): Promise<number>
-  /** Stores the vault's own keys unless there are some, and returns those that are stored now. */
+  /** Stores the vault's own keys unless it already has some, and returns those now stored. */
   ensureVaultKeys(keys: readonly KeyRow[]): Promise<KeyRow[]>
-  /** Remembers when keys were last used; later moments win. */
+  /** Records when keys were last used; the later time wins. */
   noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): Promise<void>
 
   /**
-   * Takes the lease, or renews it for its holder; false while somebody else has it. One that has ended at `now` is
-   * free. So is one that ends more than twice as far ahead as the one asked for: a clock that is wrong wrote it.
+   * Takes the lease, or renews it for its holder; false while another holder has it. A lease that has ended at `now` is
+   * free. So is one that ends more than twice as far ahead as the one asked for: it was written with a wrong clock.
    */
   acquireLease(lease: LeaseRow, now: number): Promise<boolean>
-  /** Gives the lease up, if it is this holder's. */
+  /** Gives the lease up if this holder has it. */
   releaseLease(lease: Omit<LeaseRow, 'until'>): Promise<void>
 }
 
 /**
- * Which tokens of the tenant, as far as indexes tell: those that meet the branch, or one of `anyOf`. Expired ones
- * are never among them.
+ * Which tokens of the tenant, as far as indexes tell: those that meet the branch, or one of `anyOf`. Never includes
+ * expired tokens.
  */
 export type TokenQuery = {
   readonly tenant: number
   readonly now: number
-  /** Only what comes behind this place; costs the same at any depth. */
+  /** Only tokens after this position; costs the same at any depth. */
   readonly after?: ListPosition
 } & (TokenBranch | { readonly anyOf: readonly TokenBranch[] })
 
 /**
- * Conditions that hold together. Every group must be met (AND) by one of its terms (OR). `ids` narrows further;
- * without it there is at least one group. The rarest group comes first: engines start from it.
+ * Conditions that must all hold. The token needs at least one term (OR) of every group (AND). `ids` narrows further;
+ * without it there is at least one group. The rarest group comes first, because engines start from it.
  */
 export type TokenBranch = {
   readonly groups: readonly (readonly Uint8Array[])[]
   readonly ids?: readonly string[]
   /** Terms that the token must not have. */
   readonly without?: readonly Uint8Array[]
-  /** Terms that the token must have without a tag: a container that it is in, and not only somewhere below. */
+  /** Terms that the token must have without a tag: containers that it is in itself, not merely somewhere below. */
   readonly untagged?: readonly Uint8Array[]
-  /** Terms that the token must not have without a tag; with one it may. */
+  /** Terms that the token must not have untagged; tagged ones are allowed. */
   readonly withoutUntagged?: readonly Uint8Array[]
   readonly withoutIds?: readonly string[]
   readonly createdAt?: InstantRange
   readonly notCreatedAt?: readonly InstantRange[]
-  /** Conditions on the row itself, which is read for each token that meets all others. */
+  /** Conditions on the row itself, which is read for each token that meets all the others. */
   readonly columns?: readonly ColumnCondition[]
 }
 
-/** A column that is empty meets no condition, and so meets every negated one. */
+/** An empty column meets no condition, and therefore every negated one. */
 export type ColumnCondition = ColumnLookup & { readonly negated: boolean }
 
-/** Other processes of this machine that answer from the same storage, and remember grants as this one does (C27). */
+/** Other processes on this machine that serve from the same storage and cache grants as this one does (C27). */
 export type Neighbours = {
-  /** Resolves once all of them have forgotten what they remember. */
+  /** Resolves once all of them have dropped their cached grants. */
   tellGrantsChanged(): Promise<void>
   onGrantsChanged(listener: () => void): void
 }
 
-/** Storage does not answer or cannot write; nothing half-done was left behind. */
+/** Storage does not answer or cannot write. Nothing was left half-done. */
 export class StoreUnavailableError extends Error {
-  /** What is the matter with storage, for the log: constant words, of ours or of the engine's; never the message. */
+  /** What is wrong with storage, for the log: constant words, ours or the engine's, never the message. */
   readonly outage: string
 
   constructor(message: string, { cause, outage }: { cause?: unknown; outage?: string } = {}) {

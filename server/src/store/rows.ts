@@ -1,21 +1,21 @@
 /**
- * Rows as storage sees them: ids, types, times and counters in the clear, everything else sealed or hashed.
- * `tenant` is a small number that stands for the tenant's id inside storage, so that no index repeats a UUID.
+ * Rows as storage sees them: ids, types, times and counters in the clear, everything else sealed or hashed. `tenant` is
+ * a small number that stands for the tenant's id inside storage, so that no index repeats a UUID.
  */
 export type TokenRow = {
   readonly tenant: number
   readonly id: string
   readonly type: string
-  /** Starts anywhere and grows by one with each change; a change names the version that it was computed from. */
+  /** Starts at an arbitrary number and grows by one with each change. A change names the version it was computed from. */
   readonly version: number
   readonly createdAt: number
   readonly createdBy: string
   readonly modifiedAt: number | null
   readonly modifiedBy: string | null
   readonly expiresAt: number | null
-  /** When the last of the token's transient fields is due; null where it has none. */
+  /** When the last of the token's transient fields is due; null if it has none. */
   readonly transientUntil: number | null
-  /** The month in which the token was last created or read, as 202611; not part of what is sealed. */
+  /** The month in which the token was last created or read, such as 202611. Not sealed with the row. */
   readonly activeMonth: number
   readonly sealed: Uint8Array
 }
@@ -28,26 +28,26 @@ export type TransientRow = {
   readonly sealed: Uint8Array
 }
 
-/** What each index entry of a token carries, so that lists read the index alone. */
+/** What every index entry of a token carries, so that lists need to read only the index. */
 export type IndexedToken = {
   readonly tokenId: string
   readonly createdAt: number
   readonly expiresAt: number | null
-  /** Of all its terms (term-signature.ts); null where it was written before there were signatures. */
+  /** The signature of all the token's terms (term-signature.ts); null if written before signatures existed. */
   readonly signature: number | null
 }
 
-/** Something that a token is found by, as a keyed hash. */
+/** A keyed hash by which a token is found. */
 export type IndexTerm = {
   readonly term: Uint8Array
   /**
-   * Tells apart tokens that share a term. On a fingerprint it stands for what else deduplication compares. On a
-   * container it says that the token is not in it but somewhere below. Null on all other terms.
+   * Tells apart tokens that share a term. On a fingerprint it stands for everything else that deduplication compares.
+   * On a container it says that the token is not in that container itself but in one below it. Null on all other terms.
    */
   readonly tag: Uint8Array | null
 }
 
-/** A stored entry of the index. */
+/** A stored index entry. */
 export type IndexEntry = IndexTerm & IndexedToken
 
 /** Which token holds a match (C15). */
@@ -56,7 +56,7 @@ export type MatchRow = { readonly term: Uint8Array; readonly tag: Uint8Array; re
 export type TenantRow = {
   readonly tenant: number
   readonly id: string
-  /** Grows with each change of the tenant, its applications or their keys, so that none misses another. */
+  /** Grows with each change to the tenant, its applications or their keys, so that no change overlooks another. */
   readonly revision: number
   readonly sealed: Uint8Array
 }
@@ -72,12 +72,12 @@ export type ApiKeyRow = {
   readonly id: string
   readonly applicationId: string
   readonly hash: Uint8Array
-  /** Also sealed; as a column it lets an expired key cost what an unknown one costs (C30). */
+  /** Also sealed. As a column it makes an expired key cost the same as an unknown one (C30). */
   readonly expiresAt: number | null
   readonly sealed: Uint8Array
 }
 
-/** When it was used is kept lazily and not sealed: a hint for people, never a reason to grant. */
+/** The time of last use is written lazily and not sealed: a hint for people, never a reason to grant access. */
 export type UsedApiKeyRow = ApiKeyRow & { readonly lastUsedAt: number | null }
 
 /** The kept answer to a request with an idempotency key. */
@@ -88,7 +88,7 @@ export type ResultRow = {
   readonly sealed: Uint8Array
 }
 
-/** A tenant as it is born: whole, or not at all. */
+/** A new tenant, stored whole or not at all. */
 export type NewTenant = {
   readonly id: string
   readonly sealed: Uint8Array
@@ -99,12 +99,12 @@ export type NewTenant = {
 
 export type KeyRow = { readonly purpose: string; readonly version: number; readonly wrapped: Uint8Array }
 
-/** Which node does what only one should do at a time. */
+/** Which node does a job that only one should do at a time. */
 export type LeaseRow = { readonly name: string; readonly holder: string; readonly until: number }
 
 export type Counter = {
   readonly name: string
   readonly value: number
-  /** The latest moment at which the counter rose, where its writers tell it. */
+  /** When the counter last rose, for counters whose writers record it. */
   readonly at: number | null
 }

@@ -1,24 +1,24 @@
-/** What a column holds; with `?` it may be empty. */
+/** The kind of value a column holds; with `?` it may be empty. */
 export type ColumnKind = 'integer' | 'integer?' | 'text' | 'text?' | 'bytes' | 'bytes?'
 
 /** A table of the vault, as every engine has it. */
 export type Table = {
   readonly name: string
   readonly columns: Readonly<Record<string, ColumnKind>>
-  /** The order in which every engine can go through it on an index: text and bytes sort by their bytes. */
+  /** The order in which every engine can walk the table on an index. Text and bytes sort by their bytes. */
   readonly key: string
   /**
-   * Decides where rows are on the nodes of a cluster, and how they go when their tenant is deleted.
-   * `access`: keys, grants, and which tenants there are. Few rows that seldom change, so every node has all of
-   * them; those of a tenant go with it, at once.
-   * `content`: what grows as a tenant uses the vault. It is on the tenant's shard, and goes later, batch by batch.
+   * Decides where rows are kept in a cluster, and how they are removed when their tenant is deleted.
+   * `access`: keys, grants, and the list of tenants. These few rows seldom change, so every node has all of them; those
+   * of a tenant are removed at once with it.
+   * `content`: what grows as a tenant uses the vault. It is on the tenant's shard and is removed later, batch by batch.
    */
   readonly holds: 'access' | 'content'
 }
 
 /**
- * All that makes up a vault, in the order in which it is copied: keys and grants first, then what they open.
- * A table or column that a migration adds must be added here, or to `notCopied` (test/store/tables.test.ts).
+ * Everything a vault consists of, in the order in which it is copied: keys and grants first, then what they open. A
+ * table or column added by a migration must be added here or to `notCopied` (test/store/tables.test.ts).
  */
 export const tables: readonly Table[] = [
   {
@@ -71,7 +71,7 @@ export const tables: readonly Table[] = [
     holds: 'content',
   },
   {
-    // Rows of tokens are read by the place of a column, not by its name: `tokenRow` and `tokenValues` keep this order.
+    // Token rows are read by column position, not by name: `tokenRow` and `tokenValues` keep this order.
     name: 'tokens',
     columns: {
       tenant: 'integer',
@@ -139,7 +139,7 @@ export const tables: readonly Table[] = [
 export const accessTables = tables.filter(({ holds }) => holds === 'access')
 export const contentTables = tables.filter(({ holds }) => holds === 'content')
 
-/** The columns that tell a row from all others. */
+/** The columns that identify a row. */
 export const keyColumns = ({ key }: Table): string[] =>
   key.split(', ').map(column => column.replace(' DESC', ''))
 
@@ -149,7 +149,7 @@ export const tableNamed = (name: string): Table => {
   return table
 }
 
-/** Tables that are an engine's own and no part of the vault, each with the reason. */
+/** Tables that belong to an engine and are no part of the vault, each with the reason. */
 export const notCopied: Readonly<Record<string, string>> = {
   slots: 'where SQLite keeps bytes of rows that are copied',
   sqlite_sequence: 'the highest number of a tenant is carried over by itself',

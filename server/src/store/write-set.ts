@@ -1,8 +1,8 @@
 import type { ApiKeyRow, IndexedToken, IndexTerm, KeyRow, ResultRow, TokenRow, TransientRow } from './rows.ts'
 
 /**
- * What one operation wants to change. A write set is applied whole or not at all, and only while every
- * condition in it holds; it is plain data, so a writer may live on another thread or another machine.
+ * What one operation wants to change. A write set is applied whole or not at all, and only if every condition in it
+ * holds. It is plain data, so the writer may be on another thread or another machine.
  */
 export type WriteSet = {
   readonly tenant: number
@@ -11,18 +11,18 @@ export type WriteSet = {
   readonly counters: readonly CounterMove[]
 }
 
-/** Whether the set changes grants or the keys of a tenant: whatever is cached of them is then out of date. */
+/** Whether the set changes grants or a tenant's keys, which makes anything cached of them out of date. */
 export const changesGrants = ({ guarded }: WriteSet): boolean =>
   guarded.some(({ kind }) => kind === 'reviseTenant' || kind === 'insertTenantKey')
 
 /** What equal tokens share (C15): the term of their fingerprint, and a tag for expression and containers. */
 export type Match = { readonly term: Uint8Array; readonly tag: Uint8Array }
 
-/** Each carries a condition: an insert wants its key free, `ifVersion` and `insteadOf` want the row unchanged. */
+/** Each carries a condition: an insert needs its key to be free; `ifVersion` and `insteadOf` need the row unchanged. */
 export type GuardedChange =
   | { readonly kind: 'insertToken'; readonly row: TokenRow }
   | { readonly kind: 'updateToken'; readonly row: TokenRow; readonly ifVersion: number }
-  /** Changes nothing: the token's row must hold these sealed bytes, or with null must not be there. */
+  /** Changes nothing: the token's row must hold these sealed bytes, or with null must not exist. */
   | { readonly kind: 'expectToken'; readonly id: string; readonly sealed: Uint8Array | null }
   | { readonly kind: 'deleteToken'; readonly id: string; readonly ifVersion: number }
   | {
@@ -32,19 +32,19 @@ export type GuardedChange =
       readonly insteadOf: string | null
     }
   | { readonly kind: 'insertTenantKey'; readonly row: KeyRow }
-  /** Comes before every change of grants, and fails when another one came in between. */
+  /** Precedes every change of grants, and fails if another change came in between. */
   | { readonly kind: 'reviseTenant'; readonly ifRevision: number }
-  /** Keeps the answer for an idempotency key that has none, or whose old one has run out at `now`. */
+  /** Keeps the answer for an idempotency key that has none, or whose previous answer has expired at `now`. */
   | { readonly kind: 'keepResult'; readonly row: ResultRow; readonly now: number }
 
-/** What follows when every condition held. */
+/** Applied once every condition has held. */
 export type Effect =
   | { readonly kind: 'releaseMatch'; readonly match: Match; readonly tokenId: string }
   | { readonly kind: 'addTerms'; readonly of: IndexedToken; readonly terms: readonly IndexTerm[] }
   | { readonly kind: 'removeTerms'; readonly of: IndexedToken; readonly terms: readonly IndexTerm[] }
   | { readonly kind: 'putTransient'; readonly row: TransientRow }
   | { readonly kind: 'dropTransient'; readonly tokenId: string; readonly field: string }
-  /** Marks tokens as active in the month and raises its counter by those that were not. */
+  /** Marks tokens as active in the month and raises its counter by the number of those that were not. */
   | {
       readonly kind: 'markActive'
       readonly ids: readonly string[]
@@ -53,7 +53,7 @@ export type Effect =
     }
   | { readonly kind: 'putReport'; readonly name: string; readonly sealed: Uint8Array }
   | { readonly kind: 'putTenant'; readonly sealed: Uint8Array }
-  /** The tenant is gone at once, with its keys; its tokens go later (`purgeDeadTenants`). */
+  /** The tenant and its keys are gone at once; its tokens are removed later (`purgeDeadTenants`). */
   | { readonly kind: 'deleteTenant' }
   | { readonly kind: 'putApplication'; readonly id: string; readonly sealed: Uint8Array }
   | { readonly kind: 'deleteApplication'; readonly id: string }

@@ -4,7 +4,7 @@ import { places, victimIds } from './victims.ts'
 
 const token = (id: string) => `/tokens/${id}`
 
-/** One request that an attacker might send, from pieces that all have something to do with the victims. */
+/** One request that an attacker might send, built from pieces that all relate to the victims. */
 export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
   const victim = fc.constantFrom(...victimIds)
   const path = fc.constantFrom('data', 'data.number', 'data.account_number', 'data.ssn', 'data.name')
@@ -79,7 +79,7 @@ export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
     },
     { requiredKeys: [] },
   )
-  // Most patches carry one or two fields: a 403 of one hides what the others would have done.
+  // Most patches carry one or two fields: a 403 for one hides what the others would have done.
   const fewFields = patch.chain(whole =>
     fc
       .subarray(Object.keys(whole), { maxLength: 2 })

@@ -1,8 +1,8 @@
 import { cardNumber } from './victims.ts'
 
 /**
- * Texts that nothing but a leak can put anywhere. `values` and `data` may be nowhere; `names` are chosen by the
- * caller and may be in a problem body, to say where it is wrong; `ids` are plain in storage by design.
+ * Texts that only a leak can put anywhere. `values` and `data` must appear nowhere. `names` are chosen by the caller
+ * and may appear in a problem body, to say what is wrong where. `ids` are in storage in the clear by design.
  */
 export class Canaries {
   readonly data = new Set<string>()
@@ -26,7 +26,7 @@ export class Canaries {
   name(): string {
     return this.#next('name-', this.names)
   }
-  /** A number that was sent where a name belongs: not even a problem body may show it. */
+  /** A number sent where a name belongs: not even a problem body may show it. */
   numberAsName(): string {
     return this.card()
   }
@@ -37,14 +37,14 @@ export class Canaries {
     const segment = this.#next('box-', this.values)
     return `/${segment}/`
   }
-  /** An expression with something of the caller's own in it. */
+  /** An expression that contains a text of the caller's own. */
   expression(): string {
     return `{{ data | size | append: '${this.#next('text-', this.values)}' }}`
   }
   card(): string {
     return this.#number(this.data)
   }
-  /** A number that was sent where an id belongs. */
+  /** A number sent where an id belongs. */
   numberAsId(): string {
     return this.#number(this.ids)
   }
@@ -68,7 +68,7 @@ export class Canaries {
     this.data.add(dashed)
     return dashed
   }
-  /** Four digits are in any file by chance; with their quotes they are not. */
+  /** Four digits occur in any file by chance; with their quotes they do not. */
   cvc(): string {
     this.#count++
     const digits = String(9999 - this.#count)
@@ -76,7 +76,7 @@ export class Canaries {
     return digits
   }
 
-  /** What must be nowhere outside the vault's memory. */
+  /** What must appear nowhere outside the vault's memory. */
   get secrets(): string[] {
     return [...this.data, ...this.values]
   }

@@ -17,7 +17,7 @@ const application = {
 } as const satisfies TestApplication
 const reporter = { type: 'management', permissions: ['report:read'] } as const satisfies TestApplication
 
-/** One that sees a single container: its unfiltered lists are counted by that container's own counter. */
+/** An application that sees a single container: its unfiltered lists are counted by that container's own counter. */
 const readerOf = (container: string): TestApplication => ({
   rules: [{ priority: 1, container, transform: 'mask', permissions: ['token:read'] }],
 })
@@ -62,7 +62,7 @@ onEveryEngine('many at once', vaultOfSuite => {
     }
   }
 
-  /** Counters, lists and the report agree with each other and with what should be there. */
+  /** Counters, lists and the report agree with each other and with what should exist. */
   const assertCounts = async (expected: number, types: Record<string, number>): Promise<void> => {
     for (const query of ['', '&container=/']) {
       const { body } = await vault.get(`/tokens?size=1${query}`, key)
@@ -80,7 +80,7 @@ onEveryEngine('many at once', vaultOfSuite => {
     }
   }
 
-  /** The counter of each container says what a walk through the whole list finds in it. */
+  /** The counter of each container agrees with a walk through the whole list. */
   const assertContainerCounts = async (): Promise<number> => {
     let sum = 0
     for (const container of places) {
@@ -284,7 +284,7 @@ onEveryEngine('many at once', vaultOfSuite => {
       const { id } = await vault.create(key, { type: 'card', data: old })
       const { store } = vault
       const original = store[path] as (...args: unknown[]) => Promise<unknown>
-      // Storage answers the first question of the read; before the read asks on, the card is another one.
+      // Storage answers the read's first question; before it asks the next one, the card has changed.
       const slow = async (...args: unknown[]): Promise<unknown> => {
         const answer = await original(...args)
         Object.assign(store, { [path]: original })

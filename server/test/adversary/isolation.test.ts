@@ -9,10 +9,10 @@ import type { TestApplication, TestVault } from '../rig/test-vault.ts'
 const everything = ['token:create', 'token:read', 'token:update', 'token:delete'] as const
 
 const applications = {
-  /** Sees everything of its own tenant. */
+  /** Sees everything in its own tenant. */
   full: { rules: [{ priority: 1, container: '/', transform: 'reveal', permissions: everything }] },
   flat: { permissions: everything },
-  /** Sees nothing but a corner in which no token lies. */
+  /** Sees nothing but a container without any token. */
   corner: { rules: [{ priority: 1, container: '/corner/', transform: 'reveal', permissions: everything }] },
   management: {
     type: 'management',
@@ -36,7 +36,7 @@ const card = {
 }
 const day = 86_400_000
 
-/** Everything of an answer that a caller could tell two ids apart by. */
+/** Everything in an answer by which a caller could tell two ids apart. */
 const appearance = ({ status, headers, text, body }: TestReply) => {
   const { trace_id: _trace, ...rest } = body ?? {}
   const kept = [...headers].filter(([name]) => name !== 'date' && name !== 'svc-trace-id')
@@ -54,7 +54,7 @@ const percent = (id: string): string =>
 const wide = (id: string): string =>
   id.replace(/[a-z0-9]/g, letter => String.fromCodePoint(letter.charCodeAt(0) + 0xfee0))
 
-/** Ways to write the path of a token that a router, a proxy or a database might take for another. */
+/** Ways to write the path of a token that a router, a proxy or a database might take for another path. */
 const tricks: Record<string, (id: string) => string> = {
   'as it is': id => `/tokens/${id}`,
   'every letter encoded': id => `/tokens/${percent(id)}`,
@@ -95,7 +95,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
     return body.pagination.total_items
   }
 
-  /** Ids of tokens that `ours` must not be able to tell from one that never was. */
+  /** Ids of tokens that `ours` must not be able to tell from an id that never existed. */
   const strangers = async (): Promise<Record<string, string>> => {
     const dead = await create(ours, card)
     await vault.delete(`/tokens/${dead.body.id}`, ours.keys.full)

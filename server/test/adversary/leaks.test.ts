@@ -37,7 +37,7 @@ for (const [name, open] of Object.entries(ownStorages))
       log = vault.log
       traffic = await sendEverything(vault, canaries)
       errors.push(...plantedErrors())
-      // Before anybody looks at a stack: until then its frames are kept.
+      // Taken before anything reads a stack, because its frames are kept only until then.
       heap = await errorsOfHeap()
       running = await storage.files(vault.folder.path)
       await traffic.last()
@@ -82,7 +82,7 @@ for (const [name, open] of Object.entries(ownStorages))
 
     test('C2.5 no error object holds what was sent, in a message, a cause or anywhere else', () => {
       assert.ok(errors.length > 20, 'errors were met')
-      // An id names the row that an error is about; the log leaves out those that a caller chose.
+      // An id names the row that an error is about; the log leaves out ids that a caller chose.
       for (const error of errors) {
         const whole = inspect(error, {
           showHidden: true,
@@ -153,7 +153,7 @@ class Parser {
   }
 }
 
-/** Errors that do hold something, to see that the search finds it. */
+/** Errors that do hold something, to show that the search finds it. */
 const plantedErrors = (): Error[] => [
   new Error('outer', { cause: { list: [`${'x'.repeat(5_000)} held by its cause`] } }),
   Object.assign(new Error(''), { kept: new Map([['held by an error', 1]]) }),

@@ -17,7 +17,7 @@ import {
 
 type Attacker = TestApplication & { readonly deduplicates?: boolean }
 
-/** Who attacks. Each holds one key. */
+/** The attackers. Each holds one key. */
 const attackers = {
   'token:update alone': { permissions: ['token:update'] },
   'token:update, token:create and token:search': {
@@ -62,11 +62,11 @@ const attackers = {
   },
 } as const satisfies Record<string, Attacker>
 
-/** On these victims, or on those that it names. */
+/** Runs on the given victims, or on those that it names itself. */
 type Strategy = (attack: Attack<'eve'>, ids: readonly VictimId[]) => Promise<void>
 const token = (id: string) => `/tokens/${id}`
 
-/** Looks at a token in each way there is; an answer that differs ends the attack. */
+/** Looks at a token in every possible way; an answer that differs ends the attack. */
 const look = async (attack: Attack<'eve'>, id: VictimId): Promise<void> => {
   await attack.patch('eve', token(id), {})
   await attack.get('eve', token(id))
@@ -448,7 +448,7 @@ describe('attackers learn nothing (sqlite alone: what an answer tells is decided
         })
 
       test('C13.1 C13.4 data and metadata patched so that a careless expression shows the secret', async () => {
-        // One victim for each patch, so that none meets what another has left.
+        // One victim for each patch, so that none meets what another has left behind.
         const victimsOf = (secret: { ssn: string }) =>
           carelessPatches.map(([id], place) => ({
             ...carelessVictims(secret).find(victim => victim.id === id),

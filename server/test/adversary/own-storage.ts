@@ -8,7 +8,7 @@ import { filesOf } from '../rig/traces.ts'
 /** An engine whose files belong to one test, so that all of them can be searched. */
 export type OwnStorage = {
   readonly engine: Engine
-  /** Every file that was written since the storage was opened. */
+  /** Every file written since the storage was opened. */
   readonly files: (folder: string) => Promise<Map<string, Buffer>>
   /** Kinds of files that must be among them. */
   readonly kinds: readonly RegExp[]
@@ -23,7 +23,7 @@ export const ownStorages: Record<string, () => Promise<OwnStorage>> = {
     close: async () => {},
   }),
   postgres: async () => {
-    // A server that logs all that it can be told to: statements, their parameters, and how they failed.
+    // A server that logs as much as it can: statements, their parameters, and how they failed.
     const cluster = await startCluster({
       logging_collector: 'on',
       log_statement: 'all',

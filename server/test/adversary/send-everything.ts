@@ -27,11 +27,11 @@ export type Traffic = {
   readonly sent: readonly Sent[]
   /** Every API key that was shown or made up. */
   readonly keyTexts: readonly string[]
-  /** Deletes what was made, down to the tenant. */
+  /** Deletes what was created, down to the tenant. */
   readonly last: () => Promise<void>
 }
 
-/** Canaries through every endpoint and into every kind of refusal. */
+/** Sends canaries through every endpoint and into every kind of refusal. */
 export const sendEverything = async (vault: TestVault, canaries: Canaries): Promise<Traffic> => {
   const { keys } = await vault.tenant(applications)
   const keyTexts: string[] = Object.values(keys)
@@ -69,7 +69,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     deduplicate_token: true,
   })
 
-  // What is kept.
+  // Requests that store something.
   const ids: string[] = []
   for (const make of [card, bank, ssn, person]) {
     const made = await post(make())
@@ -113,7 +113,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
   })
   for (const id of ids) await vault.get(`/tokens/${id}`, keys.reader)
 
-  // What is refused, and what is looked for.
+  // Requests that are refused, and searches.
   const broken = (type: string, data: unknown, more: object = {}) => post({ type, data, ...more })
   await broken('card', { number: `${canaries.card()}1` })
   await broken('card', { number: canaries.card(), cvc: canaries.text() })
@@ -218,7 +218,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
       await send('POST', '/v2/tokens/search', { key: keys.reader, body: { query, start, size: 1 } })
   }
 
-  // What asks for nothing.
+  // Requests that carry no input.
   for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await send('GET', path)
   for (const path of [
     '/permissions',
@@ -249,7 +249,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     for (const reply of await sendRaw(vault.baseUrl, bytes))
       sent.push({ what: 'no HTTP', method: 'GET', reply })
 
-  // The management of it.
+  // Tenant, applications and their keys.
   const key = keys.management
   const rules = [
     {
@@ -301,7 +301,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     },
   })
 
-  // What breaks inside: rows changed behind the vault's back, a key service that is gone.
+  // Internal failures: rows changed behind the vault's back, and a key service that is gone.
   const fragile = [canaries.id(), canaries.id()]
   for (const id of fragile) await post({ id, ...person(), expires_at: '2026-03-02' })
   await spoilTokens(vault, fragile)

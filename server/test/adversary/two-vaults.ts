@@ -3,10 +3,10 @@ import type { Engine } from '../rig/engines.ts'
 import { type TestApplication, TestVault } from '../rig/test-vault.ts'
 
 /**
- * Non-interference, as an oracle. Two vaults hold the same tokens, but for the secrets in them; every request
- * of an attacker goes to both, and he has learnt something exactly where the two answers differ. Random names
- * (ids, fingerprints) are replaced by the order in which they were first seen, so that what remains of them is
- * which ones are equal; that is also how an attacker could use them.
+ * Non-interference, as an oracle. Two vaults hold the same tokens except for the secrets in them. Every request of an
+ * attacker goes to both, and the attacker has learnt something exactly where the two answers differ. Random names (ids,
+ * fingerprints) are replaced by the order in which they were first seen. That leaves only which of them are equal, and
+ * an attacker could use no more than that.
  */
 export class TwoVaults {
   readonly #vaults: readonly [TestVault, TestVault]
@@ -48,7 +48,7 @@ export class TwoVaults {
   }
 }
 
-/** What an attacker sees of one answer: the same on both sides, or he has won. */
+/** What an attacker sees of one answer: the same on both sides, or the attacker has won. */
 export type Seen = {
   readonly status: number
   readonly text: string
@@ -66,7 +66,7 @@ export type AttackRequest<Name extends string = string> = {
 export class Attack<Name extends string> {
   readonly #sides: readonly [Side, Side]
   sent = 0
-  /** How many answers had which status: an attack of nothing but 400s attacks nothing. */
+  /** How many answers had each status: an attack of nothing but 400s attacks nothing. */
   readonly statuses = new Map<number, number>()
 
   constructor(sides: readonly [Side, Side]) {
@@ -108,7 +108,7 @@ export class Attack<Name extends string> {
 
 type Transcript = { status: number; headers: Record<string, string>; text: string }
 
-/** One of the two vaults, with the names that it has given away so far. */
+/** One of the two vaults, with the names it has given away so far. */
 class Side {
   readonly vault: TestVault
   readonly #keys: Record<string, string>
@@ -124,11 +124,11 @@ class Side {
     assert.ok(key, `no application ${as}`)
     const reply = await this.vault.send(method, this.#toReal(path, encodeURIComponent), {
       key,
-      // Random on each side otherwise; it is the caller's to choose.
+      // The caller may choose it; otherwise it would be random on each side.
       headers: { 'svc-trace-id': 'attacker-0001' },
       ...(body !== undefined && { raw: this.#toReal(JSON.stringify(body), text => text) }),
     })
-    // Tokens made in one millisecond would be listed in the order of their random ids.
+    // Tokens created in the same millisecond would be listed in the order of their random ids.
     this.vault.now++
     if (reply.body !== undefined) this.#learn(reply.body)
     const headers = Object.fromEntries(
@@ -141,7 +141,7 @@ class Side {
     }
   }
 
-  /** Gives each id and fingerprint that is seen for the first time its name. */
+  /** Names each id and fingerprint when it is first seen. */
   #learn(value: unknown): void {
     if (Array.isArray(value)) for (const item of value) this.#learn(item)
     else if (typeof value === 'object' && value !== null)

@@ -1,7 +1,7 @@
 import { passesLuhn } from '../../src/domain/luhn.ts'
 import { fc } from '../rig/properties.ts'
 
-/** What the attackers are after. Two sets of secrets differ in nothing that a mask shows: lengths and last fours. */
+/** What the attackers are after. Two sets of secrets agree in everything a mask shows: lengths and last four digits. */
 export type Secrets = {
   readonly card: string
   readonly cardNumber: string
@@ -11,7 +11,7 @@ export type Secrets = {
   readonly text: string
 }
 
-/** The digits with the last one before `end` chosen so that the whole is a card number. */
+/** A card number from `start`, one digit chosen to make the whole valid, and `end`. */
 export const cardNumber = (start: string, end: string): string => {
   for (const digit of '0123456789') if (passesLuhn(start + digit + end)) return start + digit + end
   throw new Error('every start has a digit that makes it a card number')
@@ -84,7 +84,7 @@ export const victims = (secrets: Secrets) => [
   },
 ]
 
-/** Where the secret stands in a victim, as an expression names it; and a value of the attacker's own there. */
+/** Where the secret is in a victim, as an expression names it, and a value of the attacker's own to put there. */
 export const places: Record<VictimId, { path: string; type: string; own: (digit: number) => unknown }> = {
   'victim-card': {
     path: 'data.number',

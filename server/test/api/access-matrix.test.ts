@@ -15,7 +15,10 @@ import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
 import { fc } from '../rig/properties.ts'
 import type { TestVault } from '../rig/test-vault.ts'
 
-/** Where tokens lie. Between them and the rules below: the same, above, below, beside, with a common beginning. */
+/**
+ * The containers of tokens. Relative to those of the rules below they are equal, above, below, beside, or share a
+ * beginning.
+ */
 const places: readonly (readonly string[])[] = [
   ['/a/b/'],
   ['/a/'],
@@ -67,7 +70,7 @@ type Stored = {
 }
 
 let serial = 0
-/** The definition of a token that is like no other. */
+/** The definition of a token unlike any other. */
 const newToken = (containers: readonly string[], kind = kinds[serial % kinds.length] ?? kinds[0]): Stored => {
   serial++
   const body: Stored['body'] = { ...kind.define(serial), containers, metadata: { serial: `${serial}` } }
@@ -86,7 +89,7 @@ const luhnDigit = (digits: string): string => {
   return String((10 - (sum % 10)) % 10)
 }
 
-/** The three fields that tell something about the data, as they must appear. */
+/** The three fields that reveal something about the data, as they must appear. */
 const disclosed = ({ body, kind }: Stored, shown: Shown) => {
   const masked = (kind.masked as (data: unknown) => unknown)(body.data)
   return {
@@ -129,7 +132,7 @@ const only = (permission: string, container: string, transform: Shown): OracleRu
   permissions: [permission],
 })
 
-/** One to six rules, the first of them first. */
+/** One to six rules, in order of priority. */
 const anyRules = (...permissions: string[]): fc.Arbitrary<OracleRule[]> =>
   fc.array(
     fc.record({
@@ -140,7 +143,7 @@ const anyRules = (...permissions: string[]): fc.Arbitrary<OracleRule[]> =>
     { minLength: 1, maxLength: 6 },
   )
 
-/** Tenants with tokens in every place, and callers who are to meet them. */
+/** Tenants with tokens in every place, and callers to read and change them. */
 const stage = (vault: () => TestVault) => {
   /** A tenant with one token in each place. */
   const populate = async (): Promise<Population> => {
@@ -166,7 +169,7 @@ const stage = (vault: () => TestVault) => {
     const { id, key } = await newApplication(vault(), manager, {})
     return {
       key,
-      /** Sent from the last to the first: their priorities say which is which. */
+      /** Sends the rules in reverse: their priorities decide the order. */
       setRules: async (rules: readonly OracleRule[]): Promise<void> => {
         const body = { name: 'x', rules: rules.map((rule, at) => ({ ...rule, priority: at * 10 })).reverse() }
         granted(await vault().send('PUT', `/applications/${id}`, { key: manager, body }))
@@ -226,7 +229,7 @@ onEveryEngine('the access matrix', vault => {
     })
 
   const searchForAll = { query: 'type:card OR type:token', size: 100 }
-  /** The same for what a search finds: tokens that the caller may both search and read, shown as it reads them. */
+  /** The same for a search: it finds tokens that the caller may both search and read, shown as the caller reads them. */
   const assertSearch = async (
     key: string,
     application: OracleApplication,
@@ -350,7 +353,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
         const application = { rules: [only('token:create', container, transform)] }
         const { key } = await appear(keys.manager, application.rules)
         let count = await stored()
-        // All at once: they share a commit.
+        // All at once, so that they share a commit.
         const made = await Promise.all(
           places.flatMap(at => {
             const [one, two] = [newToken(at), newToken(at)]
@@ -373,12 +376,12 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
           } else assert.equal(reply.status, 403, message)
         }
         assert.equal(await stored(), count, 'what was refused is not there')
-        // One element that may not be there keeps the others out (C23.5).
+        // One element that may not be created keeps the others out (C23.5).
         const mixed = [newToken(['/a/b/']).body, newToken(['/c/']).body]
         const both = mayCreate(application, 'token:create', ['/a/b/', '/c/'])
         assert.equal((await vault().post('/tokenize', key, mixed)).status, both ? 200 : 403)
         assert.equal(await stored(), count + (both ? 2 : 0))
-        // A plain value goes to the container of its type.
+        // A plain value goes into its type's container.
         const plain = await vault().post('/tokenize', key, 'x')
         assert.equal(plain.status, mayCreate(application, 'token:create', ['/general/high/']) ? 200 : 403)
       }
@@ -689,7 +692,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
       assert.equal((await vault().patch(`/tokens/${id}`, key, { containers: ['/b/'] })).status, 403)
       const shown = granted(await vault().patch(`/tokens/${id}`, key, {}))
       assert.deepEqual([shown.data, shown.containers], [undefined, from])
-      // To who reads it anyway the move shows nothing.
+      // To a caller who can read the token anyway, the move shows nothing.
       granted(await vault().patch(`/tokens/${id}`, reading.key, { containers: ['/b/'] }))
     }
     const id = await made(['/b/'])

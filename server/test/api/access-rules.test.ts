@@ -15,7 +15,7 @@ const rulesFor = (permissions: readonly Permission[], grants: readonly Grant[]):
 
 const token = { id: 'a-token', type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
 
-/** A token in these containers, read under these rules, in the order of their priority. */
+/** A token in these containers, read under these rules, in order of priority. */
 const reads: readonly {
   name: string
   containers: readonly string[]
@@ -192,7 +192,7 @@ const creates: readonly {
   },
 ]
 
-/** A token in `from` that is moved to `to` by a caller with these rules for token:update. */
+/** A token in `from` that a caller with these rules for token:update moves to `to`. */
 const moves: readonly {
   name: string
   from: readonly string[]

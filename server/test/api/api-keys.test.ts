@@ -55,10 +55,10 @@ onEveryEngine('API keys', vault => {
       const { id, key } = await newApplication(vault(), manager, { type })
       const made = [key, granted(await makeKey(manager, id)).key]
       for (const text of made) assert.match(text, new RegExp(`^key_${type}_${base58}{42}$`))
-      // Of 42 characters six are the checksum; 33 of base 58 already carry 193 bits.
+      // Six of the 42 characters are the checksum; 33 characters of base 58 already carry 193 bits.
       assert.ok(Math.log2(58) * 36 >= 190)
       assert.notEqual(made[0], made[1])
-      // Any one character changed leaves a text that is no key.
+      // Changing any one character leaves a text that is not a key.
       const { store } = vault()
       const { findApiKey } = store
       let lookUps = 0
@@ -143,7 +143,7 @@ onEveryEngine('API keys', vault => {
       assert.equal(made.expires_at, shows)
       const [, listed] = await listKeys(manager, id)
       assert.equal(listed.expires_at, shows)
-      // Once in use, so that what the vault remembers of the key is put to the test.
+      // Used once, to put what the vault caches of the key to the test.
       assert.equal(await works(made.key), 200)
       vault().now = Date.parse(at) - 1
       assert.equal(await works(made.key), 200)
@@ -298,7 +298,7 @@ onEveryEngine('API keys', vault => {
     const other = await newApplication(vault(), manager, {})
     granted(await vault().delete(`/applications/${other.id}`, manager))
     granted(await revoke(manager, id, keyId))
-    // A key of another vault: well-formed, and unknown here.
+    // A key from another vault: well-formed, but unknown here.
     const elsewhere = newApiKey('private')
     vault().now += 1_000
 
@@ -347,7 +347,7 @@ onEveryEngine('API keys', vault => {
     }
   })
 
-  /** From a tenant with one management application and one key: what must not happen. */
+  /** What must not happen to a tenant with one management application and one key. */
   const lockOuts: readonly {
     name: string
     prepare?: (manager: string, id: string) => Promise<unknown>
@@ -392,7 +392,7 @@ onEveryEngine('API keys', vault => {
       assert.equal(reply.status, 409)
       assert.match(reply.body.detail, /last management key/)
       assert.equal((await vault().get('/applications', keys.manager)).text, before)
-      // With another one that lives it may go.
+      // Once there is another living key, it may be removed.
       const other = await newApplication(vault(), keys.manager, {
         type: 'management',
         permissions: ['application:read'],
@@ -416,7 +416,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(reply.status, 409)
     assert.match(reply.body.detail, /last management key/)
     assert.equal((await vault().get('/applications', manager)).text, before)
-    // With another one that can, it may go.
+    // Once another application can do so, it may be narrowed.
     await newApplication(vault(), manager, { type: 'management', permissions: ['application:update'] })
     granted(await narrow())
     assert.equal((await narrow()).status, 403)

@@ -95,7 +95,7 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
   },
 ]
 
-/** What is refused for create and update alike, and at which places. */
+/** What create and update both refuse, and at which places. */
 const refusedGrants: readonly {
   name: string
   type?: string
@@ -557,7 +557,7 @@ onEveryEngine('applications', vault => {
     )
   })
 
-  /** What somebody with application:* and report:read, and no tenant:delete, tries. */
+  /** What a caller with application:* and report:read, but no tenant:delete, tries. */
   const climbs: readonly {
     name: string
     try: (key: string, strong: string, own: string) => Promise<TestReply>

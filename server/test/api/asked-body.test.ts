@@ -24,7 +24,7 @@ onSqliteAlone(
     const asking = (line: string, ...fields: readonly string[]): string =>
       head(line, 'Expect: 100-Continue', ...fields)
 
-    /** What the server says to what is sent at once; and, where it then asks for a body, to the rest. */
+    /** What the server answers to `sent`, and, if it then asks for a body, to the rest. */
     const exchange = async (sent: string, rest = body): Promise<string> => {
       const { hostname, port } = new URL(vault().baseUrl)
       const socket = connect(Number(port), hostname).setEncoding('utf8')

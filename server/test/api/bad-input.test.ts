@@ -5,7 +5,7 @@ import { sendAndExpect } from '../rig/scenario.ts'
 import { owner, type TestVault } from '../rig/test-vault.ts'
 import { assertAbsent } from '../rig/traces.ts'
 
-/** Where a body can be sent to; `a-token` exists. */
+/** Where a body can be sent; `a-token` exists. */
 const doors = [
   { method: 'POST', path: '/tokens' },
   { method: 'POST', path: '/tokenize' },
@@ -128,11 +128,11 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
   })
 })
 
-/** Each value of JSON that a field may be sent; the fourth is a number that no double holds. */
+/** Every kind of JSON value that a field may be sent; the fourth is a number that no double holds. */
 const values = ['null', 'true', '1', '1e400', '""', '"x"', '[]', '{}', '[null]'] as const
 type Value = (typeof values)[number]
 
-/** The values of a field that a create and an update take; every other one is refused at that field. */
+/** The values that a create and an update accept for a field; every other value is refused at that field. */
 type Field = {
   readonly name: string
   readonly field: string
@@ -165,7 +165,7 @@ const fields: readonly Field[] = [
 const told = (right: readonly Value[]): string => right.join(' ') || 'none of them'
 
 onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked', vault => {
-  /** One place, the field itself or its first element. */
+  /** Exactly one place: the field itself or its first element. */
   const assertPlace = (errors: Record<string, string[]>, field: string): void => {
     const places = Object.keys(errors)
     assert.deepEqual(places, [places[0] === `${field}[0]` ? `${field}[0]` : field])

@@ -9,7 +9,7 @@ const keysOf = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`key${at}`, 'value']))
 const levels = (count: number): string => `/${'a/'.repeat(count)}`
 
-/** Each is created, and what it gave is what it is returned, unless `body` says otherwise. */
+/** Each is created and returned as it was sent, unless `body` says otherwise. */
 const kept: readonly { name: string; send: Record<string, unknown>; body?: Record<string, unknown> }[] = [
   {
     name: 'C19.2 containers are lower-cased',

@@ -75,7 +75,7 @@ const bad: readonly { name: string; id: string; data?: unknown; type?: string }[
   { name: 'C11.6 the cvc', type: 'card', id: 'x{{ data.cvc }}', data: { number, cvc: '123' } },
 ]
 
-/** C16.6: an id that holds what the token is to hide. */
+/** C16.6: ids that contain what the token is supposed to hide. */
 const telling: readonly { type: string; data: unknown; ids: readonly string[] }[] = [
   {
     type: 'card',

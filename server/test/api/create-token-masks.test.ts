@@ -6,7 +6,7 @@ import { devApplications } from '../rig/test-vault.ts'
 
 const number = '4242424242424242'
 
-/** What a mask makes of data; `shown` undefined where nothing is left to show. */
+/** What a mask makes of data; `shown` is undefined if nothing is left to show. */
 const masks: readonly { name: string; type?: string; data: unknown; mask: unknown; shown: unknown }[] = [
   {
     name: '§2.1.22 §2.1.23 §2.1.24 C22.3 all but the last four characters',

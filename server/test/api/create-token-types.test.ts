@@ -4,12 +4,12 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
-/** A value that the type takes, and what the answers make of it. */
+/** A value that the type accepts, and how answers show it. */
 type Accepted = {
   readonly name: string
   readonly type: string
   readonly data: unknown
-  /** What a caller with reveal reads, where it is not what was sent. */
+  /** What a caller with reveal reads, if it differs from what was sent. */
   readonly read?: unknown
   /** The type's own mask, evaluated; undefined for a type that has none. */
   readonly masked?: unknown
@@ -135,7 +135,7 @@ const defaults: Readonly<Record<string, { container: string; fingerprint: string
   },
 }
 
-/** Values that the type does not take, by the place that the answer names. */
+/** Values that the type does not accept, by the place that the answer names. */
 const refused: readonly { name: string; type: string; place: string; values: readonly unknown[] }[] = [
   {
     name: '§2.2.3 C10.1 a card number that is none',

@@ -7,7 +7,7 @@ import { devApplications } from '../rig/test-vault.ts'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const secret = 'Sensitive Value'
 
-/** A field by itself, and how it is shown where that is not how it was sent. */
+/** A single field, and how it is shown if not as it was sent. */
 const kept: readonly { name: string; field: object; shown?: Record<string, unknown> }[] = [
   { name: '§2.1.8 §4.2.6 containers are kept', field: { containers: ['/orders/', '/eu/low/'] } },
   { name: '§2.1.9 §4.2.7 metadata are kept', field: { metadata: { colour: 'blue', empty: '' } } },

@@ -13,7 +13,7 @@ const first = {
   deduplicate_token: true,
 }
 
-/** A second create: is it the first token again? */
+/** A second create: does it return the first token? */
 const seconds: readonly { name: string; first?: object; second: object; isSame: boolean }[] = [
   { name: 'C15.1 §4.2.10 the same value', second: {}, isSame: true },
   { name: 'C15.1 without the flag', second: { deduplicate_token: false }, isSame: false },
@@ -98,7 +98,7 @@ onEveryEngine('deduplication', vault => {
       assert.deepEqual(reply.body._extras, { deduplicated: isSame })
       assert.equal(reply.headers.get('location'), `/tokens/${reply.body.id}`)
       assert.equal(await countTokens(vault(), keys.owner), isSame ? 1 : 2)
-      // C15.5: whatever was sent, the token that exists is unchanged.
+      // C15.5: whatever was sent, the existing token is unchanged.
       assert.equal((await vault().get(`/tokens/${one.id}`, keys.owner)).text, before)
     })
 
@@ -382,9 +382,9 @@ onEveryEngine('deduplication of updates', vault => {
       const after = await vault().get('/tokens', keys.owner)
       if (meets) assert.equal(after.text, before.text)
       else assert.ok(after.body.data[0].modified_at)
-      // C13.3: an expression that is set blindly makes no match.
+      // C13.3: an expression that was set blindly makes no match.
       if (!meets || 'fingerprint_expression' in patch) return
-      // C15.7, C15.8: who may not read the other token learns that it exists, no more.
+      // C15.7, C15.8: a caller who may not read the other token learns that it exists, and no more.
       const blind = await vault().patch(`/tokens/${two.id}`, keys.general, patch)
       const { id, type, tenant_id, fingerprint, containers, created_by, created_at } = one
       assert.deepEqual(blind.body, {
@@ -438,11 +438,11 @@ onEveryEngine('deduplication of updates', vault => {
       const known = await vault().patch(`/tokens/${id}`, keys.owner, patch)
       assert.equal(known.body.id, guessed.id)
       const blind = await vault().patch(`/tokens/${id}`, keys.general, patch)
-      // As any patch: it leaves its mark.
+      // Like any patch, it is recorded.
       assert.equal(blind.body.id, id)
       assert.ok(blind.body.modified_at)
     }
-    // What the fingerprint reads is all in the patch.
+    // Everything that the fingerprint reads is in the patch.
     const one = await vault().create(keys.owner, { type: 'card', data: card, deduplicate_token: true })
     const two = await vault().create(keys.owner, {
       type: 'card',

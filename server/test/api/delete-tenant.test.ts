@@ -19,7 +19,7 @@ const card = {
 }
 const another = { ...card, data: { ...card.data, number: '5555555555554444' } }
 
-/** How many rows of the tenant each table has; tables without any are left out. */
+/** How many rows of the tenant each table has; tables with none are left out. */
 const rowsOf = async (vault: TestVault, tenant: number): Promise<Record<string, number>> =>
   Object.fromEntries(
     [...(await rowsOfTenant(vault, tenant))]
@@ -63,7 +63,7 @@ onEveryEngine('delete the tenant', vault => {
     const { id } = granted(await vault().post('/tokens', keys.owner, card))
     const made = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     const further = granted(await vault().post(`/applications/${made.id}/keys`, keys.manager, {}))
-    // Each key is in use, so the vault remembers whom it stands for.
+    // Each key has been used, so the vault has cached its caller.
     for (const key of [keys.owner, keys.manager, made.key, further.key])
       granted(await vault().get('/applications/key', key))
     granted(await remove(keys.manager))
@@ -142,7 +142,7 @@ onEveryEngine('delete the tenant', vault => {
       applications: granted(await vault().get('/applications', theirs.keys.manager)),
     })
     const number = await numberOf(vault(), theirs.tenantId)
-    // The first run of the jobs makes the report on indexes and notes which keys were used, which are rows too.
+    // The first run of the jobs writes the index report and records which keys were used; these are rows too.
     await look()
     await vault().service.clockwork.runAll()
     const [before, rows] = [await look(), await rowsOf(vault(), number)]
@@ -170,7 +170,7 @@ onEveryEngine('delete the tenant', vault => {
     assertUnauthorized(replies[1])
   })
 
-  /** Each is computed while the tenant lives, and reaches storage when it does not. */
+  /** Each is computed while the tenant exists, and reaches storage when it no longer does. */
   const writes: Record<string, (send: Sender, id: string) => Promise<TestReply>> = {
     'a create': send => send('owner', 'POST', '/tokens', another),
     'a create with an idempotency key': send => send('owner', 'POST', '/tokens', another, 'in-flight'),

@@ -68,7 +68,7 @@ onEveryEngine('delete a token', vault => {
     assert.equal(await countTokens(vault(), keys.private), 1)
   })
 
-  /** The token lies in these containers; may a rule on `container` delete it? */
+  /** For a token in these containers: may a rule on `container` delete it? */
   const rules: readonly { containers: readonly string[]; container: string; status: number }[] = [
     { containers: ['/a/b/'], container: '/', status: 204 },
     { containers: ['/a/b/'], container: '/a/', status: 204 },
@@ -109,7 +109,7 @@ onEveryEngine('delete a token', vault => {
     await vault().create(keys.owner, { ...token, data: 'another value' })
     const late = { tenant, effects: [], counters: [] }
     const conflict = { committed: false, conflict: 'tokenChanged' }
-    // A sweep and an update that had read the old one.
+    // A sweep and an update that had read the old token.
     for (const change of [
       { kind: 'deleteToken', id: token.id, ifVersion: old.version },
       { kind: 'updateToken', row: { ...old, version: old.version + 1 }, ifVersion: old.version },

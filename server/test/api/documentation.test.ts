@@ -32,7 +32,7 @@ const acceptsNull = ({ type, enum: values, anyOf = [], $ref }: Schema): boolean 
   (values === undefined || values.includes(null)) &&
   (anyOf.length === 0 || anyOf.some(acceptsNull))
 
-/** Sends the example to a tenant that has what the examples speak of: a token, an application and a key of it. */
+/** Sends the example to a tenant that has what the examples refer to: a token, an application and one of its keys. */
 const sendExample = async (
   vault: TestVault,
   { method, path, type, body }: ExampleRequest,
@@ -62,7 +62,7 @@ onEveryEngine('examples of the documentation', vault => {
       test(`C36.3 the example ${at + 1} of ${operation.operationId} works`, async () => {
         const reply = await sendExample(vault(), example, operation.operationId)
         assert.equal(reply.status, status, reply.text)
-        // A filter that finds nothing would be no example.
+        // A filter that finds nothing would not be an example.
         if (reply.body?.pagination !== undefined) assert.ok(reply.body.data.length > 0)
         if (status === 201 && operation.operationId !== 'createApiKey')
           assert.ok(reply.headers.get('location')?.endsWith(`/${reply.body.id}`))

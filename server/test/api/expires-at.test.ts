@@ -6,7 +6,7 @@ import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
 
 const token = { type: 'token', data: 'Sensitive Value', metadata: { k: 'v' } }
 
-/** What is sent, what is returned, and the instant that both mean. The clock of the vault stands at 2026-03-01. */
+/** What is sent, what is returned, and the instant that both mean. The vault's clock shows 2026-03-01. */
 const forms: readonly { name: string; sent: string; shown: string }[] = [
   {
     name: '§2.3.3 the form with an offset',
@@ -239,7 +239,7 @@ onEveryEngine('expires_at', vault => {
     await vault().service.clockwork.runAll()
     await expectIds([stays.id])
     assert.equal(await vault().store.getToken(number, goes.id), undefined)
-    // C17.6: what was purged has given its id back.
+    // C17.6: a purged token has given its id back.
     await vault().create(keys.owner, { ...token, id: 'going' })
     await expectIds([stays.id, goes.id])
   })

@@ -31,7 +31,7 @@ onEveryEngine('explain access', vault => {
   const explain = (manager: string, id: string, body: unknown): Promise<TestReply> =>
     vault().post(`/applications/${id}/explain`, manager, body)
 
-  /** What is asked of an application with the rules above, and what it is told. */
+  /** Questions about an application with the rules above, and the answers. */
   const told: readonly {
     name: string
     ask: object

@@ -11,12 +11,12 @@ const list = Array.from({ length: 120_000 }, (_, at) => at)
 const nested = (levels: number): unknown =>
   levels === 0 ? 'x' : { a: nested(levels - 1), b: nested(levels - 1) }
 const chain = (filter: string, times: number): string => `{{ data ${`| ${filter} `.repeat(times)}}}`
-/** Just under what one rendering may spend; a card's mask is rendered some sixty times when it is judged. */
+/** Just under the budget of one rendering; judging a card's mask renders it some sixty times. */
 const heavy = "{{ data.expiration_year | pad_left: 9000 | split: '' | sort | uniq | size }}"
 const heavyCard = { type: 'card', data: { number, expiration_year: 2030 }, mask: heavy }
 const costly = '{{ data | pad_left: 10000 | upcase | downcase | upcase | size }}'
 
-/** What can be sent to make the vault work; `status` where only one is right. */
+/** Requests meant to make the vault work hard; `status` is given where only one is right. */
 const bombs: readonly { name: string; path?: string; body: unknown; status?: number }[] = [
   {
     name: 'a thousand leaves that each show it all',
@@ -201,7 +201,7 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
 ]
 
 onSqliteAlone('expression bombs', 'expressions are rendered above storage', vault => {
-  /** The time that this process works on a request, whatever else the machine does. */
+  /** The processor time that this process spends on a request, whatever else the machine does. */
   const timed = async (work: () => Promise<TestReply>): Promise<{ reply: TestReply; seconds: number }> => {
     const start = process.cpuUsage()
     const reply = await work()

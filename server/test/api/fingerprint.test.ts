@@ -5,7 +5,7 @@ import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
 
 const number = '4242424242424242'
 
-/** Bodies of creates as texts, so that they say how a number was spelt and in which order keys came. */
+/** Bodies of creates as texts, to control how a number is spelt and in which order keys come. */
 const same: readonly { name: string; bodies: readonly string[] }[] = [
   { name: '§2.1.7 the same text', bodies: ['{"type":"token","data":"x"}', '{"data":"x","type":"token"}'] },
   {

@@ -120,7 +120,7 @@ onEveryEngine('index report', vault => {
     await fill(vault(), keys.owner)
     const tenantNumber = await vault().tenantNumber(tenantId)
     const report = async () => (await vault().get(path, keys.management)).body
-    /** Three tokens of this tenant and no other's. */
+    /** Covers three tokens of this tenant and no other tenant's. */
     const slice = (): Promise<number> => {
       const { vault: whole } = vault().service
       const loaded = () => whole.tenantKeys.loaded().filter(tenant => tenant.tenantNumber === tenantNumber)
@@ -135,7 +135,7 @@ onEveryEngine('index report', vault => {
     await report()
     assert.deepEqual([await slice(), await slice()], [3, 3])
     assert.deepEqual(await report(), empty)
-    // Made meanwhile, so newer than where the pass began: the next one counts it.
+    // Created meanwhile, so newer than where the pass began: the next one counts it.
     vault().now += 1_000
     await vault().create(keys.owner, { type: 'token', data: 'new', metadata: { late: 'yes' } })
     assert.equal(await slice(), 1)

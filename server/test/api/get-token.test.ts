@@ -21,7 +21,7 @@ const readers = {
 } as const satisfies Record<string, TestApplication>
 type Reader = keyof typeof readers
 
-/** What each reader sees of one token: members that are there, and members that are not. */
+/** What each reader sees of one token: members that are present, and members that are not. */
 const shown: readonly {
   name: string
   send: Record<string, unknown>

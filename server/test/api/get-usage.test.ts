@@ -84,7 +84,7 @@ onEveryEngine('get the usage report', vault => {
     })
   })
 
-  /** From one token of type `token` in the tenant: what is done, and how its count and the month's move. */
+  /** Starting from one token of type `token`: what is done, and how its count and the month's change. */
   const moves: readonly {
     name: string
     by: [count: number, active: number]
@@ -232,7 +232,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 1, 'the count of the old month is kept')
   })
 
-  /** Three tokens from last month: what is done this month, and how many of them count. */
+  /** Three tokens from last month: what is done this month, and how many of them then count. */
   const uses: readonly {
     name: string
     counts: number
@@ -390,7 +390,7 @@ onEveryEngine('get the usage report', vault => {
     const first = active(keys)
     await gate.waiting(1)
     const second = active(keys)
-    // An answer to a later question: the second report has had its chance to be early.
+    // This later request has been answered, so the second report has had its chance to be early.
     granted(await vault().get('/permissions', keys.reporter))
     gate.open()
     assert.deepEqual(await Promise.all([first, second]), [1, 1])

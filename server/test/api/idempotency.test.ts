@@ -93,7 +93,7 @@ const changes: readonly { name: string; who: keyof Keys; request: (world: World)
   },
 ]
 
-/** Rows of everything that a request can change, without what a read may change. */
+/** Rows of everything that a request can change, except what a read may change. */
 const stateOf = async (vault: TestVault): Promise<string> =>
   JSON.stringify(
     await Promise.all(
@@ -207,7 +207,7 @@ onEveryEngine('idempotent retries', vault => {
     ]
     for (const request of requests) assert.equal(replayed(await succeeded(send(...request))), false)
     for (const request of requests) assert.equal(replayed(await succeeded(send(...request))), true)
-    // No path is changed by two methods, so that the method counts shows only inside.
+    // No path can be changed by two methods, so only the hash itself shows that the method counts.
     const caller = { keys: await tenantKeysOf(world), application: { id: application } } as Caller
     const asked = { path, key, body: new Uint8Array(0) }
     assert.notDeepEqual(
@@ -700,7 +700,7 @@ onEveryEngine('idempotent retries', vault => {
     }
     const first = create(keys.owner, key)
     await reached.promise
-    // Another process starts on what this one has left in storage.
+    // Another process starts on what this one left in storage.
     const node = await secondNode(vault())
     const next = await send(keys.owner, { method: 'POST', path: '/tokens', body: text }, key, node)
     granted(next)

@@ -108,7 +108,7 @@ onEveryEngine('names that objects inherit', vault => {
     }
   })
 
-  // The service runs in this process: had anything been polluted, it would show here.
+  // The service runs in this process: if anything had been polluted, it would show here.
   test('C7.2 nothing of it reached a prototype', () => {
     assert.equal(({} as { polluted?: unknown }).polluted, undefined)
     assert.equal(({} as { type?: unknown }).type, undefined)

@@ -12,7 +12,7 @@ for (const engine of engines)
     })
     after(() => vault.stop())
 
-    /** A tenant of its own with tokens of these ids, oldest first; `sameInstant` makes them at one moment. */
+    /** A new tenant with tokens of these ids, oldest first; `sameInstant` creates them all at one moment. */
     const tenantWith = async (ids: readonly string[], sameInstant = false) => {
       const { keys } = await vault.tenant({
         ...devApplications,
@@ -33,7 +33,7 @@ for (const engine of engines)
       assert.equal(reply.status, 200, reply.text)
       return reply.body.data.map((token: { id: string }) => token.id)
     }
-    /** Every page until there is none, calling `between` after each. */
+    /** Every page until the last, calling `between` after each. */
     const walk = async (
       key: string,
       query: string,
@@ -97,7 +97,7 @@ for (const engine of engines)
       const pages = await walk(keys.private, 'size=3', async page => {
         if (page > 2) return
         await create(`late-${page}`)
-        // Shown, the last one shown, and one still to come.
+        // One already shown, the last one shown, and one still to come.
         const shown = page === 1 ? ['token-008', 'token-006'] : ['token-004']
         for (const id of [...shown, page === 1 ? 'token-005' : 'token-001'])
           assert.equal((await vault.delete(`/tokens/${id}`, keys.private)).status, 204)
@@ -151,7 +151,7 @@ for (const engine of engines)
       const { fingerprint } = (await vault.get('/tokens/one', keys.private)).body
       const query = `size=1&fingerprint=${fingerprint}`
       assert.deepEqual((await walk(keys.private, query)).flat(), ['four', 'three', 'two', 'one'])
-      // Of `two` this caller sees one container of two: it comes under redact.
+      // Of `two` this caller sees only one of two containers, so it is shown under redact.
       assert.deepEqual(await walk(keys.narrow, query), [['four'], ['three'], ['one']])
     })
 

@@ -33,7 +33,7 @@ const population = [
   },
 ]
 
-/** Of `fingerprint` the test fills in that of the token `one`. */
+/** For `fingerprint` the test fills in that of the token `one`. */
 const filters: readonly { name: string; query: string; ids: readonly string[] }[] = [
   { name: 'C24.4 everything', query: '', ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'] },
   { name: '§4.3.6 one id', query: 'id=alpha', ids: ['alpha'] },

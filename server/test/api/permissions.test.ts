@@ -4,7 +4,7 @@ import { granted } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 
-/** C28: which type of application may hold what. */
+/** C28: which types of application may hold each permission. */
 const holders: Readonly<Record<string, readonly string[]>> = {
   'token:create': ['public', 'private'],
   'token:read': ['private'],
@@ -68,7 +68,7 @@ onEveryEngine('permissions', vault => {
         assert.equal(updated.status, types.includes(type) ? 200 : 400)
       })
 
-  /** Each endpoint, and the permission without which it is 403. */
+  /** Each endpoint, and the permission without which it answers 403. */
   const endpoints: readonly { name: string; method: string; path: string; needs: string; body?: unknown }[] =
     [
       { name: '§5.4 tokenize', method: 'POST', path: '/tokenize', needs: 'token:create', body: 'x' },

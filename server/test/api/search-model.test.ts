@@ -15,7 +15,7 @@ import {
 const hourMs = 3_600_000
 const both = ['token:read', 'token:search'] as const
 
-/** Callers with all kinds of sight. */
+/** Callers who see tokens in every possible way. */
 const callers: Record<string, readonly ModelRule[]> = {
   whole: [{ priority: 1, container: '/', transform: 'reveal', permissions: both }],
   masked: [{ priority: 1, container: '/', transform: 'mask', permissions: both }],
@@ -60,10 +60,10 @@ const newToken = fc.record({
   digits: fc.constantFrom('12345', '54321'),
   containers: fc.uniqueArray(fc.constantFrom(...containers), { minLength: 1, maxLength: 2 }),
   metadata: fc.dictionary(fc.constantFrom('k', 'odd key'), fc.constantFrom(...words), { maxKeys: 2 }),
-  /** Expressions as the vault and as the model know them. */
+  /** Expressions as both the vault and the model know them. */
   indexes: fc.subarray(['{{ data }}', '{{ data | append: "!" }}']),
   maker: fc.constantFrom(...people),
-  /** Hours that pass before it is made; none makes ties, twelve the first moment of a day. */
+  /** Hours that pass before it is created: 0 makes ties, 12 the first moment of a day. */
   wait: fc.constantFrom(0, 0, 9, 12, 30),
   lifetime: fc.constantFrom(undefined, undefined, undefined, 20, 200),
   /** Who changes it afterwards, if anyone, and to what. */
@@ -106,7 +106,7 @@ const term: fc.Arbitrary<ModelQuery> = fc.oneof(
   text('data', ...words, 'red!', '12345!'),
   text('fingerprint', 'of token-0', 'of token-1', 'none'),
   text('container', ...containers, ...containers.map(container => `${container}*`), '/*'),
-  // The only one that lies above another, and so the one that an index could get wrong.
+  // The only one that contains another, so the one that an index could get wrong.
   text('container', '/a/'),
   text('metadata.k', ...words),
   text('metadata.odd key', ...words),
@@ -152,7 +152,7 @@ const filter: fc.Arbitrary<Filter> = fc
     parameter('metadata.odd key', ...words),
     fc.nat(63),
   )
-  // Each group is there in half of the lists, so that those without any filter are too.
+  // Each group is present in half of the lists, so that some have no filter at all.
   .map(([ids, types, ...others]) => {
     const chosen = others.pop() as number
     const groups = [
@@ -163,7 +163,7 @@ const filter: fc.Arbitrary<Filter> = fc
     return groups.flatMap((group, index) => ((chosen >> index) & 1 ? group : []))
   })
 
-/** The same as a query: values of one field are alternatives, different fields hold together. */
+/** The same as a query: values of one field are alternatives, different fields must all match. */
 const filterQuery = (parameters: Filter): ModelQuery => {
   const anything: ModelQuery = { op: 'term', field: 'container', value: '/*' }
   const fields = [...new Set(parameters.map(([field]) => field))]
@@ -183,7 +183,7 @@ const filterQuery = (parameters: Filter): ModelQuery => {
     .reduce((left, right) => ({ op: 'and', left, right }), anything)
 }
 
-/** The query in the vault's language; `style` picks among spellings of the same. */
+/** The query in the vault's language; `style` picks among equivalent spellings. */
 const write = (node: ModelQuery, style: number, names: ReadonlyMap<string, string>): string => {
   if (node.op === 'not') return `${['NOT ', '-', '! '][style % 3]}${wrap(node.of, style + 1, names)}`
   if (node.op !== 'term') {
@@ -202,7 +202,7 @@ const write = (node: ModelQuery, style: number, names: ReadonlyMap<string, strin
 const wrap = (node: ModelQuery, style: number, names: ReadonlyMap<string, string>): string =>
   node.op === 'term' ? write(node, style, names) : `(${write(node, style, names)})`
 
-/** Names that stand for what only the vault knows (ids of applications, fingerprints), replaced. */
+/** Replaces names that stand for what only the vault knows (ids of applications, fingerprints). */
 const resolve = (node: ModelQuery, names: ReadonlyMap<string, string>): ModelQuery => {
   if (node.op === 'not') return { ...node, of: resolve(node.of, names) }
   if (node.op !== 'term')
@@ -210,7 +210,7 @@ const resolve = (node: ModelQuery, names: ReadonlyMap<string, string>): ModelQue
   return 'value' in node ? { ...node, value: names.get(node.value) ?? node.value } : node
 }
 
-/** All ids, page after page, each asked for with the cursor of the one before; all pages but the last are full. */
+/** All ids, page by page, each page requested with the cursor of the one before. All pages but the last are full. */
 const walk = async (page: (start: string) => Promise<TestReply>): Promise<string[]> => {
   const ids: string[] = []
   for (let start: string | undefined = ''; start !== undefined; ) {
@@ -231,7 +231,7 @@ for (const engine of engines)
     })
     after(() => vault.stop())
 
-    /** The tokens in a tenant of their own, and what the model knows of them. */
+    /** Creates the tokens in a new tenant, and returns what the model knows of them. */
     const fill = async (wanted: readonly NewToken[]) => {
       vault.now = start
       const writes = { permissions: ['token:create', 'token:update'] } as const

@@ -1,6 +1,6 @@
 /**
- * A naive model of search, written from C26 and C28 alone: tokens in a list, queries as trees, access by
- * walking the rules. It shares nothing with the vault.
+ * A naive model of search, written from C26 and C28 alone: tokens in a list, queries as trees, access by walking the
+ * rules. It shares nothing with the vault.
  */
 export type ModelToken = {
   readonly id: string
@@ -29,7 +29,7 @@ export type ModelQuery =
   | ModelTerm
 export type ModelTerm = { readonly op: 'term'; readonly field: string } & (
   | { readonly value: string }
-  /** Days; absent ends are open, `open` ends are not part of the range. */
+  /** Days. An absent end is unbounded, and an `open` end is not part of the range. */
   | { readonly from?: string; readonly to?: string; readonly openFrom: boolean; readonly openTo: boolean }
 )
 
@@ -84,7 +84,7 @@ const meets = (token: ModelToken, query: ModelQuery, transform: string): boolean
   return facts[query.field]!()
 }
 
-/** Ids of all that the caller finds, newest first, ties by id; a list needs token:read only. */
+/** Ids of everything the caller finds, newest first, ties by id; a list needs only token:read. */
 export const modelSearch = (
   tokens: readonly ModelToken[],
   rules: readonly ModelRule[],
@@ -107,7 +107,7 @@ export const modelSearch = (
 
 const unindexed = ['created_by', 'modified_by', 'modified_at']
 
-/** C26.8, by the meaning of it: does a set of unindexed or negated terms alone make the query true? */
+/** C26.8 by its meaning: can unindexed or negated terms alone make the query true? */
 export const isAnswerable = (query: ModelQuery): boolean =>
   branches(query, true).every(branch => branch.includes('indexed'))
 

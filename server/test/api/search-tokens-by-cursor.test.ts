@@ -8,7 +8,7 @@ onEveryEngine('search tokens by cursor', vault => {
   const query = 'metadata.k:red AND NOT type:card'
   const path = '/v2/tokens/search'
 
-  /** A tenant of its own with five tokens that the query finds, `token-4` the newest. */
+  /** A new tenant with five tokens that the query finds, `token-4` the newest. */
   const filled = async (): Promise<string> => {
     const { keys } = await vault().tenant(ownerAndManager)
     for (let n = 0; n < 5; n++) {

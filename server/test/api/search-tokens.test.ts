@@ -18,7 +18,7 @@ const rule = (priority: number, container: string, transform: Transform, ...verb
 })
 
 const searching: readonly Permission[] = ['token:read', 'token:search']
-/** To whom some tokens come under `redact`, though none of those that are there. */
+/** A caller who would see some tokens under `redact`, though none that exist here. */
 const partlyRedacted: TestApplication = {
   rules: [
     { priority: 1, container: '/elsewhere/', transform: 'redact', permissions: searching },
@@ -174,7 +174,7 @@ for (const engine of engines)
         { start: 'x' },
       ])
         assert.equal((await search('container:/*', more)).status, 400)
-      // The same pages where every row has to be looked at.
+      // The same pages where every row has to be read.
       for (const [page, expected] of [
         everything.slice(0, 2),
         everything.slice(2, 4),
@@ -216,7 +216,7 @@ for (const engine of engines)
         assert.deepEqual(await found(`container:/a/* NOT ${term}`, keys.redacted), ['both', 'blue', 'red'])
         assert.deepEqual(await found(`${term} OR id:red`, keys.redacted), ['red'])
       }
-      // A container without a rule counts as redact (C28): of `both`, this caller sees one of two.
+      // A container without a rule counts as redact (C28): of `both`, this caller sees only one of two containers.
       assert.deepEqual(await found('data:both', keys.onlyA), [])
       assert.deepEqual(await found('data:blue', keys.onlyA), ['blue'])
       assert.deepEqual(await found('data:both', keys.private), ['both'])
@@ -405,7 +405,7 @@ for (const engine of engines)
       const { keys } = await vault.tenant({ ...devApplications, part: partlyRedacted })
       const count = 2 * pace.searchBatchRows + 100
       const ids = Array.from({ length: count }, (_, index) => `many-${String(index).padStart(5, '0')}`)
-      // Of one moment each, so that the batches part tokens that only their ids put in order.
+      // Each half is created at one moment, so that the batches split tokens which only their ids put in order.
       for (const half of [ids.slice(0, 900), ids.slice(900)]) {
         const made = await vault.post(
           '/tokenize',

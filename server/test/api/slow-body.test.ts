@@ -6,7 +6,7 @@ import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { holdRequest } from '../rig/held-request.ts'
 
-/** What a caller may do is decided when the body is there, not when the head was. */
+/** A caller's rights are decided when the body has arrived, not when the head has. */
 onEveryEngine('grants that change while a body is on its way', vault => {
   const searcher = { permissions: ['token:search', 'token:read', 'token:create'] as const }
   const text = { type: 'token', data: 'something' }

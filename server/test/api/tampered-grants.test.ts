@@ -13,7 +13,7 @@ import { untilGrantsHeard } from '../rig/until-grants-heard.ts'
 
 const players = {
   ...ownerAndManager,
-  /** Whose key the intruder holds. */
+  /** The intruder holds this application's key. */
   weak: { permissions: ['token:create'] },
   neighbour: { permissions: ['token:create'] },
 } as const
@@ -44,7 +44,7 @@ const changed = (bytes: Uint8Array, at: number): Uint8Array => {
   return copy
 }
 
-/** What somebody does who can write storage and holds the key of `weak`; `names` is the row that the log must name. */
+/** What an attacker does who can write to storage and holds the key of `weak`; `names` is the row that the log must name. */
 const attacks: readonly {
   name: string
   do: (vault: TestVault, world: World) => Promise<void>
@@ -404,7 +404,7 @@ onEveryEngine('tampered grants', vault => {
         throw error
       }
       const logged = vault().log.length
-      // Also before its time: the row is not the one that was written.
+      // Refused even before it expires: the row is not the one that was written.
       for (const reply of await use(expired.key, token)) assert.equal(reply.status, 401)
       vault().now += 1_000
       for (const reply of await use(expired.key, token)) assert.equal(reply.status, 401)

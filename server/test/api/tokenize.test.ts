@@ -354,7 +354,7 @@ onEveryEngine('tokenize', vault => {
   })
 })
 
-/** Holds the answer against the payload, and reads back every value. */
+/** Compares the answer with the payload, and reads back every value. */
 const assertTokenized = async (
   vault: TestVault,
   key: string,

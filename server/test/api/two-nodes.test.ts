@@ -67,7 +67,7 @@ onEveryEngine('two nodes on one storage', vault => {
     assert.equal(tokens, 1)
   })
 
-  /** What one node does to an application or its tenant, and what its key can do on the other right after. */
+  /** What one node does to an application or its tenant, and what its key can do on the other node right after. */
   const grants: readonly {
     name: string
     act: (manager: string, id: string, keyId: string) => Promise<TestReply>
@@ -141,7 +141,7 @@ onEveryEngine('two nodes on one storage', vault => {
     assert.equal('fingerprint' in granted(await here('POST', '/tokens', key, body)), false)
   })
 
-  /** Held back on one node just before storage, while the other node does the same or something else. */
+  /** Holds a request on one node just before storage, while the other node does the same or something else. */
   const race = async (
     slow: () => Promise<TestReply>,
     fast: () => Promise<TestReply>,

@@ -27,7 +27,7 @@ type Tenant = {
 }
 type Who = keyof typeof ownerAndManager
 
-/** Each endpoint that names something: who asks, and what it sends; the first form is one that would succeed. */
+/** Each endpoint that names something: who asks, and what is sent. The first body is one that would succeed. */
 const asked: Record<string, { who: Who; bodies: readonly unknown[] }> = {
   getToken: { who: 'owner', bodies: [undefined] },
   updateToken: {
@@ -117,7 +117,7 @@ onEveryEngine('two tenants', vault => {
           assert.deepEqual(appearance(await send(ours.application, theirs.apiKey, body)), missing)
       }
       assert.equal(await stateOf(vault(), theirNumber), before, 'and nothing was touched')
-      // It is there for those who own it.
+      // For its owners it does exist.
       const [first] = bodies
       const own = path.startsWith('/tokens') ? theirs.token : theirs.application
       const reply = await vault().send(method, path.replace(':id', own).replace(':keyId', theirs.apiKey), {

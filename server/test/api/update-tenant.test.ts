@@ -9,7 +9,7 @@ import { assertAbsent } from '../rig/traces.ts'
 type Settings = { fingerprint_tokens: 'true' | 'false'; deduplicate_tokens: 'true' | 'false' }
 const asBorn: Settings = { fingerprint_tokens: 'true', deduplicate_tokens: 'false' }
 
-/** What is sent to a tenant with the settings of a new one, and what its settings are then. */
+/** What is sent to a tenant with default settings, and what its settings are then. */
 const accepted: readonly { name: string; send: unknown; settings: Settings }[] = [
   { name: 'C31.2 settings left out keep all', send: {}, settings: asBorn },
   { name: 'C5.3 settings of null keep all', send: { settings: null }, settings: asBorn },

@@ -12,7 +12,7 @@ const bank = { type: 'bank', data: { routing_number: '021000021', account_number
 const ssn = { type: 'social_security_number', data: '078-05-1120' }
 const token = (data: unknown, more: Body = {}): Body => ({ type: 'token', data, ...more })
 
-/** A token and a patch that is refused as a whole. */
+/** A token, and a patch that is refused as a whole. */
 const refusals: readonly {
   name: string
   given: Body
@@ -174,7 +174,7 @@ const refusals: readonly {
   { name: 'C2.10 a body that is null', given: token('abc'), patch: null, errors: ['$'] },
 ]
 
-/** What does not depend on stored data, so that who cannot read the token is told, too (C13). */
+/** Refusals that do not depend on stored data, so callers who cannot read the token get them too (C13). */
 const toldToAll: typeof refusals = [
   {
     name: 'C16.6 C18.5 the number of a card that is in its id',
@@ -316,7 +316,7 @@ onEveryEngine('updates that are refused', vault => {
       { mask: '{{ data | to_number }}' },
       { mask: { a: '4242424242', b: '{{ data.a | to_number }}' } },
       { search_indexes: ['{{ data | plus: 1 }}'] },
-      // Changes the data, and leaves some of it.
+      // Changes the data, but leaves some of it.
       { data: { b: 'x' }, mask: { b: '{{ data.a | to_number }}' } },
     ])
       for (const data of [{ a: 'abc' }, { none: 'x', a: '7' }]) {
@@ -324,7 +324,7 @@ onEveryEngine('updates that are refused', vault => {
         const reply = await vault().patch(`/tokens/${id}`, keys.blind, patch)
         assert.equal(reply.status, 200, JSON.stringify(patch))
       }
-    // A literal mask that happens to be digits of the number.
+    // A literal mask that happens to consist of digits of the number.
     const { id } = await vault().create(keys.owner, { type: 'card_number', data: number })
     const reply = await vault().patch(`/tokens/${id}`, keys.blind, { mask: '42424242424242' })
     assert.equal(reply.status, 200)

@@ -249,7 +249,7 @@ onEveryEngine('update a token', vault => {
       const { body: read } = await vault().get(`/tokens/${made.id}`, keys.owner)
       assertHolds(read, { id: made.id, type: given.type, created_at: made.created_at, ...after })
       for (const field of lacks) assert.ok(!(field in read), field)
-      // §4.5.12, C12.2: the answer is the token as it is now, with its data under its mask.
+      // §4.5.12, C12.2: the answer is the token as it is now, with its data masked.
       const { data: _shown, ...answered } = reply.body
       const { data: _read, ...stored } = read
       assert.deepEqual(answered, stored)
@@ -435,7 +435,7 @@ onEveryEngine('update a token', vault => {
   test('§4.5.6 C24.7 what an update added is found together with what was there before', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token('abc', { metadata: { old: 'x' } }))
-    // Many: of a few it may be that nothing tells them from what was there.
+    // Many, because for a few the old signature might happen to have the right bits already.
     const added = Array.from({ length: 8 }, (_, at) => `k${at}`)
     const metadata = Object.fromEntries(added.map(name => [name, 'y']))
     await vault().patch(`/tokens/${id}`, keys.owner, { metadata })

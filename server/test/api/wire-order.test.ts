@@ -11,7 +11,7 @@ import { assertAbsent } from '../rig/traces.ts'
 const token = { type: 'token', data: 'Sensitive Value' }
 
 onEveryEngine('keys', vault => {
-  /** Storage is asked for a key only where its form and its checksum are right. */
+  /** Storage is asked for a key only if its form and its checksum are right. */
   const wrongKeys: readonly { name: string; headers: Record<string, string>; isLookedUp?: true }[] = [
     { name: 'no key', headers: {} },
     { name: 'an empty key', headers: { 'svc-api-key': '' } },

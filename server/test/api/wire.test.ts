@@ -333,7 +333,7 @@ onEveryEngine('the wire', vault => {
     assert.deepEqual([line.route, line.method, line.status], ['/tokens/:id', 'GET', 200])
   })
 
-  /** A trace id that was sent: is it the one of the answer? */
+  /** A trace id that was sent: does the answer have the same one? */
   const traces: readonly { sent: string; isKept: boolean }[] = [
     { sent: 'abcdefgh', isKept: true },
     { sent: 'A.b_c-9'.padEnd(64, 'x'), isKept: true },

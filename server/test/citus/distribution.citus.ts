@@ -156,7 +156,7 @@ describe('a vault that is distributed over Citus', () => {
       for (const { name } of functions) await query(`DROP FUNCTION ${name}`)
       await query('DROP TABLE reports')
       await query('CREATE TABLE reports (tenant bigint, name text, sealed bytea, PRIMARY KEY (tenant, name))')
-      // The index goes with the column.
+      // The index is dropped with the column.
       await query('ALTER TABLE terms DROP COLUMN signature')
       await query(
         'CREATE UNIQUE INDEX terms_key ON terms (tenant, term, created_at, token_id DESC) INCLUDE (expires_at, tag)',

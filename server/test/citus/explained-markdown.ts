@@ -12,7 +12,7 @@ const tableRow = ({ sent, plan }: Explained): string =>
 const whatIsRead = ({ text }: Sent, plan: readonly string[]): string => {
   const [, called] = /^SELECT (\w+_2)\(/.exec(text) ?? []
   if (called !== undefined) return `\`${called}\``
-  // A shard is named by its table and a number.
+  // A shard is named after its table, with a number.
   const tables = plan.flatMap(line => / on ([a-z_]+)_\d+/.exec(line)?.[1] ?? [])
   return [...new Set(tables)].map(table => `\`${table}\``).join(', ')
 }

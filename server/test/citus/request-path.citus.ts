@@ -7,7 +7,7 @@ import { TestVault } from '../rig/test-vault.ts'
 import { type Explained, explainedMarkdown, taskCount } from './explained-markdown.ts'
 import { type Sent, statementsOfRequests } from './request-path.ts'
 
-/** A change of grants: of tables that every node holds, made by the coordinator. */
+/** A change of grants: it affects tables that every node holds, and is made by the coordinator. */
 const isMadeByCoordinator = ({ text }: Sent): boolean => text.includes('revise_or_undo_2')
 
 describe('what requests ask of a Citus cluster', () => {
@@ -17,7 +17,7 @@ describe('what requests ask of a Citus cluster', () => {
   before(async () => {
     vault = await TestVault.start({ ...(engines[0] && { engine: engines[0] }) })
     connection = new Connection({ ...settingsOf(await databaseOf(vault.folder.path)), plansPerValue: true })
-    // A batch of several sets is sent in the same way as one set.
+    // A batch of several sets is sent the same way as a single set.
     statements = (await statementsOfRequests(vault)).flatMap(sent =>
       sent.text.includes('apply_or_undo_2')
         ? [sent, { ...sent, text: sent.text.replace('apply_or_undo_2', 'apply_or_abort_2') }]

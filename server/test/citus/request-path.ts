@@ -12,7 +12,7 @@ export type Sent = {
   readonly by: Set<string>
 }
 
-/** Every statement that the vault sends to storage while each endpoint is asked. */
+/** Every statement that the vault sends to storage while each endpoint is called. */
 export const statementsOfRequests = async (vault: TestVault): Promise<Sent[]> => {
   const { keys } = await vault.tenant({
     owner,
@@ -44,7 +44,7 @@ export const statementsOfRequests = async (vault: TestVault): Promise<Sent[]> =>
 type Keys = { readonly owner: string; readonly manager: string; readonly reader: string }
 type Request = {
   readonly endpoint: keyof typeof endpoints
-  /** Who asks, if not the one whose permission it is. */
+  /** The caller, if not the one whose permission it is. */
   readonly as?: 'reader'
   readonly path?: string
   readonly body?: unknown
@@ -53,7 +53,7 @@ type Request = {
 
 const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' }
 
-/** Each endpoint at least once, and what takes another way through storage once more. */
+/** Each endpoint at least once, and again for each different way through storage. */
 const requests: readonly Request[] = [
   { endpoint: 'tokenize', body: ['a', { type: 'token', data: 'b', metadata: { k: 'v' } }] },
   { endpoint: 'createToken', body: { id: 'one', type: 'card', data: card, metadata: { k: 'v' } } },

@@ -27,14 +27,14 @@ describe('backup', () => {
   after(() => site.remove())
   const create = async (data: string): Promise<string> =>
     (await call(server.url, 'POST', '/tokens', keys.api_key ?? '', { type: 'token', data })).body.id
-  /** All bytes of one query to the vault as it is now. */
+  /** All `bytes` that a query on the current vault returns. */
   const storedBytes = (sql: string): Uint8Array[] => {
     const database = new DatabaseSync(join(site.data, 'vault.db'), { readOnly: true })
     const rows = database.prepare(sql).all()
     database.close()
     return rows.map(({ bytes }) => bytes as Uint8Array)
   }
-  /** In a folder of its own, where nothing else can be found. */
+  /** Backs up into a folder of its own, where nothing else can be found. */
   const backUp = async (name: string): Promise<string> => {
     const file = join(site.path, name, 'vault.db')
     mkdirSync(dirname(file), { mode: 0o700 })
@@ -106,7 +106,7 @@ describe('backup', () => {
 
   test('C11.2 C11.3 it holds no byte of a cvc, and the cards in it are whole without', async () => {
     const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
-    // Their bytes have two lengths, and fill several pages.
+    // Their bytes have two lengths and fill several pages.
     const cards = Array.from({ length: 400 }, (_, n) => ({
       type: 'card',
       data: { ...card, cvc: String(n % 2 === 0 ? 100 + n : 1_000 + n) },
@@ -146,7 +146,7 @@ describe('backup', () => {
   test('C35 where the disk takes no more it names the file, and leaves none', {
     skip: spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is not there',
   }, async () => {
-    // More than the engine keeps in memory, so that it writes to the copy and to a journal of it before the end.
+    // More than the engine keeps in memory, so that it writes to the copy and its journal before the end.
     for (let n = 0; n < 8; n++) await create('x'.repeat(1_000_000))
     const file = join(site.path, 'large.db')
     const limited = ['backup', file, ...site.vault].map(word => `'${word}'`).join(' ')
@@ -155,12 +155,12 @@ describe('backup', () => {
     assert.deepEqual(namesLike('large.db'), [])
   })
 
-  /** Loaded into the program before all else, so that it meets what a test cannot bring about from outside. */
+  /** Loaded into the program before anything else, to cause what a test cannot cause from outside. */
   const meeting = (name: string, code: string): Record<string, string> => ({
     NODE_OPTIONS: `--import ${site.file(`${name}.mjs`, code)}`,
   })
 
-  /** Instead of the copy alone: `copy(to)` makes it. */
+  /** Replaces the copying step; `copy(to)` makes the copy. */
   const copying = (name: string, code: string): Record<string, string> =>
     meeting(
       name,

@@ -22,7 +22,7 @@ const clocksDiffer =
 
 const manager = { type: 'management', permissions: ['tenant:read', 'application:read'] } as const
 
-/** What a server whose clock shows `now` says when it starts. */
+/** What a server whose clock shows `now` reports when it starts. */
 const warnings = async (vault: Vault, now: number): Promise<unknown[]> => {
   const told: unknown[] = []
   const warn = (fields: Record<string, unknown>, message: string): void =>
@@ -126,7 +126,7 @@ describe('the clock of the database (postgres alone: the embedded store has none
     assert.ok(time !== undefined && asked <= time && time <= Date.now(), 'it is the time')
     const { keys } = await vault.tenant({ owner, manager })
     await vault.create(keys.owner, { type: 'token', data: 'x' })
-    // Found before the server's own, it stands still.
+    // A stopped clock that is found before the server's own.
     const url = new URL(await databaseOf(vault.folder.path))
     const { path } = vault.folder
     await postgres.reach(

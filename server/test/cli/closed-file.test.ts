@@ -44,7 +44,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
       const held = readFileSync(path)
       chmodSync(path, mode)
       const problem = `this user may not read and write ${path} (EACCES)`
-      // All open storage in one place, so that one file is enough to ask each of them.
+      // All of them open storage in one place, so one file is enough to try each command.
       const commands = path === file ? [['serve', '--port', '0'], ['migrate']] : []
       for (const command of [['tenant', 'list'], ...commands])
         assertRefused(

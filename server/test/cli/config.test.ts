@@ -45,8 +45,8 @@ const complaint = (sources: Sources): string => {
 }
 
 /**
- * Every setting: three values that differ, where they show, and texts that it refuses. Those without take any text: names
- * of files and hosts, and the master key, are found wrong by what they are for.
+ * Every setting: three different values, where they show, and texts that it refuses. Settings without `bad` accept any
+ * text: file and host names, and the master key, are found wrong only when they are used.
  */
 const table: {
   readonly name: string
@@ -192,7 +192,7 @@ const table: {
         'sweepIntervalMs=1',
         'idCharactersMax=401',
       ],
-      // They contradict others, or each other.
+      // These contradict other limits, or each other.
       ...['pageSizeMax=10', 'bodyBytes=16384', 'maskBytes=400', 'idCharactersMax=35'],
     ],
   },

@@ -19,7 +19,7 @@ describe('strongroom dev', () => {
   after(async () => {
     for (const site of sites) await site.remove()
   })
-  /** An empty place, and `dev` on a free port in it. */
+  /** An empty site in which `dev` runs on a free port. */
   const newSite = (): Site => {
     const site = new Site()
     sites.push(site)
@@ -248,10 +248,10 @@ describe('strongroom dev', () => {
           '\r\n',
         ].join('\r\n'),
       )
-      // The vault has the request now, and waits for its body.
+      // The vault now has the request and waits for its body.
       await until('100 Continue')
       program.child.kill(signal)
-      // A new connection is no longer taken: the signal has arrived.
+      // New connections are no longer accepted: the signal has arrived.
       await refusesConnections(Number(port), hostname)
       socket.write(body)
       await until('201 Created')
@@ -264,7 +264,7 @@ describe('strongroom dev', () => {
     })
 })
 
-/** Resolves when the port no longer takes connections. */
+/** Resolves when the port no longer accepts connections. */
 const refusesConnections = async (port: number, host: string): Promise<void> => {
   const isTaken = (): Promise<boolean> =>
     new Promise(resolve => {
@@ -278,7 +278,7 @@ const refusesConnections = async (port: number, host: string): Promise<void> => 
   while (await isTaken());
 }
 
-/** For machines without curl: the same request, read off the line. */
+/** For machines without curl: the same request, parsed from the line. */
 const sendAsCurl = async (line: string): Promise<{ code: number; stdout: string }> => {
   const url = line.match(/curl -s (\S+)/)?.[1] ?? ''
   const headers = [...line.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name = '', value = '']) => [

@@ -76,7 +76,7 @@ describe('doctor --deep', () => {
   const wrong = (count: number): string =>
     `counters: ${count === 1 ? '1 counter is' : `${count} counters are`} wrong`
 
-  /** `leavesTrace`: a claim, a moment or spent seals cannot be known again; all else is as it was. */
+  /** `leavesTrace`: a claim, a time or spent seals cannot be recovered; everything else is as it was. */
   const damages: { name: string; plant: () => void; says: string[]; leavesTrace?: true }[] = [
     {
       name: 'an index entry that is gone',
@@ -174,7 +174,7 @@ describe('doctor --deep', () => {
   ]
 
   describe('what differs is named by the ids of tokens, and repaired', () => {
-    /** Counters may be left at zero where there were none. */
+    /** Counters that did not exist may be left at zero. */
     const nonZero = (rows: readonly unknown[]): unknown[] =>
       rows.filter(row => (row as { value?: unknown }).value !== 0)
 

@@ -59,7 +59,7 @@ describe('doctor', () => {
   })
   afterEach(() => site.remove())
 
-  /** The vault as a process with another clock would use it. */
+  /** The vault as a process with a different clock would use it. */
   const withVault = async (now: number, work: (vault: Vault) => Promise<unknown>): Promise<void> => {
     mkdirSync(data, { recursive: true, mode: 0o700 })
     const store = openSqlite({ path: database })
@@ -96,8 +96,8 @@ describe('doctor', () => {
     command.replace(/^(backup|disk)=\/path\/to\/\S+/, (_all, name) => `${name}=${shellWord(known)}`)
 
   /**
-   * Runs what was printed, in the shell, with the path that the operator knows where it asks for one. Whoever pastes it as
-   * it stands is told so first, and nothing has happened.
+   * Runs the printed command in the shell, filling in the path that only the operator knows where it asks for one.
+   * Pasted as printed, such a command must first fail without having done anything.
    */
   const obey = async ({ command }: Told, known?: string): Promise<void> => {
     assert.ok(command)
@@ -112,7 +112,7 @@ describe('doctor', () => {
     const { code, stderr } = await site.shell(filled(command, known ?? ''))
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   }
-  /** Every file of the vault and of its master key, with what is in it. */
+  /** Every file of the vault and its master key, with its content. */
   const everything = (): [string, string][] =>
     readdirSync(dirname(data), { recursive: true, withFileTypes: true })
       .map(entry => [entry, join(entry.parentPath, entry.name)] as const)
@@ -144,7 +144,7 @@ describe('doctor', () => {
     )
   })
 
-  /** Each finding: how it comes about, what doctor says; then its command is run, and it is gone. */
+  /** Each finding: how it comes about and what doctor says. Then its command is run, and the finding is gone. */
   const findings: {
     name: string
     plant: () => Promise<string | undefined> | string | undefined
@@ -453,7 +453,7 @@ describe('doctor', () => {
     await withVault(Date.now(), makeTenant)
     const backup = copyDatabase()
     const pages = readFileSync(database)
-    // All but the first, which says that it is a database.
+    // All but the first page, which says that the file is a database.
     writeFileSync(database, pages.fill(0x5a, 4_096))
     const [finding, ...others] = await ask()
     assert.deepEqual(others, [])
@@ -499,7 +499,7 @@ describe('doctor', () => {
     assert.deepEqual(read(await site.shell(`${mend} && ${again}`, env)), [])
   })
 
-  /** The same checks on a machine that differs in one thing. */
+  /** The same checks on a machine that differs in one respect. */
   const examineOn = (machine: Partial<Machine>, vaultFlags = flags): Promise<Finding[]> => {
     const config = readConfig({ flags: Object.fromEntries(pairs(vaultFlags)), environment: {} })
     return examine({ config, machine: { ...thisMachine, ...machine } })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type Socket, connect as tcpConnect } from 'node:net'
 import type { Program, Result } from './program.ts'
 
-/** A raw connection, so that a request can be half sent. */
+/** A raw connection, so that a request can be sent by halves. */
 export class Flight {
   readonly socket: Socket
   readonly closed: Promise<unknown>
@@ -25,7 +25,7 @@ export class Flight {
     return flight
   }
 
-  /** A create whose headers have arrived (the server asked for the body) and whose body has not. */
+  /** Begins a create whose headers have arrived (the server asked for the body) and whose body has not. */
   async beginCreate(apiKey: string, bodyLength: number): Promise<void> {
     this.socket.write(
       `POST /tokens HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${apiKey}\r\nContent-Type: application/json\r\n` +
@@ -42,7 +42,7 @@ export class Flight {
   readonly #fail = (): never => assert.fail(`the connection ended with ${this.text}`)
 }
 
-/** While the socket closes, a connection may still be taken or reset. */
+/** While the socket closes, a connection may still be accepted or reset. */
 export const refusesConnections = async (url: string): Promise<void> => {
   for (let code = ''; code !== 'ECONNREFUSED'; ) {
     const socket = tcpConnect(Number(new URL(url).port), '127.0.0.1')

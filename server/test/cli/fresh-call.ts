@@ -1,7 +1,7 @@
 import { type Agent, request } from 'node:http'
 import type { Reply } from './program.ts'
 
-/** One request on a connection of its own, which any worker may take, or on that of the agent. */
+/** One request on a new connection, which any worker may take, or on the agent's connection. */
 export const freshCall = (
   baseUrl: string,
   method: string,

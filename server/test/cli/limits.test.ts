@@ -27,7 +27,7 @@ const rules = (count: number) =>
     permissions: ['token:read'],
   }))
 
-/** Each limit that can be set: a value, a request that just meets it and one that does not. */
+/** Each limit that can be set: a value, a request that just meets it, and one that does not. */
 const settings: {
   readonly [Name in Exclude<keyof typeof ceilings, 'pageSizeDefault'>]: {
     value: number

@@ -9,11 +9,11 @@ import { after, describe, test } from 'node:test'
 import { assertAbsent } from '../rig/traces.ts'
 import { call, mainFile, Site } from './program.ts'
 
-/** `GET /health` so many times on one connection; resolves with how many were answered 200. */
+/** Sends `GET /health` this many times on one connection. Resolves with how many were answered 200. */
 const askManyTimes = (url: string, times: number): Promise<number> =>
   new Promise((resolve, reject) => {
     const socket = tcpConnect(Number(new URL(url).port), '127.0.0.1')
-    // A long trace id makes a long line of the log.
+    // A long trace id makes a long log line.
     const request = `GET /health HTTP/1.1\r\nHost: vault\r\nSVC-TRACE-ID: ${'x'.repeat(64)}\r\n\r\n`
     let answered = 0
     let rest = ''
@@ -72,7 +72,7 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
     await site.remove()
   })
 
-  /** A server whose log is read as far as the line that it listens, and then no further. */
+  /** A server whose log is read up to the line that says it listens, and no further. */
   const serveUnread = async (workers: number) => {
     const args = ['serve', '--port', '0', '--workers', String(workers), '--log-level', 'debug']
     const child = spawn(process.execPath, [mainFile, ...args, ...site.vault], {
@@ -120,10 +120,10 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
     const lost = lines.filter(({ msg }) => msg === 'lines of the log were lost')
     assert.equal(lost.length, 1)
     assert.ok(lost[0].lines > 0)
-    // A few lines about jobs may be among the lost.
+    // A few lines about jobs may be among the lost ones.
     const counted = answered + lost[0].lines
     assert.ok(counted > times && counted < times + 20, `${counted} lines of ${times + 1} answers`)
-    // What is written is in order, the last words too.
+    // What is written is in order, including the last lines.
     const instants = lines.map(({ time }) => time)
     assert.deepEqual(
       instants,

@@ -66,7 +66,7 @@ describe('migrate-store', () => {
       await vault.openOn(postgres)
       assert.deepEqual(await lived.answers(), before)
       const { tenantId } = await vault.tenant({ owner })
-      // One more was there, and was deleted.
+      // There was one more, which was deleted.
       assert.equal(await vault.tenantNumber(tenantId), tenants.length + 2, 'no number is given twice')
       vault.now += anHourMs
       assert.equal((await vault.get(`/tokens/${ids.card}`, keys.owner)).body.data.cvc, undefined)
@@ -219,7 +219,7 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     plant?: () => Promise<unknown>
     args?: () => string[]
     says: RegExp
-    /** Not only refused, but wrongly called: exit code 2. */
+    /** Not merely refused but called wrongly: exit code 2. */
     isWronglyCalled?: true
   }[] = [
     {

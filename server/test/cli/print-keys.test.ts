@@ -14,7 +14,7 @@ describe('keys that cannot be shown', { timeout: 120_000 }, () => {
   })
   after(() => site.remove())
 
-  /** Standard error of a command whose standard output nobody takes; it must end with 1. */
+  /** Standard error of a command whose standard output nothing reads; it must end with 1. */
   const unread = async (...args: string[]): Promise<string> => {
     const program = site.start([...args, ...site.vault])
     program.child.stdout?.destroy()
@@ -24,7 +24,7 @@ describe('keys that cannot be shown', { timeout: 120_000 }, () => {
     return stderr
   }
 
-  /** The command that the text names, with the settings of this vault. */
+  /** Runs the command that the text names, with this vault's settings. */
   const follow = async (text: string, command: RegExp) => {
     const [line = ''] = command.exec(text) ?? []
     assert.notEqual(line, '', text)

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 export const mainFile = join(import.meta.dirname, '../../bin/strongroom.js')
 
-/** Every program compiles the same code; after the first it is found here. The run has a place for it, or this file. */
+/** Every program compiles the same code; after the first, it is found here. Uses the test run's cache, or one of this file. */
 const compiledPath = process.env.NODE_COMPILE_CACHE ?? ownCache()
 function ownCache(): string {
   const folder = temporaryFolder()
@@ -54,7 +54,7 @@ export class Program {
     return this.child.pid
   }
 
-  /** Resolves with the whole line (of several the nth) that the test looks for; fails when the program ends without it. */
+  /** Resolves with the (nth) whole line that the test looks for. Fails if the program ends without it. */
   line(stream: 'stdout' | 'stderr', isIt: (line: string) => boolean, nth = 1): Promise<string> {
     return new Promise((resolve, reject) => {
       const watch = (): void => {
@@ -74,7 +74,7 @@ export class Program {
     return this.line('stderr', line => line.includes(`"msg":"${message}"`), nth)
   }
 
-  /** For the end of a test, whatever became of it. */
+  /** For the end of a test, whatever its outcome. */
   async end(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGKILL')
     await this.exited
@@ -85,13 +85,13 @@ const nobody = 65_534
 const isRoot = process.getuid?.() === 0
 const plainUser = isRoot ? { uid: nobody, gid: nobody } : {}
 
-/** Why nothing can be run as such a user, if so: they must at least be able to read the program. */
+/** Why nothing can be run as an unprivileged user, if so: such a user must at least be able to read the program. */
 export const noPlainUser = (): string | false =>
   spawnSync(process.execPath, [mainFile, '--version'], { ...plainUser, env: {} }).status === 0
     ? false
     : 'nobody may not read this repository'
 
-/** Makes a folder theirs, with all that is in it. */
+/** Gives the unprivileged user a folder with everything in it. */
 export const giveToPlainUser = (folder: string): void => {
   if (!isRoot) return
   for (const name of ['', ...readdirSync(folder, { recursive: true })])
@@ -120,26 +120,26 @@ export const call = async (
   return { status: reply.status, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-/** A place to run the real program in: its folder, a data folder and a master key beside it. */
+/** A place to run the real program in: its folder, with a data folder and a master key. */
 export class Site {
   readonly #folder = temporaryFolder()
   readonly #programs: Program[] = []
   readonly path = this.#folder.path
   readonly data = join(this.path, 'data')
   readonly masterKeyFile = join(this.path, 'master.key')
-  /** What names its master key, for a vault that is elsewhere. */
+  /** Flags that name its master key, for a vault that is elsewhere. */
   readonly keys: readonly string[] = [
     ...['--key-provider', 'file'],
     ...['--master-key-file', this.masterKeyFile],
   ]
-  /** What names this vault to every command. */
+  /** Flags that name this vault to every command. */
   readonly vault: readonly string[] = ['--data', this.data, ...this.keys]
 
   constructor() {
     createMasterKeyFile(this.masterKeyFile)
   }
 
-  /** Nothing of the environment of the tests but PATH: neither STRONGROOM_* nor HOME. One process, unless told. */
+  /** Nothing from the tests' environment except PATH: neither STRONGROOM_* nor HOME. One process, unless told otherwise. */
   environment(more: Environment = {}): Environment {
     return {
       PATH: process.env.PATH,
@@ -163,9 +163,9 @@ export class Site {
     return this.start(args, env).exited
   }
 
-  /** As a user to whom files can be closed, which they cannot to root. */
+  /** Runs as a user to whom files can be closed, which is impossible for root. */
   runPlainly(args: readonly string[], env: Environment = {}): Promise<Result> {
-    // That user may not write where the others keep what they compiled.
+    // That user may not write to the shared compile cache.
     const options = {
       ...this.#options({ NODE_COMPILE_CACHE: join(this.path, 'compiled'), ...env }),
       ...plainUser,
@@ -173,7 +173,7 @@ export class Site {
     return this.#watch(new Program(process.execPath, [mainFile, ...args], options)).exited
   }
 
-  /** A line for the shell, with `strongroom` on PATH as an operator has it. */
+  /** Runs a line in the shell, with `strongroom` on PATH as for an operator. */
   shell(line: string, env: Environment = {}): Promise<Result> {
     return this.startShell(line, env).exited
   }
@@ -184,7 +184,7 @@ export class Site {
     return this.#watch(new Program('/bin/sh', ['-c', line], this.#options({ PATH, ...env })))
   }
 
-  /** Standard output as JSON, of a command that must succeed. */
+  /** Standard output, as JSON, of a command that must succeed. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find
   async json(...args: readonly string[]): Promise<any> {
     const { code, stdout, stderr } = await this.run([...args, '--json', ...this.vault])
@@ -192,7 +192,7 @@ export class Site {
     return JSON.parse(stdout)
   }
 
-  /** A server of this vault, or of the database that the environment names, on a free port, once it answers. */
+  /** A server for this vault, or for the database that the environment names, on a free port, once it answers. */
   async serve(args: readonly string[] = [], env: Environment = {}): Promise<Program & { url: string }> {
     const vault = env.STRONGROOM_DATABASE_URL === undefined ? this.vault : this.keys
     const program = this.start(['serve', '--port', '0', ...vault, ...args], env)
@@ -215,7 +215,7 @@ export class Site {
   }
 }
 
-/** Wrongly called, half set up or failed: nothing on standard output, and one line that says why. */
+/** Called wrongly, half set up or failed: nothing on standard output, and one line that says why. */
 export const assertRefused = (result: Result, code: 1 | 2, says: RegExp): void => {
   assert.equal(result.stdout, '')
   assert.match(result.stderr, /^strongroom[^\n]*: [^\n]+\n$/)

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { progressOn } from '../../src/cli/progress.ts'
 
 describe('progress of a copy', () => {
-  /** What is written while a copy of so many rows goes on, 100 in each second. */
+  /** What is written during a copy of `of` rows, at 100 rows per second. */
   const written = (
     options: { isTTY: boolean; json: boolean },
     done: readonly number[],

@@ -178,7 +178,7 @@ describe('serve, on storage that cannot be used', () => {
   test('C35.1 a data folder that this user may not write is named', async t => {
     const isRoot = process.getuid?.() === 0
     const user = isRoot ? { uid: 65_534, gid: 65_534 } : {}
-    // Root may write anywhere, so root asks as nobody, who must at least be able to run the program.
+    // Root may write anywhere, so root runs it as nobody, who must at least be able to run the program.
     if (isRoot && spawnSync(process.execPath, [mainFile, '--version'], { ...user, env: {} }).status !== 0)
       return t.skip('nobody may not read this repository')
     const closed = join(site.path, 'closed')
@@ -373,7 +373,7 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
       await refusesConnections(server.url)
       flight.socket.write(body)
       await flight.received('HTTP/1.1 201 Created')
-      // The connection could be kept alive, but not by a server that goes.
+      // The connection could be kept alive, but not by a server that is stopping.
       await flight.closed
       assert.deepEqual(await outcome(server), { code: 0, signal: null })
     })
@@ -410,7 +410,7 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
       const flight = new Flight(server.url)
       await once(flight.socket, 'connect')
       flight.socket.write(sends)
-      // Answered after it, so the server has seen the silent one.
+      // Answered later, so the server has seen the silent connection.
       if (args.length === 0) assert.equal((await call(server.url, 'GET', '/health', '')).status, 200)
       server.child.kill('SIGTERM')
       await flight.closed

@@ -30,7 +30,7 @@ describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }
       .filter(line => line.includes('"msg":"a worker starts"'))
       .map(line => JSON.parse(line).pid)
     assert.equal(workers.length, 2)
-    // Not even in the moment before they listen to signals.
+    // Not even in the moment before they listen for signals.
     for (const pid of existsSync('/proc') ? workers : [])
       assert.ok(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('--disable-sigusr1'))
     await signalled(server, [server.pid, ...workers], server.url)

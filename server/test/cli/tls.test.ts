@@ -15,7 +15,7 @@ const rsaKey = generateKeyPairSync('rsa', {
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 }).privateKey
 
-/** A connection of its own, so that the test sees which certificate it got. */
+/** A new connection, so that the test sees which certificate it got. */
 const connectTo = async (
   url: string,
   more: ConnectionOptions & { allowHalfOpen?: boolean } = {},
@@ -31,7 +31,7 @@ const connectTo = async (
   return socket
 }
 
-/** The status line of GET /health, or how the server refused: a client hears of that only once it reads. */
+/** The status line of GET /health, or how the server refused: a client learns of that only once it reads. */
 const health = (socket: TLSSocket): Promise<string> =>
   new Promise(resolve => {
     socket

@@ -16,7 +16,7 @@ const body = JSON.stringify({ type: 'token', data: 'in flight' })
 const three = ['--workers', '3', '--log-level', 'debug']
 const two = ['--workers', '2', '--log-level', 'debug']
 
-/** The pids of the workers that were started as this number, the newest last. */
+/** The pids of the workers started under this number, newest last. */
 const pidsOf = (server: Program, number: number): number[] =>
   server.stderr
     .split('\n')
@@ -39,7 +39,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** A connection to each worker: the others are held meanwhile, since whoever is free takes the next one. */
+/** A connection to each worker. The others are stopped meanwhile, because any free worker takes the next connection. */
 const connectionsToAll = async (server: Program & { url: string }, numbers: readonly number[]) => {
   const connections = []
   for (const number of numbers) {
@@ -56,7 +56,7 @@ const connectionsToAll = async (server: Program & { url: string }, numbers: read
 
 type Contender = Awaited<ReturnType<typeof connectionsToAll>>[number]
 
-/** The log of its first request tells which worker has taken it. */
+/** The log line of its first request tells which worker took the connection. */
 const connection = async (server: Program & { url: string }, worker: number): Promise<Flight> => {
   const flight = new Flight(server.url)
   const traceId = `to-worker-${worker}.${server.stderr.length}`
@@ -67,7 +67,7 @@ const connection = async (server: Program & { url: string }, worker: number): Pr
   return flight
 }
 
-/** Nobody else writes until the function returned is called. */
+/** No other process can write until the returned function is called. */
 const holdStorage = (site: Site): (() => void) => {
   const database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
   database.exec('BEGIN IMMEDIATE')
@@ -121,7 +121,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
       )
     }
-    /** Two workers get the same request; storage is held, so the first one stays in flight and the other is refused. */
+    /** Two workers get the same request. Storage is held, so the first stays in flight and the other is refused. */
     const race = async (key: string): Promise<{ winner: Contender; loser: Contender }> => {
       for (const contender of [one, two]) send(contender, key)
       const refused = (contender: Contender) =>
@@ -146,7 +146,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
     process.kill(newest(server, worker), 'SIGKILL')
     await server.line('stderr', line => line.includes(`"worker":${worker},"msg":"answering"`), starts + 1)
     letGo()
-    // What the dead one has sent to the writer may still be stored, and then wins the commit.
+    // What the dead worker sent to the writer may still be stored, and then wins the commit.
     send(other, 'dies')
     await other.flight.received('HTTP/1.1 ')
     if (other.flight.text.includes(' 409 ')) send(other, 'dies')
@@ -185,7 +185,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
         if (index > 0) await server.logged('draining')
         server.child.kill(signal)
       }
-      // Its output is open for as long as one of the workers lives.
+      // Its output stays open as long as one of the workers lives.
       assert.deepEqual(await outcome(server), { code: null, signal: signals[0] })
       await flight.closed
       await refusesConnections(server.url)
@@ -261,7 +261,7 @@ describe('serve with workers and settings', { timeout: 120_000 }, () => {
     const server = await site.serve([...three, ...tls, ...limit])
     const { management_api_key } = await site.json('tenant', 'create', '--name', 'T')
 
-    /** The name on the certificate, and the status of an answer, on a connection of its own. */
+    /** The name on the certificate and the status of an answer, on a new connection. */
     const ask = async (): Promise<{ name: string; status: string }> => {
       const port = Number(new URL(server.url).port)
       const socket = tlsConnect({ host: '127.0.0.1', port, rejectUnauthorized: false })

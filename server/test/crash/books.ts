@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict'
 
-/** What is written into every part of a thing, a number that no other write has; `undefined`: it is not there. */
+/** The number written into every part of a thing, used by no other write; `undefined` if the thing does not exist. */
 export type State = number | undefined
 
-/** How a thing is reached, as an answer or a list has told it. */
+/** How to reach a thing, as learnt from an answer or a list. */
 export type Place = { readonly id: string; readonly type?: string; readonly within?: string }
 
 /**
- * What must be in the vault. A thing (a token, an application, a key, the tenant) has a name of its own. An answered
- * write leaves one state; one whose answer was lost leaves two, until the vault is looked at.
+ * What must be in the vault. Each thing (a token, an application, a key, the tenant) has its own name. An answered
+ * write leaves one possible state; one whose answer was lost leaves two, until the vault is inspected.
  */
 export class Books {
   readonly #states = new Map<string, readonly State[]>()
-  /** Writes of several things without an answer: all of them happened, or none. */
+  /** Unanswered writes of several things: all of them happened, or none. */
   readonly #together = new Map<readonly string[], State>()
-  /** Things that were there once, and those of which it will never be known. */
+  /** Things that existed at some time, and things of which that will never be known. */
   readonly #made = new Set<string>()
   readonly #doubtful = new Set<string>()
   readonly places = new Map<string, Place>()
   #last = 0
 
-  /** A number that no write has had. */
+  /** A number that no write has used. */
   next(): number {
     return ++this.#last
   }
 
-  /** Before the request leaves: from now on both states are possible. */
+  /** Called before the request leaves: from now on both states are possible. */
   begin(names: readonly string[], to: State): void {
     for (const name of names) this.#states.set(name, [...(this.#states.get(name) ?? [undefined]), to])
     if (names.length > 1) this.#together.set(names, to)
@@ -37,7 +37,7 @@ export class Books {
     for (const name of names) this.#set(name, to)
   }
 
-  /** Their time is over, whether they were there or not. */
+  /** Things that have expired, whether they existed or not. */
   lapse(isOver: (name: string) => boolean): void {
     for (const [name, states] of this.#states)
       if (isOver(name)) {
@@ -46,7 +46,7 @@ export class Books {
       }
   }
 
-  /** Holds what is there against what may be there; afterwards what is there is what must be there. */
+  /** Compares what exists with what may exist. From then on, what exists is what must exist. */
   compare(seen: ReadonlyMap<string, number>): void {
     for (const name of seen.keys()) assert.ok(this.#states.has(name), `${name} was never written`)
     for (const [name, states] of this.#states) {
@@ -67,14 +67,14 @@ export class Books {
     for (const name of [...this.#states.keys()]) this.#set(name, seen.get(name))
   }
 
-  /** Whether a write has certainly happened, or has certainly not; undefined where that is not known. */
+  /** Whether a write certainly happened, or certainly did not; undefined if that is not known. */
   happened(names: readonly string[], to: State): boolean | undefined {
     const states = names.map(name => this.#states.get(name) ?? [undefined])
     if (states.some(({ length }) => length > 1)) return undefined
     return states.every(([state]) => state === to)
   }
 
-  /** Names of things that are certainly there, and where. */
+  /** Names of things that certainly exist at a known place. */
   living(prefix: string): string[] {
     return [...this.places.keys()].filter(name => {
       const states = this.#states.get(name) ?? []
@@ -82,7 +82,7 @@ export class Books {
     })
   }
 
-  /** How many things of the kind there have been, at least and at most. */
+  /** How many things of the kind have existed, at least and at most. */
   everMade(prefix: string): { least: number; most: number } {
     const count = (names: ReadonlySet<string>): number =>
       [...names].filter(name => name.startsWith(prefix)).length

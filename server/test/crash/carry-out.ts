@@ -3,12 +3,12 @@ import type { Answered, Ledger } from './ledger.ts'
 import { type Answer, askOnce, type Target } from './target.ts'
 import type { Write } from './writes.ts'
 
-/** A key that is in flight for longer is stuck. */
+/** A key that stays in flight for longer is stuck. */
 const inFlightMs = 15_000
-/** Kept answers live for 24 hours. */
+/** Less than the 24 hours for which answers are kept. */
 const replayedForMs = 20 * 3_600_000
 
-/** Where it is sent, and where it is written down. */
+/** Where a write is sent, and where it is recorded. */
 type To = { readonly target: Target; readonly url: string; readonly ledger: Ledger }
 
 const ask = (target: Target, url: string, { method, path, by, body, idempotencyKey }: Write) =>
@@ -18,7 +18,7 @@ const ask = (target: Target, url: string, { method, path, by, body, idempotencyK
     ...(idempotencyKey !== undefined && { headers: { 'svc-idempotency-key': idempotencyKey } }),
   })
 
-/** Also where the first request of its key is still under way, as far as storage knows (C33). */
+/** Repeats the request while the first one with its key is still under way as far as storage knows (C33). */
 const askUntilTold = async (target: Target, url: string, write: Write): Promise<Answer | undefined> => {
   const until = Date.now() + inFlightMs
   for (;;) {
@@ -28,7 +28,7 @@ const askUntilTold = async (target: Target, url: string, write: Write): Promise<
   }
 }
 
-/** Nobody was told: what happened is not known, and nobody may be told that nothing did. */
+/** The outcome is unknown, so no answer may claim that nothing was done. */
 const isLost = (target: Target, answer: Answer | undefined): answer is undefined => {
   if (answer === undefined) return true
   if (answer.status !== 503 || !target.isShaken) return false
@@ -37,7 +37,7 @@ const isLost = (target: Target, answer: Answer | undefined): answer is undefined
   return true
 }
 
-/** Writes, and keeps the books: possible before the request, certain after the answer. False where none came. */
+/** Sends a write and keeps the books: possible before the request, certain after the answer. False if none came. */
 export const carryOut = async (
   { target, url, ledger: { books, open, answered, counts } }: To,
   writer: string,
@@ -52,7 +52,7 @@ export const carryOut = async (
   if (isLost(target, answer)) {
     if (!isAgain) counts.lost++
     if (!isAgain && idempotencyKey !== undefined) open.set(writer, [...lost, write])
-    // Once more it is not known whether it has happened.
+    // Again it is unknown whether the write has happened.
     if (isAgain && happened === false) books.begin(names, to)
     return false
   }
@@ -71,7 +71,7 @@ export const carryOut = async (
   return true
 }
 
-/** Asks for something that was answered before. */
+/** Repeats a request that was answered before. */
 export const repeat = async (
   { target, url, ledger: { counts } }: To,
   { write, id, clockMs }: Answered,
@@ -88,7 +88,7 @@ export const repeat = async (
   return true
 }
 
-/** Every write whose answer was lost is asked for again: it must be told that it happened, or happen. */
+/** Repeats every write whose answer was lost: the answer must say that it had happened, or it must happen now. */
 export const askAgain = async (target: Target, ledger: Ledger): Promise<number> => {
   let count = 0
   for (const [writer, writes] of ledger.open)

@@ -4,7 +4,7 @@ import type { Config } from '../../src/config/config.ts'
 
 const examinationsMax = 50
 
-/** What `doctor --deep` says; the sweeper of a node that just started may write meanwhile. */
+/** Runs `doctor --deep`, several times if needed: the sweeper of a node that has just started may write meanwhile. */
 export const examineStorage = async (config: Config): Promise<void> => {
   for (let count = 1; ; count++) {
     const { findings, notes } = await examineDeep(config, { repair: false })
@@ -14,7 +14,7 @@ export const examineStorage = async (config: Config): Promise<void> => {
   }
 }
 
-/** Nothing in storage belongs to a token that is not there, and nothing of a token is missing. */
+/** Nothing in storage belongs to a token that does not exist, and no token lacks any of its rows. */
 export const checkStorage = async (count: (fromWhere: string) => Promise<number>): Promise<void> => {
   const sameToken = 'x.tenant = k.tenant AND x.token_id = k.token_id'
   for (const table of ['terms', 'matches', 'transients'])

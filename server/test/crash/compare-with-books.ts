@@ -3,7 +3,7 @@ import type { Ledger } from './ledger.ts'
 import { applicationState, keyNumber, tenantState, tokenState } from './parts-of-a-write.ts'
 import { askOnce, type Body, read, type Target } from './target.ts'
 
-/** Everything that the vault says about what it holds must agree with the books. */
+/** Everything that the vault says about its contents must agree with the books. */
 export const compareWithBooks = async (target: Target, ledger: Ledger): Promise<void> => {
   const { books } = ledger
   const seen = new Map<string, number>()
@@ -43,7 +43,7 @@ const all = async (
 
 type Found = { name: string; id: string; within?: string }
 
-/** Applications that the load made, with their keys. */
+/** Applications that the load created, with their keys. */
 const readApplications = async (
   target: Target,
   note: (name: string, n: number) => void,
@@ -68,7 +68,7 @@ const readApplications = async (
   return found
 }
 
-/** Counters by type and of the month, against what was listed and what there has been. */
+/** Compares the counters by type and of the month with what was listed and what has existed. */
 const checkCounts = async (target: Target, { books }: Ledger, tokens: readonly Body[]): Promise<void> => {
   const { token_report } = await read(target, '/tenants/self/reports/usage', 'management_api_key')
   for (const type of ['token', 'card']) {
@@ -88,7 +88,7 @@ const startedAt = Date.now()
 const keysTried = 5
 const closedAfterMs = 1_000
 
-/** Keys that are there work; others do not, within a second on every node (C27). */
+/** Existing keys work. Others stop working within a second on every node (C27). */
 const checkKeys = async (target: Target, { books, secrets }: Ledger): Promise<void> => {
   const living = new Set(books.living('key:'))
   for (const [name, key] of [...secrets].slice(-keysTried)) {

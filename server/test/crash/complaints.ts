@@ -1,3 +1,3 @@
-/** What a process complained about: errors of its log, and whatever is no log at all. */
+/** What a process complained about: errors in its log, and any line that is not a log entry. */
 export const complaintsOf = (stderr: string): string[] =>
   stderr.split('\n').filter(line => line !== '' && (!line.startsWith('{') || /"level":[56]0/.test(line)))

@@ -9,14 +9,14 @@ import { Ledger } from './ledger.ts'
 export type CrashOptions = FleetOptions & {
   readonly seed: number
   readonly rounds: number
-  /** Kill plans, in turn; absent: all that there are. */
+  /** Kill plans, in turn; if absent, all of them. */
   readonly plans?: readonly string[]
   readonly report?: (line: string) => void
 }
 
 /**
  * Loads a real vault with every kind of write, kills its nodes and its database, starts them again and looks for every
- * answered write; over and over on the same storage. Throws with what repeats the run in the message.
+ * answered write, over and over on the same storage. The error it throws tells how to repeat the run.
  */
 export const crashRun = async (options: CrashOptions): Promise<void> => {
   const { seed, rounds, report = () => {} } = options
@@ -58,7 +58,7 @@ const holdAgainstBooks = async (fleet: Fleet, ledger: Ledger): Promise<void> => 
   await fleet.examine()
 }
 
-/** What the command takes to do the same again. */
+/** The command-line options that repeat the run. */
 export const replayOf = ({ engine, nodes, workers, seed, rounds, plans = [] }: CrashOptions): string => {
   const points = plans.map(plan => ` --point ${plan}`).join('')
   return `--engine ${engine} --nodes ${nodes} --workers ${workers} --seed ${seed} --rounds ${rounds}${points}`

@@ -16,12 +16,12 @@ export type EngineName = KillOrder['engine']
 export type FleetOptions = {
   readonly engine: EngineName
   readonly nodes: number
-  /** Processes of each node. */
+  /** Processes per node. */
   readonly workers: number
 }
 type Node = { readonly program: Program; readonly url: string }
 
-/** A vault of one node or several on one storage, whose nodes, clock and database the oracle has in its hands. */
+/** A vault of one or more nodes on one storage. The crash oracle controls its nodes, clock and database. */
 export class Fleet implements Target {
   readonly engine: EngineName
   readonly size: number
@@ -29,7 +29,7 @@ export class Fleet implements Target {
   readonly #site = new Site()
   readonly #database: KillableDatabase | undefined
   readonly #nodes = new Map<number, Node>()
-  /** Those that lost their database once may complain of it. */
+  /** Nodes that once lost their database may complain about it. */
   readonly #excused = new Set<Node>()
   #keys: Target['keys'] | undefined
   #storageIsBack: Promise<void> = Promise.resolve()
@@ -53,7 +53,7 @@ export class Fleet implements Target {
     return this.#keys
   }
 
-  /** Workers whose primary was killed, or nodes whose database was, say so before they end or go on. */
+  /** Workers whose primary was killed, or nodes whose database was, report it before they end or go on. */
   get isShaken(): boolean {
     return this.#databaseDied || this.#workers > 1
   }
@@ -68,7 +68,7 @@ export class Fleet implements Target {
     return urls[pick(urls.length)]
   }
 
-  /** Every node runs afterwards; those with an order were started with it. */
+  /** Afterwards every node runs; those with an order were started with it. */
   async startAll(orders: Readonly<Record<number, Partial<KillOrder>>> = {}): Promise<void> {
     this.#keys ??= await newTenant(this.#config())
     for (let number = 1; number <= this.size; number++) {
@@ -86,7 +86,7 @@ export class Fleet implements Target {
     })
   }
 
-  /** A node that may die before it answers. */
+  /** Starts a node that may die before it answers. */
   begin(number: number, order: Partial<KillOrder>, ...flags: string[]): Program {
     const place = ['--port', '0', '--workers', String(this.#workers)]
     const vault = this.#database === undefined ? this.#site.vault : this.#site.keys
@@ -100,7 +100,7 @@ export class Fleet implements Target {
     this.#nodes.get(number)?.program.child.kill('SIGKILL')
   }
 
-  /** Resolves once the node was killed, and storage has done what it still had to do for it. */
+  /** Resolves once the node was killed and storage has finished what it still had to do for it. */
   async killed(number: number): Promise<void> {
     const node = this.#nodes.get(number)
     if (node === undefined) return
@@ -116,7 +116,7 @@ export class Fleet implements Target {
     await Promise.all(numbers.map(number => this.killed(number)))
   }
 
-  /** From its death on until it is back nothing new is sent. */
+  /** Nothing new is sent from the database's death until it is back. */
   async killDatabase(options: { inCheckpoint: boolean }): Promise<void> {
     const database = this.#shakenDatabase()
     await database.kill(options)
@@ -124,14 +124,14 @@ export class Fleet implements Target {
     await this.#storageIsBack
   }
 
-  /** What is answered from now on is in two places, and the second one can take over. */
+  /** From now on everything answered is in two places, and the second server can take over. */
   async addStandby(): Promise<void> {
     await this.#shakenDatabase().addStandby()
   }
 
   /**
-   * The database dies, every node says so, and the standby takes over, while requests go on. One that falls silent is
-   * missed only later.
+   * The database dies, every node says so, and the standby takes over, while requests go on. A database that falls
+   * silent is noticed only later.
    */
   async failOver({ isSilent }: { isSilent: boolean }): Promise<void> {
     const database = this.#shakenDatabase()
@@ -139,7 +139,7 @@ export class Fleet implements Target {
     else await database.failOver('kill', () => this.#allAway())
   }
 
-  /** The server that died is back, without knowing that another one took over, and is even alone for a moment. */
+  /** The server that died is back, unaware that another one took over, and for a moment is the only one. */
   async formerComesBack(): Promise<void> {
     await this.#shakenDatabase().formerComesBack(() => this.#allAway())
   }
@@ -148,12 +148,12 @@ export class Fleet implements Target {
     await this.#database?.removeOther()
   }
 
-  /** Every node that lives finds its storage. */
+  /** Resolves once every living node finds its storage. */
   async allReady(): Promise<void> {
     for (const { url } of this.#nodes.values()) while ((await fetch(`${url}/ready`)).status !== 200);
   }
 
-  /** The schema of an older release; no node runs. */
+  /** Reverts storage to the schema of an older release. No node may be running. */
   async takeSchemaBack(): Promise<void> {
     if (this.#database !== undefined) return this.#database.takeSchemaBack()
     const { statements, number } = olderSchema(migrations)
@@ -166,12 +166,12 @@ export class Fleet implements Target {
     this.clockMs += byMs
   }
 
-  /** The database is well again; from now on 503 is wrong. */
+  /** The database has recovered; from now on 503 is wrong. */
   calmDown(): void {
     this.#databaseDied = false
   }
 
-  /** Index, counters and matches against the opened tokens, and nothing left of what is gone. */
+  /** Checks index, counters and matches against the opened tokens, and that nothing is left of what was deleted. */
   async examine(): Promise<void> {
     await examineStorage(this.#config())
     await checkStorage(sql => this.#count(sql))
@@ -186,7 +186,7 @@ export class Fleet implements Target {
     await this.#database?.remove()
   }
 
-  /** In good order, where it runs. */
+  /** Stops the node in an orderly way, if it runs. */
   async #end(number: number): Promise<void> {
     const node = this.#nodes.get(number)
     node?.program.child.kill('SIGTERM')

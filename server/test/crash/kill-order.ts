@@ -1,4 +1,4 @@
-/** Moments of the program at which it can be told to die. */
+/** Points in the program at which it can be told to die. */
 export const points = [
   'in-batch',
   'before-commit',
@@ -17,15 +17,15 @@ export type KillOrder = {
   readonly engine: 'sqlite' | 'postgres'
   readonly clockMs?: number
   readonly point?: Point
-  /** Dies when it comes past the point for the n-th time. */
+  /** Dies the n-th time it passes the point. */
   readonly pass?: number
-  /** How far into what lasts. */
+  /** How long after a commit or checkpoint began, at points that last. */
   readonly delayMs?: number
 }
 
 export const orderVariable = 'CRASH_ORDER'
 
-/** The environment that brings the order to a process, its threads and its workers. */
+/** The environment that passes the order to a process, its threads and its workers. */
 export const orderTo = (order: KillOrder): Record<string, string> => ({
   [orderVariable]: JSON.stringify(order),
   NODE_OPTIONS: `--import=${new URL('./kill-points.ts', import.meta.url).href}`,

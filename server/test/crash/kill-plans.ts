@@ -4,7 +4,7 @@ import type { Point } from './kill-order.ts'
 import type { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
 
-/** What a plan is carried out on. */
+/** What a plan works with. */
 export type Scene = {
   readonly fleet: Fleet
   readonly ledger: Ledger
@@ -13,30 +13,30 @@ export type Scene = {
   readonly round: number
 }
 
-/** One way to kill nodes or their database. Afterwards nothing is sent any more, and nodes may be down. */
+/** One way to kill nodes or their database. Afterwards nothing more is sent, and nodes may be down. */
 export type KillPlan = {
   readonly name: string
   readonly engines: readonly EngineName[]
-  /** Not where the process that writes is another one than those that answer. */
+  /** Not possible where the process that writes differs from those that answer. */
   readonly onlyAlone?: true
   readonly nodesMin?: number
-  /** Says what happened. */
+  /** Returns a description of what happened. */
   readonly happen: (scene: Scene) => Promise<string>
 }
 
 const pointsUnderLoad: readonly Point[] = ['before-commit', 'in-commit', 'after-commit', 'before-answer']
 const both: readonly EngineName[] = ['sqlite', 'postgres']
 const answersMax = 120
-/** How many answers come from the others before the dead one is back, and how many then. */
+/** How many answers come from the others before the dead node is back, and again after that. */
 const answersMeanwhile = 30
 const passesMax = 40
 const statementsMax = 400
-/** Of a commit or a checkpoint, which takes a few milliseconds. */
+/** How far into a commit or a checkpoint, which takes a few milliseconds. */
 const delayOf = (random: Seeded): number => random.below(200) / 100
-/** A cvc is over, and so are tokens that live for half an hour. */
+/** Longer than the life of a cvc, and of tokens that live for half an hour. */
 const clockStepMs = 61 * 60_000
 
-/** The others go on; the dead one comes back while they do. */
+/** The other nodes go on, and the dead one comes back while they do. */
 const comeBack = async ({ fleet }: Scene, load: Load, victim: number): Promise<void> => {
   await load.while(fleet.killed(victim))
   if (fleet.size > 1) {
@@ -63,7 +63,7 @@ const atAnyMoment: KillPlan = {
   },
 }
 
-/** The node kills itself under load, at the n-th pass of the point. */
+/** The node kills itself under load, the n-th time it passes the point. */
 const underLoad = (
   point: Point,
   { passes = passesMax, ...limits }: Partial<KillPlan> & { passes?: number } = {},
@@ -82,7 +82,7 @@ const underLoad = (
   },
 })
 
-/** The whole vault dies, time passes, and a node that has much to tidy up dies while it does. */
+/** The whole vault dies, time passes, and then a node with much to tidy up dies while doing so. */
 const atUpkeep = (point: Point, engines: readonly EngineName[], passes: number): KillPlan => ({
   name: point,
   engines,
@@ -111,8 +111,8 @@ const atUpkeep = (point: Point, engines: readonly EngineName[], passes: number):
 })
 
 /**
- * Storage as an older release left it, or none at all, is brought up to date. The node dies at each pass of the point in
- * turn, until one start gets through.
+ * Migrates storage left by an older release, or creates it. The node dies at each pass of the point in turn, until one
+ * start gets through.
  */
 const atMigration: KillPlan = {
   name: 'in-migration',
@@ -136,7 +136,7 @@ const atMigration: KillPlan = {
   },
 }
 
-/** How long it took, in milliseconds. */
+/** How long the work took, in milliseconds. Fails after `maxMs`. */
 const inTime = async (maxMs: number, work: Promise<unknown>): Promise<number> => {
   const since = performance.now()
   const late = Promise.withResolvers<never>()
@@ -187,8 +187,8 @@ const nodeThenDatabase: KillPlan = {
 }
 
 /**
- * The database dies, and its standby takes over while the load goes on. Later the server that died comes back and
- * still takes itself for the primary; for a moment it is the only one.
+ * The database dies, and its standby takes over while the load goes on. Later the server that died comes back and still
+ * believes it is the primary; for a moment it is the only one.
  */
 const databaseFailsOver = (
   name: string,
@@ -233,7 +233,7 @@ const allKillPlans: readonly KillPlan[] = [
   atUpkeep('in-checkpoint', ['sqlite'], 1),
   databaseDies('in-checkpoint', { inCheckpoint: true }),
   databaseFailsOver('failover', { isSilent: false, maxMs: 5_000 }),
-  // Three seconds until it is missed, five until it is given up.
+  // Three seconds until its silence is noticed, five until it is given up.
   databaseFailsOver('silent-failover', { isSilent: true, maxMs: 12_000 }),
 ]
 

@@ -4,8 +4,8 @@ import { PlainResponse } from '../../src/http/plain/exchange.ts'
 import { type KillOrder, orderVariable } from './kill-order.ts'
 
 /**
- * Loaded before the program (`node --import`), in each of its threads and workers. It wraps what the store stands on
- * and kills the process at the n-th pass of a point, so that the program itself holds no hook.
+ * Loaded before the program (`node --import`), in each of its threads and workers. It wraps what the store is built on
+ * and kills the process the n-th time it passes a point, so that the program itself needs no hook.
  */
 const order: KillOrder | undefined = JSON.parse(process.env[orderVariable] ?? 'null') ?? undefined
 
@@ -36,7 +36,7 @@ async function arm({ point, pass = 1, engine, delayMs = 0 }: KillOrder): Promise
   }
   const { watchSqlite } = await import('./sqlite-points.ts')
   const { killer } = await import('./killer.ts')
-  // What lasts is killed from another thread while it lasts.
+  // At a point that lasts, another thread kills the process meanwhile.
   const isLasting = point === 'in-commit' || point === 'in-checkpoint'
   const killSoon = isLasting && !isMainThread ? killer(delayMs) : undefined
   watchSqlite(here => {
@@ -45,7 +45,7 @@ async function arm({ point, pass = 1, engine, delayMs = 0 }: KillOrder): Promise
   })
 }
 
-/** A write that succeeded is about to be told. */
+/** Reports when the answer to a successful write is about to be sent. */
 function watchAnswers(reached: () => void): void {
   type Answering = { readonly req: { readonly method?: string }; writeHead(...args: unknown[]): unknown }
   const prototypes = [ServerResponse.prototype, PlainResponse.prototype] as unknown as Answering[]

@@ -7,18 +7,18 @@ import { olderSchema } from './older-schema.ts'
 
 const password = 'password'
 
-/** As in production: what was answered is on disk. */
+/** As in production: everything answered is on disk. */
 const settings = { fsync: 'on', full_page_writes: 'on' }
 
 /**
- * A PostgreSQL server of its own, which can be killed, and a place for a second one, which can follow it; each node has a
- * user of its own there.
+ * A PostgreSQL server that can be killed, and a place for a second one that can follow it. Each node has its own user
+ * there.
  */
 export class KillableDatabase {
-  /** In the order in which nodes are told of them. */
+  /** In the order in which nodes are given them. */
   readonly #ports: readonly number[]
   #primary: Cluster
-  /** What is in the other place: its standby, or what was primary before it. */
+  /** The server in the other place: the standby, or the former primary. */
   #other: Cluster | undefined
 
   private constructor(primary: Cluster, ports: readonly number[]) {
@@ -50,7 +50,7 @@ export class KillableDatabase {
     }
   }
 
-  /** What a dead node had sent is still carried out: resolves once nothing of it is left to do. */
+  /** The server still carries out what a dead node had sent. Resolves once nothing of it is left. */
   async hasLetGo(number: number): Promise<void> {
     await this.ask(`DO $$ BEGIN
       WHILE EXISTS (SELECT FROM pg_stat_activity WHERE usename = '${userOf(number)}') LOOP
@@ -64,7 +64,7 @@ export class KillableDatabase {
     await this.ask([...statements, `DELETE FROM migrations WHERE number > ${number}`].join(';'))
   }
 
-  /** With all its processes. */
+  /** Kills the server with all its processes. */
   async kill({ inCheckpoint }: { inCheckpoint: boolean }): Promise<void> {
     await this.#primary.kill(async () => {
       if (!inCheckpoint) return
@@ -74,18 +74,18 @@ export class KillableDatabase {
     })
   }
 
-  /** On the same folder and port. */
+  /** Starts it on the same folder and port. */
   startAgain(): Promise<void> {
     return this.#primary.start()
   }
 
-  /** From now on what is answered is on two servers. */
+  /** From now on everything answered is on two servers. */
   async addStandby(): Promise<void> {
     const port = this.#ports.find(one => one !== this.#primary.port)
     this.#other = await startStandby(this.#primary, settings, port ?? 0)
   }
 
-  /** The way in which the primary goes; its standby takes over when the work meanwhile is done. */
+  /** The primary goes in the given way, and the standby takes over once `meanwhile` is done. */
   async failOver(way: 'kill' | 'freeze', meanwhile: () => Promise<void>): Promise<void> {
     const standby = this.#other
     assert.ok(standby)
@@ -96,7 +96,7 @@ export class KillableDatabase {
     await this.ask('SELECT pg_promote()')
   }
 
-  /** What was primary before is started as if nothing had happened, and is the only one meanwhile. */
+  /** The former primary is started as if nothing had happened, and is the only server meanwhile. */
   async formerComesBack(meanwhile: () => Promise<void>): Promise<void> {
     await this.#other?.start()
     await this.#primary.kill()

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
-/** A thread that waits to kill the process while another one is busy; called, it does so after the delay. */
+/** Starts a thread that can kill the process while another thread is busy. Calling the result kills after the delay. */
 export const killer = (delayMs: number): (() => void) => {
   const [isReady, isCalled] = [0, 1]
   const signals = new Int32Array(new SharedArrayBuffer(12))
@@ -11,7 +11,7 @@ export const killer = (delayMs: number): (() => void) => {
     Atomics.wait(signals, ${isCalled}, 0)
     Atomics.wait(signals, 2, 0, delayMs)
     process.kill(process.pid, 'SIGKILL')`
-  // An empty environment: the killer gets no order itself.
+  // An empty environment, so that the killer itself gets no order.
   new Worker(code, { eval: true, workerData: { signals, delayMs }, env: {} }).unref()
   return () => {
     Atomics.wait(signals, isReady, 0)

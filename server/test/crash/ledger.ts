@@ -1,13 +1,13 @@
 import type { Books } from './books.ts'
 import type { Write } from './writes.ts'
 
-/** An answered write with an idempotency key; asked for again it must be told the same, and do nothing. */
+/** An answered write with an idempotency key. Repeated, it must get the same answer and do nothing. */
 export type Answered = { readonly write: Write; readonly id: unknown; readonly clockMs: number }
 
-/** What the writers know, over the deaths of the vault. */
+/** What the writers know, across the deaths of the vault. */
 export class Ledger {
   readonly books: Books
-  /** Writes with a key whose answers were lost, by writer. */
+  /** Writes with an idempotency key whose answers were lost, by writer. */
   readonly open = new Map<string, Write[]>()
   readonly answered = new Map<string, Answered>()
   readonly secrets = new Map<string, string>()
@@ -17,7 +17,7 @@ export class Ledger {
     this.books = books
   }
 
-  /** Nothing that is still to be asked for again stands on it. */
+  /** Whether no write that is still to be repeated depends on the thing. */
   isFree = (name: string): boolean =>
     ![...this.open.values()].flat().some(({ names, needs = [] }) => [...names, ...needs].includes(name))
 }

@@ -8,12 +8,12 @@ import { nextWrite } from './writes.ts'
 
 const writers = 12
 const answersMax = 5_000
-/** What goes on while the oracle sees to something else. */
+/** How many more answers may come while the oracle attends to something else. */
 const answersAhead = 40
-/** More of a writer's answers are not lost before it asks for one of them again. */
+/** A writer with this many lost answers repeats one of those requests next. */
 const openMax = 3
 
-/** Several writers at once, each with things of its own, until they are told to end. */
+/** Several concurrent writers, each with its own things, until they are told to end. */
 export class Load {
   readonly #target: Target
   readonly #ledger: Ledger
@@ -22,7 +22,7 @@ export class Load {
   readonly #done: Promise<void>
   #isOver = false
   #answers = 0
-  /** Beyond so many answers the writers wait. */
+  /** After this many answers the writers wait. */
   #allowed = Number.POSITIVE_INFINITY
   #more = Promise.withResolvers<void>()
   #awaited: { count: number; reached: () => void } | undefined
@@ -38,7 +38,7 @@ export class Load {
     this.#done.catch(() => undefined)
   }
 
-  /** Resolves after so many answers more; then a few still follow, and nothing else is asked for. */
+  /** Resolves after `more` further answers. A few may still follow, then the writers wait. */
   answers(more: number): Promise<void> {
     return this.while(
       new Promise(reached => {
@@ -49,7 +49,7 @@ export class Load {
     )
   }
 
-  /** Nobody waits any more. */
+  /** Lifts the limit on answers. */
   goOn(): void {
     this.#allow(Number.POSITIVE_INFINITY)
   }
@@ -85,7 +85,7 @@ export class Load {
     }
   }
 
-  /** Something new, something whose answer was lost, or something that was answered before. */
+  /** A new write, one whose answer was lost, or one that was answered before. */
   #next(url: string, random: Seeded, writer: string, name: string): Promise<boolean> {
     const { books, open, isFree, secrets, answered } = this.#ledger
     const to = { target: this.#target, url, ledger: this.#ledger }

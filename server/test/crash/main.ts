@@ -7,11 +7,11 @@ import { workerCrashRun } from './worker-crash-run.ts'
 /**
  * `npm run test:crash`: the crash oracle, for as long as you like.
  *
- *   --seed N --rounds N   from another seed each time, 50 rounds
- *   --engine name         sqlite or postgres; without it both, and the workers of one machine
- *   --nodes N             nodes on one storage: 1, on PostgreSQL 3
- *   --workers N           processes of each node: 1
- *   --point name          only this way to die; several are taken in turn
+ *   --seed N --rounds N   default: a different seed each time, 50 rounds
+ *   --engine name         sqlite or postgres; default: both, and the workers of one machine
+ *   --nodes N             nodes on one storage; default: 1, on PostgreSQL 3
+ *   --workers N           processes per node; default: 1
+ *   --point name          only this way to die; several are used in turn
  */
 const { values } = parseArgs({
   options: {

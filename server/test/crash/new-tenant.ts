@@ -8,7 +8,7 @@ import { openVault } from '../../src/operations/open-vault.ts'
 import type { Site } from '../cli/program.ts'
 import type { Target } from './target.ts'
 
-/** What a command beside the servers of the site would be told. */
+/** The configuration of a command run next to the site's servers. */
 export const configOf = (site: Site, environment: Record<string, string> = {}): Config =>
   readConfig({
     flags: {
@@ -19,7 +19,7 @@ export const configOf = (site: Site, environment: Record<string, string> = {}): 
     environment,
   })
 
-/** A tenant, and the vault as well where there is none, without a process of its own. */
+/** Creates a tenant, and the vault if there is none, without a separate process. */
 export const newTenant = async (config: Config): Promise<Target['keys']> => {
   const store = await configuredStorage(config).open()
   try {

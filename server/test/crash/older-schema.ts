@@ -1,8 +1,8 @@
 import type { Migration } from '../../src/store/sql/migration.ts'
 
 /**
- * What brings storage back to the first schema, newest migration first: the statements, and the number of the schema
- * that they leave. Functions that a migration only replaced go with the one that made them.
+ * How to revert storage to the first schema: the statements, newest migration first, and the schema number they leave.
+ * A function that a migration only replaced is dropped too, because the migration that created it is also reverted.
  */
 export const olderSchema = (
   migrations: readonly Migration[],

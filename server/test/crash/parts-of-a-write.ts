@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Body } from './target.ts'
 
-/** What a write puts into each part of a thing, and how a thing that was read tells that all parts are of one write. */
+/** What a write puts into each part of a thing, and how to tell from a thing that all its parts come from one write. */
 
 const cvcOf = (n: number): string => String(n % 1000).padStart(3, '0')
 
-/** The clock is moved by more than an hour: a cvc lives while it is as far ahead as when it was written. */
+/** The clock moves by more than an hour at a time, so a cvc lives exactly until the clock's next move. */
 export const parts = (type: string, tag: string, n: number, clockMs: number) => ({
   type,
   data:

@@ -3,7 +3,7 @@ import type { Point } from './kill-order.ts'
 
 type Query = (this: pg.Client, asked: { text: string } | string, ...rest: unknown[]) => Promise<unknown>
 
-/** Tells of each point that a node on PostgreSQL comes past. */
+/** Reports each point that a node on PostgreSQL passes. */
 export const watchPostgres = (reached: (point: Point) => void): void => {
   const inTransaction = new WeakSet<pg.Client>()
   let hasLease = false
@@ -16,7 +16,7 @@ export const watchPostgres = (reached: (point: Point) => void): void => {
     const isBatch = text.includes('apply_or_') && !text.includes('CREATE')
     const commits = text === 'COMMIT' || (isBatch && !inTransaction.has(this))
     if (text === 'COMMIT') inTransaction.delete(this)
-    // Whoever sweeps takes the lease first.
+    // A node takes the lease before it sweeps.
     if (text.includes('INTO leases')) hasLease = true
     if (hasLease && (commits || /INTO leases|DELETE FROM|VACUUM/.test(text))) reached('in-sweeper')
     const isMigration = text.includes('INTO migrations')
@@ -24,7 +24,7 @@ export const watchPostgres = (reached: (point: Point) => void): void => {
     if (!commits && !isMigration) return send()
     if (commits) reached('before-commit')
     const answer = send()
-    // Once it is on its way, and before an answer can be read.
+    // Once it is on its way, but before an answer can be read.
     if (commits) setImmediate(() => reached('in-commit'))
     return answer.then(value => {
       if (commits) reached('after-commit')

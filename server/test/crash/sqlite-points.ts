@@ -2,7 +2,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { BatchWriter } from '../../src/store/sqlite/batch-writer.ts'
 import type { Point } from './kill-order.ts'
 
-/** Tells of each point that the embedded engine comes past, just before it goes on. */
+/** Reports each point that the embedded engine passes, just before it goes on. */
 export const watchSqlite = (reached: (point: Point) => void): void => {
   let isBatch = false
   let isMigration = false
@@ -45,7 +45,7 @@ export const watchSqlite = (reached: (point: Point) => void): void => {
   }
   DatabaseSync.prototype.prepare = function (sql) {
     const statement = prepare.call(this, sql)
-    // Whoever sweeps takes the lease first.
+    // A node takes the lease before it sweeps.
     if (sql.includes('INTO leases')) hasLease = true
     if (sql.includes('wal_checkpoint')) {
       const { get } = statement

@@ -15,16 +15,16 @@ export type Target = {
   readonly keys: Omit<StarterKeys, 'base_url'>
   /** How far its clock is ahead of ours. */
   readonly clockMs: number
-  /** What it stands on was killed not long ago, so that 503 is an honest answer. */
+  /** The process or database behind it was killed recently, so 503 is an honest answer. */
   readonly isShaken: boolean
-  /** The address of a node that lives; waits while storage is away. Undefined once no node lives. */
+  /** The address of a living node; waits while storage is away. Undefined once no node is alive. */
   reach(pick: (count: number) => number): Promise<string | undefined>
 }
 
-/** Whatever has not been answered by then never will be. */
+/** A request not answered by then never will be. */
 const patienceMs = 60_000
 
-/** An answer, or undefined where the process that should give it died before. */
+/** The answer, or undefined if the process that should have given it died first. */
 export const askOnce = async (
   url: string,
   method: string,
@@ -58,7 +58,7 @@ export const askOnce = async (
   }
 }
 
-/** What must be answered, and well. */
+/** A read that must succeed. */
 export const read = async (target: Target, path: string, by: KeyName): Promise<Body> => {
   const url = await target.reach(() => 0)
   assert.ok(url !== undefined, 'no node lives')

@@ -15,8 +15,8 @@ const workers = 2
 const answersBetweenKills = 60
 
 /**
- * Loads a vault of several workers and kills one of them after the other, while the load goes on. Nothing that was
- * answered may be lost, nothing doubled, and each one killed must be replaced. Throws with the seed in the message.
+ * Loads a vault with several workers and kills them one after the other while the load goes on. Nothing answered may be
+ * lost or doubled, and each killed worker must be replaced. Throws with the seed in the message.
  */
 export const workerCrashRun = async (options: {
   seed: number
@@ -37,7 +37,7 @@ export const workerCrashRun = async (options: {
       await load.answers(random.between(1, answersBetweenKills))
       const worker = 1 + (kill % workers)
       report(`worker ${worker} is killed`)
-      // The answers meanwhile come from the others, and then from the one in its place.
+      // Meanwhile the other workers answer, and then also the replacement.
       await load.while(killWorker(program, worker))
     }
     await load.answers(answersBetweenKills)
@@ -61,7 +61,7 @@ export const workerCrashRun = async (options: {
   }
 }
 
-/** Kills the worker with this number, and resolves once another one answers in its place. */
+/** Kills the worker with this number, and resolves once a replacement answers in its place. */
 const killWorker = async (program: Program, number: number): Promise<void> => {
   const starts = program.stderr
     .split('\n')

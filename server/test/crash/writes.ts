@@ -4,20 +4,20 @@ import type { Books, State } from './books.ts'
 import { applicationName, keyExpiry, parts, ruleOf } from './parts-of-a-write.ts'
 import type { Body } from './target.ts'
 
-/** One write: what it changes, and how it is asked for. */
+/** One write: what it changes, and how to request it. */
 export type Write = {
   readonly names: readonly string[]
   readonly to: State
   readonly by: KeyName
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
-  /** Things that must stay as they are until it is answered. */
+  /** Things that must not change until it is answered. */
   readonly needs?: readonly string[]
-  /** Made anew when it is sent again: a cvc lives for an hour from then. */
+  /** Built anew each time it is sent: a cvc lives for an hour from then. */
   readonly body?: (clockMs: number) => unknown
   readonly idempotencyKey?: string
   readonly status: number
-  /** Takes from the answer where the things are. */
+  /** Learns from the answer where the things are. */
   readonly learn?: (answer: Body) => void
 }
 
@@ -25,17 +25,17 @@ export type Context = {
   readonly books: Books
   readonly random: Seeded
   readonly writer: string
-  /** No other write has it. */
+  /** Used by no other write. */
   readonly name: string
-  /** What another write without an answer may yet change is left alone. */
+  /** Things that an unanswered write may still change are left alone. */
   readonly isFree: (name: string) => boolean
   /** How far the vault's clock is ahead. */
   readonly clockMs: number
-  /** Texts of keys, by the names of the keys. */
+  /** The texts of API keys, by name. */
   readonly secrets: Map<string, string>
 }
 
-/** Undefined where there is nothing to do it with. */
+/** Undefined if there is nothing to do it with. */
 type Kind = (context: Context) => Write | undefined
 
 const halfHourMs = 30 * 60_000
@@ -44,7 +44,7 @@ const createToken: Kind = ({ books, random, name, clockMs }) => {
   const n = books.next()
   const look = random.below(6)
   const isBrief = look === 0
-  // One that has expired cannot be asked for again, so it goes without a key.
+  // A token that has expired by then could not be requested again, so a brief one gets no idempotency key.
   const tag = `token:${name}${isBrief ? '.brief' : ''}`
   const more = [
     { expires_at: new Date(Date.now() + clockMs + halfHourMs).toISOString() },
@@ -107,7 +107,7 @@ const updateToken: Kind = context => {
       const { data, metadata } = parts(token.type ?? 'token', token.name, n, at)
       return { data, metadata }
     },
-    // An expired one could not be changed when it is asked for again.
+    // If repeated, the change of a token that has expired by then would fail.
     ...(!token.name.endsWith('.brief') && { idempotencyKey: context.name }),
     status: 200,
   }
@@ -127,7 +127,7 @@ const deleteToken: Kind = context => {
   )
 }
 
-/** There is one tenant, so one writer changes it. */
+/** There is one tenant, so only one writer changes it. */
 const updateTenant: Kind = ({ books, writer, name, isFree }) => {
   if (writer !== 'w0.' || !isFree('tenant')) return undefined
   const n = books.next()
@@ -234,7 +234,7 @@ const deleteApiKey: Kind = context => {
   )
 }
 
-/** As often as each is named. */
+/** Each is drawn as often as it is listed. */
 const kinds: readonly Kind[] = [
   ...[createToken, createToken, createToken, createToken, tokenize, updateToken, updateToken, updateToken],
   ...[deleteToken, deleteToken, updateTenant, createApplication, updateApplication, deleteApplication],

@@ -65,7 +65,7 @@ describe('authenticated encryption', () => {
         if (((nonce[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0) ones[bit] = (ones[bit] ?? 0) + 1
     }
     assert.equal(nonces.size, seals)
-    // Eight standard deviations: a fair bit strays so far once in 10^15.
+    // Eight standard deviations: a fair bit strays that far once in 10^15.
     for (const [bit, count] of ones.entries())
       assert.ok(Math.abs(count - seals / 2) < 8 * Math.sqrt(seals / 4), `bit ${bit}: ${count} of ${seals}`)
   })

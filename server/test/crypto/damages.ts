@@ -1,4 +1,4 @@
-/** Every way to damage bytes by one step: each bit flipped, each length cut off, a byte put in front or behind. */
+/** Every way to damage bytes in one step: flip a bit, cut to a shorter length, put a byte in front or behind. */
 export function* damages(whole: Uint8Array): Generator<{ how: string; bytes: Uint8Array }> {
   for (let bit = 0; bit < whole.length * 8; bit++) {
     const bytes = Uint8Array.from(whole)

@@ -1,6 +1,6 @@
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** The inverse of base58, by the plainest arithmetic there is. */
+/** The inverse of base58, by the plainest possible arithmetic. */
 export const decodeBase58 = (text: string): Buffer => {
   const zeros = /^1*/.exec(text)?.[0].length ?? 0
   let value = 0n

@@ -26,7 +26,7 @@ describe('HMAC-SHA-256', () => {
   test('C14.1 it is what node:crypto says, for any key and any message, one after the other', () => {
     const message = fc.oneof(
       fc.string({ unit: anyCharacter, maxLength: 400 }),
-      // On both sides of the length from which node:crypto is asked.
+      // On both sides of the length from which node:crypto is used.
       fc
         .tuple(fc.constantFrom('a', 'é', '€', '😀', '\ud800'), fc.integer({ min: 330, max: 350 }))
         .map(([character, count]) => character.repeat(count)),

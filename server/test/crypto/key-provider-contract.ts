@@ -6,7 +6,7 @@ import { damages } from './damages.ts'
 
 export type KeyProviderRig = {
   readonly provider: KeyProvider
-  /** Another provider of the same kind with another master key. */
+  /** Another provider of the same kind with a different master key. */
   readonly stranger: KeyProvider
 }
 
@@ -17,7 +17,7 @@ export const keyProviderContract = (name: string, start: () => Promise<KeyProvid
     const hex = Buffer.from(key).toString('hex')
     const context = 'strongroom/a tenant/data/1'
 
-    /** Refused in the one way that callers know, and without a word about the key. */
+    /** Refused in the one way that callers know, without revealing anything about the key. */
     const refused = (error: unknown): boolean => {
       assert.ok(error instanceof KeyProviderError, String(error))
       const told = `${inspect(error, { depth: 9 })} ${JSON.stringify(error)}`

@@ -4,7 +4,7 @@ import { newTokenId } from '../../src/crypto/token-id.ts'
 
 const timeOf = (id: string | undefined): number =>
   Number.parseInt((id ?? '').replace('-', '').slice(0, 12), 16)
-/** Later than any other test of this process. */
+/** Later than in any other test of this process. */
 const now = Date.UTC(2040)
 
 describe('ids of tokens', () => {

@@ -26,7 +26,7 @@ const columns: TokenColumns = {
 const transient: TransientColumns = { field: 'cvc', expiresAt: 4_600 }
 const record = '{"d":{"number":"4242424242424242"}}'
 
-/** For each column values near its own: other, empty, absent, or those of its neighbours. */
+/** For each column, values near its own: different, empty, absent, or those of its neighbours. */
 const otherColumns: { [K in keyof TokenColumns]: TokenColumns[K][] } = {
   id: ['0195f2d0-0000-7000-8000-000000000002', '', 'card'],
   type: ['token', '', 'Card'],

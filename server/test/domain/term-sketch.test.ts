@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { TermSketch } from '../../src/domain/index-report/term-sketch.ts'
 
-/** Numbers of 48 bits that are as evenly spread as keyed hashes, the same in every run. */
+/** 48-bit numbers, as evenly spread as keyed hashes and the same in every run. */
 const spread = (serial: number): number => {
   let x = (serial + 1) * 0x9e3779b1
   const bits = (): number => {

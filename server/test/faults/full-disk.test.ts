@@ -6,15 +6,15 @@ import { call, mainFile, Program, Site } from '../cli/program.ts'
 import { startCluster } from '../rig/postgres-cluster.ts'
 
 const isSupported = spawnSync('prlimit', ['--version']).status === 0
-/** More than a segment of PostgreSQL's log, whose writer cannot go on without it. */
+/** More than a segment of PostgreSQL's log, which its writer cannot do without. */
 const limitKiB = 17_000
 
 type Keys = { readonly base_url: string; readonly api_key: string; readonly private_api_key: string }
 
-/** A vault whose storage may write no file beyond the limit, until it is freed. */
+/** A vault whose storage cannot write any file beyond the limit, until it is freed. */
 type Limited = { readonly keys: Keys; free(): void; end(): Promise<void> }
 
-/** As the user whose process it is: nobody else may without a right that containers do not have. */
+/** Runs as the owner of the process: other users would need a capability that containers do not have. */
 const limitFiles = (pid: number, limit: string): void => {
   const { uid, gid } = statSync(`/proc/${pid}`)
   const { status, stderr } = spawnSync('prlimit', ['--pid', `${pid}`, `--fsize=${limit}:`], { uid, gid })
@@ -40,7 +40,7 @@ const engines: Record<string, (site: Site) => Promise<Limited>> = {
     const env = { STRONGROOM_DATABASE_URL: cluster.url }
     await site.run(['migrate', ...site.keys], env)
     const made = await site.run(['tenant', 'create', '--name', 'T', '--json', ...site.keys], env)
-    // Those of the server's processes that are started from now on: the ones that serve a connection.
+    // Applies to the server's processes started from now on: those that serve a connection.
     limitFiles(cluster.pid(), String(limitKiB * 1_024))
     const { url } = await site.serve([], env)
     return {

@@ -37,7 +37,7 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
       const data = `value ${n} ${'x'.repeat(200)}`
       const { id } = await vault.create(key, { type: 'token', data })
       values.set(id, data)
-      // A part lies in the database itself, the rest in its log.
+      // One part is in the database itself, the rest in its log.
       if (n === tokens / 2) await vault.store.shred()
     }
   })
@@ -96,7 +96,7 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
     folder.remove()
   })
 
-  /** Every token, as far as storage lets itself be opened; says how many were read. */
+  /** Reads every token, as far as storage can be opened. Returns how many were read. */
   const readAll = async (folder: string): Promise<number> => {
     const named = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
       try {

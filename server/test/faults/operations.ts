@@ -2,7 +2,7 @@ import type { TestReply } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
 import type { Send, TestVault } from '../rig/test-vault.ts'
 
-/** A tenant with something of everything in it. */
+/** A tenant with some of everything in it. */
 export type Scene = {
   readonly vault: TestVault
   readonly tenantNumber: number
@@ -35,7 +35,7 @@ export const buildScene = async (vault: TestVault): Promise<Scene> => {
   }
 }
 
-/** A request, and how often it may be made. */
+/** A request, and whether it writes. */
 export type FaultedOperation = {
   readonly name: string
   readonly isWrite: boolean
@@ -147,7 +147,7 @@ export const sendOperation = (
   return scene.vault.send(method, path, { key: scene.keys[as], ...(body !== undefined && { body }), ...more })
 }
 
-/** The tables that a tenant has rows in, with their columns, but for hints that are kept lazily. */
+/** The tables in which a tenant has rows, with their columns, except hints that are written lazily. */
 export const columnsByTable: Readonly<Record<string, string>> = {
   tenants: '*',
   dead_tenants: '*',

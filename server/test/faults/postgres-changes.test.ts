@@ -6,15 +6,15 @@ import { databaseOf } from '../rig/postgres-databases.ts'
 import { TestVault } from '../rig/test-vault.ts'
 import { buildScene, columnsByTable, operations, type Scene, sendOperation } from './operations.ts'
 
-/** What the server itself says when a change fails; the last one ends the connection in the midst of it. */
+/** The server's own error codes when a change fails; the last one ends the connection in the middle of it. */
 const failures = { full: '53100', 'input or output': '58030', cancelled: '57014', 'lost connection': '57P01' }
 
 const changesMax = 200
 const never = -1
 
 /**
- * Counts the rows that are changed, once when it is done and once more at the commit, and fails at the nth. A
- * sequence, because what it counted is not taken back with the transaction.
+ * Counts changed rows, once when the change is made and once more at the commit, and fails at the nth. It counts with a
+ * sequence, because a sequence is not rolled back with the transaction.
  */
 const faultyTables = `
   CREATE SEQUENCE changes MINVALUE 0;
@@ -59,7 +59,7 @@ describe('a database of which the nth change fails (postgres)', () => {
   const changesMet = async (): Promise<number> =>
     Number((await admin.query('SELECT last_value FROM changes')).rows[0].last_value)
 
-  /** Everything that storage holds of the tenant, in one round trip: the tables and what stands for their rows. */
+  /** Everything that storage holds of the tenant, in one round trip: each table with a hash of its rows. */
   const digest = async ({ tenantNumber }: Scene): Promise<unknown> => {
     const tables = Object.entries(columnsByTable).map(
       ([table, columns]) =>
@@ -77,7 +77,7 @@ describe('a database of which the nth change fails (postgres)', () => {
       const before = await digest(scene)
       for (let nth = 1; ; nth++) {
         assert.ok(nth < changesMax)
-        // In turn, because a lost connection takes its time; each operation begins with another.
+        // The failures take turns, because a lost connection takes a while; each operation begins with a different one.
         const [name, code = ''] = Object.entries(failures)[(nth + position) % 4] ?? []
         await failAt(nth, code)
         const reply = await sendOperation(scene, operation)

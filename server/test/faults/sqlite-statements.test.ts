@@ -7,12 +7,12 @@ import { sqlite } from '../rig/engines.ts'
 import { TestVault } from '../rig/test-vault.ts'
 import { buildScene, contentOf, operations, sendOperation } from './operations.ts'
 
-/** SQLite's numbers for what a statement can fail with. */
+/** SQLite's error numbers for ways in which a statement can fail. */
 const failures = { busy: 5, 'input or output': 10, full: 13 }
 
 const statementsMax = 200
 
-/** Lets the nth change of the database fail; `met` says whether there was one. */
+/** Makes the nth change of the database fail; `met` tells whether there was one. */
 const failAt = (nth: number, errcode: number): { met: () => boolean; mend: () => void } => {
   const { run } = StatementSync.prototype
   const { exec } = DatabaseSync.prototype
@@ -26,7 +26,7 @@ const failAt = (nth: number, errcode: number): { met: () => boolean; mend: () =>
     return run.apply(this, input as unknown as Parameters<typeof run>)
   }
   DatabaseSync.prototype.exec = function (this: DatabaseSync, sql: string) {
-    // Reads of several statements are transactions of their own connection; what they begin is not counted.
+    // A read of several statements is a transaction on its own connection; what it begins is not counted.
     if (sql === 'BEGIN IMMEDIATE' || (sql === 'COMMIT' && changes > 0)) count()
     exec.call(this, sql)
   }

@@ -12,7 +12,7 @@ import {
   sendOperation,
 } from './operations.ts'
 
-/** What may befall one call of storage. */
+/** What can happen to one storage call. */
 const faults = {
   'fails before it reached storage': () => Promise.reject(new StoreUnavailableError('refused')),
   'is lost on its way back': async (call: () => Promise<unknown>) => {
@@ -28,7 +28,7 @@ type Fault = keyof typeof faults
 
 const callsMax = 30
 
-/** Lets the nth call at the store port meet a fault; `met` says which call that was. */
+/** Makes the nth call at the store port meet a fault; `met` tells which call that was. */
 const faultAt = (
   store: Store,
   nth: number,
@@ -74,14 +74,14 @@ describe('storage of which the nth call fails (sqlite alone: it fails at the por
         }
       })
 
-  /** Makes the request with a fault at the nth call, and compares what came of it with what may. */
+  /** Sends the request with a fault at the nth call, and compares the outcome with what is allowed. */
   const meet = async (
     scene: Scene,
     operation: FaultedOperation,
     nth: number,
     fault: Fault,
   ): Promise<{ met: string | undefined; wasWritten: boolean }> => {
-    // As after a start, so that also what is usually remembered is read again.
+    // As after a start, so that values that are usually cached are read again too.
     starts++
     const before = await contentOf(scene)
     const { met, mend } = faultAt(vault.store, nth, fault)

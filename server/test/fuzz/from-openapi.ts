@@ -28,7 +28,7 @@ const document = JSON.parse(
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-/** A request as bytes would carry it. */
+/** A request as it would be sent. */
 export type FuzzRequest = {
   readonly method: string
   readonly path: string
@@ -37,7 +37,7 @@ export type FuzzRequest = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A value that the schema describes, in most places; in some anything at all. */
+/** A value that fits the schema in most places, and is anything at all in some. */
 const valueFor = (schema: Schema, depth = 0): fc.Arbitrary<unknown> =>
   depth > 6
     ? junk()
@@ -126,7 +126,7 @@ const text = {
   metadata: { a: 'b' },
 }
 
-/** Bodies that are accepted: what is wrong in one place gets further than what is wrong everywhere. */
+/** Bodies that are accepted: a body wrong in one place gets further than one wrong everywhere. */
 const examples: Readonly<Record<string, readonly object[]>> = {
   '/tokenize': [[card, 'text', { nested: text }]],
   '/tokens': [card, text, { ...text, id: 'fuzz-2', containers: ['/a/'], deduplicate_token: true }],
@@ -142,7 +142,7 @@ const examples: Readonly<Record<string, readonly object[]>> = {
   '/applications/{id}/explain': [{ permission: 'token:read', containers: ['/a/'] }],
 }
 
-/** The example as it is, or with one of its members taken from elsewhere. */
+/** The example as it is, or with one of its members replaced. */
 const nearly = (example: object, others: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof(
     fc.constant(example),
@@ -168,7 +168,7 @@ const requestsTo = (path: string, method: string, operation: Operation): fc.Arbi
   const name = names.length === 0 ? texts() : fc.oneof(fc.constantFrom(...names), texts())
   const pairs = fc.array(fc.tuple(name, texts()), { maxLength: names.length === 0 ? 1 : 4 })
   const query = fc.oneof(
-    // Where no parameter is known any query is refused before all else.
+    // Where no parameter is known, any query is refused before anything else.
     { weight: names.length === 0 ? 15 : 1, arbitrary: fc.constant('') },
     { weight: 4, arbitrary: pairs.map(list => list.map(pair => pair.map(encoded).join('=')).join('&')) },
     { weight: 1, arbitrary: fc.constantFrom('', '&&&', '=', '%zz', 'a=%e0%a4', '?', 'page=1&page=2') },
@@ -189,7 +189,7 @@ const requestsTo = (path: string, method: string, operation: Operation): fc.Arbi
 
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
 
-/** A request to any endpoint but the one that ends it all, from the interface's own description. */
+/** A request to any endpoint except the one that deletes the tenant, built from the interface's own description. */
 export const requests = (): fc.Arbitrary<FuzzRequest> =>
   fc.oneof(
     ...Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -15,7 +15,7 @@ import { fc } from '../rig/properties.ts'
 import type { FuzzOptions } from './fuzz-http.ts'
 import { jsonTexts, junk, texts } from './values.ts'
 
-/** Pieces of the texts that have a grammar, glued together. */
+/** Pieces of texts that have a grammar, glued together. */
 const glued = (...pieces: readonly string[]): fc.Arbitrary<string> =>
   fc
     .array(
@@ -114,7 +114,7 @@ const promises: Record<string, () => fc.IProperty<unknown[]>> = {
     fc.property(jsonTexts(junk()), text => refuses(() => parseJson(Buffer.from(text)), isRefused)),
 }
 
-/** RFC 7386, section 2, as it stands there. */
+/** RFC 7386, section 2, as written there. */
 const rfc7386 = (target: unknown, patch: unknown): unknown => {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
   const isObject = typeof target === 'object' && target !== null && !Array.isArray(target)

@@ -12,13 +12,13 @@ import { rawConnections } from './raw-requests.ts'
 export type FuzzOptions = {
   readonly seed: number
   readonly runs: number
-  /** Whether there are enough of them to meet every status; a few of any seed need not. */
+  /** Whether there are enough runs to meet every status; a few runs of any seed need not. */
   readonly meetsAll?: boolean
 }
 
 const answersWithinMs = 10_000
 
-/** Requests of every shape at every endpoint: no 500, no hang, no crash. */
+/** Requests of every shape to every endpoint: no 500, no hang, no crash. */
 export const fuzzHttp = (options: FuzzOptions): Promise<void> => withFuzzedVault(fuzz => fuzz(options))
 
 /** One vault that is fuzzed as often as the work asks for. */
@@ -58,7 +58,7 @@ const fuzzVault = async (
     [],
     'nothing failed inside',
   )
-  // The test's own, so it is not what the vault left in memory.
+  // The log belongs to the test, so it is not memory that the vault has kept.
   vault.log.length = 0
 }
 
@@ -77,7 +77,7 @@ const sendFuzzed = async (vault: TestVault, request: FuzzRequest, key: string): 
   return answer.status
 }
 
-/** Sends bytes and closes its side; what comes back must be answers, none of them a failure. */
+/** Sends bytes and closes its side. What comes back must be answers, none of them a failure. */
 const converse = (vault: TestVault, bytes: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(vault.baseUrl)
@@ -100,7 +100,7 @@ const converse = (vault: TestVault, bytes: string): Promise<void> =>
     socket.end(bytes, 'latin1')
   })
 
-/** How much memory the work leaves behind, once what is garbage is gone. */
+/** How much memory the work leaves behind after garbage collection. */
 export const memoryLeftBy = async (work: () => Promise<void>): Promise<number> => {
   const before = await memoryUsed()
   await work()
@@ -110,7 +110,7 @@ export const memoryLeftBy = async (work: () => Promise<void>): Promise<number> =
 const memoryUsed = async (): Promise<number> => {
   const collect = globalThis.gc
   assert.ok(collect, 'run with --expose-gc')
-  // What an object held outside the heap goes with the collection after its own.
+  // What an object holds outside the heap is freed by the collection after its own.
   for (let time = 0; time < 4; time++) {
     await collect()
     await nextTurn()

@@ -2,7 +2,7 @@ import { describe, test } from 'node:test'
 import { domainPromises, fuzzDomain } from './fuzz-domain.ts'
 import { fuzzHttp } from './fuzz-http.ts'
 
-// The same each time, so that a change is judged by itself; `npm run test:fuzz` looks elsewhere and for longer.
+// The same seed each time, so that a change is judged by itself; `npm run test:fuzz` looks elsewhere and for longer.
 describe('whatever is sent', () => {
   const seed = 1
   test('C2.1 C2.4 C2.17 every request gets an answer of the catalogue, and none fails inside', () =>

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { domainPromises, fuzzDomain } from './fuzz-domain.ts'
 import { memoryLeftBy, withFuzzedVault } from './fuzz-http.ts'
 
-/** `npm run test:fuzz -- --seed N --runs N`: the fuzzers for as long as you like, and what they leave in memory. */
+/** `npm run test:fuzz -- --seed N --runs N`: the fuzzers for as long as you like, and the memory they leave behind. */
 const { values } = parseArgs({
   options: { seed: { type: 'string' }, runs: { type: 'string', default: '20000' } },
 })
@@ -16,7 +16,7 @@ for (const name of domainPromises) {
   fuzzDomain(name, { seed, runs })
   say(`${runs} times: ${name}`)
 }
-// The first ones fill caches; from then on the same vault is fuzzed, and what it keeps shows.
+// The first runs fill caches. From then on the same vault is fuzzed, which shows what it keeps.
 const left = await withFuzzedVault(async fuzz => {
   const meetsAll = runs >= enoughRuns
   await fuzz({ seed, runs: Math.min(runs, enoughRuns), meetsAll })

@@ -1,6 +1,6 @@
 import { fc } from '../rig/properties.ts'
 
-/** Bytes that look like HTTP, in parts. `{key}` stands for a key that may do everything. */
+/** Parts of bytes that look like HTTP. `{key}` stands for a key that may do everything. */
 const lines = [
   'GET /tokens HTTP/1.1',
   'GET /health HTTP/1.1',
@@ -61,7 +61,7 @@ const bodies = [
   '\r\n\r\n\r\n',
 ]
 
-/** One connection's worth of bytes: requests after one another, whole, broken or left open. */
+/** The bytes of one connection: requests one after another, whole, broken or left open. */
 export const rawConnections = (): fc.Arbitrary<string> => {
   const one = fc
     .record({

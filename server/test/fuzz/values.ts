@@ -1,7 +1,7 @@
 import { anyCharacter } from '../rig/any-character.ts'
 import { fc } from '../rig/properties.ts'
 
-/** Texts that have broken parsers before, beside plain ones and noise. */
+/** Texts that have broken parsers before, as well as plain ones and noise. */
 export const texts = (): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...plausible) },
@@ -74,7 +74,7 @@ const evil = [
   '02/30/2030',
 ]
 
-/** Any JSON, with what a parser may stumble over. */
+/** Any JSON, including what a parser may stumble over. */
 export const junk = (): fc.Arbitrary<unknown> =>
   fc.oneof(
     texts(),
@@ -93,7 +93,7 @@ const deep = (levels: number): unknown => {
   return value
 }
 
-/** JSON as text, in spellings that `JSON.stringify` does not know. */
+/** JSON as text, in spellings that `JSON.stringify` does not produce. */
 export const jsonTexts = (value: fc.Arbitrary<unknown>): fc.Arbitrary<string | Uint8Array> =>
   fc
     .tuple(value, fc.oneof(fc.constant(plain), fc.constantFrom(...spellings)))

@@ -5,7 +5,7 @@ import { type StoredRow, storedRows } from '../rig/stored-rows.ts'
 import { owner, type TestApplication, type TestVault } from '../rig/test-vault.ts'
 
 const day = 86_400_000
-/** Its unfiltered lists are counted by the counter of that container alone. */
+/** Its unfiltered lists are counted by that container's counter alone. */
 const cornerReader = {
   rules: [{ priority: 1, container: '/corner/', transform: 'mask', permissions: ['token:read'] }],
 } as const satisfies TestApplication

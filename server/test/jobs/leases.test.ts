@@ -29,7 +29,7 @@ for (const engine of engines)
     })
     afterEach(() => stopOther())
 
-    /** A token that is due for a purge now. */
+    /** Creates a token that is due to be purged now. */
     const due = async (): Promise<void> => {
       const expires_at = new Date(vault.now + hour).toISOString()
       await vault.create(key, { type: 'token', data: 'x', expires_at })
@@ -87,7 +87,7 @@ for (const engine of engines)
       assert.equal((await vault.post('/tokenize', key, cards)).status, 200)
       const kept = await vault.create(key, { type: 'token', data: 'kept' })
       vault.now += hour
-      // Without its lease each believes to be the only one.
+      // Without the lease each believes it is the only one.
       const both = [vault.service, other].map(async ({ vault: inside, clockwork }) => {
         const { acquireLease } = inside.store
         inside.store.acquireLease = async () => true

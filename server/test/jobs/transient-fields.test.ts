@@ -28,7 +28,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     assert.equal((await vault.patch(`/tokens/${id}`, key, { data })).status, 200)
   }
 
-  /** The data on every path that shows it. */
+  /** Checks the data on every path that shows it. */
   const assertData = async (id: string, expected: object): Promise<void> => {
     assert.deepEqual((await vault.get(`/tokens/${id}`, key)).body.data, expected)
     const listed = await vault.get(`/tokens?id=${id}`, key)
@@ -156,7 +156,7 @@ test('C11.3 no byte of the ciphertext is left in the data folder', async () => {
     const tenant = await vault.tenantNumber(tenantId)
     const ids: string[] = []
     const ciphertexts = new Map<string, Buffer>()
-    /** Everything that is stored of transient fields now; what changes later is remembered, too. */
+    /** Remembers every transient field stored now, including values that change later. */
     const remember = async (): Promise<void> => {
       // Without the header: format and key version are in every sealed value.
       for (const { sealed } of (await vault.store.getTokens(tenant, ids)).transients)
@@ -170,7 +170,7 @@ test('C11.3 no byte of the ciphertext is left in the data folder', async () => {
       const made = await vault.post('/tokenize', key, definitions)
       ids.push(...made.body.map((token: { id: string }) => token.id))
       await remember()
-      // Changed, patched away and deleted among others that stay: pages with holes in all places.
+      // Changed, patched away and deleted among others that stay, which leaves gaps all over the pages.
       for (const [index, id] of ids.entries()) {
         if (index % 7 === round) await vault.patch(`/tokens/${id}`, key, { data: { cvc: '123' } })
         if (index % 11 === round) await vault.patch(`/tokens/${id}`, key, { data: { cvc: null } })

@@ -4,9 +4,9 @@ import { kinds, type Mutant, readMutants } from './mutant.ts'
 import { plant, runTests, withCopy } from './workshop.ts'
 
 /**
- * `npm run test:mutants [-- --only text] [--list]`: plants each bug in a copy of the sources and runs the test that must
- * notice it. Exits with 1 where a bug survives, where a patch no longer applies, and where a test fails without it.
- * With `--list` it says which there are, by the part of the rig that they are planted for.
+ * `npm run test:mutants [-- --only text] [--list]`: plants each bug in a copy of the sources and runs the test that
+ * must notice it. Exits with 1 if a bug survives, if a patch no longer applies, or if a test fails without it. With
+ * `--list`, lists the bugs by the part of the rig for which they are planted.
  */
 const { values } = parseArgs({
   options: { only: { type: 'string', default: '' }, list: { type: 'boolean', default: false } },
@@ -32,7 +32,7 @@ if (values.list) {
   process.exit(isWell ? 0 : 1)
 }
 
-/** Without the bug the same tests pass, else their failing would prove nothing. */
+/** Without the bug the same tests must pass, or their failure would prove nothing. */
 const commandOf = ({ run, pattern }: Mutant): string => JSON.stringify([run, pattern])
 const controls = new Map(mutants.map(mutant => [commandOf(mutant), mutant]))
 const sound = new Set<string>()

@@ -1,16 +1,16 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** A planted bug: a patch under a few lines that say what it breaks and what must notice. */
+/** A planted bug: a patch, preceded by a few lines that say what it breaks and what must notice. */
 export type Mutant = {
   readonly name: string
   readonly file: string
-  /** The part of the rig that it is planted for. */
+  /** The part of the rig for which it is planted. */
   readonly kind: string
   readonly bug: string
   /** A test file, or a program of the rig with its arguments. */
   readonly run: readonly string[]
-  /** Only tests whose names match. */
+  /** Only tests with matching names. */
   readonly pattern: string | undefined
 }
 

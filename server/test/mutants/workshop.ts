@@ -6,7 +6,7 @@ import type { Mutant } from './mutant.ts'
 
 const repository = join(import.meta.dirname, '../../..')
 
-/** A copy of the sources that a mutant may spoil; dependencies are shared. */
+/** Makes a copy of the sources for a mutant to spoil; dependencies are shared. */
 export const withCopy = async <T>(work: (folder: string) => Promise<T>): Promise<T> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-mutant-'))
   try {
@@ -32,11 +32,11 @@ export const plant = (folder: string, { file }: Mutant): boolean =>
 
 export type Verdict = {
   readonly passed: boolean
-  /** Names of the tests that failed; of a program its last words. */
+  /** Names of the tests that failed, or the last lines of a program. */
   readonly failures: readonly string[]
 }
 
-/** Runs what is to notice the bug. */
+/** Runs what must notice the bug. */
 export const runTests = (
   folder: string,
   { run, pattern }: Pick<Mutant, 'run' | 'pattern'>,
@@ -66,7 +66,7 @@ export const runTests = (
   })
 }
 
-/** The innermost tests that failed, not the suites around them, nor a file that could not be loaded. */
+/** The innermost tests that failed: neither the suites around them, nor a file that could not be loaded. */
 const failedTests = (tap: string): string[] => {
   const lines = tap.split('\n')
   return lines.flatMap((line, index) => {

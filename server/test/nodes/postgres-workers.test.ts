@@ -10,7 +10,7 @@ describe('two workers on one database (postgres: what is remembered of grants is
   let database: Awaited<ReturnType<typeof emptyDatabase>>
   let url: string
   let keys: { management_api_key: string }
-  // Whoever is free takes a connection, so that of several each worker has some.
+  // Any free worker takes a connection, so of several connections each worker has some.
   const connections = Array.from({ length: 8 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
 
   before(async () => {

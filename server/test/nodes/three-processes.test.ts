@@ -9,7 +9,7 @@ const arrangements: { name: string; start: (site: Site) => Promise<string[]> }[]
   {
     name: 'three nodes',
     start: async site => {
-      // One makes the storage, so that the others have something to meet on.
+      // The first creates the storage that the others share.
       const first = await site.serve()
       const others = await Promise.all([site.serve(), site.serve()])
       return [first, ...others].map(({ url }) => url)
@@ -40,13 +40,13 @@ for (const { name, start } of arrangements)
     const send: Send = (...sent) => freshCall(urls[turn++ % urls.length] ?? '', ...sent)
     const together = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
       Promise.all(Array.from({ length: count }, (_, index) => work(index)))
-    /** The same question several times at once: every node gets it, and as a rule every worker. */
+    /** Sends the same request several times at once: every node gets it, and usually every worker. */
     const onEach = (...sent: Parameters<Send>): Promise<Reply[]> => together(12, () => send(...sent))
     const countBy = (replies: readonly Reply[]): Record<number, number> =>
       Object.fromEntries(
         [...Map.groupBy(replies, ({ status }) => status)].map(([status, group]) => [status, group.length]),
       )
-    /** From here, as a fourth that meets them on their storage: a command would be a process for each test. */
+    /** Created from this process, a fourth one on the same storage: a command would cost a process for each test. */
     const tenant = async () => {
       const { api_key, private_api_key, management_api_key } = await newTenant(configOf(site))
       return { writer: api_key, reader: private_api_key, manager: management_api_key }

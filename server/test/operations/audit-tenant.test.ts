@@ -30,7 +30,7 @@ onEveryEngine('audit of a tenant', vault => {
         await create('renewed')
         await create(`new-${round}`)
       }
-      /** The store, with somebody who writes around each of these reads. */
+      /** The store, with writes made around each of these reads. */
       const busy: Store = {
         ...whole.store,
         [read]: async (...args: never[]) => {

@@ -25,7 +25,7 @@ test('§4.1.1 what comes in one request is laid one behind the other, in full pa
       Number(unusedOf.get(name)?.share),
     )
     database.close()
-    // Of the entries of terms one in six is that of a fingerprint, whose places are random.
+    // One in six index entries is that of a fingerprint, which lands at a random place.
     for (const share of shares) assert.ok(share < 0.2, shares.join())
   } finally {
     await vault.stop()

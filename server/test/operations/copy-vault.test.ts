@@ -14,7 +14,7 @@ import { type LivedInVault, livedInVault } from '../rig/lived-in-vault.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
-/** Small, so that most tables take several. */
+/** Small, so that most tables take several batches. */
 const rowsPerBatch = 6
 
 class Killed extends Error {}
@@ -148,7 +148,7 @@ describe('a copy of a vault into PostgreSQL', () => {
         'tenants 2',
         `applications 1 ${grants?.application}`,
         `api_keys ${grants?.api_key}`,
-        // Its own bytes are whole, but it opens together with its token only.
+        // Its own bytes are intact, but it opens only together with its token.
         `transients 1 ${ids.card} cvc`,
         `transients 2 ${grants?.card} cvc`,
         `results 1 ${grants?.result}`,

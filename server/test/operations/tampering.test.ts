@@ -18,7 +18,7 @@ const flipped = (bytes: Uint8Array, bit: number): Uint8Array => {
 }
 
 for (const engine of engines) {
-  /** A vault with two tenants, and a hand in its storage. */
+  /** A vault with two tenants, and direct access to its storage. */
   class Scene {
     vault!: TestVault
     readonly keys = { general: '', private: '', otherGeneral: '', otherPrivate: '' }
@@ -325,13 +325,13 @@ for (const engine of engines) {
     const keyOf = { tenants: 'tenant', applications: 'application_id', api_keys: 'key_id' } as const
     type Change = (row: StoredRow, rows: StoredRow[]) => SQLInputValue
 
-    /** Changes one column of all rows of the table, so that every key of the scene meets a changed row. */
+    /** Changes one column in all rows of the table, so that every key of the scene meets a changed row. */
     const everyRow = async (table: keyof typeof keyOf, column: string, change: Change): Promise<void> => {
       const rows = await scene.reach(`SELECT * FROM ${table} ORDER BY 1, 2`)
       const key = keyOf[table]
       const put = (row: StoredRow, value: SQLInputValue) =>
         scene.reach(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`, value, row[key] as string)
-      // Unique values are first put out of the way, so that they can be exchanged.
+      // Unique values are first moved out of the way, so that they can be exchanged.
       if (column !== key) for (const [i, row] of rows.entries()) await put(row, `away ${i}`)
       for (const row of rows) await put(row, change(row, rows))
     }

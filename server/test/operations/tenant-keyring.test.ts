@@ -12,7 +12,7 @@ onEveryEngine('the keys of a tenant', vault => {
     const { tenantId } = await vault().tenant({ owner })
     const tenantNumber = await vault().tenantNumber(tenantId)
     let isAway = false
-    // As while storage is away: nothing that is remembered may be relied on.
+    // As while storage is away: nothing cached may be relied on.
     let epoch = 0
     const keyring = tenantKeyring(
       {

@@ -3,7 +3,10 @@ import { parseArgs } from 'node:util'
 import { Site } from '../cli/program.ts'
 import { overloadRun } from './overload-run.ts'
 
-/** `npm run test:overload -- --seconds N --idle N`: ten times what the vault can do, and crowds that do nothing. */
+/**
+ * `npm run test:overload -- --seconds N --idle N`: ten times the load that the vault can take, and crowds of idle
+ * connections.
+ */
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
@@ -11,7 +14,7 @@ const { values } = parseArgs({
   },
 })
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
-// Each idle connection takes a descriptor here and one there.
+// Each idle connection takes a descriptor at both ends.
 spawnSync('prlimit', ['--pid', String(process.pid), '--nofile=65536:65536'])
 const site = new Site()
 try {

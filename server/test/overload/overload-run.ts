@@ -16,10 +16,10 @@ const overload = 10
 const slowClients = 200
 const dropMs = 1_000
 const memoryGrowthMaxMiB = 512
-/** What may lie before a request that is let in, as so many requests at capacity. */
+/** How much may be queued ahead of an admitted request, counted in requests at capacity. */
 const requestsAheadMax = 60
 const recoveryMs = 5_000
-/** Much work in one request, so that a generator on the same machine can ask for ten times too much. */
+/** Much work in one request, so that a generator on the same machine can demand ten times too much. */
 const payload = JSON.stringify(
   Array.from({ length: 300 }, (_, n) => ({ type: 'token', data: `value ${n}`, metadata: { n: String(n) } })),
 )
@@ -116,7 +116,7 @@ const ask = (agent: Agent, url: string, key: string, body?: string): Promise<Ans
     asking.end(body)
   })
 
-/** Each client asks again once it has its answer; returns what was done in a second. */
+/** Each client sends its next request once it has its answer. Returns the number done per second. */
 const closedLoop = async (work: () => Promise<Answer>, seconds: number): Promise<number> => {
   const end = performance.now() + seconds * 1_000
   let done = 0
@@ -128,7 +128,7 @@ const closedLoop = async (work: () => Promise<Answer>, seconds: number): Promise
   return done / seconds
 }
 
-/** Asks at a rate, whether or not there are answers. */
+/** Sends requests at a fixed rate, whether or not they are answered. */
 const openLoop = async (
   work: () => Promise<Answer>,
   perSecond: number,
@@ -144,7 +144,7 @@ const openLoop = async (
   }
 }
 
-/** Connections that say nothing, half of a head, a head that is too large, or a body in drops. */
+/** Connections that send nothing, half a head, a head that is too large, or a body drop by drop. */
 const crowd = async (url: string, idle: number, report: (line: string) => void): Promise<Socket[]> => {
   const { hostname, port } = new URL(url)
   const open = (): Promise<Socket | undefined> =>

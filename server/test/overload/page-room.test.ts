@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { pace } from '../../src/domain/pace.ts'
 import { pageRoom } from '../../src/http/page-room.ts'
 
-/** A client that has not read so many bytes of its answers. */
+/** A client with this many unread bytes of its answers. */
 const client = (unread = 0): Socket =>
   Object.assign(new EventEmitter(), { writableLength: unread }) as unknown as Socket
 

@@ -92,7 +92,7 @@ onSqliteAlone('connections that Node serves', 'what storage does is the same', v
     socket.write(request('POST /tokens', created))
     await gate.waiting(1)
     socket.end(request('POST /tokens', created).repeat(behind))
-    // By the time others were answered it has arrived.
+    // By the time other requests are answered, it has arrived.
     for (let n = 0; n < 3; n++) await vault().get('/health', keys.owner)
     gate.open()
     const answers = (await buffer(socket)).toString('latin1').split('HTTP/1.1 201 ').length - 1
@@ -129,7 +129,7 @@ describe('clients that do not wait for answers', () => {
     }
     return { server, ask, open }
   }
-  /** Resolves when so many answers have come. */
+  /** Resolves when this many answers have come. */
   const answered = async (socket: Socket, count: number): Promise<void> => {
     let come = 0
     for await (const bytes of socket) {
@@ -164,7 +164,7 @@ describe('clients that do not wait for answers', () => {
     const requests = 2_000
     const socket = ask(requests, request.replace('/', `/${'x'.repeat(500)}`))
     const [served] = await once(server, 'connection')
-    // By the time that others were answered all would have been read.
+    // By the time the others are answered, all of it would have been read.
     for (let n = 0; n < 100; n++) await answered(ask(1), 1)
     assert.ok(served.bytesRead < 300_000, `${served.bytesRead} bytes were read`)
     held[0]?.end()

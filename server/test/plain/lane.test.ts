@@ -14,7 +14,7 @@ const get = (path: string, ...fields: readonly string[]): string =>
 const unusual = 'TE: trailers'
 
 describe('the lane of plain requests', () => {
-  /** Says which lane a request came by; `/held` is answered when the test says so, `/long` with much. */
+  /** Answers with the lane a request came by; `/held` is answered when the test says so, `/long` at length. */
   const held: (() => void)[] = []
   const answerer =
     (lane: string) =>
@@ -42,7 +42,7 @@ describe('the lane of plain requests', () => {
     socket.setEncoding('latin1')
     return socket
   }
-  /** Reads until so many answers have come; returns their bodies. */
+  /** Reads until this many answers have come; returns their bodies. */
   const bodies = async (socket: Socket, count: number): Promise<string[]> => {
     let read = ''
     for (;;) {
@@ -169,7 +169,7 @@ onSqliteAlone('the lane of plain requests and Node', 'answered by the same opera
     { line: 'DELETE /tokens/an-id', status: 204 },
   ]
 
-  /** Fingerprints, which differ by tenant, are not all of one length. */
+  /** Fingerprints differ by tenant, and not all have the same length. */
   const varying = ['date', 'content-length']
 
   test('C2.10 C4.1 an answer is the same to the byte, whichever lane it comes by', async () => {

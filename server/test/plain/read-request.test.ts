@@ -96,7 +96,7 @@ const target = fc.oneof(
   fc.string({ unit: fc.constantFrom(..."/abz09-._~%?&=+:,;@!$*()'"), maxLength: 8 }).map(rest => `/${rest}`),
   fc.constantFrom('*', '', 'http://host/tokens', '/a b', '/#x', '/é', '/\x7f', '//', '/\\', '/[x]', '/"'),
 )
-/** Requests as clients send them, with here and there something that none does. */
+/** Requests as clients send them, with an occasional part that no client sends. */
 const wire = fc
   .record({
     method: mostly(
@@ -118,7 +118,7 @@ const wire = fc
     host: mostly('Host: vault\r\n', '', 'Host: one\r\nHost: two\r\n', 'host:vault\r\n'),
     fields: fc.array(field, { maxLength: 3 }),
     body: fc.constantFrom('', '{}', 'abc', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
-    /** What the length says beyond what there is. */
+    /** How far the stated length exceeds the actual one. */
     excess: mostly(0, 1, -1),
     saysLength: mostly(true, false),
     blank: mostly('\r\n', '\n', '', '\r\n\r\n'),
@@ -133,7 +133,7 @@ const wire = fc
     ),
   )
 
-/** Requests that differ in one thing or another, if at all; sometimes two of them in one. */
+/** Requests that differ in a few details, if at all; sometimes two, one after the other. */
 const similar = fc
   .array(
     fc

@@ -1,11 +1,11 @@
 /**
- * C28, C12 and C13 told a second time, as plainly as possible and with nothing of the vault's own code: what
- * the suites of access compare the vault with.
+ * C28, C12 and C13 written a second time, as plainly as possible and without any of the vault's own code: what the
+ * access suites compare the vault with.
  */
 export type Shown = 'reveal' | 'mask' | 'redact'
 export type OracleRule = { container: string; transform: Shown; permissions: readonly string[] }
 
-/** Rules in the order of their priority. */
+/** Rules in order of priority. */
 export type OracleApplication = { rules: readonly OracleRule[] }
 
 const order: readonly Shown[] = ['redact', 'mask', 'reveal']
@@ -18,7 +18,7 @@ const segments = (path: string): string[] =>
     .split('/')
     .filter(part => part !== '')
 
-/** A rule's container lies on the way from the root to the token's, or is it. */
+/** Whether the rule's container is the token's, or lies on the path from the root to it. */
 const isOnTheWay = (rule: string, container: string): boolean => {
   const way = segments(container)
   return segments(rule).every((part, depth) => way[depth] === part)
@@ -30,7 +30,7 @@ const firstRule = (application: OracleApplication, permission: string, container
   return undefined
 }
 
-/** What a read of a token in these containers shows; undefined where it is not there for the caller. */
+/** What a read of a token in these containers shows; undefined if the token does not exist for the caller. */
 export const readShows = (
   application: OracleApplication,
   containers: readonly string[],
@@ -58,7 +58,7 @@ export const mayCreate = (
   containers: readonly string[],
 ): boolean => containers.every(container => firstRule(application, permission, container) !== undefined)
 
-/** The status that an update or a delete of an existing token ends in, where `done` is that of success. */
+/** The expected status of updating or deleting an existing token; `done` is that of success. */
 export const changeStatus = (
   application: OracleApplication,
   permission: string,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 
-/** An answer as a test looks at it, however it was asked for. */
+/** An answer as tests see it, however it was requested. */
 export type TestReply = {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; undefined where it is empty or something else. */
+  /** The body as JSON; undefined if it is empty or not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find
   readonly body: any
 }
@@ -17,13 +17,13 @@ export const makeReply = (status: number, headers: Headers, text: string): TestR
   body: text === '' || !headers.get('content-type')?.includes('json') ? undefined : JSON.parse(text),
 })
 
-/** The body of an answer that the test takes for granted. */
+/** The body of an answer whose success the test takes for granted. */
 export const granted = (reply: TestReply): TestReply['body'] => {
   assert.ok(reply.status < 300, `${reply.status} ${reply.text}`)
   return reply.body
 }
 
-/** An answer without what differs from request to request: two that are equal tell their reader the same. */
+/** An answer without the parts that differ from request to request. Two equal ones tell the caller the same. */
 export const appearance = ({ status, headers, body }: TestReply) => {
   const { trace_id: _trace, ...rest } = body ?? {}
   return {

@@ -4,8 +4,8 @@ const surrogatesStart = 0xd800
 const surrogatesCount = 0x800
 
 /**
- * What fast-check calls `binary`: any code point but a half of a pair. To recognize the characters of its favourite
- * texts it makes a table of all, 0.9 s; here they are reckoned.
+ * fast-check's `binary`: any code point except a surrogate. To recognize characters, fast-check builds a table of all
+ * of them, which takes 0.9 s; here they are computed.
  */
 export const anyCharacter: fc.Arbitrary<string> = fc
   .nat({ max: 0x10ffff - surrogatesCount })

@@ -2,13 +2,13 @@ import { permissionsByType } from '../../src/domain/access/permissions.ts'
 import { granted } from './answers.ts'
 import { owner, type TestApplication, type TestVault } from './test-vault.ts'
 
-/** Who may do everything to tokens, and who may do everything else: the applications of most tenants. */
+/** One application that may do everything to tokens, and one that may do everything else: what most tenants have. */
 export const ownerAndManager = {
   owner,
   manager: { type: 'management', permissions: permissionsByType.management },
 } as const satisfies Record<string, TestApplication>
 
-/** A new application through the interface, so that what it asks for is read as a caller's. */
+/** Creates an application through the API, so that the request is parsed like any caller's. */
 export const newApplication = async (
   vault: TestVault,
   managerKey: string,

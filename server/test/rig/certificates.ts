@@ -9,8 +9,8 @@ export type Certificate = {
 }
 
 /**
- * A certificate for `name` and 127.0.0.1, signed by `issuer` or by itself. Node makes no certificates, and
- * the tests need nothing installed, so the few lines of X.509 are written here.
+ * A certificate for `name` and 127.0.0.1, signed by `issuer` or by itself. Node creates no certificates, and the tests
+ * need nothing installed, so the few lines of X.509 are written here.
  */
 export const certificate = (name: string, issuer?: Certificate): Certificate => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -1,11 +1,11 @@
 import pg from 'pg'
 
-/** The servers of a Citus cluster, the coordinator first. Where it is set, suites run on that cluster alone. */
+/** The servers of a Citus cluster, coordinator first. If set, suites run on that cluster alone. */
 export const citusVariable = 'STRONGROOM_TEST_CITUS_URLS'
 
 export const citusServers: readonly string[] = (process.env[citusVariable] ?? '').split(',').filter(Boolean)
 
-/** Makes one cluster of databases of the same name, one on each server. */
+/** Joins databases of the same name, one on each server, into one cluster. */
 export const joinNodes = async (databases: readonly string[]): Promise<void> => {
   for (const url of databases) await run(url, ['CREATE EXTENSION citus'])
   const [coordinator = '', ...workers] = databases

@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { citusVariable } from './citus-cluster.ts'
 
-/** Where scripts/citus-up puts them. */
+/** The servers that scripts/citus-up starts. */
 const defaults = [5_600, 5_601, 5_602].map(port => `postgres://postgres@127.0.0.1:${port}/postgres`)
 
-/** A run without a cluster would show nothing, so it ends here. */
+/** A run without a cluster would prove nothing, so it ends here. */
 export const globalSetup = async (): Promise<void> => {
   process.env[citusVariable] ||= defaults.join(',')
   for (const url of process.env[citusVariable]?.split(',') ?? []) {

@@ -1,15 +1,15 @@
 import type { Outcome, WriteSet } from '../../src/store/write-set.ts'
 import type { TestVault } from './test-vault.ts'
 
-/** Holds writes back just before storage would take them, so that a test decides what comes between. */
+/** Holds writes back just before they reach storage, so that a test decides what happens in between. */
 export type CommitGate = {
-  /** Resolves once this many writes wait. */
+  /** Resolves once this many writes are waiting. */
   waiting(count: number): Promise<void>
-  /** Lets all that wait, and all that come later, through to storage, in their order. */
+  /** Lets all waiting writes, and all later ones, through to storage in order. */
   open(): void
 }
 
-/** `which` says what is held; other writes pass. */
+/** `which` selects the writes to hold; others pass. */
 export const commitGate = (vault: TestVault, which: (set: WriteSet) => boolean = () => true): CommitGate => {
   const { store } = vault
   const { commit } = store

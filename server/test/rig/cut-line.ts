@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A line to a server that the test can cut. */
+/** A connection to a server that the test can cut. */
 export class CutLine {
   readonly #server: Server
   readonly #target: { host: string; port: number }
@@ -22,22 +22,22 @@ export class CutLine {
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  /** The next message of this kind ends its connection: before the server hears it, or before its answer comes. */
+  /** The next matching message ends its connection: before the server hears it, or before its answer arrives. */
   cutOn(when: (sent: Buffer) => boolean, { isHeard }: { isHeard: boolean }): void {
     this.#cut = { when, isHeard }
   }
 
-  /** The connection that next asks for this is heard no more from there on, and stays open. */
+  /** On the connection that next sends this query, the server hears nothing from there on, though it stays open. */
   loseFrom(query: string): void {
     this.#lost = query
   }
 
-  /** More are turned away, as by a server that has no more to give. */
+  /** Further connections are turned away, as by a server that has none left to give. */
   carryAtMost(connections: number): void {
     this.#carriedMax = connections
   }
 
-  /** From now on the server hears nothing and closes nothing, as one that hangs. */
+  /** From now on the server hears nothing and closes nothing, like one that hangs. */
   fallSilent(): void {
     this.#isSilent = true
   }
@@ -60,7 +60,7 @@ export class CutLine {
       socket.on('close', () => {
         this.#open.delete(socket)
         near.destroy()
-        // Nor does the server hear that the other side is gone.
+        // The server does not learn that the other side is gone either.
         if (!isLost) far.destroy()
       })
     }
@@ -73,7 +73,7 @@ export class CutLine {
       if (lostAt >= 0) {
         isLost = true
         this.#lost = undefined
-        // A query is a letter and a length before its text.
+        // In the protocol a letter and a length precede the text of a query.
         return void far.write(sent.subarray(0, lostAt - 5))
       }
       const cut = this.#cut

@@ -11,22 +11,22 @@ import { citusServers } from './citus-cluster.ts'
 import { databaseOf, settingsOf } from './postgres-databases.ts'
 import { filesOf } from './traces.ts'
 
-/** Every engine that the vault can stand on; suites run once for each. `folder` is the engine's to fill. */
+/** Every engine that the vault can run on; suites run once for each. `folder` is the engine's to fill. */
 export type Engine = {
   readonly name: 'sqlite' | 'postgres' | 'citus'
   readonly open: (folder: string) => Promise<Store>
-  /** Reaches past the vault, as someone could who holds the storage but no key. */
+  /** Bypasses the vault, like an attacker who holds the storage but no key. */
   readonly reach: (folder: string, sql: string, ...values: SQLInputValue[]) => Promise<StoredRow[]>
-  /** The names of its tables. */
+  /** A query for the names of its tables. */
   readonly tables: string
-  /** Tables whose rows are not what the other engine has under that name, and what to read in their place. */
+  /** Tables whose rows differ from the other engine's table of that name, and what to read instead. */
   readonly views: Readonly<Record<string, string>>
-  /** Where the bytes of a token's transient field and of a tenant's keys lie, and how they are written there. */
+  /** Where the bytes of transient fields and tenant keys are stored, and how to overwrite them there. */
   readonly transientBytes: BytesByPlace
   readonly keyBytes: BytesByPlace & { readonly column: string }
-  /** The table that says when keys were last used. */
+  /** The table that records when keys were last used. */
   readonly keyUses: string
-  /** Everything that storage holds, as bytes, by a name for the place. */
+  /** Everything that storage holds, as bytes, by the name of the place. */
   readonly content: (folder: string) => Promise<Map<string, Buffer>>
 }
 
@@ -61,7 +61,7 @@ export const sqlite: Engine = {
     new Map([...filesOf(folder)].filter(([path]) => basename(path).startsWith('vault.db'))),
 }
 
-/** By database: to open a connection costs the server more than most of what is asked of it. */
+/** One connection per database: opening one costs the server more than most queries do. */
 const reaches = new Map<string, Promise<pg.Client>>()
 
 const reachFor = (connectionString: string): Promise<pg.Client> => {
@@ -105,7 +105,7 @@ export const postgres: Engine = {
     column: 'wrapped',
   },
   keyUses: 'key_uses',
-  // Its rows: the files are the server's, and belong to all tests.
+  // Its rows: the files are the server's, and shared by all tests.
   content: async folder => {
     const tables = await postgres.reach(folder, postgres.tables)
     const content = new Map<string, Buffer>()
@@ -121,7 +121,7 @@ export const postgres: Engine = {
   },
 }
 
-/** Bytes as text: in binary form eight of them would pass for a number. */
+/** Bytes as text: in binary form, eight of them would pass for a number. */
 const asText = (value: SQLInputValue): unknown =>
   value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
 
@@ -129,7 +129,7 @@ const asText = (value: SQLInputValue): unknown =>
 const citus: Engine = {
   ...postgres,
   name: 'citus',
-  // Shards answer in any order; the same rows are to look the same.
+  // Shards answer in any order; equal rows should look equal.
   reach: async (...asked) =>
     (await postgres.reach(...asked)).sort((a, b) => (inText(a) < inText(b) ? -1 : 1)),
 }

@@ -5,12 +5,12 @@ import { TestVault } from './test-vault.ts'
 
 type Suite = (vault: () => TestVault) => void
 
-/** A suite that runs once for each engine, on a vault of its own. */
+/** Runs a suite once for each engine, with a vault of its own. */
 export const onEveryEngine = (name: string, suite: Suite, settings: Partial<ServiceSettings> = {}): void => {
   for (const engine of engines) describeOn(engine, `${name} (${engine.name})`, suite, settings)
 }
 
-/** A suite that would show the same on any engine, for the reason that its name then gives. */
+/** Runs a suite on SQLite alone because other engines would show the same, for the reason that becomes part of its name. */
 export const onSqliteAlone = (
   name: string,
   reason: string,

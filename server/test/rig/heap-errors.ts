@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { getHeapSnapshot, setFlagsFromString } from 'node:v8'
 
-/** As V8 writes it: nodes and edges as rows of numbers, names as positions in `strings`. */
+/** V8's format: nodes and edges as rows of numbers, names as positions in `strings`. */
 type Snapshot = {
   readonly snapshot: {
     readonly meta: {
@@ -19,18 +19,18 @@ type Snapshot = {
 export type HeapErrors = {
   /** How many errors are alive in this process. */
   readonly count: number
-  /** Every text that can be reached from one of them, also by way of the frames of its stack. */
+  /** Every text reachable from one of them, also through the frames of its stack. */
   readonly texts: readonly string[]
 }
 
-/** What the program is made of, as opposed to what it works on, leads from any object to every other. */
+/** Parts of the program, as opposed to its data, lead from any object to every other. */
 const isProgram = (type: string, name: string): boolean =>
   ['closure', 'code', 'object shape', 'native'].includes(type) || name.startsWith('system /')
 const edgesOfProgram = new Set(['map', '__proto__', 'constructor'])
 
-/** Looks at every error of this process the way that somebody with a dump of its memory would. */
+/** Looks at every error in this process the way an attacker with a memory dump would. */
 export const errorsOfHeap = async (): Promise<HeapErrors> => {
-  // Else texts are cut at a thousand characters.
+  // By default texts are cut at a thousand characters.
   setFlagsFromString('--heap-snapshot-string-limit=2000000')
   const { snapshot, nodes, edges, strings }: Snapshot = JSON.parse(await text(getHeapSnapshot()))
   const { node_fields: nodeFields, edge_fields: edgeFields } = snapshot.meta

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { assertAnswerRules, makeReply, type TestReply } from './answers.ts'
 import type { TestVault } from './test-vault.ts'
 
-/** A request whose body is on its way but for its last character; returns once the vault has seen its head. */
+/** Sends a request with all but the last character of its body. Returns once the vault has seen its head. */
 export const holdRequest = async (
   vault: TestVault,
   method: string,
@@ -21,7 +21,7 @@ export const holdRequest = async (
   await new Promise<void>((resolve, reject) =>
     request.write(bytes.subarray(0, -1), error => (error ? reject(error) : resolve())),
   )
-  // Sent later and answered: what came before has been read.
+  // These are sent later and answered, so what was sent before has been read.
   for (let times = 0; times < 2; times++) await vault.send('GET', '/health')
   return {
     finish: async () => {

@@ -8,7 +8,7 @@ export type HttpRequest = {
 
 const agent = new Agent({ keepAlive: true })
 
-/** One request and its answer. Not `fetch`: that costs five times as much, and the suites send tens of thousands. */
+/** One request and its answer. Not `fetch`, which costs five times as much: the suites send tens of thousands. */
 export const httpRequest = (
   url: string,
   { method, headers, body }: HttpRequest,
@@ -20,7 +20,7 @@ export const httpRequest = (
       const received = new Headers()
       for (const [name, values = []] of Object.entries(headersDistinct))
         for (const value of values) received.append(name, value)
-      // Not `node:stream/consumers`: the promises of its loop are a quarter of the whole exchange.
+      // Not `node:stream/consumers`: the promises of its loop take a quarter of the whole exchange.
       let text = ''
       answer.setEncoding('utf8')
       answer.on('data', (piece: string) => {

@@ -5,19 +5,19 @@ import { openApi } from '../../src/contract/openapi.ts'
 import type { Header, Reference } from '../../src/contract/openapi-document.ts'
 import type { TestReply } from './answers.ts'
 
-/** What may be met at any path: broken HTTP, and methods or bodies that no endpoint asks for. */
+/** Statuses that any path may answer with: broken HTTP, and methods or bodies that no endpoint asks for. */
 const metAnywhere = [400, 404, 405, 408, 413, 415, 431]
 
 const document = openApi('svc')
 const routes = Object.entries(document.paths).map(([path, operations]) => ({
-  // `/applications/key` is a path of its own, so the one with fewer parameters counts.
+  // `/applications/key` is a path of its own, so the path with fewer parameters wins.
   parameters: path.split('{').length,
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}/?$`),
   operations,
 }))
 routes.sort((one, other) => one.parameters - other.parameters)
 
-/** Objects say all that is in them: a member that the document does not name is one that nobody knows of. */
+/** Forbids members that the document does not name: nobody would know of them. */
 const closed = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(closed)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -25,8 +25,8 @@ const closed = (schema: unknown): unknown => {
   return 'properties' in schema ? { additionalProperties: false, ...inner } : inner
 }
 
-// Neither formats nor the schemas themselves are checked: the schema of schemas alone takes longer to compile than all of ours.
-// Nor is the code of the checks made faster: that takes longer than the checks of a whole test file.
+// Neither formats nor the schemas themselves are checked: the meta-schema alone takes longer to compile than all of
+// ours. Nor is the generated code optimized: that takes longer than running the checks of a whole test file.
 const ajv = new Ajv({
   strict: false,
   validateFormats: false,
@@ -36,7 +36,7 @@ const ajv = new Ajv({
 })
 const components = ajv.addSchema({ $id: 'openapi', components: closed(document.components) })
 const compiled = new Map<object, ValidateFunction>()
-/** By their text: every problem of every endpoint is the same schema. */
+/** By their text: every problem of every endpoint has the same schema. */
 const compiledTexts = new Map<string, ValidateFunction>()
 const validatorOf = (schema: object): ValidateFunction => {
   const known = compiled.get(schema)
@@ -75,7 +75,7 @@ export const assertInterfaceRules = (
   )
 }
 
-/** Those that are promised are there, and those that the document knows are nowhere else. */
+/** Promised headers are present, and headers that the document knows occur nowhere else. */
 const assertHeaders = (
   sent: Headers,
   declared: Readonly<Record<string, Reference>>,

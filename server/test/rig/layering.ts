@@ -1,9 +1,9 @@
 import { posix } from 'node:path'
 
-/** Path inside server/src → text. */
+/** Maps each path inside server/src to its text. */
 export type Sources = ReadonlyMap<string, string>
 
-/** From low to high. A file imports from its own folder and from lower lines, not from its neighbours on the line. */
+/** From low to high. A file imports from its own folder and from lower lines, not from its neighbours on the same line. */
 const layers: readonly (readonly string[])[] = [
   ['domain'],
   ['contract', 'store', 'crypto'],
@@ -12,7 +12,7 @@ const layers: readonly (readonly string[])[] = [
 ]
 const edges = ['service.ts', 'config', 'cli']
 const readerOfTheEnvironment = 'cli'
-/** Names that say nothing about what is inside; `index` invites barrels. */
+/** Names that say nothing about the content; `index` invites barrels. */
 const emptyNames = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'index'])
 
 /** Static, type-only and dynamic imports, re-exports, and `import('…')` in types. */
@@ -22,7 +22,7 @@ const environmentPattern = /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\s*\[|\}\s*
 
 type Import = { readonly file: string; readonly target: string }
 
-/** All that is wrong with the way the files hang together, one line each. */
+/** Everything wrong with how the files depend on each other, one line each. */
 export const layeringComplaints = (sources: Sources): string[] => {
   const imports = [...sources].flatMap(([file, text]) => readImports(file, text))
   return [
@@ -35,7 +35,7 @@ export const layeringComplaints = (sources: Sources): string[] => {
   ]
 }
 
-/** The imports of a file; a relative target as a path inside server/src, which starts with `../` where it leaves it. */
+/** The imports of a file. A relative target becomes a path inside server/src, or starts with `../` if it leaves it. */
 const readImports = (file: string, text: string): Import[] =>
   [...text.matchAll(importPattern)].map(([, from, bare, dynamic]) => {
     const target = from ?? bare ?? dynamic ?? ''
@@ -45,13 +45,13 @@ const readImports = (file: string, text: string): Import[] =>
     }
   })
 
-/** What the package says of itself: data, so any layer may read it. */
+/** What the package says about itself: data, so any layer may read it. */
 const about = '../package.json'
 
 const isRelative = (target: string): boolean => target.startsWith('.')
 const isPackage = (target: string): boolean => target.startsWith('package ')
 
-/** The folder at the top of server/src, or the file itself where it stands there. */
+/** The top-level folder in server/src, or the file itself if it is at the top. */
 const placeOf = (path: string): string => path.split('/')[0] ?? ''
 const isEdge = (path: string): boolean => edges.includes(placeOf(path))
 const heightOf = (path: string): number =>
@@ -76,7 +76,7 @@ const directionComplaints =
     return [`${file} imports ${target}, which points ${climb === 0 ? 'sideways' : 'up'}`]
   }
 
-/** What stands in store/ itself is the port; the folders in it are engines and the SQL that they share. */
+/** Files directly in store/ are the port; its folders are engines and the SQL that they share. */
 const isOfEngine = (path: string): boolean => /^store\/.+\//.test(path)
 
 const engineComplaints = ({ file, target }: Import): string[] =>
@@ -97,7 +97,7 @@ const environmentComplaints = (file: string, text: string): string[] =>
     ? [`${file} reads process.env: only cli reads the environment`]
     : []
 
-/** One cycle for each import that closes one, as the files on the way round. */
+/** One cycle for each import that closes one, as the files along it. */
 const cycles = (imports: readonly Import[]): string[][] => {
   const targetsOf = Map.groupBy(imports, ({ file }) => file)
   const found: string[][] = []

@@ -12,10 +12,10 @@ const card = { type: 'card', data: { number: '4242424242424242', expiration_mont
 const once = { 'svc-idempotency-key': 'once' }
 const unique = { type: 'token', data: 'the only one', deduplicate_token: true }
 
-/** Requests whose answers tell whether two vaults are the same one; none of them changes what another is told. */
+/** Requests whose answers show whether two vaults are the same. None of them changes the answer to another. */
 type Question = (vault: TestVault) => Promise<TestReply>
 
-/** An embedded vault with something in every table, and questions about all of it. */
+/** An embedded vault with rows in every table, and questions about all of them. */
 export type LivedInVault = {
   readonly vault: TestVault
   readonly keys: { readonly owner: string; readonly masked: string; readonly manager: string }

@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
 /**
- * `npm test` has a process for each of these (`test/together`), with all files of its folders, and one for the others. Alone each
- * file would load and warm up the whole vault again, which is a third of the time of most.
+ * `npm test` runs one process for each of these (`test/together`), with all files of its folders, and one for the rest.
+ * Alone, each file would load and warm up the whole vault again, which is a third of the time of most.
  */
 const folders = {
   api: ['api'],

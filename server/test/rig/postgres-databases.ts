@@ -13,7 +13,7 @@ import {
 import { citusServers, joinNodes } from './citus-cluster.ts'
 import { startCluster } from './postgres-cluster.ts'
 
-/** The server that tests use: one for a whole `npm test`, one's own, or one that this process starts and ends. */
+/** The server that tests use: one for a whole `npm test`, your own, or one that this process starts and stops. */
 export const serverVariable = 'STRONGROOM_TEST_DATABASE_URL'
 
 const templateLock = -2
@@ -30,7 +30,7 @@ const serverUrl = (): Promise<string> => {
   return started
 }
 
-/** Those that a database is spread over. The first is the one that a vault is told. */
+/** The servers that a database is spread over. The vault is given the first. */
 const servers = async (): Promise<readonly string[]> =>
   citusServers.length > 0 ? citusServers : [await serverUrl()]
 
@@ -62,7 +62,7 @@ const connected = async <T>(url: string, work: (client: pg.Client) => Promise<T>
   }
 }
 
-/** Migrated once; the name changes with the schema, so that a server of one's own never has an old one. */
+/** Migrated once. The name changes with the schema, so that a long-lived server never offers an outdated template. */
 const templateName = `strongroom_template_${createHash('sha256')
   .update(JSON.stringify(migrations))
   .digest('hex')
@@ -83,7 +83,7 @@ const ensureTemplate = (): Promise<void> => {
       else await (await openPostgres(settings)).close()
       await onEachServer(async server => {
         await server.query(`ALTER DATABASE ${draft} WITH ALLOW_CONNECTIONS false`)
-        // Citus has a process of its own in each database.
+        // Citus has its own process in each database.
         await server.query(
           'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1',
           [draft],
@@ -99,10 +99,10 @@ const createDatabase = async (name: string): Promise<void> => {
   if (citusServers.length > 0) await joinNodes(citusServers.map(server => urlOf(server, name)))
 }
 
-/** Databases whose folder is gone are dropped when the next one is made. */
+/** Databases whose folder is gone are dropped when the next one is created. */
 const made = new Map<string, string>()
 
-/** The database that belongs to the folder: a new one, or the one that was made for it before. */
+/** The database that belongs to the folder: the one created for it earlier, or a new one. */
 export const databaseOf = async (folder: string): Promise<string> => {
   const note = join(folder, 'database')
   if (existsSync(note)) return readFileSync(note, 'utf8')
@@ -130,7 +130,7 @@ const databaseSettings = (name: string): string =>
 
 const newName = (): string => `strongroom_${crypto.randomUUID().replaceAll('-', '')}`
 
-/** A database with nothing in it; of a cluster, one whose nodes know each other. */
+/** A database with nothing in it; on a cluster, one whose nodes know each other. */
 export const emptyDatabase = async (): Promise<{ url: string; drop: () => Promise<void> }> => {
   const name = newName()
   await createDatabase(name)

@@ -5,7 +5,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 let cluster: Cluster | undefined
 let compiled: ReturnType<typeof temporaryFolder> | undefined
 
-/** One server for all test files of a run, unless there is one already; and each source is compiled once for all. */
+/** One server for all test files of a run, unless one is given. Also lets all processes share one compile cache. */
 export const globalSetup = async (): Promise<void> => {
   compiled = temporaryFolder()
   process.env.NODE_COMPILE_CACHE ??= compiled.path

@@ -2,9 +2,9 @@ import { connect } from 'node:net'
 import { assertAnswerRules, makeReply, type TestReply } from './answers.ts'
 
 /**
- * Sends bytes that no HTTP client would and reads `answers` answers, or as many as come before the server
- * closes. `more` is asked for the rest of a long body each time the socket has room for it, to its end: most
- * clients look at the answer only after they have sent everything. With `saysEnd` they say that it was all.
+ * Sends bytes that no HTTP client would, and reads `answers` answers, or as many as come before the server closes.
+ * `more` supplies the rest of a long body whenever the socket has room, until it is used up: most clients look at the
+ * answer only after they have sent everything. With `saysEnd` the client then ends its side of the connection.
  */
 export const sendRaw = (
   baseUrl: string,
@@ -48,7 +48,7 @@ export const sendRaw = (
       settle()
     })
     socket.on('end', finish)
-    // The server may close while we still write; what it said before is what counts.
+    // The server may close while we are still writing; what counts is what it said before.
     socket.on('error', finish)
     socket.on('close', finish)
     socket.write(bytes)
@@ -56,7 +56,7 @@ export const sendRaw = (
     if (saysEnd) socket.end()
   })
 
-/** The whole answers at the start of the bytes; all of ours have a Content-Length or no body. */
+/** The complete answers at the start of the bytes; all of ours have a Content-Length or no body. */
 const parseReplies = (bytes: Buffer): TestReply[] => {
   const replies: TestReply[] = []
   let rest = bytes
@@ -73,7 +73,7 @@ const parseReplies = (bytes: Buffer): TestReply[] => {
     const body = rest.subarray(end + 4, end + 4 + length)
     if (body.length < length) return replies
     const status = Number(statusLine.split(' ')[1])
-    // 100 Continue is no answer.
+    // 100 Continue is not an answer.
     if (status >= 200) replies.push(makeReply(status, headers, body.toString()))
     rest = rest.subarray(end + 4 + length)
   }

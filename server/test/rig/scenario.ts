@@ -9,25 +9,25 @@ export type Request = Omit<Send, 'key'> & { readonly method: string; readonly pa
 /** What must be true after one exchange. */
 export type Expectation = {
   readonly status: number
-  /** Members of the answer, each compared deeply or matched; others may be there. */
+  /** Members of the answer, each compared deeply or matched; it may have others. */
   readonly body?: Readonly<Record<string, unknown>>
   /** Members that the answer must not have. */
   readonly lacks?: readonly string[]
-  /** The places of a 400, exactly these. */
+  /** The places that a 400 names, exactly these. */
   readonly errors?: readonly string[]
   readonly headers?: Readonly<Record<string, string | RegExp | null>>
-  /** How many tokens the tenant has more than before: none, unless the scenario says so. */
+  /** How many tokens the tenant gains: none, unless the scenario says so. */
   readonly stored?: number
-  /** Texts that must be neither in the body nor in a header nor in the log. */
+  /** Texts that must appear neither in the body nor in a header nor in the log. */
   readonly absent?: readonly string[]
 }
 
-/** A row of a table of scenarios that send one body to one endpoint. */
+/** A row in a table of scenarios that send one body to one endpoint. */
 export type Scenario = { readonly name: string; readonly send: unknown; readonly expect: Expectation }
 
 /**
- * One request and everything that is said about it. `counter` is a key that reads every token of the tenant.
- * A refusal must not repeat what was sent: its body, headers and log lines are searched for every submitted value.
+ * Sends one request and checks everything expected of it. `counter` is a key that reads every token of the tenant. A
+ * refusal must not repeat what was sent: its body, headers and log lines are searched for every submitted value.
  */
 export const sendAndExpect = async (
   vault: TestVault,
@@ -67,7 +67,7 @@ export const countTokens = async (vault: TestVault, key: string): Promise<number
   return body.pagination.total_items
 }
 
-/** The members that are named, compared deeply; a regular expression matches a text. */
+/** Compares the named members deeply; a regular expression matches a text. */
 export const assertHolds = (actual: unknown, expected: Readonly<Record<string, unknown>>): void => {
   assert.ok(typeof actual === 'object' && actual !== null)
   const members = actual as Record<string, unknown>
@@ -78,10 +78,10 @@ export const assertHolds = (actual: unknown, expected: Readonly<Record<string, u
   }
 }
 
-/** Short texts occur in any sentence, and the names of types are words of the interface. */
+/** Short texts occur in any sentence, and type names are words of the interface. */
 const telling = (text: string): boolean => text.length >= 5 && !tokenTypes.has(text)
 
-/** Every text and number that was sent as a value; keys are names and may be repeated (C2). */
+/** Every text and number that was sent as a value. Keys are names and may be repeated (C2). */
 const submittedValues = (body: unknown): string[] => {
   if (typeof body === 'string' || typeof body === 'number') return [String(body)].filter(telling)
   if (typeof body !== 'object' || body === null) return []

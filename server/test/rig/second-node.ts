@@ -3,7 +3,7 @@ import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { buildService } from '../../src/service.ts'
 import { drainTimeoutMs, type TestVault } from './test-vault.ts'
 
-/** Another process on the same storage, as far as the vault can tell; shares the clock of the first. */
+/** Another process on the same storage, as far as the vault can tell. Shares the first one's clock. */
 export const secondNode = async (
   vault: TestVault,
 ): Promise<Pick<TestVault, 'engine' | 'service' | 'store' | 'send' | 'stop'>> => {

@@ -1,4 +1,4 @@
-/** Numbers that follow from a seed alone (mulberry32): the same seed attacks in the same way again. */
+/** Numbers that depend on a seed alone (mulberry32): the same seed repeats the same attack. */
 export class Seeded {
   #state: number
 
@@ -6,7 +6,7 @@ export class Seeded {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to, and without, `end`. */
+  /** From 0 up to, but not including, `end`. */
   below(end: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = this.#state

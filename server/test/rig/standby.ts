@@ -6,7 +6,7 @@ import { type Cluster, startCluster } from './postgres-cluster.ts'
 
 const name = 'standby'
 
-/** A standby that streams from this server. Once it is up, what the server answers is on both. */
+/** A standby that streams from this server. Once it is up, everything that the server confirms is on both. */
 export const startStandby = async (
   primary: Cluster,
   settings: Record<string, string>,
@@ -21,7 +21,7 @@ export const startStandby = async (
       { ...settings, primary_conninfo: `${primaryAddress} application_name=${name}` },
       { port, fill: data => copyServer(client, primary.data, data) },
     )
-    // Only now: the copy shall not wait for itself when it is a primary.
+    // Set only now, so that the copy does not have the setting: as a primary it would wait for itself.
     await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`)
     await client.query('SELECT pg_reload_conf()')
     while (!(await isSynchronous(client))) await client.query('SELECT pg_sleep(0.005)')
@@ -34,7 +34,7 @@ export const startStandby = async (
 const isSynchronous = async (client: pg.Client): Promise<boolean> =>
   (await client.query("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'")).rowCount === 1
 
-/** A base backup, while the server goes on; what it logs meanwhile the standby asks for by itself. */
+/** A base backup while the server keeps running; the standby fetches by itself what is logged meanwhile. */
 const copyServer = async (client: pg.Client, from: string, to: string): Promise<void> => {
   await client.query(`SELECT pg_backup_start('${name}', true)`)
   execFileSync('cp', ['-a', from, to])

@@ -7,7 +7,7 @@ export type { StoredRow } from './engines.ts'
 export const storedRows = ({ engine, folder }: TestVault, table: string): Promise<StoredRow[]> =>
   engine.reach(folder.path, `SELECT * FROM ${engine.views[table] ?? table}`)
 
-/** Every table that has a tenant, with the rows of this one. */
+/** Every table, with the rows of this tenant. */
 export const rowsOfTenant = async (vault: TestVault, tenant: number): Promise<Map<string, StoredRow[]>> => {
   const tables = await vault.engine.reach(vault.folder.path, vault.engine.tables)
   const rows = new Map<string, StoredRow[]>()
@@ -19,7 +19,7 @@ export const rowsOfTenant = async (vault: TestVault, tenant: number): Promise<Ma
   return rows
 }
 
-/** Changes the sealed part of these tokens behind the vault's back, so that they do not open. */
+/** Overwrites the sealed part of these tokens behind the vault's back, so that they no longer open. */
 export const spoilTokens = async ({ engine, folder }: TestVault, ids: readonly string[]): Promise<void> => {
   const places = ids.map(() => '?').join()
   const spoil = `UPDATE tokens SET sealed = ? WHERE token_id IN (${places})`

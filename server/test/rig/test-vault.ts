@@ -15,17 +15,17 @@ import { httpRequest } from './http-request.ts'
 import { assertInterfaceRules } from './interface-rules.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** An application as a test asks for it: flat permissions, or rules. */
+/** An application as a test specifies it: flat permissions, or rules. */
 export type TestApplication = {
   readonly type?: ApplicationType
   readonly permissions?: readonly Permission[]
   readonly rules?: readonly Rule[]
 }
 
-/** More than any request of a test takes. */
+/** Longer than any request of a test takes. */
 export const drainTimeoutMs = 10_000
 
-/** Everything that can be done to tokens, and seen of them. */
+/** May do everything to tokens, and see everything in them. */
 export const owner: TestApplication = {
   rules: [
     {
@@ -37,7 +37,7 @@ export const owner: TestApplication = {
   ],
 }
 
-/** The three applications of `strongroom dev` (C34). */
+/** The applications of `strongroom dev` that work on tokens (C34). */
 export const devApplications = {
   general: { permissions: ['token:create', 'token:update'] },
   private: {
@@ -55,7 +55,7 @@ export const devApplications = {
 export type Send = {
   readonly key?: string
   readonly body?: unknown
-  /** Sent as it is, instead of `body`. */
+  /** Sent as is, instead of `body`. */
   readonly raw?: string | Uint8Array
   readonly type?: string
   readonly headers?: Record<string, string>
@@ -119,13 +119,13 @@ export class TestVault {
     await this.#open()
   }
 
-  /** Once the service was closed: goes on with what another engine holds for the same folder. */
+  /** After the service was closed: continues with what another engine holds for the same folder. */
   async openOn(engine: Engine): Promise<void> {
     this.engine = engine
     await this.#open()
   }
 
-  /** Stops the service; the folder stays. */
+  /** Stops the service but keeps the folder. */
   close(): Promise<void> {
     return this.service.close(drainTimeoutMs)
   }
@@ -178,7 +178,7 @@ export class TestVault {
     return answer
   }
 
-  /** Creates a token that the test takes for granted. */
+  /** Creates a token and takes its success for granted. */
   async create(key: string, body: unknown): Promise<TestReply['body']> {
     const reply = await this.post('/tokens', key, body)
     assert.equal(reply.status, 201, reply.text)
@@ -198,7 +198,7 @@ export class TestVault {
   }
 }
 
-/** The vault, but the next tenant gets these settings in place of the ones that new tenants have (C31). */
+/** The vault, except that the next tenant is created with these settings instead of the defaults for new tenants (C31). */
 const bornWith = (vault: Vault, settings: Partial<TenantSettings>): Vault => ({
   ...vault,
   store: {

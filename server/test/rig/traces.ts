@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Every form in which a text could lie somewhere without being seen at a glance. */
+/** Every form in which a text could be hidden from a plain search. */
 const formsOf = (text: string): Buffer[] => {
   const bytes = Buffer.from(text)
   const forms = [
@@ -20,8 +20,8 @@ const formsOf = (text: string): Buffer[] => {
 }
 
 /**
- * Base64 of a text that stands somewhere inside a longer one: it depends on the position modulo three, and
- * the characters at both ends on what stands beside it.
+ * The base64 of a text inside a longer one depends on its position modulo three, and its characters at both ends depend
+ * on the neighbouring bytes.
  */
 const base64Forms = (bytes: Buffer, encoding: 'base64' | 'base64url'): Buffer[] =>
   [0, 1, 2].map(shift => {
@@ -33,7 +33,7 @@ const base64Forms = (bytes: Buffer, encoding: 'base64' | 'base64url'): Buffer[] 
     return Buffer.from(encoded.slice(start, isRagged ? -1 : undefined))
   })
 
-/** Finds the texts of which any form is in a content. Thousands of forms are looked for in one pass over it. */
+/** Finds the texts that a content holds in any form. Looks for thousands of forms in one pass. */
 export const traceFinder = (texts: Iterable<string>): ((content: string | Uint8Array) => string[]) => {
   const startings = new Uint8Array(0x1_0000)
   const formsByStart = new Map<number, { readonly form: Buffer; readonly text: string }[]>()
@@ -58,7 +58,7 @@ export const traceFinder = (texts: Iterable<string>): ((content: string | Uint8A
   }
 }
 
-/** Fails where any of the texts, in any form, is in any of the places. */
+/** Fails if any of the texts, in any form, is in any of the places. */
 export const assertAbsent = (places: Record<string, string | Uint8Array>, texts: readonly string[]): void => {
   const find = traceFinder(texts)
   for (const [place, content] of Object.entries(places))

@@ -5,8 +5,8 @@ import type { Engine } from './engines.ts'
 const withinMs = 1_000
 
 /**
- * C27: a node drops what it remembers of grants at once where storage is on its machine, and within a second
- * where it is not. Does what changes them elsewhere, and returns once the node has heard of it.
+ * C27: a node drops its cached grants at once if storage is on its machine, and within a second if it is not. Runs
+ * `act`, which changes grants elsewhere, and returns once the node has heard of it.
  */
 export const untilGrantsHeard = async <T>(
   node: { engine: Engine; store: Store },

@@ -31,7 +31,7 @@ const guardedOf = <K extends GuardedChange['kind']>(set: WriteSet, kind: K): Cha
 const effectsOf = <K extends Effect['kind']>(set: WriteSet, kind: K): Extract<Effect, { kind: K }>[] =>
   set.effects.filter((effect): effect is Extract<Effect, { kind: K }> => effect.kind === kind)
 
-/** The world after a write that storage took; throws where the write should not have been made. */
+/** The world after a write that storage accepted. Throws if the write should not have been made. */
 export const advance = (
   world: World,
   set: WriteSet,
@@ -49,7 +49,7 @@ export const advance = (
   if (marks.length > 0) return marks.reduce((next, mark) => markActive(next, index, mark), world)
   const gone = guardedOf(set, 'deleteToken').length
   const isPurge = gone > 0 && op?.request.kind !== 'delete'
-  // Whoever takes the place of an expired token removes it in the same write.
+  // A write that takes the place of an expired token removes it as well.
   const swept = isPurge ? purge(world, index, set) : world
   if (isPurge && gone === set.guarded.length) return swept
 
@@ -78,7 +78,7 @@ const markActive = (
   return withTenant(world, index, { tokens, active })
 }
 
-/** Only what has expired may go by itself. */
+/** Only expired tokens may be removed without a request. */
 const purge = (world: World, index: number, set: WriteSet): World => {
   let next = world
   for (const { id } of guardedOf(set, 'deleteToken')) {
@@ -98,7 +98,7 @@ const keepAnswer = (world: World, index: number, set: WriteSet, op: Operation): 
   const tenant = world.tenants[index]!
   const before = tenant.results.get(name)
   assert.ok(before === undefined || before.until <= world.now, 'a key that was used was written again')
-  // Elements that met other tokens are told by the answer only.
+  // Where elements met other tokens, only the answer shows what they met.
   const isWhole = !JSON.stringify(op.expected?.body ?? null).includes('null')
   const kept: KeptAnswer = {
     status: op.expected!.status,
@@ -179,7 +179,7 @@ const create = (
   let tenant = world.tenants[index]!
   const bodies = definitionsOf(request).map(definition => {
     const chosen = chosenId(definition)
-    // Of a payload only the text has no chosen id.
+    // In a payload only the bare text has no chosen id.
     const id = chosen ?? made.find(one => !/^(card|token)-/.test(one))
     if (id === undefined || !made.includes(id)) return undefined
     made.splice(made.indexOf(id), 1)

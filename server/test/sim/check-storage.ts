@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import { monthOf, type World } from './world.ts'
 
-/** What lies in storage is what the model says, and nothing in it belongs to a token that is not there. */
+/** Storage holds what the model says, and nothing in it belongs to a token that does not exist. */
 export const checkStorage = (
   database: DatabaseSync,
   world: World,

@@ -25,10 +25,10 @@ import {
 
 export type Answer = { readonly status: number; readonly body?: unknown }
 
-/** Why an answer cannot be explained by what the vault held while the request was under way. */
+/** No state of the vault during the request explains the answer. */
 export class Unexplained extends Error {}
 
-/** Fingerprints are the vault's to make; here it is only held that equal values, and no others, share one. */
+/** The model cannot compute fingerprints, so it only checks that equal values, and no others, share one. */
 export class Fingerprints {
   readonly #markOf = new Map<string, string>()
   readonly #textOf = new Map<string, string>()
@@ -43,7 +43,7 @@ export class Fingerprints {
     return true
   }
 
-  /** The answer with marks in place of fingerprints; one that is new gets the mark that is expected in its place. */
+  /** The answer with marks in place of fingerprints. A new fingerprint gets the mark expected in its place. */
   #marked(expected: unknown, actual: unknown, tenant: string, found: Map<string, string>): unknown {
     if (typeof actual !== 'object' || actual === null) return actual
     const at = (name: string): unknown => (expected as Record<string, unknown> | undefined)?.[name]
@@ -64,10 +64,10 @@ export class Fingerprints {
   }
 }
 
-/** The worlds that there were while the operation was under way. */
+/** The worlds that existed while the operation was under way. */
 type Range = readonly World[]
 
-/** Holds an answer against them; throws where none explains it. */
+/** Compares an answer with those worlds. Throws if none explains it. */
 export const judge = (op: Operation, answer: Answer, range: Range, fingerprints: Fingerprints): void => {
   const { request, wire } = op
   if (request.kind === 'sweep' || wire === undefined) return
@@ -126,7 +126,7 @@ const unexplained = (op: Operation, answer: Answer, expected: unknown): Unexplai
     `${JSON.stringify(op.request)} was answered ${JSON.stringify(answer)}, expected ${JSON.stringify(expected)}`,
   )
 
-/** The answer where nothing is to be written; undefined where something must be. */
+/** The answer if nothing has to be written; undefined if something must be. */
 const withoutWriting = ({ request, wire }: Operation, caller: SimTenant, data: World): Answer | undefined => {
   if (request.kind === 'sweep' || wire === undefined) return undefined
   const tenant = data.tenants[request.tenant]!
@@ -181,7 +181,7 @@ const withoutWriting = ({ request, wire }: Operation, caller: SimTenant, data: W
 const keysOfOthers = 3
 const clerkKeysMax = 10
 
-/** C13: who sees a token only in part cannot change what that means, nor move it to where he sees more. */
+/** C13: a caller who sees a token only in part cannot change what that means, nor move it to where they see more. */
 const isForbidden = (
   caller: SimTenant,
   token: SimToken,
@@ -222,7 +222,7 @@ const usageOf = (tenant: SimTenant, now: number): object => ({
   },
 })
 
-/** What a match shows to the one who met it (C15). */
+/** What a match shows to the caller who met it (C15). */
 const viewHit = (op: Operation, caller: SimTenant, data: World, match: SimToken): object => {
   const { request } = op
   if (request.kind === 'sweep') return {}
@@ -237,7 +237,7 @@ const viewHit = (op: Operation, caller: SimTenant, data: World, match: SimToken)
   return { ...view, _extras: { deduplicated: true } }
 }
 
-/** Every match that the definition may have met, as it would be shown. */
+/** Every match that the definition may have met, as the caller would see it. */
 const possibleHits = (op: Operation, caller: SimTenant, definition: Definition, range: Range): object[] => {
   const { request } = op
   if (request.kind === 'sweep' || !isDeduplicated(caller.settings, definition.deduplicate)) return []
@@ -252,7 +252,7 @@ const possibleHits = (op: Operation, caller: SimTenant, definition: Definition, 
 const idOf = (body: unknown): unknown =>
   typeof body === 'string' ? body : (body as { id?: unknown } | undefined)?.id
 
-/** The expected answer to a write, with the elements that met other tokens as one of the worlds explains them. */
+/** The expected answer to a write, with the elements that met other tokens filled in from a world that explains them. */
 const fillHits = (
   op: Operation,
   caller: SimTenant,
@@ -277,7 +277,7 @@ const fillHits = (
   })
 }
 
-/** Deduplication that led to no write at all. */
+/** Whether deduplication explains the answer without any write. */
 const isHit = (
   op: Operation,
   caller: SimTenant,
@@ -297,7 +297,7 @@ const isHit = (
   )
 }
 
-/** The other tokens that a patch would have made this one equal to, as they would be shown. */
+/** The other tokens that a patch would have made this one equal to, as the caller would see them. */
 const patchHits = (op: Operation, caller: SimTenant, range: Range): object[] => {
   const { request, wire } = op
   if (request.kind !== 'patch' || wire === undefined) return []
@@ -319,7 +319,7 @@ export const patchedBy = (op: Operation, caller: SimTenant, before: SimToken, no
   return patchedToken(before, request.patch, { by: request.as, now, settings: caller.settings, seesData })
 }
 
-/** C15: the oldest tokens that stand for what the patch makes of this one, which may be among them. */
+/** C15: the oldest tokens that stand for what the patch turns this one into; it may be among them. */
 export const patchMatches = (
   caller: SimTenant,
   tenant: SimTenant,
@@ -336,8 +336,8 @@ export const patchMatches = (
 const pageSize = 100
 
 /**
- * A list is read in parts, so while others write each token may be of another moment: what was there all the time
- * must be in it, what never was must not, and each token must look as it did at some moment.
+ * A list is read in parts, so while others write, each token may be from a different moment. Tokens that existed all
+ * the time must be in it, those that never did must not, and each token must look as it did at some moment.
  */
 const judgeList = (
   op: Operation,

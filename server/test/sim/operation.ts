@@ -11,26 +11,26 @@ import {
   type World,
 } from './world.ts'
 
-/** A request under way, and all that is known about it. */
+/** A request under way, and everything known about it. */
 export type Operation = {
   readonly request: Request
   readonly wire: Wire | undefined
   /** Where in the history of worlds it began. */
   readonly from: number
-  /** What its author is, as the vault read it; undefined until then. */
+  /** The caller's tenant as the vault read it; undefined until then. */
   caller?: SimTenant
-  /** The place of the world that its own write led to. */
+  /** The index of the world that its own write led to. */
   wroteAt?: number
-  /** What the write leads to; elements that met another token are left open. */
+  /** The answer that the write leads to; elements that met another token are left open. */
   expected?: { status: number; body: unknown }
   isAnswered: boolean
   /** Storage failed while it was under way. */
   metFault: boolean
-  /** Idempotency keys of others that were under way at the same time. */
+  /** Idempotency keys of other requests under way at the same time. */
   readonly rivals: Set<string>
 }
 
-/** A request as the wire would carry it. */
+/** A request as it would be sent over HTTP. */
 export type Wire = {
   readonly endpoint: EndpointId
   readonly method: string
@@ -44,9 +44,9 @@ export type Wire = {
   readonly keyText: string
 }
 
-/** What the simulation remembers beside the world: texts that only answers tell. */
+/** What the simulation remembers besides the world: texts that only answers reveal. */
 export type Memory = {
-  /** Keys whose text is known, the newest first, by tenant and role. */
+  /** Keys whose text is known, newest first, by tenant and role. */
   keysOf(tenant: number, role: string): readonly { id: string; text: string }[]
   /** Every id that a token ever had. */
   knownIds(tenant: number): readonly string[]
@@ -206,7 +206,7 @@ export const begin = (asked: Request, world: World, from: number, memory: Memory
 
 const rulesOf = (tenant: SimTenant, clerk: number) => rightsOf({ ...tenant, clerk }, 'clerk').rules
 
-/** Elements of a payload have ids of their own, so that a write shows which of them it made. */
+/** Gives the elements of a payload distinct ids, so that a write shows which of them it created. */
 const named = <R extends Request>(request: R, memory: Memory): R => {
   if (request.kind !== 'tokenize') return request
   const used = new Set<string | undefined>([undefined])

@@ -1,13 +1,13 @@
 import type { Rule } from '../../src/domain/access/application.ts'
 import type { Seeded } from '../rig/seeded.ts'
 
-/** Who acts in the simulation; every tenant has one of each. */
+/** The actors of the simulation; every tenant has one of each. */
 export const roles = ['owner', 'writer', 'clerk', 'manager'] as const
 export type Role = (typeof roles)[number]
 
 const everything = ['token:create', 'token:read', 'token:update', 'token:delete', 'token:search'] as const
 
-/** What each role may do; the clerk's rules are exchanged while the simulation runs. */
+/** What each role may do. The clerk's rules are exchanged while the simulation runs. */
 export const ownerRules: readonly Rule[] = [
   { priority: 1, container: '/', transform: 'reveal', permissions: everything },
 ]
@@ -34,7 +34,7 @@ export const clerkRules: readonly (readonly Rule[])[] = [
   ],
 ]
 
-/** The small alphabet that all tokens are made of: few values, so that they meet. */
+/** The small alphabet that all tokens are made of: with so few values, tokens often coincide. */
 export const texts = ['alpha-1111', 'beta-2222', 'gamma-3333', 'tiny'] as const
 export const numbers = ['4242424242424242', '4111111111111111', '5555555555554444'] as const
 export const tags = ['red', 'blue'] as const
@@ -45,7 +45,7 @@ export type SimType = 'token' | 'card'
 export type Definition = {
   readonly type: SimType
   readonly value: number
-  /** One of a few chosen ids of the type; absent: the vault's own. */
+  /** One of a few chosen ids of the type; if absent, the vault assigns one. */
   readonly id?: number
   readonly cvc?: string
   readonly isMasked?: true
@@ -68,13 +68,13 @@ export type Patch = {
 type By = {
   readonly tenant: number
   readonly as: Role
-  /** Which of the keys that the role ever had, the newest first. */
+  /** Which of the keys that the role ever had, newest first. */
   readonly key: number
-  /** A number of its idempotency key. */
+  /** The number of its idempotency key. */
   readonly once?: number
 }
 
-/** What is asked of the vault; `token` is the place of a token among all that were ever known. */
+/** A request to the vault; `token` is the position of a token among all that were ever known. */
 export type Request =
   | ({ readonly kind: 'create'; readonly definition: Definition } & By)
   | ({
@@ -98,15 +98,15 @@ export type Request =
   | ({ readonly kind: 'deleteTenant' } & By)
   | { readonly kind: 'sweep' }
 
-/** Requests that are under way together, and what befalls them. Everything follows from it. */
+/** Requests under way together, and what happens to them. Everything else follows from it. */
 export type Round = {
   readonly advanceMs: number
   readonly requests: readonly Request[]
-  /** Seeds the order in which calls of storage are carried out, and the faults among them. */
+  /** Seeds the order in which storage calls are carried out, and the faults among them. */
   readonly schedule: number
-  /** Of a hundred calls of storage so many fail. */
+  /** How many of a hundred storage calls fail. */
   readonly faultsPercent: number
-  /** The process dies after so many calls of storage, and a new one opens what is there. */
+  /** The process dies after this many storage calls, and a new one opens what is there. */
   readonly diesAfter?: number
 }
 
@@ -124,7 +124,7 @@ export const makeRound = (random: Seeded): Round => {
   }
 }
 
-/** Some come twice: what is asked for at the same moment by two is where they meet. */
+/** Some are sent twice: two equal requests at the same moment are the likeliest to collide. */
 const makeRequests = (random: Seeded, count: number): Request[] => {
   const requests: Request[] = []
   while (requests.length < count) {

@@ -4,7 +4,7 @@ import { Simulation } from './simulation.ts'
 
 export type Run = {
   readonly seed: number
-  /** Calls of storage to carry out; the round under way then is finished. */
+  /** How many storage calls to carry out; the round then under way is finished. */
   readonly steps: number
 }
 
@@ -29,7 +29,7 @@ export const simulate = async ({ seed, steps }: Run): Promise<{ steps: number; f
   }
 }
 
-/** Runs exactly these rounds; undefined where nothing fails. */
+/** Runs exactly these rounds; undefined if nothing fails. */
 export const replay = async (rounds: readonly Round[]): Promise<unknown> => {
   const simulation = await Simulation.start()
   try {
@@ -44,7 +44,7 @@ export const replay = async (rounds: readonly Round[]): Promise<unknown> => {
 
 const replaysMax = 400
 
-/** Fewer rounds, and fewer requests in them, that still fail. */
+/** Searches for fewer rounds, with fewer requests, that still fail. */
 export const shrink = async ({ rounds, error }: Failure): Promise<Failure> => {
   let smallest: Failure = { rounds, error }
   let replays = 0

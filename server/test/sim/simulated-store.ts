@@ -12,12 +12,12 @@ type Call<Owner> = {
   readonly reject: (error: Error) => void
 }
 
-/** What is told of a write that storage took. */
+/** Reported for each write that storage accepted. */
 export type Committed<Owner> = { readonly owner: Owner | undefined; readonly set: WriteSet }
 
 /**
- * The store port, but each call waits until a seeded scheduler carries it out, and some fail: before they
- * reached storage, or after, when the answer is lost on its way. Calls are attributed to who made them.
+ * The store port, except that each call waits until a seeded scheduler carries it out, and some fail: before they
+ * reached storage, or after, as if the answer were lost. Each call is attributed to the operation that made it.
  */
 export class SimulatedStore<Owner> {
   readonly store: Store
@@ -36,7 +36,7 @@ export class SimulatedStore<Owner> {
   ) {
     this.#onCommit = on.commit
     this.#onFault = on.fault
-    // These answer at once: nobody waits for them on the way of a request.
+    // These are not scheduled: no request waits for them.
     const immediate: readonly (keyof Store)[] = ['grantsEpoch', 'close']
     this.store = Object.fromEntries(
       (Object.keys(real) as (keyof Store)[]).map(name => {
@@ -51,12 +51,12 @@ export class SimulatedStore<Owner> {
     return this.#waiting.length
   }
 
-  /** Runs work whose calls are the owner's. */
+  /** Runs work whose calls are attributed to the owner. */
   by<T>(owner: Owner, work: () => Promise<T>): Promise<T> {
     return this.#owners.run(owner, work)
   }
 
-  /** What waits is never carried out, nor is anything that comes. */
+  /** Waiting calls are never carried out, nor are any that follow. */
   die(): void {
     this.#isDead = true
     this.#waiting = []

@@ -35,12 +35,12 @@ import { type Committed, SimulatedStore } from './simulated-store.ts'
 import { monthOf, rightsOf, type SimTenant, type World, withTenant } from './world.ts'
 
 const tenantsMax = 2
-/** Turns of the event loop in which nothing happens, after which a request counts as hanging. */
+/** After this many turns of the event loop in which nothing happens, a request counts as hanging. */
 const idleTurnsMax = 1_000
 
 /**
- * The real operations on the real engine, with a clock and a scheduler of its own. Every answer and every write
- * is compared with a model; `run` throws at the first that the model cannot explain.
+ * The real operations on the real engine, with a clock and a scheduler of its own. Every answer and every write is
+ * compared with a model; `run` throws at the first one that the model cannot explain.
  */
 export class Simulation {
   readonly #folder = mkdtempSync(join(memoryFolder(), 'strongroom-sim-'))
@@ -49,7 +49,7 @@ export class Simulation {
   readonly #keys = new Map<string, { id: string; text: string }[]>()
   readonly #knownIds: string[][] = [[], []]
   readonly #tenantNumbers: number[] = []
-  /** What reads returned and the next usage report must count, by tenant. */
+  /** Tokens that reads returned and that the next usage report must count, by tenant. */
   readonly #seen: Set<string>[] = [new Set(), new Set()]
   #now = Date.parse('2026-03-01T12:00:00Z')
   #fresh = 10
@@ -59,11 +59,11 @@ export class Simulation {
   #real!: Store
   #simulated!: SimulatedStore<Operation>
   #vault!: Vault
-  /** The same storage past the scheduler, to make tenants. */
+  /** A vault on the same storage that bypasses the scheduler, for creating tenants. */
   #outside!: Vault
   #idempotency!: Idempotency
   #inspector!: DatabaseSync
-  /** Calls of storage that were carried out. */
+  /** Storage calls carried out so far. */
   steps = 0
 
   static async start(): Promise<Simulation> {
@@ -105,7 +105,7 @@ export class Simulation {
       if (tenant.isDeleted) await this.#newTenant(index)
   }
 
-  /** True where the round came to its end, false where the process died. */
+  /** True if the round finished, false if the process died. */
   async #schedule({ schedule, faultsPercent, diesAfter }: Round): Promise<boolean> {
     const random = new Seeded(schedule)
     let idle = 0
@@ -158,7 +158,7 @@ export class Simulation {
     }
   }
 
-  /** What the pipeline does, without the wire. */
+  /** Does what the pipeline does, without HTTP. */
   async #handle(op: Operation, wire: NonNullable<Operation['wire']>): Promise<unknown> {
     const declared: Endpoint = endpoints[wire.endpoint]
     const caller = await authenticate(this.#vault, wire.keyText)
@@ -182,7 +182,7 @@ export class Simulation {
     return answer instanceof Replayed ? answer.answer : answer
   }
 
-  /** The request acts with the rights and settings that were read for it, which must have been so at some moment. */
+  /** The request acts with the rights and settings that were read for it. They must have been in force at some moment. */
   #pinCaller(op: Operation, { application, tenant }: Caller): void {
     const { request } = op
     if (request.kind === 'sweep') return
@@ -227,7 +227,7 @@ export class Simulation {
     }
   }
 
-  /** What only an answer tells. */
+  /** Records what only an answer reveals. */
   #remember(op: Operation, { status, body }: Answer): void {
     const { request, wire } = op
     if (request.kind === 'sweep' || wire === undefined || status >= 300) return
@@ -255,7 +255,7 @@ export class Simulation {
   /** C32: a report counts what was read before it. */
   #checkActivity(tenant: number): void {
     const month = monthOf(this.#now)
-    // Only reads of earlier rounds are certain to have come before the report.
+    // Only reads of earlier rounds certainly came before the report.
     if (this.#active.length > 1) return
     for (const token of this.#world.tenants[tenant]!.tokens.values())
       if (this.#seen[tenant]?.has(`${month} ${token.id}`))
@@ -288,7 +288,7 @@ export class Simulation {
         for (const op of this.#active) op.metFault = true
       },
     })
-    // Opened again through the simulated port; the keys are there now, so that nothing waits for a scheduler.
+    // Opened again through the simulated port. The keys exist by now, so nothing waits for a scheduler.
     const opening = openVault({
       store: this.#simulated.store,
       keyProvider: this.#keyProvider,
@@ -355,5 +355,5 @@ export class Simulation {
 const withoutKeyText = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && 'key' in body ? undefined : body
 
-/** Durability is not what is simulated: where there is a file system in memory, no disk slows the clockwork. */
+/** Durability is not simulated, so a file system in memory is used where there is one, to avoid waiting for a disk. */
 const memoryFolder = (): string => (existsSync('/dev/shm') ? '/dev/shm' : tmpdir())

@@ -15,8 +15,8 @@ import {
 } from './requests.ts'
 
 /**
- * What the vault holds, told a second time and as plainly as possible. A world never changes: each write makes
- * the next one, so that an answer can be compared with every world that there was while its request was under way.
+ * What the vault holds, modelled a second time as plainly as possible. A world never changes: each write makes the next
+ * one, so that an answer can be compared with every world that existed while its request was under way.
  */
 export type World = { readonly now: number; readonly tenants: readonly SimTenant[] }
 
@@ -25,9 +25,9 @@ export type SimTenant = {
   readonly applicationIds: Readonly<Record<Role, string>>
   readonly isDeleted: boolean
   readonly settings: { readonly fingerprint: boolean; readonly deduplicate: boolean }
-  /** Which of the clerk's sets of rules is in force. */
+  /** Which of the clerk's rule sets is in force. */
   readonly clerk: number
-  /** Ids of the living API keys. */
+  /** Ids of the API keys that exist. */
   readonly keys: ReadonlySet<string>
   readonly tokens: ReadonlyMap<string, SimToken>
   readonly results: ReadonlyMap<string, KeptAnswer>
@@ -49,7 +49,7 @@ export type SimToken = {
   readonly expiresAt?: number
   readonly deduplicate?: boolean
   readonly isFingerprinted: boolean
-  /** Whether it came to stand for its value under deduplication. */
+  /** Whether it claimed its value under deduplication. */
   readonly isClaimant: boolean
   readonly activeMonth: number
   readonly createdBy: Role
@@ -58,7 +58,7 @@ export type SimToken = {
   readonly modifiedAt?: number
 }
 
-/** `body` is known once it was seen; an answer that was lost on its way shows at the first repetition. */
+/** `body` is known once it was seen. If the answer was lost on its way, that is at the first repetition. */
 export type KeptAnswer = { readonly status: number; body?: unknown; readonly until: number }
 
 const hour = 3_600_000
@@ -90,11 +90,11 @@ export const isLiving = (token: SimToken | undefined, now: number): token is Sim
 export const livingTokens = (tenant: SimTenant, now: number): SimToken[] =>
   [...tenant.tokens.values()].filter(token => isLiving(token, now))
 
-/** What deduplication compares. */
+/** The properties that deduplication compares. */
 const essence = ({ type, value, containers }: SimToken): string =>
   JSON.stringify([type, value, [...containers].sort()])
 
-/** The tokens that stand for the same value: the oldest, or several that came at the same moment. */
+/** The tokens that stand for the same value: the oldest, or several created at the same moment. */
 export const oldestMatches = (tenant: SimTenant, now: number, wanted: SimToken): SimToken[] => {
   if (wanted.isBlind || !wanted.isFingerprinted) return []
   const equal = livingTokens(tenant, now).filter(
@@ -118,7 +118,7 @@ export const containersOf = (type: SimType, list: number | undefined): readonly 
 export const chosenId = ({ type, id }: Definition): string | undefined =>
   id === undefined ? undefined : `${type}-${id}`
 
-/** A token as the definition asks for it; `settings` are those that its author acted under. */
+/** A token as the definition asks for it; `settings` are those its author acted under. */
 export const newToken = (
   definition: Definition,
   made: { id: string; by: Role; now: number; settings: SimTenant['settings'] },
@@ -142,7 +142,7 @@ export const newToken = (
   createdAt: made.now,
 })
 
-/** The token as the patch leaves it, whoever sends it. */
+/** The token as the patch leaves it, regardless of who sends it. */
 export const patchedToken = (
   token: SimToken,
   patch: Patch,
@@ -156,7 +156,7 @@ export const patchedToken = (
   const newCvc =
     isCard && patch.cvc !== undefined ? { digits: patch.cvc, until: made.now + cvcLifetimeMs } : cvc
   const setsMask = !isCard && patch.mask !== undefined
-  // What is set to what is in force is not changed (C13), and the type `token` has no mask of its own.
+  // Setting the value already in force is no change (C13), and the type `token` has no mask of its own.
   const inForce = token.mask === 'type' ? 'nobody' : token.mask
   const changesMask = setsMask && patch.mask !== inForce
   const patched = {
@@ -171,8 +171,8 @@ export const patchedToken = (
     ...(until && { expiresAt: until }),
     ...(flag !== undefined && { deduplicate: flag }),
     isFingerprinted:
-      // What a patch says about deduplication may take away the last reason for a fingerprint (C14). One that is there for
-      // no reason stands for the value that it was made of.
+      // A patch about deduplication may take away the last reason for a fingerprint (C14). Otherwise a fingerprint that
+      // nothing asks for any more stays while it fits the value it was made from.
       (patch.deduplicate === undefined &&
         token.isFingerprinted &&
         (patch.value ?? token.value) === token.value) ||
@@ -188,8 +188,8 @@ export const patchedToken = (
 }
 
 /**
- * The matches that stand in the way of a write under deduplication. One that came while the request was under
- * way, and did not ask for deduplication itself, may as well have come after it.
+ * The matches that block a write under deduplication. One that appeared while the request was under way, and did not
+ * ask for deduplication itself, may just as well have come after it.
  */
 export const matchesInTheWay = (
   matches: readonly SimToken[],
@@ -213,7 +213,7 @@ const hidden = (text: string): string =>
 export const dataOf = ({ type, value }: Pick<SimToken, 'type' | 'value'>): unknown =>
   type === 'card' ? { number: numbers[value] } : texts[value]
 
-/** Stands for the fingerprint's text, which the model cannot know: equal values have equal ones. */
+/** Stands for the text of a fingerprint, which the model cannot know: equal values have equal marks. */
 const fingerprintMark = ({ type, value }: SimToken): string => `fingerprint of ${type} ${value}`
 
 const masked = (token: SimToken): unknown => {
@@ -241,7 +241,7 @@ export const viewToken = (tenant: SimTenant, token: SimToken, shown: Shown, now:
   })
 }
 
-/** C15: all that a match shows to someone who may not read it. */
+/** C15: everything a match shows to a caller who may not read it. */
 export const viewUnreadable = (tenant: SimTenant, token: SimToken, shown: Shown): object =>
   present(head(tenant, token, shown))
 
@@ -264,13 +264,13 @@ export const shownByWrite = (rights: OracleApplication, permission: string, toke
     ? 'redact'
     : writeShows(rights, permission, token.containers)
 
-/** Text that a patch brings replaces all data: what the caller has just sent it may see (§2.1.22). */
+/** Text in a patch replaces all data, and callers may see what they have just sent (§2.1.22). */
 export const shownByPatch = (rights: OracleApplication, patch: Patch, after: SimToken): Shown =>
   after.type === 'token' && patch.value !== undefined
     ? writeShows(rights, 'token:update', after.containers)
     : shownByWrite(rights, 'token:update', after)
 
-/** A copy of the world in which one tenant is another. */
+/** A copy of the world with one tenant changed. */
 export const withTenant = (world: World, index: number, change: Partial<SimTenant>): World => ({
   ...world,
   tenants: world.tenants.map((tenant, at) => (at === index ? { ...tenant, ...change } : tenant)),

@@ -1,4 +1,4 @@
-/** What is looked at, and how much more of it there may be at the end. */
+/** What is measured, and how much it may have grown by the end. */
 export type Measure = {
   readonly name: string
   readonly unit: string
@@ -10,8 +10,8 @@ export type Sample = Readonly<Record<string, number>>
 const windows = 8
 
 /**
- * The line through the lowest values of each part of the time: what a collector of garbage, a checkpoint or a
- * sweep takes back does not count, what nothing takes back does. Returns what it rises by from start to end.
+ * Fits a line through the lowest values of each part of the time: what garbage collection, a checkpoint or a sweep
+ * takes back does not count, what nothing takes back does. Returns how much the line rises from start to end.
  */
 export const growthOfFloor = (values: readonly number[]): number => {
   const length = Math.max(1, Math.floor(values.length / windows))
@@ -30,7 +30,7 @@ export const growthOfFloor = (values: readonly number[]): number => {
   return slope * (count - 1)
 }
 
-/** For what is cut back to nothing now and then: how much higher it gets in the second half than in the first. */
+/** For values that are cut back to nothing now and then: how much higher they get in the second half than in the first. */
 export const growthOfPeak = (values: readonly number[]): number => {
   const half = Math.floor(values.length / 2)
   return Math.max(...values.slice(half)) - Math.max(...values.slice(0, half))

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { Site } from '../cli/program.ts'
 import { soakRun } from './soak-run.ts'
 
-/** `npm run test:soak -- --minutes N --seed N`: mixed load for long, and nothing that grows beside the data. */
+/** `npm run test:soak -- --minutes N --seed N`: a long mixed load, during which nothing but the data may grow. */
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '30' }, seed: { type: 'string' } },
 })

@@ -8,14 +8,14 @@ export type Keys = {
   readonly management_api_key: string
 }
 
-/** How many tokens there are once it has warmed up; from then on each that is made takes the place of another. */
+/** How many tokens exist after warm-up; from then on each new one replaces another. */
 const tokensKept = 3_000
 const idempotencyKeys = 500
 const expiresAfterMs = 10_000
 
 type Reply = { readonly status: number; readonly body: { readonly id?: string; readonly key?: string } }
 
-/** Requests of every kind, of which storage holds no more after an hour than after a minute. */
+/** Requests of every kind, chosen so that storage holds no more after an hour than after a minute. */
 export class MixedLoad {
   readonly #keys: Keys
   readonly #random: Seeded
@@ -32,7 +32,7 @@ export class MixedLoad {
     return this.#ids.length >= tokensKept
   }
 
-  /** One request, and whatever has to go with it so that no more is kept than before. */
+  /** One request, and whatever must follow so that no more is kept than before. */
   async step(): Promise<void> {
     const { api_key: general, private_api_key: reading, management_api_key: management } = this.#keys
     const id = this.#ids[this.#random.below(Math.max(1, this.#ids.length))] ?? 'nobody'
@@ -50,7 +50,7 @@ export class MixedLoad {
       () => this.#passing(),
       () => this.#key(),
       () => this.#send('GET', '/tenants/self/reports/usage', management),
-      // What is refused must leave as little behind as what is done.
+      // Refused requests must leave as little behind as successful ones.
       () => this.#send('POST', '/tokens', general, { type: 'card', data: { number: '1' } }),
       () => this.#send('GET', `/tokens/unknown-${this.#random.below(1e9)}`, reading),
       () => this.#send('GET', '/tokens', `key_private_${this.#random.below(1e9)}`),
@@ -80,13 +80,13 @@ export class MixedLoad {
     await this.#keep(body as unknown as string[])
   }
 
-  /** The same few keys over and over: only their first requests make something. */
+  /** The same few keys over and over: only the first request with each creates something. */
   async #replay(): Promise<void> {
     const headers = { 'svc-idempotency-key': `soak-${this.#random.below(idempotencyKeys)}` }
     await this.#send('POST', '/tokens', this.#keys.api_key, { type: 'token', data: 'once' }, headers)
   }
 
-  /** Goes by itself, with the sweep. */
+  /** Removed by the sweep. */
   async #passing(): Promise<void> {
     const expires_at = new Date(Date.now() + expiresAfterMs).toISOString()
     await this.#send('POST', '/tokens', this.#keys.api_key, { type: 'token', data: 'passing', expires_at })

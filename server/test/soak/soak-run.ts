@@ -7,14 +7,14 @@ import { type Keys, MixedLoad } from './mixed-load.ts'
 
 type Options = { readonly minutes: number; readonly seed: number; readonly report: (line: string) => void }
 
-/** The flag of bin/strongroom.js: left alone, V8's young generation goes on growing for longer than a run takes. */
+/** The flag that bin/strongroom.js sets: without it, V8's young generation goes on growing for longer than a run takes. */
 const asItStartsItself = { NODE_OPTIONS: '--max-semi-space-size=16' }
 const clients = 6
 const sampleMs = 1_000
-/** Compiled code, caches and the first collections of garbage are not what is looked for, nor is the first sweep. */
+/** Leaves out compiled code, caches, the first garbage collections and the first sweep. */
 const warmUpShare = 0.25
 const warmUpMinMs = 90_000
-/** 409: two clients that meet on one idempotency key. */
+/** 409: two clients with the same idempotency key. */
 const statusesExpected = [200, 201, 204, 400, 401, 403, 404, 409]
 
 const measures: readonly Measure[] = [
@@ -26,7 +26,7 @@ const measures: readonly Measure[] = [
   { name: 'other files', unit: '', growth: growthOfFloor, growthMax: 0 },
 ]
 
-/** Mixed load on a vault that holds the same number of tokens all the time. Returns what was not as promised. */
+/** Mixed load on a vault whose number of tokens stays the same. Returns what was not as promised. */
 export const soakRun = async (site: Site, { minutes, seed, report }: Options): Promise<readonly string[]> => {
   const server = await site.serve([], asItStartsItself)
   const keys: Keys = { ...(await site.json('tenant', 'create', '--name', 'Soak')), base_url: server.url }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { CommitQueue } from '../../src/store/commit-queue.ts'
 import { tokenRow, writeSet } from './contract/rig.ts'
 
-/** The tenants of each batch, in the order in which batches were begun, and how many were under way at most. */
+/** The tenants of each batch, in the order in which batches began, and the most batches under way at once. */
 const batchesOf = async (options: { lanes?: number; oneTenant?: boolean }) => {
   const batches: number[][] = []
   let [underWay, most] = [0, 0]

@@ -69,7 +69,7 @@ const set: fc.Arbitrary<WriteSet> = fc
     counters,
   }))
 
-/** Bytes come back as buffers, which are equal to arrays by content alone. */
+/** Bytes come back as buffers, which equal arrays only by content. */
 const plain = (sets: readonly WriteSet[]): unknown =>
   JSON.parse(
     JSON.stringify(sets, function (key, value) {

@@ -56,7 +56,7 @@ describe('connections to PostgreSQL', () => {
       })
       await connection.close()
       await admin.query(`ALTER DATABASE ${rows[0].name} RESET synchronous_commit`)
-      // What a session has set itself is left alone when the server reads its settings again.
+      // A setting that the session made itself is left alone when the server reloads its settings.
       assert.deepEqual(found, [{ setting: used, source: 'session' }])
     })
 
@@ -95,7 +95,7 @@ describe('connections to PostgreSQL', () => {
     const [one, other] = [await rig.newTenant(), await rig.newTenant()]
     const row = tokenRow(one, 'contended')
     line.loseFrom('COMMIT')
-    // Of two tenants, so that it takes a transaction of several statements.
+    // Two tenants, so that it takes a transaction of several statements.
     const lost = [insertion(one, [{ row, terms: [] }]), newToken(other)].map(set => store.commit(set))
     for (const outcome of lost) await assert.rejects(outcome, isUnavailable)
     assert.deepEqual(await rig.store.commit(insertion(one, [{ row, terms: [] }])), { committed: true })
@@ -107,7 +107,7 @@ describe('connections to PostgreSQL', () => {
     const { line, settings } = await byLine()
     const store: Store = await openPostgres({ ...settings, poolSize: 10 })
     const tenant = await rig.newTenant()
-    // One watches grants, so there is one for all else.
+    // One connection watches grants, which leaves one for everything else.
     line.carryAtMost(2)
     await store.health()
     const answers = await Promise.allSettled(
@@ -126,7 +126,7 @@ describe('connections to PostgreSQL', () => {
 
   test('C35.1 a schema may take longer than a statement of a request', async () => {
     const settings = { ...settingsOf(await databaseOf(path)), statementTimeoutMs: 50 }
-    // Another node brings the schema up to date at this moment.
+    // Another node is migrating the schema at this moment.
     await admin.query('SELECT pg_advisory_lock(-1)')
     const { rows } = await admin.query('DELETE FROM migrations WHERE number > 1 RETURNING number, name')
     const opening = openPostgres(settings)

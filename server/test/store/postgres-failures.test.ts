@@ -18,7 +18,7 @@ const assertUnavailable = (reply: TestReply): void => {
   assert.ok(reply.headers.get('retry-after'))
 }
 
-/** Asks until it is no longer told to wait; a node finds its way back by itself. */
+/** Repeats the request until it is no longer told to wait; a node recovers by itself. */
 const recovered = async (ask: () => Promise<TestReply>): Promise<TestReply> => {
   const since = performance.now()
   for (;;) {
@@ -36,7 +36,7 @@ const granted = (reply: TestReply): TestReply => {
 const endConnections = (admin: pg.Client, database: string): Promise<unknown> =>
   admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [database])
 
-/** Somebody else's transaction that holds the row of this token until it ends. */
+/** Another client's transaction, which holds this token's row until it ends. */
 const lockToken = async (folder: string, id: string): Promise<pg.Client> => {
   const client = new pg.Client(await databaseOf(folder))
   await client.connect()
@@ -124,7 +124,7 @@ describe('a vault whose database fails (postgres)', () => {
   test('C2.23 C27.1 a server that became a standby is a 503, and the one that takes writes is found', async () => {
     await admin.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`)
     await endConnections(admin, database)
-    // The first meets the connection that was ended, the others the server as it is now.
+    // The first request meets the connection that was ended, the others the server as it is now.
     for (let time = 1; time <= 4; time++) assertUnavailable(await create('nowhere'))
     await admin.query(`ALTER DATABASE ${database} RESET default_transaction_read_only`)
     granted(await recovered(() => create('somewhere')))
@@ -183,7 +183,7 @@ describe("transactions that stand in each other's way (postgres)", () => {
       ]),
     )
     const other = await lockToken(path, 'one')
-    // Deletes are applied before changes, so this set holds `two` while it waits for `one`.
+    // Deletes are applied before updates, so this set holds `two` while it waits for `one`.
     const written = rig.store.commit(
       writeSet(tenant, {
         guarded: [
@@ -313,7 +313,7 @@ test('C27.1 C2.23 C33.5 while the server restarts nothing answered is lost and n
     const answered: string[] = []
     const statuses = new Set<number>()
     let isOver = false
-    /** A client that does not give up: the same key until it gets an answer. */
+    /** A client that does not give up: it repeats the same key until it gets an answer. */
     const client = async (name: string): Promise<void> => {
       for (let n = 0; !isOver; n++)
         for (;;) {

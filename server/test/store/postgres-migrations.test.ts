@@ -88,7 +88,7 @@ describe('migrations (postgres)', () => {
       INSERT INTO migrations VALUES (1, 'vault'), (2, 'apply-changes')`)
     await query("SELECT create_tenant_2('one', '\\x00', '[]', '[]', '[]')")
     const row = tokenRow(1, 't')
-    /** What such a node sends has no signature. */
+    /** What a node of the older release sends has no signature. */
     const writeAsBefore = async (set: Partial<WriteSet>): Promise<void> => {
       const { addTerms = [], ...rest } = packSet(writeSet(1, set))
       const changes = { ...rest, addTerms: addTerms.map(({ signature, ...entry }) => entry) }

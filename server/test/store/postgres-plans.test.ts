@@ -11,7 +11,7 @@ import { temporaryFolder } from '../rig/temporary-folder.ts'
 const [a, b, c] = ['a', 'b', 'c'].map(text => Buffer.from(text)) as [Buffer, Buffer, Buffer]
 const base = { tenant: 1, now: 0 }
 
-/** On tables that are empty: what the planner knows least of is what it must not be misled by. */
+/** On empty tables: the planner must not be misled even where it knows least. */
 describe('how PostgreSQL answers lists and searches', () => {
   const folder = temporaryFolder()
   let connection: Connection

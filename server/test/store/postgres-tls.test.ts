@@ -29,7 +29,7 @@ describe('TLS to the database (postgres)', () => {
     await admin.connect()
     await admin.query('ALTER SYSTEM SET ssl = on')
     await admin.query('SELECT pg_reload_conf()')
-    // The server reads its settings when it comes to it; this connection is told with the next thing that it asks.
+    // The server reloads its settings in its own time; this connection learns of it with its next query.
     while ((await admin.query('SHOW ssl')).rows[0]?.ssl !== 'on');
   })
   after(async () => {
@@ -42,7 +42,7 @@ describe('TLS to the database (postgres)', () => {
       ...settingsOf(`${cluster.url}?sslmode=${mode}`),
       ...(authority !== undefined && { ca: authority }),
     })
-  /** Of our own connections: how many there are, and how many of them nobody can listen to. */
+  /** How many connections of ours are open, and how many of them are encrypted. */
   const connections = async () =>
     (
       await admin.query(

@@ -43,7 +43,7 @@ describe('durability (sqlite)', () => {
 
   for (const [pragma, value] of Object.entries({
     journal_mode: 'wal',
-    // 2 is FULL: the log is flushed to the disk before a commit returns.
+    // 2 is FULL: the log is flushed to disk before a commit returns.
     synchronous: 2,
     secure_delete: 1,
     // 2 is MEMORY: nothing is sorted or rolled back through files outside the data folder.

@@ -126,7 +126,7 @@ describe('storage that fails (sqlite)', () => {
     assert.deepEqual(await counts(), [1, 1, 1])
   })
 
-  /** Each of them has the writer elsewhere, and its reasons have a way to go. */
+  /** The reasons of a writer on another thread or in another process have to travel. */
   const writers: Record<string, () => 'inline' | 'thread' | Writer> = {
     'in this thread': () => 'inline',
     'on a thread': () => 'thread',

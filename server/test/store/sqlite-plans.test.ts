@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { storeContract } from './store-contract.ts'
 import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
 
-/** Small by nature, or a step of a plan that holds no more rows than its page; only `doctor` reads all counters. */
+/** Tables that are small by nature, and steps of a plan with no more rows than its page. Only `doctor` reads all counters. */
 const mayBeScanned =
   /^SCAN (?:tenants|dead_tenants|counters|vault_keys|page|found|oldest|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(?subquery-\d+\)?)\b/
 
@@ -20,7 +20,7 @@ const planOf = (database: DatabaseSync, sql: string): string[] =>
 
 let watch: SqliteWatch
 
-// The contract asks for everything that the port promises; so its SQL is all the SQL there is.
+// The contract exercises everything that the port promises, so its SQL is all the SQL there is.
 describe('SQL that is watched (sqlite)', () => {
   before(() => {
     watch = watchSqlite()
@@ -58,7 +58,7 @@ describe('query plans (sqlite)', () => {
   })
 
   test('C24.4 C25.2 the arms of an OR are merged in the order of the index, not sorted', () => {
-    // Ids, and a start of several terms next to other branches, are few: those are sorted.
+    // Ids, and a start of several terms next to other branches, match few rows: those are sorted.
     const isSorted = (sql: string): boolean => sql.includes('FROM tokens t') || sql.includes('t.term IN')
     const lists = queries.filter(
       sql => sql.includes('OFFSET') && sql.includes('FROM terms t') && !isSorted(sql),

@@ -47,7 +47,7 @@ describe('how SQLite answers lists and searches', () => {
       { ...base, anyOf: [{ groups: [[a], [b]] }, { groups: [[c]], without: [a] }] },
       'tenant=? AND term=?',
     ],
-    // A start of several terms next to other branches is sorted; a search takes one only where it is rare.
+    // A start of several terms next to other branches is sorted; a search uses one only if it is rare.
     [
       'alternatives with a start of several terms',
       { ...base, anyOf: [{ groups: [[a, b]] }, { groups: [[c]] }] },

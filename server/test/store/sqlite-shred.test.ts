@@ -11,7 +11,7 @@ import { devApplications, TestVault } from '../rig/test-vault.ts'
 import { bytes, isUnavailable, pendingAfter, tokenRow, transientRow, writeSet } from './contract/rig.ts'
 import { survivors } from './survivors.ts'
 
-/** Noise that is the same in every run, so that a failure can be looked at again. */
+/** Noise that is the same in every run, so that a failure can be reproduced. */
 class Noise {
   readonly #stream: Cipheriv
 
@@ -32,10 +32,10 @@ type Stored = { tenant: number; id: string; at: number; sealed: Buffer; isGone: 
 
 type Make = (noise: Noise) => { id: string; sealed: Buffer }
 
-/** With it a plain table of transient fields, deleted from under secure_delete, was seen to keep some of them. */
+/** With this seed, a plain table of transient fields was seen to keep some of them after deletion under secure_delete. */
 const seed = 'two'
 
-/** Sizes of what is sealed: as card codes have them, or anything up to several pages. */
+/** Sizes of sealed values: those of card codes, or anything up to several pages. */
 const shapes: Record<string, Make> = {
   'card codes under short and long ids': noise => ({
     id: noise.bytes(6 + noise.below(180)).toString('hex'),
@@ -133,7 +133,7 @@ describe('shredding (sqlite)', () => {
         wrapped.push(row.wrapped)
         await store.commit(writeSet(tenant, { guarded: [{ kind: 'insertTenantKey', row }] }))
       }
-    // Not through the store: whoever deletes the rows, the keys go with them.
+    // Not through the store: whoever deletes the rows, the keys are wiped with them.
     const outsider = new DatabaseSync(path)
     for (const gone of tenants.filter(() => noise.below(10) < 7)) {
       outsider.prepare('DELETE FROM tenant_keys WHERE tenant = ?').run(gone.tenant)

@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const pieceBytes = 8
-/** One bit for each possible end of a piece's head: it tells most places of a file apart without a look-up. */
+/** One bit for each value of the low bits of a piece's head: it rules out most places in a file without a look-up. */
 const filterBits = 2 ** 22
 
 /**
- * Which of these secrets have left a piece of eight bytes or more in any file of the folder. Pieces are taken
- * side by side, so that a run of fifteen bytes of a secret always holds one of them whole.
+ * Which of these secrets have left a piece of eight bytes or more in any file of the folder. Pieces are taken side by
+ * side, so that any fifteen consecutive bytes of a secret contain a whole one.
  */
 export const survivors = (folder: string, secrets: readonly Uint8Array[]): number[] => {
   const pieces = new Map<number, { piece: Buffer; secret: number }[]>()
@@ -29,7 +29,7 @@ export const survivors = (folder: string, secrets: readonly Uint8Array[]): numbe
     const content = readFileSync(join(folder, name))
     let head = 0
     for (let end = 0; end < content.length; end++) {
-      // The four bytes that end here, as one number; with a sign, as the processor has it.
+      // The four bytes that end here, as one signed 32-bit number.
       head = (head >>> 8) | ((content[end] ?? 0) << 24)
       const bit = head & (filterBits - 1)
       if (((filter[bit >>> 3] ?? 0) & (1 << (bit & 7))) === 0) continue

@@ -4,11 +4,11 @@ import { type ColumnKind, contentTables, notCopied, type Table, tables } from '.
 import { type Engine, engines } from '../rig/engines.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
-/** How an engine tells the columns of a table, and what it has in place of the vault's own. */
+/** How to list a table's columns on an engine, and which columns differ there from those of tables.ts. */
 type Schema = {
   readonly columns: string
   readonly own: Record<string, Record<string, ColumnKind | undefined>>
-  /** Tables that are columns of another one here. */
+  /** Tables that on this engine are columns of another table. */
   readonly within: Record<string, string>
 }
 

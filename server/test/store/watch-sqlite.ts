@@ -1,16 +1,16 @@
 import { DatabaseSync } from 'node:sqlite'
 
 export type SqliteWatch = {
-  /** Every database of this process that prepared something since the watch began. */
+  /** Every database in this process that has prepared a statement since the watch began. */
   readonly databases: Set<DatabaseSync>
   readonly prepared: Set<string>
   readonly executed: string[]
-  /** Runs before each SQL text that is executed without being prepared; what it throws, the engine gets. */
+  /** Runs before each SQL text that is executed without being prepared. What it throws reaches the engine. */
   beforeExec: (sql: string) => void
   stop(): void
 }
 
-/** Looks over the engine's shoulder: its connections, and the SQL that it sends through them. */
+/** Watches the engine's connections, and the SQL sent through them. */
 export const watchSqlite = (): SqliteWatch => {
   const { prepare, exec } = DatabaseSync.prototype
   const watch: SqliteWatch = {

@@ -22,7 +22,7 @@ import { type Place, type SpoiltStorage, spoil } from './spoilt-storage.ts'
 const masked: TestApplication = {
   rules: [{ priority: 1, container: '/', transform: 'mask', permissions: ['token:read'] }],
 }
-/** Of each table a few rows tell as much as all. */
+/** A few rows of each table show as much as all of them. */
 const rowsPerTable = { sqlite: 2, postgres: 1 }
 const allColumns = { filter: { metadata: [] }, page: 1, size: 100 }
 const seed = 1
@@ -48,11 +48,11 @@ const changes: Record<string, Change> = {
   'nothing in its place': value => (value instanceof Uint8Array ? new Uint8Array(0) : null),
 }
 
-/** Tables that only propose, and what of them says nothing about tokens. */
+/** Tables that only propose, and those of their values that say nothing about tokens. */
 const indexes = ['terms', 'matches', 'counters']
 const saysNothing = ({ table, column, row }: Place): boolean =>
   (table === 'counters' && (['at', 'shard'].includes(column) || /^(active|seals):/.test(String(row.name)))) ||
-  // A claim that is gone, or of a tenant that is not there, is a claim that anybody may make.
+  // If a claim is gone, or belongs to a tenant that does not exist, anyone may make it.
   (table === 'matches' && column === 'tenant')
 
 for (const engine of engines)
@@ -106,7 +106,7 @@ for (const engine of engines)
         clock: () => now,
       })
 
-    /** What every key is shown of every token, of its list and of its kept answers; a refusal is its code. */
+    /** What every key is shown of every token, its list and its kept answers; a refusal is recorded as its code. */
     const readEverything = async (store: Store): Promise<Map<string, unknown>> => {
       const seen = new Map<string, unknown>()
       try {
@@ -140,7 +140,7 @@ for (const engine of engines)
       return seen
     }
 
-    /** A refusal, less than before, or the same; a cvc may be hidden early, which no reader mistakes for a value. */
+    /** A refusal, less than before, or the same. A cvc may be hidden early, which no reader mistakes for a value. */
     const assertNothingNew = (seen: Map<string, unknown>, what: string): void => {
       for (const [look, shown] of seen) {
         const before = sound.get(look)

@@ -18,8 +18,8 @@ const manager = {
 const secret = 'a value that is not to be seen'
 
 /**
- * A storage that brings a sound row in place of the one that it was asked for. Whoever can write its schema can make it do
- * so, by a view or by an operator of their own.
+ * Storage that returns a sound row in place of the one it was asked for. An attacker who can change its schema can make
+ * it do so, with a view or a custom operator.
  */
 const answering = async (
   vault: TestVault,
@@ -35,7 +35,7 @@ const answering = async (
   }
 }
 
-/** The numbers from one to the last one, as the table n (i). */
+/** The numbers from one to `last`, as the table n (i). */
 const upTo = (last: number): string =>
   `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${last})`
 

@@ -11,16 +11,16 @@ import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { type Engine, postgres, type StoredRow, sqlite } from '../rig/engines.ts'
 import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
 
-/** One value of storage: where it is, and what stands there. */
+/** One value in storage: where it is, and the row it is in. */
 export type Place = { readonly table: string; readonly column: string; readonly row: StoredRow }
 
-/** Storage that nobody writes to any more, of which one value at a time is another. */
+/** Storage that nothing writes to any more, with one value at a time changed. */
 export type SpoiltStorage = {
   readonly rows: (table: string) => Promise<readonly StoredRow[]>
   readonly tables: readonly string[]
-  /** Works on storage as it is. */
+  /** Works on the unchanged storage. */
   readonly sound: <T>(work: (store: Store) => Promise<T>) => Promise<T>
-  /** Works on storage with the value changed; false, and no work is done, where the schema itself refuses it. */
+  /** Works on storage with the value changed. Returns false without doing the work if the schema itself refuses the value. */
   readonly spoilt: (
     place: Place,
     value: SQLInputValue,
@@ -34,7 +34,7 @@ const change = ({ table, column, row }: Place): string =>
     .map(name => `${name} IS NOT DISTINCT FROM ?`)
     .join(' AND ')}`
 
-/** Of an embedded storage a copy is spoilt, so nothing has to be put back. */
+/** For embedded storage a copy is spoilt, so nothing has to be restored. */
 const spoiltFile = async (folder: string): Promise<SpoiltStorage> => {
   const source = join(folder, 'vault.db')
   const copy = join(folder, 'spoilt.db')
@@ -79,7 +79,7 @@ const spoiltFile = async (folder: string): Promise<SpoiltStorage> => {
   }
 }
 
-/** A server's storage is spoilt in place and mended again; whoever works on it meanwhile may only read. */
+/** A server's storage is spoilt in place and restored afterwards; meanwhile work on it may only read. */
 const spoiltDatabase = async (folder: string): Promise<SpoiltStorage> => {
   const url = await databaseOf(folder)
   const hand = new pg.Client({ connectionString: url, types: { getTypeParser: typeParser as never } })

@@ -12,19 +12,19 @@ export type LookAlikes = {
 }
 type Kind = {
   readonly name: string
-  /** A request that was not made before. */
+  /** A request that was not sent before. */
   readonly next: () => { path: string; key: string }
 }
 
-/** `count` of each are prepared, so that none is asked for twice. */
+/** `count` of each are prepared, so that none is used twice. */
 export const prepareLookAlikes = async (vault: TestVault, count: number): Promise<LookAlikes[]> => {
   const own = await vault.tenant(ownerAndManager)
   const other = await vault.tenant({ owner })
   const others = await makeIds(vault, other.keys.owner, count)
-  // Of the same form: what it costs to find an id is no secret, only whether it is another's.
+  // Of the same form: what it costs to find an id is no secret, only whether it belongs to another tenant.
   const unknown = others.map(() => newTokenId(Date.now()))
   const revoked = await revokedKeys(vault, own.keys.manager, Math.min(count, 200))
-  // Each as one piece of text, as the others are since they were read: in pieces, the client takes longer over them.
+  // Flattened by JSON, as the others were when read: a string made of pieces would take the client longer.
   const neverMade: string[] = JSON.parse(JSON.stringify(revoked.map(() => newApiKey('private'))))
   const turns = <T>(items: readonly T[]): (() => T) => {
     let at = 0
@@ -80,7 +80,7 @@ const revokedKeys = async (vault: TestVault, manager: string, count: number): Pr
   const texts: string[] = []
   for (let n = 0; n < count; n++) {
     const made = granted(await vault.post(`/applications/${id}/keys`, manager, {}))
-    // It worked once, so whatever is remembered of keys is remembered of it.
+    // It has worked once, so anything cached about keys is cached about this one.
     granted(await vault.get('/applications/key', made.key))
     granted(await vault.delete(`/applications/${id}/keys/${made.id}`, manager))
     texts.push(made.key)

@@ -4,8 +4,8 @@ import { TestVault } from '../rig/test-vault.ts'
 import { prepareLookAlikes } from './look-alikes.ts'
 
 /**
- * `npm run test:timing -- --seed N --samples N`: how long look-alikes take, asked for in random order. Their
- * medians must differ by less than one in a hundred; wants a machine that does little else.
+ * `npm run test:timing -- --seed N --samples N`: how long look-alikes take, requested in random order. Their medians
+ * must differ by less than one in a hundred; needs a machine that does little else.
  */
 const { values } = parseArgs({
   options: { seed: { type: 'string' }, samples: { type: 'string', default: '20000' } },
@@ -26,7 +26,7 @@ for (const { name, kinds } of await prepareLookAlikes(vault, 2_000)) {
     const { path, key } = kinds[which].next()
     const started = performance.now()
     await (await fetch(vault.baseUrl + path, { headers: { 'svc-api-key': key } })).arrayBuffer()
-    // The first ones find nothing compiled.
+    // The first requests run before anything is compiled.
     if (sample > 2_000) times[which].push(performance.now() - started)
   }
   const [one, other] = times.map(median) as [number, number]

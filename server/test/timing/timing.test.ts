@@ -5,7 +5,7 @@ import { appearance } from '../rig/answers.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { prepareLookAlikes } from './look-alikes.ts'
 
-/** The calls at the store port while the work is done, and how much each returned. */
+/** The calls at the store port during the work, and how much each returned. */
 const callsDuring = async (store: Store, work: () => Promise<unknown>): Promise<string[]> => {
   const calls: string[] = []
   const whole = { ...store }
@@ -27,7 +27,7 @@ const callsDuring = async (store: Store, work: () => Promise<unknown>): Promise<
   return calls
 }
 
-/** Again where a change of grants, which the preparation made, was heard of meanwhile: everything is read anew then. */
+/** Repeats the work if grants changed meanwhile, as the preparation may cause: everything is then read anew. */
 const withGrantsAtRest = async <T>(store: Store, work: () => Promise<T>): Promise<T> => {
   for (let attempt = 0; attempt < 20; attempt++) {
     const before = store.grantsEpoch()
@@ -37,12 +37,12 @@ const withGrantsAtRest = async <T>(store: Store, work: () => Promise<T>): Promis
   return assert.fail('grants do not come to rest')
 }
 
-// Times are measured by hand, with `npm run test:timing`; here it is held that the same work is done.
+// Times are measured by hand, with `npm run test:timing`; this checks that the same work is done.
 onEveryEngine('what its sender must not be able to tell apart', vault => {
   test('C2.13 C30.3 §1.3 takes the same calls of storage and gets the same answer', async () => {
     for (const { name, kinds } of await prepareLookAlikes(vault(), 3)) {
       const seen = await withGrantsAtRest(vault().store, async () => {
-        // What is read once and then remembered is not what is compared.
+        // Reads that happen once and are then cached are not compared.
         const warm = kinds[0].next()
         await vault().get(warm.path, warm.key)
         const looks = []

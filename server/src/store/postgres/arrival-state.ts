@@ -3,8 +3,8 @@ import type { CopyPosition } from '../copying.ts'
 import { IncompleteVaultError } from '../sql/look.ts'
 
 /**
- * One row, beside the tables of the vault: which vault was copied into this database, and how far. The copy makes
- * it, not a migration: a vault that never moved has none.
+ * One row, next to the vault's tables: which vault was copied into this database, and how far the copy has come. It is
+ * created by the copy, not by a migration, so a vault that never moved has no such table.
  */
 export const createArrival = `
   CREATE TABLE arrival (
@@ -16,7 +16,7 @@ export const createArrival = `
 
 export type Arrival = { readonly source: string; readonly position: CopyPosition; readonly isDone: boolean }
 
-/** Undefined where nothing was ever copied into this database. */
+/** Undefined if nothing was ever copied into this database. */
 export const readArrival = async (client: Pick<pg.Client, 'query'>): Promise<Arrival | undefined> => {
   const made = await client.query("SELECT to_regclass('arrival') IS NOT NULL AS is_there")
   if (made.rows[0]?.is_there !== true) return undefined
@@ -29,7 +29,7 @@ export const readArrival = async (client: Pick<pg.Client, 'query'>): Promise<Arr
   }
 }
 
-/** Until a copy is finished its database is no vault, and above all no new one. */
+/** Until a copy is finished its database is not a vault, and must never be taken for a new one. */
 export const requireNoHalfCopy = async (client: Pick<pg.Client, 'query'>): Promise<void> => {
   const arrival = await readArrival(client)
   if (arrival !== undefined && !arrival.isDone)

@@ -12,14 +12,14 @@ import { vaultTables } from './look-at.ts'
 import { migrate, schemaState } from './migrate.ts'
 import { ownKeyColumns } from './own-key-columns.ts'
 
-/** Any number but a tenant's: writes of a tenant take a lock of its number. */
+/** Any number that no tenant has: a tenant's writes take a lock on its number. */
 const copyLock = -3
 
 const emptyIt = 'give an empty database'
 
 /**
- * A database for the vault with this identity: an empty one, or one that an interrupted copy of the very same vault
- * left. The lock is the connection's, so that two copies never write into one database.
+ * A database for the vault with this identity: an empty one, or one in which an interrupted copy of the very same vault
+ * stopped. The lock belongs to the connection, so two copies never write into one database.
  */
 export const openArrivingVault = async (
   settings: ConnectionSettings,
@@ -98,13 +98,13 @@ export const openArrivingVault = async (
   }
 }
 
-/** What this connection was refused for, however deep the attempts to connect have wrapped it. */
+/** Why this connection was refused, however deeply the connection attempts have wrapped the error. */
 const refusalIn = (error: unknown): CopyRefusedError | undefined => {
   if (error instanceof CopyRefusedError) return error
   return error instanceof StoreUnavailableError ? refusalIn(error.cause) : undefined
 }
 
-/** Where the copy goes on from; refuses a database that holds anything else. */
+/** Where the copy continues. Refuses a database that holds anything else. */
 const takePlace = async (client: pg.Client, identity: string): Promise<ArrivingVault['position']> => {
   const { current, newest, pending } = await schemaState(client)
   if (current > newest)
@@ -112,7 +112,7 @@ const takePlace = async (client: pg.Client, identity: string): Promise<ArrivingV
       `the database has schema ${current}, this release knows ${newest}: install the newer release, or ${emptyIt}`,
     )
   const arrival = await readArrival(client)
-  // A copy that was interrupted while it made the schema makes the rest of it.
+  // A copy that was interrupted while creating the schema completes it.
   if (current > 0 && pending && arrival?.isDone !== false)
     throw new CopyRefusedError(
       `the database has schema ${current}, this release needs ${newest}: run strongroom migrate, or ${emptyIt}`,
@@ -124,7 +124,7 @@ const takePlace = async (client: pg.Client, identity: string): Promise<ArrivingV
   return position
 }
 
-/** Marks the database as the copy's; from then on nobody serves it, however little is there. */
+/** Marks the database as the copy's. From then on nothing serves it, however little it holds. */
 const claim = async (client: pg.Client, identity: string): Promise<void> => {
   const { current } = await schemaState(client)
   if (current === 0 ? (await vaultTables(client)).length > 0 : await holdsRows(client))
@@ -154,7 +154,7 @@ const positionOf = (
   return position.table === '' ? undefined : position
 }
 
-/** A counter comes as one row, in shard 0: whoever reads a counter adds up all its rows. */
+/** A counter is copied as one row, in shard 0: readers add up all rows of a counter. */
 const insertOf = ({ name, columns }: Table): string => {
   const own = ownKeyColumns[name] ?? []
   const lists = Object.values(columns).map((kind, place) => `$${place + 1}::${arrayType(kind)}`)

@@ -9,23 +9,23 @@ import { mergeChanges, type PackedChanges, packSet, toParameters } from './packe
 type Packed = {
   readonly tenant: number
   readonly changes: PackedChanges
-  /** Such a set is applied by itself: the sets behind it must find what it left. */
+  /** A batch with such a set is applied set by set, so that later sets find its changes. */
   readonly changesGrants: boolean
 }
 
-/** How often a batch is tried again that PostgreSQL gave up for the sake of another. */
+/** How often a batch is tried again after PostgreSQL gave it up in favour of another transaction. */
 const attemptsMax = 8
 
 /**
- * Commits batches of write sets through one connection, each batch in one round trip. All sets of a tenant are
- * first applied as if they were one. Where a condition fails the transaction ends, and the sets are applied one
- * by one, each with a savepoint.
+ * Commits batches of write sets through one connection, each batch in one round trip. All sets of a tenant are first
+ * applied as if they were one. If a condition fails that transaction ends, and the sets are applied one by one, each
+ * with a savepoint.
  */
 export class BatchWriter {
   readonly #connection: Connection
-  /** Which part of each counter this writer moves. */
+  /** Which of each counter's rows this writer moves. */
   readonly #counterShard: number
-  /** On Citus a set is applied on its shard in one call, which cannot be part of a transaction with others. */
+  /** On Citus a set is applied on its shard by one call, which cannot share a transaction with others. */
   readonly #isSharded: boolean
 
   constructor(
@@ -37,7 +37,7 @@ export class BatchWriter {
     this.#isSharded = isSharded
   }
 
-  /** Throws where it is not known what became of the batch, or storage does not answer. */
+  /** Throws if the outcome of the batch is unknown or storage does not answer. */
   async commit(sets: readonly WriteSet[]): Promise<BatchResult[]> {
     const results: BatchResult[] = []
     const packed: (Packed & { readonly position: number })[] = []
@@ -50,7 +50,7 @@ export class BatchWriter {
           position,
         })
       } catch (error) {
-        // It cannot be stored, whatever the others hold.
+        // This set cannot be stored, whatever the others hold.
         results[position] = { failed: `the set cannot be packed: ${placeOf(error)}` }
       }
     })
@@ -74,7 +74,7 @@ export class BatchWriter {
       return await this.#commitOneByOne(sets)
     } catch (error) {
       if (!isOwnFault(error)) throw error
-      // Alone, each set shows whether the fault is its own.
+      // Retried alone, each set shows whether the fault is its own.
       if (sets.length === 1) return [failure(error)]
       const results: BatchResult[] = []
       for (const set of sets) results.push(...(await this.#commitPacked([set])))
@@ -82,7 +82,7 @@ export class BatchWriter {
     }
   }
 
-  /** Each in a transaction of its own, and still in one round trip. */
+  /** Commits each set in a transaction of its own, still in one round trip. */
   async #commitApart(sets: readonly Packed[]): Promise<BatchResult[]> {
     const results = await Promise.allSettled(sets.map(set => this.#commitPacked([set])))
     return results.flatMap(result =>
@@ -90,7 +90,7 @@ export class BatchWriter {
     )
   }
 
-  /** False where a condition failed, and nothing was written. */
+  /** False if a condition failed and nothing was written. */
   async #commitAsOne(sets: readonly Packed[]): Promise<boolean> {
     const byTenant = Map.groupBy(sets, ({ tenant }) => tenant)
     const statements = [...byTenant]
@@ -133,7 +133,7 @@ export class BatchWriter {
     }
   }
 
-  /** All statements in one transaction and one round trip; answers with the one value of each. */
+  /** Runs all statements in one transaction and one round trip. Returns the single value of each. */
   async #transaction(statements: readonly Statement[]): Promise<unknown[]> {
     const sent = statements.length === 1 ? statements : [{ text: 'BEGIN' }, ...statements, { text: 'COMMIT' }]
     for (let attempt = 1; ; attempt++) {
@@ -152,5 +152,5 @@ export class BatchWriter {
   }
 }
 
-/** The server's message may quote what was sent; its code does not. */
+/** The server's message may quote submitted values; its code does not. */
 const failure = (error: unknown): BatchResult => ({ failed: `PostgreSQL ${foreignCode(error)}`.trimEnd() })

@@ -1,7 +1,7 @@
 import type { Value } from '../columns.ts'
 import type { ColumnKind } from '../tables.ts'
 
-/** PostgreSQL's own numbers for the types of elements, and their names. */
+/** PostgreSQL's type numbers of array elements, and their names. */
 const types = {
   integer: { oid: 20, name: 'bigint' },
   text: { oid: 25, name: 'text' },
@@ -17,7 +17,7 @@ const lengthBytes = 4
 const integerBytes = 8
 
 /**
- * A column of many rows as one parameter, in PostgreSQL's binary form. As text, bytes would travel as hex, and each
+ * A column of many rows as one parameter, in PostgreSQL's binary format. As text, bytes would be sent as hex, and each
  * value would be quoted here and parsed there.
  */
 export const binaryArray = (kind: ColumnKind, values: readonly Value[]): Buffer => {

@@ -11,16 +11,16 @@ import { typeParser } from './type-parser.ts'
 
 export type ConnectionSettings = {
   readonly address: DatabaseAddress
-  /** Read at each new connection, so that a password can be changed without a restart. */
+  /** Read for each new connection, so that a password can be changed without a restart. */
   readonly passwordFile?: string
-  /** PEM; without it the certificates that Node trusts. */
+  /** PEM; without it, the certificates that Node trusts. */
   readonly ca?: string
   readonly statementTimeoutMs: number
-  /** Whether the server may plan for the values at hand, as Citus must: they tell it the shard. */
+  /** Whether the server may plan for the given values. Citus must, because the values tell it the shard. */
   readonly plansPerValue?: boolean
-  /** How long a transaction may stand still. One whose end was lost on its way holds its locks for so long. */
+  /** How long a transaction may sit idle. If its end was lost on the way, it holds its locks for this long. */
   readonly standstillMaxMs?: number
-  /** Shared by all connections that have to agree on the primary. */
+  /** Shared by all connections that must agree on the primary. */
   readonly succession?: Succession
 }
 
@@ -38,24 +38,24 @@ export type Statement = {
   readonly rowMode?: 'array'
 }
 
-/** What servers know our connections by. */
+/** The name under which servers list our connections. */
 export const applicationName = 'strongroom'
 
 const connectTimeoutMs = 5_000
-/** Beyond the time of a statement: a server that does not even say that time is up is gone. */
+/** On top of the statement timeout: a server that does not even report the timeout is gone. */
 const answerGraceMs = 5_000
-/** How long a server has to take its leave; one that has fallen silent never does. */
+/** How long a server has to close a connection; one that has fallen silent never does. */
 const leaveMs = 1_000
-/** For so long a connection that could not be opened is not tried while others are open. */
+/** A connection that could not be opened is not tried again for this long while others are open. */
 const restMs = 500
-/** Before a firewall in between forgets an idle connection. */
+/** Short enough that no firewall in between forgets an idle connection. */
 const keepAliveMs = 30_000
 /** Bounds what piles up on a connection whose server hangs. */
 const inFlightMax = 1_000
 
 /**
- * All queries are look-ups on indexes. The planner, which knows nothing of a table that was empty when it looked,
- * is kept from reading whole tables.
+ * All queries are index look-ups. The planner knows nothing of a table that was empty when it last looked, so it is
+ * kept from reading whole tables.
  */
 export const plannerSettings = {
   enable_seqscan: 'off',
@@ -70,8 +70,8 @@ export const plannerSettings = {
 }
 
 /**
- * A connection that is opened when it is needed, and again after it was lost. Statements are sent without waiting
- * for the answers to those before them; each is a transaction of its own unless it says otherwise.
+ * A connection that opens when needed, and again after it was lost. Statements are sent without waiting for earlier
+ * answers; each is its own transaction unless it says otherwise.
  */
 export class Connection {
   readonly #settings: ConnectionSettings
@@ -105,7 +105,7 @@ export class Connection {
     return !this.isOpen && performance.now() < this.#restsUntil
   }
 
-  /** Throws where it cannot be opened; nothing was sent then. */
+  /** Throws if it cannot be opened; nothing was sent then. */
   async open(): Promise<void> {
     await this.#openClient()
   }
@@ -116,7 +116,7 @@ export class Connection {
     return answer.value
   }
 
-  /** Sends all at once and answers when all are answered. */
+  /** Sends all statements at once and resolves when all are answered. */
   async send<Row = Columns>(statements: readonly Statement[]): Promise<PromiseSettledResult<Answer<Row>>[]> {
     if (this.#inFlight + statements.length > inFlightMax + 1)
       throw new StoreUnavailableError('too much waits for storage', { outage: 'too much waits for storage' })
@@ -132,14 +132,14 @@ export class Connection {
     }
   }
 
-  /** Whoever still waits for the server is told that no answer came. */
+  /** Callers still waiting for the server are told that no answer came. */
   abandon(): void {
     const client = this.#opened
     this.#forget(client)
     client?.connection.stream.destroy()
   }
 
-  /** Lets what is under way finish. */
+  /** Lets requests under way finish first. */
   async close(): Promise<void> {
     this.#isClosed = true
     const client = await this.#client?.catch(() => undefined)
@@ -147,7 +147,7 @@ export class Connection {
     if (client !== undefined) await leave(client)
   }
 
-  /** An attempt that began earlier, and failed, says nothing about a server that may be back by now. */
+  /** If an attempt that began earlier fails, tries again: the server may be back by now. */
   #openClient(): Promise<pg.Client> {
     return this.#client?.catch(() => this.#open()) ?? this.#open()
   }
@@ -170,7 +170,7 @@ export class Connection {
     return this.#client
   }
 
-  /** Of several servers, the first that takes writes. */
+  /** Connects to the first of several servers that takes writes. */
   async #connect(): Promise<pg.Client> {
     const { hosts } = this.#settings.address
     let failure: unknown
@@ -181,7 +181,7 @@ export class Connection {
       client.on('end', () => this.#forget(client))
       try {
         await client.connect()
-        // Set in any case: what a session has not set itself changes when an administrator changes it.
+        // Set even if it is on already: a setting that the session did not make itself follows an administrator's changes.
         const { rows } = await client.query(
           `SELECT pg_is_in_recovery() AS standby, set_config('synchronous_commit',
              replace(current_setting('synchronous_commit'), 'off', 'on'), false)`,
@@ -214,10 +214,10 @@ export class Connection {
   }
 }
 
-/** It answers, and is not the one to be used. */
+/** The server answers, but must not be used. */
 class UnfitServerError extends Error {}
 
-/** The driver throws at bytes that it cannot read, in the middle of an event, where nobody could catch it. */
+/** The driver throws on bytes that it cannot read, in the middle of an event, where nothing could catch the error. */
 const closeOnUnreadable = (client: pg.Client): void => {
   const connection = client.connection as unknown as { attachListeners(stream: Socket): void }
   const attach = connection.attachListeners
@@ -258,7 +258,7 @@ const clientConfig = (
     ...plannerSettings,
     plan_cache_mode: plansPerValue ? 'auto' : 'force_generic_plan',
     default_transaction_isolation: 'read committed',
-    // As the parser of types reads it.
+    // The format that the type parser reads.
     bytea_output: 'hex',
   }
   return {

@@ -26,7 +26,7 @@ const countersOf = (condition: string): string =>
    WHERE tenant = ? AND ${condition} GROUP BY name`
 const countersByName = countersOf('name = ANY (?)')
 
-/** One statement, and so one moment. Counters come without a type. */
+/** One statement, and therefore one moment. Counters come without a type. */
 const countsAtOnce = (tenant: number, terms: readonly Uint8Array[] | undefined): Sql<List> => {
   const having = terms && hasOneOf(tenant, terms, postgresDialect)
   return {

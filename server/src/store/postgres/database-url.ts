@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
-/** Where the database is and how it is spoken to, out of `postgres://user:password@host:port/name?sslmode=…`. */
+/** Where the database is and how to talk to it, parsed from `postgres://user:password@host:port/name?sslmode=…`. */
 export type DatabaseAddress = {
-  /** In the order in which they are tried; with several, the one that takes writes is used. */
+  /** In the order in which they are tried. Of several, the one that takes writes is used. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
   readonly user: string
   readonly password: string | undefined
@@ -13,10 +13,10 @@ export type DatabaseAddress = {
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 export type SslMode = (typeof sslModes)[number]
 
-/** What is wrong with the address, without any part of it: it may hold a password. */
+/** Says what is wrong with the address without quoting any of it: it may hold a password. */
 export class DatabaseUrlError extends Error {}
 
-/** Several hosts, as in `postgres://one:5432,two:5432/name`, are what makes a failover need no restart. */
+/** Listing several hosts, as in `postgres://one:5432,two:5432/name`, is what allows a failover without a restart. */
 export const parseDatabaseUrl = (text: string): DatabaseAddress => {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?#]*)(.*)$/s.exec(text)
   if (parts === null) throw new DatabaseUrlError('must start with postgres://')
@@ -33,7 +33,7 @@ export const parseDatabaseUrl = (text: string): DatabaseAddress => {
       throw new DatabaseUrlError('may have sslmode and host as parameters, each once, and no others')
   const socket = url.searchParams.get('host')
   const hosts = urls.map(({ hostname, port }) => ({
-    // A socket's folder may also stand in the place of the host, as %2Frun.
+    // The folder of a socket may also stand in place of the host, as %2Frun.
     host: socket ?? decode(hostname.replace(/^\[|\]$/g, '')),
     port: port === '' ? 5_432 : Number(port),
   }))
@@ -57,7 +57,7 @@ const decode = (text: string): string => {
   }
 }
 
-/** Nothing leaves this machine unencrypted, or to a server that is not who it says, unless told so. */
+/** Unless told otherwise, nothing leaves this machine unencrypted or goes to a server whose identity is not verified. */
 const readSslMode = (text: string | null, hosts: DatabaseAddress['hosts']): SslMode => {
   if (text === null) return hosts.every(({ host }) => isLocal(host)) ? 'disable' : 'verify-full'
   const mode = sslModes.find(known => known === text)

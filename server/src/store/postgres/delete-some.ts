@@ -1,12 +1,12 @@
 import { keyColumns, type Table } from '../tables.ts'
 import { ownKeyColumns } from './own-key-columns.ts'
 
-/** Rows that another node deletes at the same moment are left to it. */
+/** Rows that another node is deleting at the same moment are left to it. */
 export const skipLocked = 'FOR UPDATE SKIP LOCKED'
 
 /**
- * Deletes the rows of a table that `which` chooses. They are chosen in a part of its own, which is computed once; a
- * subquery would be computed for each row, and its limit would limit nothing.
+ * Deletes the rows of a table that `which` selects. They are selected in a CTE, which is computed once: a subquery
+ * would be computed for each row, and its limit would limit nothing.
  */
 export const deleteSome = (table: Table, which: string): string => {
   const key = [...keyColumns(table), ...(ownKeyColumns[table.name] ?? [])]

@@ -5,7 +5,7 @@ import { tokenColumns } from '../sql/statements.ts'
 export type List = readonly string[] | readonly Uint8Array[]
 
 export const postgresDialect: Dialect<List> = {
-  // OFFSET 0 is a fence: of a plain join, a planner that knows nothing of the tables yet would compare whole tenants.
+  // OFFSET 0 is a fence: given a plain join, a planner that knows nothing of the tables yet would compare whole tenants.
   rowsFound: (tenant, { sql, values }) => ({
     sql: `SELECT ${tokenColumns} FROM (${sql}) found
       CROSS JOIN LATERAL (SELECT * FROM tokens WHERE tenant = ? AND token_id = found.token_id OFFSET 0) k
@@ -14,8 +14,8 @@ export const postgresDialect: Dialect<List> = {
   }),
   perRow: 'OFFSET 0',
   withoutEnd: '',
-  // UNION would sort all matches: it drops repetitions in ascending order, whatever is asked for outside. Arms
-  // that are sorted, which their index makes free, are merged, and a page ends after its rows.
+  // UNION would sort all matches: it drops repetitions in ascending order, whatever order is asked for outside. Arms
+  // that are already sorted, which costs nothing on their index, are merged instead, and a page ends after its rows.
   union: (selects, order) =>
     selects.length === 1
       ? selects.join()
@@ -25,7 +25,7 @@ export const postgresDialect: Dialect<List> = {
   hasId: (tenant, ids) => ({ sql: 't.tenant = ? AND t.token_id = ANY (?)', values: [tenant, ids] }),
 }
 
-/** `?` becomes `$1`, `$2` …; no other question mark stands in the statements that engines share. */
+/** Turns each `?` into `$1`, `$2` …; the shared statements contain no other question mark. */
 export const numbered = (sql: string): string => {
   let number = 0
   return sql.replaceAll('?', () => `$${++number}`)

@@ -5,9 +5,9 @@ import { applicationName, plannerSettings } from './connection.ts'
 const namesOf = (tables: readonly Table[]): string[] => tables.map(({ name }) => name)
 
 /**
- * How the tables lie on the nodes of a Citus cluster. Content lies with its tenant. What grants access is on every
- * node, the coordinator among them: it is read there and a change of it is told there, so nobody who was told of a
- * change reads what was before (C27). `migrations` stays on the coordinator.
+ * How the tables are placed on the nodes of a Citus cluster. Content is kept with its tenant. Access tables are on
+ * every node, including the coordinator: they are read there and their changes are announced there, so no reader that
+ * has heard of a change sees the old state (C27). `migrations` stays on the coordinator.
  */
 const placements: readonly { readonly spread: string; readonly tables: readonly string[] }[] = [
   { spread: 'create_reference_table($1)', tables: [...namesOf(accessTables), 'grants_epoch'] },
@@ -19,10 +19,10 @@ const placements: readonly { readonly spread: string; readonly tables: readonly 
   { spread: "create_distributed_table($1, 'name', colocate_with => 'none')", tables: ['leases'] },
 ]
 
-/** Called at the coordinator and run where the rows of the tenant are, which is their first argument. */
+/** Called on the coordinator and run where the tenant's rows are; the tenant is their first argument. */
 const delegatedFunctions = ['apply_or_abort_2', 'apply_or_undo_2']
 
-/** What they call there. */
+/** What the delegated functions call there. */
 const calledFunctions = ['apply_changes_3', 'apply_changes_2', 'move_counters_2']
 
 /** Whether rows are spread over the shards of Citus. */
@@ -34,7 +34,7 @@ export const isDistributed = async (client: pg.Client): Promise<boolean> => {
   return rows[0]?.is_it === true
 }
 
-/** Spreads the rows of an up-to-date schema, also where there are some already; a second time changes nothing. */
+/** Spreads the rows of an up-to-date schema, including existing ones. Running it again changes nothing. */
 export const distribute = async (client: pg.Client): Promise<void> => {
   await requireCluster(client)
   if (!(await isDistributed(client))) await requireNobodyElse(client)
@@ -42,7 +42,7 @@ export const distribute = async (client: pg.Client): Promise<void> => {
   await distributeRest(client)
 }
 
-/** For what a migration has added since. All or nothing. */
+/** Distributes what migrations have added since. All or nothing. */
 export const distributeRest = async (client: pg.Client): Promise<void> => {
   await client.query('BEGIN')
   try {
@@ -50,7 +50,7 @@ export const distributeRest = async (client: pg.Client): Promise<void> => {
     for (const { spread, tables } of placements)
       for (const table of await notSpreadYet(client, tables)) {
         await client.query(`SELECT ${spread}`, [table])
-        // Rows that were copied to shards are otherwise kept in the coordinator's own files, wrapped keys among them.
+        // Otherwise rows that were copied to shards stay in the coordinator's own files, wrapped keys among them.
         await client.query('SELECT truncate_local_data_after_distributing_table($1)', [table])
       }
     for (const name of calledFunctions)
@@ -99,7 +99,7 @@ const requireCluster = async (client: pg.Client): Promise<void> => {
     throw new Error("there are no workers: run SELECT citus_add_node('its host', its port) for each")
 }
 
-/** A process that is up would go on writing as if all rows were in one place. */
+/** A running process would go on writing as if all rows were in one place. */
 const requireNobodyElse = async (client: pg.Client): Promise<void> => {
   const { rows } = await client.query(
     `SELECT FROM pg_stat_activity
@@ -109,7 +109,7 @@ const requireNobodyElse = async (client: pg.Client): Promise<void> => {
   if (rows.length > 0) throw new Error('the vault is in use: stop its servers first')
 }
 
-/** What our connections ask of the planner does not reach the workers; settings of the database do. */
+/** Planner settings of our connections do not reach the workers; settings of the database do. */
 const settlePlanner = async (client: pg.Client): Promise<void> => {
   const { rows } = await client.query('SELECT quote_ident(current_database()) AS database')
   for (const [name, value] of Object.entries(plannerSettings))

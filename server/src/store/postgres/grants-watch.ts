@@ -1,15 +1,15 @@
 import { Connection, type ConnectionSettings } from './connection.ts'
 
-/** How often the epoch is read, and how long after a reading was asked for it may be relied on. */
+/** How often the epoch is read, and how long a reading may be relied on, counted from when it was asked for. */
 const pollMs = 250
 const trustMs = 800
-/** A server that takes this long over so little is taken for gone. */
+/** A server that takes this long over so little is considered gone. */
 const silenceMaxMs = 3_000
 
 /**
- * Whether grants may have changed, known without asking storage (C27). A notification tells it at once, a reading
- * every quarter of a second tells it for sure. Once no reading has come for a while, every call of `epoch` gives
- * another number, so that nothing cached is used.
+ * Knows without asking storage whether grants may have changed (C27). A notification tells it at once, and a reading
+ * every quarter of a second tells it for sure. Once no reading has come for a while, every call of `epoch` returns a
+ * new number, so that nothing cached is used.
  */
 export class GrantsWatch {
   readonly #connection: Connection
@@ -20,13 +20,14 @@ export class GrantsWatch {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  /** `onSilence`: the server does not answer any more, and has not closed the connection either. */
+  /** `onSilence`: the server no longer answers, but has not closed the connection either. */
   constructor(settings: ConnectionSettings, onSilence: () => void) {
     this.#onSilence = onSilence
     this.#connection = new Connection(settings, async client => {
       client.on('notification', () => this.changed())
       await client.query('LISTEN strongroom_grants')
-      // What happened before is not told. The next reading would not show it where storage was set back and went on.
+      // Earlier changes were not announced to this connection. The next reading may miss them too, if storage was set
+      // back and its epoch has since grown to the same number.
       this.changed()
     })
   }
@@ -40,7 +41,7 @@ export class GrantsWatch {
     return this.#epoch
   }
 
-  /** Something changed, here or as far as was heard. */
+  /** Grants changed, through this process or as announced by another. */
   changed(): void {
     this.#epoch++
   }
@@ -57,7 +58,7 @@ export class GrantsWatch {
 
   async #poll(): Promise<void> {
     const askedAt = performance.now()
-    // Opening a connection has a limit of its own.
+    // Opening a connection has its own timeout.
     const silence = this.#connection.isOpen ? setTimeout(this.#onSilence, silenceMaxMs) : undefined
     try {
       const { rows } = await this.#connection.query({
@@ -65,12 +66,12 @@ export class GrantsWatch {
         text: 'SELECT epoch FROM grants_epoch WHERE id = 1',
       })
       const stored = Number(rows[0]?.epoch)
-      // The next change of a number that no double holds may look the same.
+      // The next change of a number too large for a double may look the same.
       if (stored !== this.#stored || !Number.isSafeInteger(stored)) this.changed()
       this.#stored = stored
       this.#heardAt = askedAt
     } catch {
-      // Nothing was heard; what that means, `epoch` decides.
+      // Nothing was heard. `epoch` decides what that means.
     } finally {
       clearTimeout(silence)
     }

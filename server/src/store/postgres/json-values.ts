@@ -1,4 +1,4 @@
-/** Values as they stand in JSON that PostgreSQL reads rows from; each throws where it was given something else. */
+/** Values in the JSON from which PostgreSQL reads rows. Each function throws if given a value of another type. */
 export const text = (value: string): string => {
   if (typeof value !== 'string') throw new TypeError('a column of text was given something else')
   return value.toWellFormed()
@@ -10,6 +10,6 @@ export const integer = (value: number | null): number | null => {
   return value
 }
 
-/** As PostgreSQL writes bytes. */
+/** In PostgreSQL's hex notation. */
 export const bytes = (value: Uint8Array): string =>
   `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`

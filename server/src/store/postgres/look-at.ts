@@ -5,7 +5,7 @@ import { tables } from '../tables.ts'
 import { requireNoHalfCopy } from './arrival-state.ts'
 import { schemaState } from './migrate.ts'
 
-/** What a database holds, without changing it. */
+/** Reads what a database holds without changing it. */
 export const lookAtPostgres = async (client: pg.Client): Promise<Look> => {
   await requireNoHalfCopy(client)
   const schema = await schemaState(client)
@@ -16,7 +16,7 @@ export const lookAtPostgres = async (client: pg.Client): Promise<Look> => {
         `the database has tables of a vault (${made.join(', ')}), but the table migrations, which says what was made, is lost or empty: restore a backup, or give a new vault a database of its own`,
         'restore',
       )
-    // A database may well have other tables beside the vault's.
+    // A database may well have other tables next to the vault's.
     return { schema, vaultKeys: [], isForeign: false }
   }
   if (!(await hasVaultKeys(client)))
@@ -25,7 +25,7 @@ export const lookAtPostgres = async (client: pg.Client): Promise<Look> => {
   return { schema, vaultKeys: seenKeys(rows), isForeign: false }
 }
 
-/** Those that stand where a migration would make them. */
+/** The vault's tables that exist where a migration would create them. */
 export const vaultTables = async (client: pg.Client): Promise<string[]> => {
   const { rows } = await client.query(
     `SELECT tablename AS name FROM pg_tables

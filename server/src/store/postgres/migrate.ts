@@ -7,18 +7,18 @@ import { applyChanges } from './migrations/0002-apply-changes.ts'
 import { signatures } from './migrations/0003-signatures.ts'
 import { signedKey } from './migrations/0004-signed-key.ts'
 
-/** In order, without gaps; a migration that has been released is never edited. */
+/** In order, without gaps. A released migration is never edited. */
 export const migrations: readonly Migration[] = [vault, applyChanges, signatures, signedKey]
 
 const newest = migrations.at(-1)?.number ?? 0
 
-/** Any number but a tenant's: writes of a tenant take a lock of its number. */
+/** Any number that no tenant has: a tenant's writes take a lock on its number. */
 const migrationLock = -1
 
 /**
- * Brings the schema up to date, each step in its own transaction, one node at a time; refuses storage that a newer
- * release made unreadable for this one. A migration only adds: nodes of the release before go on working.
- * `claim` is a copy's, which says by it that the database is taken, before there is anything in it.
+ * Brings the schema up to date, each step in its own transaction, one node at a time. Refuses storage that a newer
+ * release made unreadable for this one. A migration only adds, so nodes of the previous release go on working. A copy
+ * passes a `claim` of its own, which marks the database as taken before it holds anything.
  */
 export const migrate = async (client: pg.Client, claim = () => requireNoHalfCopy(client)): Promise<void> => {
   const { current } = await schemaState(client)
@@ -40,7 +40,7 @@ export const migrate = async (client: pg.Client, claim = () => requireNoHalfCopy
   })
 }
 
-/** An id may be in any script (C8); another encoding would refuse some of them at every try. */
+/** An id may be in any script (C8). A database with another encoding would refuse some ids at every attempt. */
 const requireUnicode = async (client: pg.Client): Promise<void> => {
   const { rows } = await client.query("SELECT current_setting('server_encoding') AS encoding")
   if (rows[0]?.encoding !== 'UTF8')
@@ -64,7 +64,7 @@ const alone = async (client: pg.Client, work: () => Promise<void>): Promise<void
   }
 }
 
-/** How far storage is, without changing it. */
+/** The schema state of storage, read without changing it. */
 export const schemaState = async (client: pg.Client): Promise<SchemaState> => {
   const { rows } = await client.query("SELECT to_regclass('migrations') IS NOT NULL AS is_there")
   if (rows[0]?.is_there !== true) return { current: 0, newest, pending: true, distributed: false }

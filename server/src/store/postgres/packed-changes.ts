@@ -8,8 +8,8 @@ export type PackedChanges = Readonly<Record<string, readonly Row[]>>
 type Row = Readonly<Record<string, unknown>>
 
 /**
- * A set as rows by kind. Throws where a value is not what its column holds: PostgreSQL would make text of
- * anything in JSON, and a set that cannot be stored must fail alone.
+ * A set as rows by kind. Throws if a value does not fit its column: PostgreSQL would turn anything in JSON into text,
+ * and a set that cannot be stored must fail alone.
  */
 export const packSet = ({ guarded, effects, counters }: WriteSet): PackedChanges => {
   const lists: Record<string, Row[]> = {}
@@ -24,7 +24,7 @@ export const packSet = ({ guarded, effects, counters }: WriteSet): PackedChanges
   return lists
 }
 
-/** Several sets of one tenant as if they were one. */
+/** Merges several sets of one tenant as if they were one. */
 export const mergeChanges = (sets: readonly PackedChanges[]): PackedChanges => {
   const lists: Record<string, Row[]> = {}
   for (const set of sets)
@@ -40,7 +40,7 @@ export const mergeChanges = (sets: readonly PackedChanges[]): PackedChanges => {
   return lists
 }
 
-/** In the order of the parameters of apply_changes. */
+/** In the order of apply_changes's parameters. */
 export const toParameters = ({
   insertToken,
   addTerms,
@@ -122,7 +122,7 @@ const effectRow = (effect: Effect): [kind: string, row: Row] => {
     case 'addTerms':
     case 'removeTerms': {
       const { tokenId, createdAt, expiresAt, signature } = effect.of
-      // By term: one statement cannot write the same row twice.
+      // Keyed by term, because one statement cannot write the same row twice.
       const tags = new Map(
         effect.terms.map(({ term, tag }) => [bytes(term), tag === null ? null : bytes(tag)]),
       )
@@ -184,7 +184,7 @@ const effectRow = (effect: Effect): [kind: string, row: Row] => {
   }
 }
 
-/** The columns that an update writes too. */
+/** The columns that an update writes as well. */
 const changingColumns = (row: TokenRow): Row => ({
   token_id: text(row.id),
   version: integer(row.version),

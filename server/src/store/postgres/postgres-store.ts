@@ -24,15 +24,15 @@ export type PostgresSettings = ConnectionSettings & {
   readonly standstillMaxMs?: number
 }
 
-/** Transactions are sent in one go, so they stand still only where the line is cut. */
+/** Transactions are sent in one go, so they sit idle only if the line is cut. */
 const usualStandstillMs = 5_000
 
-/** Counters are spread over this many rows; two writers that share one only wait for each other. */
+/** Each counter is spread over this many rows. Two writers that share one merely wait for each other. */
 const counterShards = 32
 
 const serverTime = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at'
 
-/** The engine for many nodes: a PostgreSQL server, or several of which one takes writes. */
+/** The engine for many nodes: one PostgreSQL server, or several of which one takes writes. */
 export const openPostgres = async (
   { poolSize, standstillMaxMs = usualStandstillMs, ...given }: PostgresSettings,
   neighbours?: Neighbours,
@@ -52,7 +52,7 @@ export const openPostgres = async (
     if (given.address.hosts.length > 1) for (const line of lines) line.abandon()
   })
   const lines = [watch, pool, standaloneConnection, ...writing]
-  /** The lane's own, or where the server gives no more connections any that is open. */
+  /** The lane's own connection or, if the server grants no more of them, any that is open. */
   const writable = async (own: Connection): Promise<Connection> => {
     const other = (): Connection | undefined => writing.find(({ isOpen }) => isOpen) ?? pool.open
     try {
@@ -86,7 +86,7 @@ export const openPostgres = async (
     commit: async set => {
       const outcome = await queue.add(set)
       if (outcome.committed && changesGrants(set)) {
-        // At once on this machine: no request that is authenticated from now on meets the grants of before.
+        // Immediate on this machine: no request that is authenticated from now on sees the old grants.
         watch.changed()
         await neighbours?.tellGrantsChanged()
       }
@@ -106,7 +106,10 @@ export const openPostgres = async (
   }
 }
 
-/** Brings the schema up to date, which may take as long as there are rows, and says whether rows are spread over the shards of Citus. */
+/**
+ * Brings the schema up to date, which takes longer the more rows there are. Returns whether rows are spread over the
+ * shards of Citus.
+ */
 const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
   try {
     return await withClient({ ...settings, statementTimeoutMs: longStatementMs }, async client => {
@@ -118,17 +121,17 @@ const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
   }
 }
 
-/** How far the schema is, without changing it. */
+/** The state of the schema, read without changing it. */
 export const postgresSchema = (settings: PostgresSettings): Promise<SchemaState> =>
   withClient(settings, schemaState)
 
-/** Moves rows to the nodes that they belong on, which takes as long as there are rows. */
+/** Moves rows to the nodes they belong on, which takes longer the more rows there are. */
 export const distributePostgres = (settings: PostgresSettings): Promise<void> =>
   withClient({ ...settings, statementTimeoutMs: longStatementMs }, migrateDistributed)
 
 const longStatementMs = 24 * 3_600_000
 
-/** Work on one connection, before anything else is done with storage. */
+/** Runs work on one connection, before anything else is done with storage. */
 export const withClient = async <T>(
   settings: ConnectionSettings,
   work: (client: pg.Client) => Promise<T>,

@@ -2,23 +2,23 @@ import type { Columns } from '../columns.ts'
 import { type Answer, Connection, type ConnectionSettings, type Statement } from './connection.ts'
 import { endsConnection, unavailable } from './failures.ts'
 
-/** Connections for reads. Each is one statement, so many can be under way on one connection. */
+/** Connections for reads. Each read is one statement, so a connection can have many under way. */
 export class ReadPool {
   readonly #connections: readonly Connection[]
   readonly #spare: readonly Connection[]
 
-  /** `spare`: connections for other things, which are better than none. */
+  /** `spare`: connections meant for other work, used when none of the pool's is open. */
   constructor(settings: ConnectionSettings, size: number, spare: readonly Connection[]) {
     this.#connections = Array.from({ length: size }, () => new Connection(settings))
     this.#spare = spare
   }
 
-  /** One that is open, if any is. */
+  /** An open connection, if there is one. */
   get open(): Connection | undefined {
     return this.#connections.find(({ isOpen }) => isOpen)
   }
 
-  /** A read has no effect, so one whose connection broke is simply asked again, of those that are open. */
+  /** A read has no effect, so one whose connection broke is simply repeated on an open connection. */
   async query<Row = Columns>(statement: Statement): Promise<Answer<Row>> {
     try {
       return await leastBusy(this.#connections).query<Row>(statement)
@@ -42,7 +42,7 @@ export class ReadPool {
   }
 }
 
-/** A new one is opened only when all open ones are busy. */
+/** A new connection is opened only when all open ones are busy. */
 const leastBusy = (connections: readonly Connection[]): Connection =>
   connections.reduce((best, next) => (cost(next) < cost(best) ? next : best))
 

@@ -9,7 +9,7 @@ type Asked = columns.Value | List
 /** The connections that read. */
 export type ReadingSide = Reading<List> & {
   readonly pool: ReadPool
-  /** Rows as the driver has them: by the names of their columns or, which costs less, as lists of values. */
+  /** Rows as the driver returns them: by column name or, which costs less, as lists of values. */
   readonly ask: <Row>(sql: string, values: readonly Asked[], rowMode?: 'array') => Promise<readonly Row[]>
 }
 
@@ -32,26 +32,26 @@ export const readingSide = (pool: ReadPool): ReadingSide => {
 }
 
 /**
- * A text that cannot be stored equals none that is. It may be one of several that are asked for, or one that tokens must not
- * have, so the others still count: it is left out of a list, and elsewhere gives way to a text that nobody has.
+ * A text that cannot be stored equals no stored one. It may be one of several asked for, or one that tokens must not
+ * have, so the other values still count: it is dropped from a list, and elsewhere replaced by a text that no row has.
  */
 const toStorable = (value: Asked): Asked => {
   if (typeof value === 'string') return isStorable(value) ? value : heldByNobody
   return isTexts(value) ? value.filter(isStorable) : value
 }
 
-/** No id and no name in storage has a control character (C8). */
+/** No id or name in storage contains a control character (C8). */
 const heldByNobody = '\u0001'
 
 const isTexts = (value: Asked): value is readonly string[] =>
   Array.isArray(value) && value.some(item => typeof item === 'string')
 
-/** PostgreSQL takes no text that holds a zero, so nothing is stored under one. */
+/** PostgreSQL accepts no text with a zero character, so nothing is stored under one. */
 const isStorable = (text: string): boolean => !text.includes('\0')
 
 const namesMax = 500
 
-/** Statements by name, so that the server parses and plans each once per connection; lists have many shapes. */
+/** Names statements, so that the server parses and plans each once per connection. Lists have many shapes, hence the limit. */
 const statementNames = (): ((sql: string) => { text: string; name?: string }) => {
   const known = new Map<string, { text: string; name?: string }>()
   return sql => {

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { migrations } from './migrate.ts'
 
 /**
- * Tables, columns, keys, constraints, indexes and functions that the migrations make and the database does not have.
- * What they make is seen by making it once more, as temporary tables that the end of the transaction takes away.
+ * Tables, columns, keys, constraints, indexes and functions that the migrations create and the database lacks. To learn
+ * what they create, runs them once more in the temporary schema and rolls back.
  */
 export const missingPostgresParts = async (client: pg.Client): Promise<string[]> => {
   const there = new Set(
@@ -11,7 +11,7 @@ export const missingPostgresParts = async (client: pg.Client): Promise<string[]>
   )
   await client.query('BEGIN')
   try {
-    // Nothing of it is for the other nodes of a cluster.
+    // None of this may reach the other nodes of a cluster.
     await client.query('SET LOCAL citus.enable_ddl_propagation = off')
     await client.query('SET LOCAL search_path = pg_temp')
     for (const { sql } of migrations) await client.query(sql)
@@ -29,7 +29,7 @@ const partsOf = async (client: pg.Client, namespace: string): Promise<string[]> 
   return rows.map(({ part }) => String(part))
 }
 
-/** Names of tables come without their schema, which is all that differs. */
+/** Table names come without their schema, which is all that differs. */
 const parts = [
   `SELECT 1, 'table ' || relname, relnamespace FROM pg_class WHERE relkind IN ('r', 'p')`,
   `SELECT 2, 'column ' || c.relname || '.' || a.attname || CASE a.attidentity WHEN '' THEN '' ELSE ', which counts by itself' END,

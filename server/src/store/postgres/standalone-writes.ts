@@ -10,7 +10,7 @@ import { bytes, integer, text } from './json-values.ts'
 
 const attemptsMax = 8
 
-/** Each statement is a transaction of its own; `drain` waits for the write sets that were asked for before. */
+/** Each statement is its own transaction; `drain` waits for write sets that were submitted earlier. */
 export const standaloneWrites = (
   connection: Connection,
   { isSharded, drain }: { isSharded: boolean; drain: () => Promise<void> },
@@ -31,13 +31,13 @@ export const standaloneWrites = (
     limit: number,
   ): Promise<number> => {
     const purge = async (due: string, bound: number, rowsMax: number): Promise<number> => {
-      // Rows of many shards cannot be locked before they are deleted.
+      // Rows on many shards cannot be locked before they are deleted.
       const which = `expires_at ${due} $1 ORDER BY expires_at LIMIT $2 ${isSharded ? '' : skipLocked}`
       const { rowCount } = await run({ text: deleteSome(tableNamed(table), which), values: [bound, rowsMax] })
       return Number(rowCount)
     }
     await drain()
-    // One by one: for both together, in order, all that is pending would be gone through.
+    // Two statements: one with both conditions, in order, would walk all pending rows.
     const over = await purge('<=', after, limit)
     return over < limit ? over + (await purge('>', upTo, limit - over)) : over
   }
@@ -54,7 +54,7 @@ export const standaloneWrites = (
     purgeDeadTenants: async limit => {
       await drain()
       const { rows } = await run({ text: 'SELECT min(tenant)::text AS tenant FROM dead_tenants' })
-      // As text: a number that no double holds would come back as another one.
+      // As text: a number too large for a double would come back as a different one.
       const tenant = rows[0]?.tenant
       if (typeof tenant !== 'string') return 0
       for (const table of contentTables) {
@@ -70,7 +70,7 @@ export const standaloneWrites = (
       })
       return Number(rowCount)
     },
-    // Frees the rows that were deleted. Which bytes stay in pages, log and backups is up to PostgreSQL.
+    // Frees the deleted rows. Which bytes remain in pages, log and backups is up to PostgreSQL.
     shred: async () => {
       await run({ text: 'VACUUM (SKIP_LOCKED) transients, tenant_keys' })
     },
@@ -115,7 +115,7 @@ export const standaloneWrites = (
     },
 
     ensureVaultKeys: async keys => {
-      // Of two nodes that find none, one waits for the other's rows and then skips all of its own.
+      // If two nodes find no keys, one waits for the other's rows and then skips all of its own.
       await run({
         text: `
           INSERT INTO vault_keys (purpose, version, wrapped)

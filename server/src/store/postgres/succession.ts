@@ -3,18 +3,19 @@ import type { DatabaseAddress } from './database-url.ts'
 
 type Hosts = DatabaseAddress['hosts']
 
-/** The first eight digits in the name of a log file are the timeline that it belongs to. */
+/** The first eight digits of a log file's name are its timeline. */
 const ownTimeline = `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int AS timeline`
 
 /**
- * Which of several servers is the primary. A standby that takes over begins a new timeline, so a server on an older one
- * than was met before has been replaced and does not know it: what it answers may have been changed or revoked since.
+ * Which of several servers is the primary. A standby that takes over begins a new timeline, so a server on an older
+ * timeline than one already met has been replaced without knowing it: what it answers may have been changed or revoked
+ * since.
  */
 export class Succession {
   #newest = 0
   #primary: Hosts[number] | undefined
 
-  /** The last primary first: that a machine is gone takes seconds to find out. */
+  /** The last primary first: finding out that a machine is gone takes seconds. */
   inOrder(hosts: Hosts): Hosts {
     const last = this.#primary
     return last === undefined ? hosts : [last, ...hosts.filter(host => host !== last)]

@@ -57,7 +57,7 @@ export const tokenReads = ({ pool, ask, row, rows, tokens }: ReadingSide) =>
     },
   }) satisfies Partial<Store>
 
-/** One statement, and so one moment. A transient field comes in the columns of a token that has no type. */
+/** One statement, and therefore one moment. A transient field comes in the columns of a token, without a type. */
 const tokensWithTransients = `
   SELECT ${statements.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)
   UNION ALL

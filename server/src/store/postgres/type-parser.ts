@@ -1,4 +1,4 @@
-/** PostgreSQL's own numbers for the types of the columns that are read. */
+/** By PostgreSQL's type numbers, for the columns that are read. */
 const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   16: text => text === 't',
   17: text => Buffer.from(text.slice(2), 'hex'),
@@ -7,5 +7,5 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   23: Number,
 }
 
-/** An integer that no double holds becomes a number that columns.ts refuses; other types stay text. */
+/** An integer too large for a double becomes a number that columns.ts refuses. Other types stay text. */
 export const typeParser = (type: number): ((text: string) => unknown) => parsers[type] ?? (text => text)

@@ -1,16 +1,16 @@
 import type { KeyRow } from '../rows.ts'
 import type { SchemaState } from './migration.ts'
 
-/** What there is before anything is done with storage. */
+/** What storage holds before anything is done with it. */
 export type Look = {
   readonly schema: SchemaState
-  /** Those that tell whether a master key belongs to this vault; none in a vault that was never opened. */
+  /** They show whether a master key belongs to this vault; empty for a vault that was never opened. */
   readonly vaultKeys: readonly KeyRow[]
-  /** There are tables, and they are not a vault's. */
+  /** There are tables, but not those of a vault. */
   readonly isForeign: boolean
 }
 
-/** There is a vault, but not the whole of one; the message says what it lacks, and what to do. */
+/** There is a vault, but part of it is missing. The message says what it lacks, and what to do. */
 export class IncompleteVaultError extends Error {
   readonly remedy: 'restore' | 'copy again'
 
@@ -20,7 +20,7 @@ export class IncompleteVaultError extends Error {
   }
 }
 
-/** Whatever lies there: a key that is none must not open, but may not stop the look either. */
+/** Reads whatever the table holds: a malformed key must not open, but must not make the look fail either. */
 export const seenKeys = (rows: readonly Readonly<Record<string, unknown>>[]): KeyRow[] =>
   rows.map(({ purpose, version, wrapped }) => ({
     purpose: String(purpose),

@@ -1,7 +1,7 @@
 import type { Columns, Value } from '../columns.ts'
 import type { TokenRow } from '../rows.ts'
 
-/** How an engine reads. `List` is what it takes as one value for many, if it does. */
+/** How an engine reads. `List` is what it accepts as one value standing for many, if anything. */
 export type Reading<List = never> = {
   readonly rows: <Row>(
     sql: string,

@@ -4,7 +4,7 @@ import type { Reading } from './reading.ts'
 
 type ReadRows = Reading['rows']
 
-/** First the rest of the term that the page before ended in, then the terms behind it; no index takes both at once. */
+/** First reads the rest of the term that the previous page ended in, then the terms after it: no index takes both at once. */
 export const scanTerms = async (
   read: ReadRows,
   tenant: number,
@@ -20,7 +20,7 @@ export const scanTerms = async (
     )
   if (after === undefined) return page('TRUE', [], limit)
   const { term, createdAt, tokenId } = after
-  // A time that cannot be read is no place to go on from.
+  // An unreadable time is no place to continue from.
   const rest =
     createdAt < 0
       ? []

@@ -8,8 +8,8 @@ export const tokenColumns = Object.keys(tableNamed('tokens').columns)
   .join(', ')
 
 /**
- * Reads that are the same on every engine. They name their columns: a node of an older release goes on reading
- * while a newer one has added some.
+ * Reads that are the same on every engine. They name their columns, so that a node of an older release can still read
+ * after a newer one has added columns.
  */
 export const tokenById = `SELECT ${tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
 
@@ -56,5 +56,5 @@ export const livingApiKey = `SELECT ${apiKeyColumns} FROM api_keys k
 
 export const vaultKeys = 'SELECT purpose, version, wrapped FROM vault_keys ORDER BY purpose, version'
 
-/** A constant would be answered without storage. */
+/** Reads a table, because a constant would be answered without touching storage. */
 export const health = 'SELECT 1 AS up FROM vault_keys LIMIT 1'

@@ -13,7 +13,7 @@ export const not = <List>({ sql, values }: Sql<List>): Sql<List> => ({ sql: `NOT
 
 type IsIn<List> = Dialect<List>['oneOf']
 
-/** A single value is compared with `=`: a list would lose the order of the index, and all matches be sorted. */
+/** A single value is compared with `=`: a list would lose the index order, and all matches would have to be sorted. */
 export const among =
   <List>({ oneOf }: Dialect<List>): IsIn<List> =>
   (column, values) => {
@@ -33,8 +33,8 @@ export const isWithin = ({ from, until }: InstantRange, column = 't.created_at')
 type Bounds = { readonly after?: ListPosition; readonly upTo?: ListPosition }
 
 /**
- * Within the span, behind `after`, up to `upTo`. All their times become one start and one end: the index takes no more
- * than one of each, and another would be compared with every entry on the way to a deep page.
+ * Within the span, after `after`, up to and including `upTo`. Their times are combined into one start and one end: the
+ * index uses only one of each, and any further one would be compared with every entry on the way to a deep page.
  */
 export const isBetween = ({ from, until }: InstantRange, { after, upTo }: Bounds): Sql[] => {
   const starts = [from, upTo?.createdAt].filter(start => start !== undefined)
@@ -49,12 +49,12 @@ export const isBetween = ({ from, until }: InstantRange, { after, upTo }: Bounds
   ]
 }
 
-/** Nearly every signature has the bits of some term of a longer group. */
+/** Nearly every signature matches some term of a longer group. */
 const comparedTermsMax = 8
 
 /**
- * That the token of the entry `t` may have a term of each group, as far as its signature tells. It spares the
- * conditions behind it a look-up for each term, on a page of the index that is seldom in memory.
+ * The condition that the token of entry `t` may have a term of each group, as far as its signature tells. It saves the
+ * conditions after it a look-up for each term, on an index page that is seldom in memory.
  */
 export const mayHave = (groups: readonly (readonly Uint8Array[])[]): Sql[] => {
   const all = signatureOf(groups.flatMap(group => (group.length === 1 ? group : [])))
@@ -74,8 +74,8 @@ const anyOf = (choices: readonly Sql[]): Sql => {
 const unlessUnsigned = ({ sql, values }: Sql): Sql => ({ sql: `(t.signature IS NULL OR ${sql})`, values })
 
 /**
- * That the token `t` has one of the terms. The tenant is given as a value: behind a NOT, no planner takes it from the
- * outer row.
+ * The condition that token `t` has one of the terms. The tenant is passed as a value, because behind a NOT no planner
+ * takes it from the outer row.
  */
 export const hasOneOf = <List>(
   tenant: number,

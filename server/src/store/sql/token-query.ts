@@ -3,10 +3,10 @@ import type { TokenBranch, TokenQuery } from '../port.ts'
 import { type Dialect, limited, type Sql } from './dialect.ts'
 import { among, hasOneOf, isBetween, isWithin, join, mayHave, not, rowHas } from './token-conditions.ts'
 
-/** A query, or a slice of it: what comes up to and including `upTo`. */
+/** A query, or a slice of it: the part up to and including `upTo`. */
 export type SliceQuery = TokenQuery & { readonly upTo?: ListPosition }
 
-/** Rows of tokens, newest first, ties by id; only those of the page are fetched. */
+/** Token rows, newest first, ties by id; only the rows of the page are fetched. */
 export const pageQuery = <List>(
   query: SliceQuery,
   { offset, limit }: { offset: number; limit: number },
@@ -19,15 +19,15 @@ export const pageQuery = <List>(
   })
 }
 
-/** Sorted although it only counts: engines then merge the arms, and do not gather all matches to drop repetitions. */
+/** Sorted although it only counts: engines then merge the arms instead of gathering all matches to drop repetitions. */
 export const countQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
   const { sql, values } = indexQuery(query, dialect)
   return { sql: `SELECT count(*) AS n FROM (${sql} ${inListOrder} ${dialect.withoutEnd}) found`, values }
 }
 
 /**
- * The same query without those terms of its first group that no token has. A list of everything starts from
- * every type, most of which a tenant never uses: merging an empty one costs ten times as much as asking for it.
+ * The same query without those terms of its first group that no token has. A list of everything starts from every type,
+ * most of which a tenant never uses, and merging an empty one costs ten times as much as checking for it.
  */
 export const withoutEmptyStarts = (
   query: TokenQuery,
@@ -41,8 +41,8 @@ export const withoutEmptyStarts = (
 const inListOrder = 'ORDER BY 1 DESC, 2'
 
 /**
- * Where the next slice ends: one SELECT for each term that the query starts from, which finds the last of the next so
- * many index entries. It finds no row where fewer are left.
+ * Where the next slice ends: for each term that the query starts from, a SELECT that finds the last of the next
+ * `entries` index entries. It finds no row if fewer are left.
  */
 export const sliceEnds = (query: TokenQuery, entries: number): Sql[] =>
   branchesOf(query)
@@ -60,14 +60,14 @@ export const sliceEnds = (query: TokenQuery, entries: number): Sql[] =>
       }),
     )
 
-/** From how many places in the index the query starts. */
+/** How many places in the index the query starts from. */
 export const startsOf = (query: TokenQuery): number =>
   branchesOf(query).reduce(
     (count, { ids, groups: [first = []] }) => count + (ids === undefined ? first.length : 1),
     0,
   )
 
-/** Whether an index entry that the query starts from may be left out of the answer for more than its expiry. */
+/** Whether an index entry that the query starts from may be left out of the answer for reasons other than expiry. */
 export const hasConditions = (query: TokenQuery): boolean =>
   branchesOf(query).some(
     ({ groups, ids, without, untagged, withoutUntagged, withoutIds, notCreatedAt, columns }) =>
@@ -75,13 +75,13 @@ export const hasConditions = (query: TokenQuery): boolean =>
       [without, untagged, withoutUntagged, withoutIds, notCreatedAt, columns].some(list => list?.length),
   )
 
-/** Without branches that no token meets, because no term is left in one of their groups. */
+/** Leaves out branches that no token meets because one of their groups has no term left. */
 const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
   ('anyOf' in query ? query.anyOf : [query]).filter(({ groups }) => groups.every(group => group.length > 0))
 
 /**
- * (created_at, token_id) of all that the query finds, read off the index alone: one SELECT per start, all
- * merged. Each comes in the order of the index, and the union drops the tokens that several of them find.
+ * (created_at, token_id) of everything the query finds, read from the index alone: one SELECT per start, all merged.
+ * Each comes in index order, and the union drops tokens that several of them find.
  */
 const indexQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
   const branches = branchesOf(query)
@@ -94,8 +94,8 @@ const indexQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> 
 const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE FALSE', values: [] }
 
 /**
- * The SELECTs that a branch takes: one for each term of its first group. Next to other branches it is one for the whole
- * group, whose matches are then sorted, because SQLite merges at most 500.
+ * The SELECTs of a branch: one for each term of its first group. Next to other branches it is one for the whole group,
+ * whose matches are then sorted, because SQLite merges at most 500 SELECTs.
  */
 const toArms = <List>(
   query: SliceQuery,
@@ -115,14 +115,14 @@ const toArms = <List>(
       only !== undefined && more.length === 0 && Buffer.compare(term, only) === 0
     const { untagged = [] } = branch
     const rest = { ...branch, groups: others, untagged: untagged.filter(term => !isOnly(term)) }
-    // Where the start is one of those, the index entry at hand has the tag, and no look-up is needed.
+    // If the start is one of the untagged terms, the index entry at hand has the tag and needs no look-up.
     const isUntagged = rest.untagged.length < untagged.length
     const starts: Sql<List>[] = isUntagged ? [start, { sql: 't.tag IS NULL', values: [] }] : [start]
     return arm('terms', starts, query, rest, dialect)
   })
 }
 
-/** One SELECT: what it starts from, and all that the branch asks for besides. */
+/** One SELECT: its start, and all further conditions of the branch. */
 const arm = <List>(
   table: 'terms' | 'tokens',
   start: readonly Sql<List>[],

@@ -4,7 +4,7 @@ import { type PackedSets, packSets } from './packed-sets.ts'
 import type { StandaloneName } from './standalone-writes.ts'
 import type { WritingSide } from './writing-side.ts'
 
-/** What a writer elsewhere, on another thread or in another process, is asked: plain data. */
+/** A request to a writer on another thread or in another process: plain data. */
 export type WriterRequest =
   | { readonly kind: 'commit'; readonly batches: readonly PackedSets[] }
   | { readonly kind: 'standalone'; readonly name: StandaloneName; readonly args: readonly unknown[] }
@@ -17,11 +17,11 @@ export type WriterAnswer =
 export type AskWriter = (request: WriterRequest) => Promise<WriterAnswer>
 export type Writer = {
   readonly ask: AskWriter
-  /** For whoever has it to themselves; one that is shared goes on for the others. */
+  /** Ends a writer that its caller has alone; a shared one goes on serving the others. */
   close(): Promise<void>
 }
 
-/** The writing side of a store whose writer is elsewhere. */
+/** The writing side of a store whose writer is on another thread or in another process. */
 export const askedWriting = (writer: Writer): WritingSide => {
   let isClosed = false
   const ask: AskWriter = async request => {

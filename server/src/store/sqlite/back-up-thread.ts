@@ -7,8 +7,8 @@ import { openToRead, withoutForeignCode } from './open-database.ts'
 const copy = ({ path, to }: BackUp): void => {
   const database = openToRead(path)
   try {
-    // temp_store keeps sorter spills off the disk. The copy takes secure_delete over from here: without it SQLite leaves the
-    // first rows of a table a second time where they lay before the table had more than a page.
+    // temp_store keeps sorter spills off the disk. The copy inherits secure_delete from this connection: without it
+    // SQLite leaves a second copy of a table's first rows on the page that held them before the table outgrew one page.
     database.exec('PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON')
     database.prepare('VACUUM INTO ?').run(to)
   } finally {
@@ -16,11 +16,11 @@ const copy = ({ path, to }: BackUp): void => {
   }
 }
 
-/** C11: a cvc has an hour, a backup has years. The cards are whole without, as they are after the sweep of upkeep. */
+/** C11: a cvc lives for an hour, a backup for years. Cards are complete without it, as they are after upkeep's sweep. */
 const forgetTransients = ({ to }: BackUp): void => {
   const database = withoutForeignCode(new DatabaseSync(to))
   try {
-    // A journal would hold what is wiped, and a copy that did not get so far is thrown away.
+    // A journal would hold the wiped bytes. It is not needed, because an unfinished copy is thrown away.
     database.exec('PRAGMA journal_mode = OFF; PRAGMA secure_delete = ON; DELETE FROM transients')
   } finally {
     database.close()

@@ -1,11 +1,12 @@
 import { Worker } from 'node:worker_threads'
 
-/** What the thread is told. */
+/** The thread's input. */
 export type BackUp = { readonly path: string; readonly to: string }
 
 /**
- * A copy as of one moment, without transient fields, and on disk when this resolves; also beside processes that write. `to` is
- * not there yet, or empty. On a thread, because nothing ends it before it is done: so this one still hears signals.
+ * A copy as of one moment, without transient fields, on disk when this resolves. Other processes may write meanwhile.
+ * `to` must not exist yet, or be empty. Nothing can interrupt the copy, so it runs on a thread while this one still
+ * hears signals.
  */
 export const backUpSqlite = (backUp: BackUp): Promise<void> =>
   new Promise((resolve, reject) => {

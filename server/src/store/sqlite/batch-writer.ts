@@ -6,7 +6,7 @@ import { changeApplier } from './changes/apply-change.ts'
 import { counterMover } from './counter-mover.ts'
 import { engineReason } from './engine-reason.ts'
 
-/** A condition failed after others of its set had been met and written. */
+/** A condition failed after earlier changes of its set had been written. */
 class HalfWrittenError extends Error {}
 
 /** Commits batches of write sets, each batch as one transaction. Knows nothing of queues and threads. */
@@ -31,13 +31,13 @@ export class BatchWriter {
 
   /**
    * A set that fails half way needs a savepoint to fall back to, but savepoints cost every set of a batch, and such
-   * sets are rare. So a batch goes without them first, and begins again with them where one is needed.
+   * sets are rare. So a batch is first tried without them, and started again with them if one turns out to be needed.
    */
   #commit(sets: readonly WriteSet[], hasSavepoints: boolean): BatchResult[] {
     try {
       this.#database.exec('BEGIN IMMEDIATE')
     } catch (error) {
-      // Storage is locked or gone, which is no set's own fault; one wait for the lock is enough for all.
+      // Storage is locked or gone, which is not the fault of any set. One wait for the lock is enough for all of them.
       const failed = engineReason(error)
       return sets.map(() => ({ failed }))
     }
@@ -45,7 +45,7 @@ export class BatchWriter {
       return this.#applyAndCommit(sets, hasSavepoints)
     } catch (error) {
       if (error instanceof HalfWrittenError) return this.#commit(sets, true)
-      // A statement or the commit itself failed. Alone, each set shows whether the failure is its own.
+      // A statement or the commit itself failed. Retried alone, each set shows whether the failure is its own.
       return sets.length === 1
         ? [{ failed: engineReason(error) }]
         : sets.flatMap(set => this.#commit([set], hasSavepoints))
@@ -65,7 +65,7 @@ export class BatchWriter {
         const conflict = lives ? this.#applySet(set, hasSavepoints) : 'tenantGone'
         if (conflict !== undefined) return { committed: false, conflict }
         for (const move of set.counters) counters.add(set.tenant, move)
-        // What follows in this very batch must find the tenant gone (C27).
+        // Later sets of the same batch must find the tenant gone (C27).
         if (set.effects.some(({ kind }) => kind === 'deleteTenant')) living.delete(set.tenant)
         return { committed: true }
       })

@@ -17,7 +17,7 @@ export const counterReads = ({ prepared, read, readAtOneMoment, rows }: ReadingS
         const having =
           terms === undefined ? { sql: 'TRUE', values: [] } : hasOneOf(tenant, terms, sqliteDialect)
         const expired = prepared(
-          // By name: left to itself SQLite takes the index of the tenant and goes through all of its tokens.
+          // Names the index: left to itself SQLite picks the tenant's index and walks all of its tokens.
           `SELECT t.type, count(*) AS n FROM tokens t INDEXED BY tokens_by_expiry
            WHERE t.expires_at <= ? AND t.tenant = ? AND ${having.sql} GROUP BY t.type`,
         ).all(now, tenant, ...having.values)

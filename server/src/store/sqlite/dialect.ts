@@ -2,8 +2,8 @@ import type { Dialect } from '../sql/dialect.ts'
 import { hasOneOfIds, tokenColumnsAsText } from './rows-by-id.ts'
 
 export const sqliteDialect: Dialect = {
-  // By the numbers that ids tell. A row that has another number comes empty, with its id behind the columns, and the
-  // reader looks it up by the index of ids.
+  // Looks rows up by the number derived from the id. A row with a different number comes back empty, with its id after
+  // the columns, and the reader then looks it up in the index of ids.
   rowsFound: (tenant, { sql, values }) => ({
     sql: `SELECT ${tokenColumnsAsText}, CASE WHEN k.rowid IS NULL THEN found.token_id END FROM (${sql}) found
       LEFT JOIN tokens k ON k.rowid = row_number_of(found.token_id) AND +k.tenant = ? AND k.token_id = found.token_id

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Rows that change between two foldings: about five hundred pages of the log, or 3 ms. */
+/** How many rows change between two foldings: about five hundred pages of the log, or 3 ms. */
 const rowsBetween = 1_000
 
 /**
- * Folds the log into the file a little at a time. Left to itself SQLite does it within a commit, which then takes 30 ms
- * for 8,000 pages: at half the load that the vault can take, one create in a hundred took longer than 15 ms. Call what
- * is returned when a commit has been answered and the next one has not come yet.
+ * Folds the log into the file a little at a time. Left to itself SQLite does so inside a commit, which then takes 30 ms
+ * for 8,000 pages: at half of the vault's maximum load, one create in a hundred took longer than 15 ms. Call the
+ * returned function when a commit has been answered and the next has not arrived yet.
  */
 export const logFolding = (database: DatabaseSync): (() => void) => {
   const changed = database.prepare('SELECT total_changes() AS rows')
@@ -19,7 +19,7 @@ export const logFolding = (database: DatabaseSync): (() => void) => {
     try {
       fold.get()
     } catch {
-      // What was committed is safe in the log; that a disk is full or gone, the next commit will say.
+      // Committed data is safe in the log. If the disk is full or gone, the next commit will say so.
     }
   }
 }

@@ -4,7 +4,7 @@ import { vaultKeys } from '../sql/statements.ts'
 import { schemaState } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 
-/** What a file holds, without changing it. */
+/** Reads what a file holds without changing it. */
 export const lookAtSqlite = (path: string): Look => {
   const database = openToRead(path)
   try {

@@ -6,10 +6,10 @@ import { reports } from './migrations/0003-reports.ts'
 import { signatures } from './migrations/0004-signatures.ts'
 import { openToRead } from './open-database.ts'
 
-/** In order, without gaps; a migration that has been released is never edited. */
+/** In order, without gaps. A released migration is never edited. */
 export const migrations: readonly Migration[] = [vault, leases, reports, signatures]
 
-/** Brings the schema up to date, each step in its own transaction; refuses storage that a newer release wrote. */
+/** Brings the schema up to date, each step in its own transaction. Refuses storage written by a newer release. */
 export const migrate = (database: DatabaseSync): void => {
   const current = schemaNumber(database)
   const newest = migrations.at(-1)?.number ?? 0
@@ -32,7 +32,7 @@ export const migrate = (database: DatabaseSync): void => {
   }
 }
 
-/** How far storage is, without changing it. */
+/** The schema state of storage, read without changing it. */
 export const schemaState = (path: string): SchemaState => {
   const database = openToRead(path)
   try {

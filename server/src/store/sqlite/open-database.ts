@@ -1,12 +1,12 @@
 import { constants, DatabaseSync } from 'node:sqlite'
 
-/** How long a connection waits for another process, such as a server that closes, before it says "locked". */
+/** How long a connection waits for another process, such as a closing server, before it reports "locked". */
 export const lockWaitDefaultMs = 5_000
 
 /**
- * A connection with every setting that the engine's promises rest on. The one that writes makes do with half the cache:
- * in a large vault the page that it needs next is not there anyway, and after a page was split SQLite goes through all
- * of the cache.
+ * A connection with every setting that the engine's promises rest on. The writing connection makes do with half the
+ * cache: in a large vault the next page it needs is not cached anyway, and after each page split SQLite walks the whole
+ * cache.
  */
 export const openDatabase = (
   path: string,
@@ -16,8 +16,8 @@ export const openDatabase = (
   const database = new DatabaseSync(path, { timeout: lockWaitMs })
   turnOnLog(database, lockWaitMs)
   const cacheKiB = isWriter ? 16_384 : 32_768
-  // secure_delete overwrites what is deleted (C11); temp_store keeps sorter spills off the disk. The log may
-  // grow to 32 MiB before a commit has to fold it in; `fold-log.ts` does so long before.
+  // secure_delete overwrites deleted bytes (C11); temp_store keeps sorter spills off the disk. The log may grow to 32
+  // MiB before a commit has to fold it in; `fold-log.ts` does so long before.
   database.exec(`
     PRAGMA synchronous = FULL;
     PRAGMA secure_delete = ON;
@@ -32,8 +32,8 @@ export const openDatabase = (
 const ownTriggers: ReadonlySet<string | null> = new Set(['transients_wiped', 'tenant_keys_wiped'])
 
 /**
- * A file can hold code: whoever can write to it could leave a trigger there that keeps a copy of what is deleted, or a view
- * in a table's place. No statement runs that would touch such a thing; the engine says "not authorized".
+ * A database file can hold code: anyone able to write to it could plant a trigger that keeps a copy of deleted rows, or
+ * a view in place of a table. No statement that would touch such code runs; the engine says "not authorized".
  */
 export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
   database.setAuthorizer((_action, _what, _column, _schema, from) =>
@@ -43,8 +43,8 @@ export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
 }
 
 /**
- * A connection that changes nothing. It waits like any other: the last one that closes a file has it to itself while it
- * folds the log in.
+ * A connection that changes nothing. It waits like any other, because the last connection to close a file locks it
+ * while folding the log in.
  */
 export const openToRead = (path: string): DatabaseSync =>
   new DatabaseSync(path, { readOnly: true, timeout: lockWaitDefaultMs })
@@ -53,8 +53,8 @@ const busy = 5
 const retryMs = 10
 
 /**
- * Of processes that open new storage at the same moment SQLite lets one turn on the write-ahead log and tells
- * some others "locked" at once, whatever the timeout says: so the waiting is done here.
+ * When several processes open new storage at the same moment, SQLite lets one turn on the write-ahead log and tells
+ * some of the others "locked" at once, whatever the timeout. So the waiting is done here.
  */
 const turnOnLog = (database: DatabaseSync, waitMs: number): void => {
   for (let waitedMs = 0; ; waitedMs += retryMs) {
@@ -68,6 +68,6 @@ const turnOnLog = (database: DatabaseSync, waitMs: number): void => {
   }
 }
 
-/** Another connection has what was asked for. SQLite's number has details in its upper bits. */
+/** Another connection holds the lock. The upper bits of SQLite's error number hold details. */
 export const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === busy

@@ -3,24 +3,24 @@ import type { CounterMove, Effect, GuardedChange, WriteSet } from '../write-set.
 import { ValueReader, ValueWriter } from './packed-values.ts'
 
 /**
- * Write sets on their way to the writing thread, as one run of bytes for the whole batch: cloned as objects a create
- * costs the main thread 13 µs, as JSON with base64 4, like this 2. Cloning would also take along the whole pool that a
- * buffer was cut from. What every create carries has a form of its own, the rarer kinds are packed name by name.
+ * Write sets on their way to the writing thread, as one run of bytes for the whole batch. Cloned as objects, a create
+ * costs the main thread 13 µs, as JSON with base64 4, packed like this 2. Cloning would also copy the whole pool that a
+ * buffer was cut from. What every create carries has a form of its own; the rarer kinds are packed name by name.
  */
 export type PackedSets = { readonly count: number; readonly bytes: Uint8Array }
 
 type Terms = Extract<Effect, { kind: 'addTerms' | 'removeTerms' }>
 
-/** Announce what has a form of its own; a change of a rarer kind comes unannounced. */
+/** These mark the changes that have a form of their own. A rarer kind comes without a mark. */
 const row = 'row'
 const added = 'added'
 const removed = 'removed'
 
-/** Packing runs without a pause, so one is enough for all. */
+/** Packing runs without a pause, so one writer is enough. */
 const writer = new ValueWriter()
 
 export const packSets = (sets: readonly WriteSet[]): PackedSets => {
-  // First and not last: packing that failed half way, for want of memory, left something behind.
+  // Cleared first, not last: packing that failed half way, for lack of memory, leaves bytes behind.
   writer.clear()
   for (const { tenant, guarded, effects, counters } of sets) {
     for (const value of [tenant, guarded.length, effects.length, counters.length]) writer.add(value)
@@ -78,7 +78,7 @@ const packRow = (columns: TokenRow): void => {
   writer.add(columns.sealed)
 }
 
-/** Not by `tokenRow`, which would make something storable of a value that storage must refuse. */
+/** Does not use `tokenRow`, which would turn a value that storage must refuse into one it accepts. */
 const unpackRow = (reader: ValueReader): TokenRow => ({
   tenant: reader.next(),
   id: reader.next(),

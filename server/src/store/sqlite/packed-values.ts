@@ -18,8 +18,8 @@ const roomAtFirst = 1 << 16
 const roomKeptMax = 1 << 20
 
 /**
- * Values one behind the other as bytes, for another thread or process. A value of any other type arrives as undefined,
- * which storage refuses: then only the set fails that it is in.
+ * Writes values one after the other as bytes, for another thread or process. A value of any other type arrives as
+ * undefined, which storage refuses, so only the set that holds it fails.
  */
 export class ValueWriter {
   #room = Buffer.allocUnsafeSlow(roomAtFirst)
@@ -41,7 +41,7 @@ export class ValueWriter {
     }
   }
 
-  /** Writes a text once, however often it comes. Where it seldom comes again, `add` is faster than looking for it. */
+  /** Writes a text once, however often it recurs. For a text that seldom recurs, `add` is faster than looking it up. */
   addRecurring(value: PackedValue): void {
     if (typeof value !== 'string') {
       this.add(value)
@@ -54,7 +54,7 @@ export class ValueWriter {
     } else this.#startOf(sameText, known)
   }
 
-  /** Lists and records of such values, of any depth. */
+  /** Packs lists and records of such values, to any depth. */
   addPlain(value: unknown): void {
     if (typeof value !== 'object' || value === null || value instanceof Uint8Array) {
       this.add(value as PackedValue)
@@ -71,7 +71,7 @@ export class ValueWriter {
     }
   }
 
-  /** A copy of all that was added: a part of the room cannot be sent without the rest, and the room is used again. */
+  /** A copy of everything added: part of a buffer cannot be sent without the rest, and this one is reused. */
   copy(): Uint8Array {
     return new Uint8Array(this.#room.subarray(0, this.#end))
   }
@@ -88,7 +88,7 @@ export class ValueWriter {
     this.#end = this.#room.writeUInt32LE(written, this.#end) + written
   }
 
-  /** A kind that is followed by a length, or by the place of a text. */
+  /** Writes a kind followed by a length, or by the index of an earlier text. */
   #startOf(kind: number, length: number): void {
     this.#start(kind, lengthBytes)
     this.#end = this.#room.writeUInt32LE(length, this.#end)
@@ -105,7 +105,7 @@ export class ValueWriter {
   }
 }
 
-/** Reads them in the order in which they were added; whoever reads knows of which type each one is. */
+/** Reads values in the order in which they were added. The caller knows the type of each. */
 export class ValueReader {
   readonly #bytes: Buffer
   readonly #texts: string[] = []

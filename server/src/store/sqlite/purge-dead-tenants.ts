@@ -1,18 +1,18 @@
 import type { StatementSync } from 'node:sqlite'
 import { contentTables, keyColumns, type Table } from '../tables.ts'
 
-/** Here the last use of a key is a column of the key, and went with it. */
+/** In SQLite the last use of an API key is a column of the key, and was deleted with it. */
 const tables = contentTables.filter(({ name }) => name !== 'key_uses')
 
-/** Tables that SQLite keeps by row number; the others are clustered on their key and have no such number. */
+/** Tables that SQLite stores by row number. The others are clustered on their key and have none. */
 const numberedTables: ReadonlySet<string> = new Set(['tokens', 'transients', 'results', 'reports'])
 
 const rowKey = (table: Table): string =>
   numberedTables.has(table.name) ? 'rowid' : keyColumns(table).join(', ')
 
 /**
- * Removes a bounded number of rows that deleted tenants left behind, one table after the other; the tenant's keys went
- * first, at once.
+ * Removes a bounded number of rows that deleted tenants left behind, table by table. The tenant's keys were deleted at
+ * once, before this.
  */
 export const purgeDeadTenants = (prepared: (sql: string) => StatementSync, limit: number): number => {
   for (const table of tables) {
@@ -25,5 +25,5 @@ export const purgeDeadTenants = (prepared: (sql: string) => StatementSync, limit
   return Number(prepared(`DELETE FROM dead_tenants WHERE tenant = ${firstDead}`).run().changes)
 }
 
-/** Looked up by each statement: a number that no double holds would come back as another one. */
+/** Looked up inside each statement: a tenant number too large for a double would come back as a different one. */
 const firstDead = '(SELECT min(tenant) FROM dead_tenants)'

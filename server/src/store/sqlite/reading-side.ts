@@ -7,13 +7,13 @@ import { readTokens } from './rows-by-id.ts'
 import { type SharedSnapshot, sharedSnapshot } from './shared-snapshot.ts'
 import { statementCache } from './statement-cache.ts'
 
-/** The connection that reads. Reads are synchronous here; what they find is handed out as a promise. */
+/** The connection that reads. Reads are synchronous here; their results are handed out as promises. */
 export type ReadingSide = Reading & {
   readonly database: DatabaseSync
   readonly snapshot: SharedSnapshot
   readonly prepared: (sql: string) => StatementSync
   readonly read: <T>(query: () => T | Promise<T>) => Promise<T>
-  /** Several statements on one state of storage: the writing connection commits at any time. */
+  /** Runs several statements on one state of storage: the writing connection may commit at any time. */
   readonly atOneMoment: <T>(queries: () => T) => T
   readonly readAtOneMoment: <T>(queries: () => T) => Promise<T>
 }
@@ -63,7 +63,7 @@ export const readingSide = (database: DatabaseSync): ReadingSide => {
   }
 }
 
-/** Whoever asks is told that storage is unavailable, not what the driver said. That it was tampered with is another matter. */
+/** Callers learn that storage is unavailable, not what the driver said. Tampering is reported as such. */
 export const unreadable = (cause: unknown): StoreUnavailableError | TamperedError =>
   cause instanceof TamperedError
     ? cause

@@ -8,10 +8,13 @@ import type { ColumnKind, Table } from '../tables.ts'
 import { isBusy } from './open-database.ts'
 import { prepareRead } from './statement-cache.ts'
 
-/** Bounds the memory that a page takes where rows are long: a token may have a megabyte. */
+/** Bounds the memory of a page where rows are long: a token may take a megabyte. */
 const pageBytesMax = 8 * 1_048_576
 
-/** Where SQLite has rows elsewhere: bytes that must not move are in slots, the last use of a key is with the key. */
+/**
+ * Tables whose rows SQLite stores differently: bytes that must not move are in slots, and the last use of a key is
+ * stored with the key.
+ */
 const rowsOf: Readonly<Record<string, string>> = {
   key_uses: '(SELECT tenant, hash, last_used_at FROM api_keys WHERE last_used_at IS NOT NULL) key_uses',
   tenant_keys:
@@ -21,14 +24,14 @@ const rowsOf: Readonly<Record<string, string>> = {
 }
 
 /**
- * Takes the file for itself. SQLite gives it to nobody who comes later, and to us only if no other process has it
- * open; the kernel frees it when a process dies, so no lock is ever left behind.
+ * Takes the file exclusively. SQLite grants this only if no other process has the file open, and refuses everyone who
+ * comes later. The kernel releases the lock when a process dies, so none is ever left behind.
  */
 export const openRestingVault = (path: string): RestingVault => {
   const database = new DatabaseSync(path)
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
-    // Folds in what a killed server left in the log: from then on the size and time of the file tell of any write.
+    // Folds in what a killed server left in the log. From then on the file's size and time reveal any write.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {
     database.close()
@@ -83,7 +86,7 @@ const identityOf = (database: DatabaseSync, path: string): string => {
   return hash.digest('hex')
 }
 
-/** SQLite's columns take values of any kind, other engines' do not. The vault itself writes only the right ones. */
+/** SQLite's columns accept values of any kind, other engines' columns do not. The vault itself writes only the right kind. */
 const rowCheck = (table: Table): ((row: PlainRow) => PlainRow) => {
   const kinds = Object.values(table.columns)
   return row => {

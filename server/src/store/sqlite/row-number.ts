@@ -1,16 +1,16 @@
 const idLength = 36
-/** The first of 2020: counted from here, milliseconds and counter fill the 53 bits of a safe integer until 2089. */
+/** 1 January 2020: counted from here, milliseconds and counter fit the 53 bits of a safe integer until 2089. */
 const epoch = Date.UTC(2020)
 const timeMax = 2 ** 41
 const counters = 2 ** 12
-/** An id that a caller chose may tell any time; by its number the row would lie among older ones, or far ahead. */
+/** An id chosen by a caller may claim any time, and its number would place the row among older ones or far ahead. */
 const toleranceMs = 60_000
 
 /**
- * The number that a token's row has in its table, told from its id: the milliseconds of a UUIDv7 and the twelve bits
- * behind them (crypto/token-id.ts). By id alone a row takes two look-ups, in the index of ids and in the table, each
- * on a page that is seldom in memory. Null for an id of another form. A hint and no more: the number may be another
- * row's, and rows of earlier releases have other numbers; what is not found by it is found by the index.
+ * The row number of a token in its table, derived from its id: the milliseconds of a UUIDv7 and the twelve bits after
+ * them (crypto/token-id.ts). Finding a row by id takes two look-ups, in the index of ids and in the table, each on a
+ * page that is seldom in memory. Null for an id of another form. The number is only a hint: it may belong to another
+ * row, and rows from earlier releases have other numbers. A row not found by number is found by the index.
  */
 export const rowNumberOf = (id: string): number | null => {
   if (id.length !== idLength || id[14] !== '7') return null
@@ -19,7 +19,7 @@ export const rowNumberOf = (id: string): number | null => {
   return time >= 0 && time < timeMax && counter >= 0 ? time * counters + counter : null
 }
 
-/** The number for a row that is to be written; null: the next free one. */
+/** The number for a row about to be written; null means the next free one. */
 export const rowNumberFor = ({ id, createdAt }: { id: string; createdAt: number }): number | null => {
   const number = rowNumberOf(id)
   if (number === null) return null
@@ -27,7 +27,7 @@ export const rowNumberFor = ({ id, createdAt }: { id: string; createdAt: number 
   return Math.abs(idTime - createdAt) <= toleranceMs ? number : null
 }
 
-/** NaN where a character is no digit. */
+/** NaN if a character is not a digit. */
 const hexAt = (text: string, from: number, to: number): number => {
   let value = 0
   for (let at = from; at < to; at++) value = value * 16 + (digits[text.charCodeAt(at)] ?? Number.NaN)

@@ -5,16 +5,19 @@ import type { Sql } from '../sql/dialect.ts'
 import { tokenById, tokenColumns } from '../sql/statements.ts'
 import { rowNumberOf } from './row-number.ts'
 
-/** Lets statements ask for the number that an id tells: `row_number_of(id)`. */
+/** Adds `row_number_of(id)` to SQL: the row number derived from an id. */
 export const knowsRowNumbers = (database: DatabaseSync): DatabaseSync => {
   database.function('row_number_of', { deterministic: true }, id => rowNumberOf(String(id)))
   return database
 }
 
-/** That the row `table` of a token has one of the ids: each is looked up by its number, or else by the index of ids. */
+/**
+ * The condition that a token's row `table` has one of the ids. Each is looked up by its number, or else in the index of
+ * ids.
+ */
 export const hasOneOfIds = (table: 'k' | 't', tenant: number, ids: readonly string[]): Sql => {
   if (ids.length === 0) return { sql: `${table}.rowid IN ()`, values: [] }
-  // `column1` is SQLite's name for what VALUES lists. The `+` keeps it from taking the index of ids at once.
+  // `column1` is SQLite's name for the values listed by VALUES. The `+` keeps SQLite from using the index of ids at once.
   return {
     sql: `${table}.rowid IN (SELECT coalesce(
       (SELECT r.rowid FROM tokens r WHERE r.rowid = row_number_of(column1) AND +r.tenant = ? AND r.token_id = column1),
@@ -25,8 +28,8 @@ export const hasOneOfIds = (table: 'k' | 't', tenant: number, ids: readonly stri
 }
 
 /**
- * The columns of a token's row `k`, with the sealed bytes as text where they are few: bytes get a buffer of their own, which
- * takes 1.6 µs, and the way over a text takes 0.9. `tokenRowOfText` reads them.
+ * The columns of a token's row `k`, with short sealed bytes as text: bytes get a buffer of their own, which takes 1.6
+ * µs, while the detour through text takes 0.9. `tokenRowOfText` reads them.
  */
 export const tokenColumnsAsText = tokenColumns.replace(
   'k.sealed',
@@ -42,7 +45,7 @@ const tokenRowOfText = (row: SQLOutputValue[]): TokenRow => {
 
 export type TokenReader = {
   one(tenant: number, id: string): TokenRow | undefined
-  /** Of a statement that the dialect's `rowsFound` made. */
+  /** For a statement built by the dialect's `rowsFound`. */
   found(tenant: number, statement: StatementSync, values: readonly SQLInputValue[]): TokenRow[]
 }
 
@@ -72,7 +75,7 @@ export const tokenReader = (database: DatabaseSync): TokenReader => {
   }
 }
 
-/** Of a statement that yields whole tokens. */
+/** For a statement that yields whole tokens. */
 export const readTokens = (statement: StatementSync, values: readonly SQLInputValue[]): TokenRow[] =>
   readRows(statement, values).map(tokenRow)
 
@@ -95,8 +98,8 @@ const yieldsArrays = (statement: StatementSync): StatementSync => {
 }
 
 /**
- * A read fails where storage does, or where a row holds an integer that no double holds, which the vault never wrote.
- * Such a row can be read with bigints, which take 1 µs longer.
+ * A read fails if storage does, or if a row holds an integer too large for a double, which the vault never writes. Such
+ * a row can be read with bigints, which take 1 µs longer.
  */
 const withAnyInteger = <T>(statement: StatementSync, read: () => T): T => {
   try {

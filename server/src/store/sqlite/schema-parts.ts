@@ -2,11 +2,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { migrate } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 
-/** How the schema of the file differs from the one that the migrations make. */
+/** How the schema of the file differs from the one the migrations create. */
 export type SchemaDifference = {
-  /** Tables, columns, keys, indexes and triggers that the file does not have. */
+  /** Tables, columns, keys, indexes and triggers that the file lacks. */
   readonly missing: readonly string[]
-  /** Triggers and views that it has besides, or that say something else: code of somebody who wrote to the file. */
+  /** Triggers and views that the migrations do not create, or that differ from theirs: planted by whoever wrote to the file. */
   readonly foreign: readonly string[]
 }
 
@@ -54,7 +54,7 @@ const keys = `
     WHERE t.type = 'table' AND c.pk > 0 ORDER BY t.name, c.pk)
   GROUP BY name ORDER BY name`
 
-/** Those of a primary key or a constraint have no name of their own. */
+/** Indexes that come from a primary key or a constraint are listed without a name. */
 const indexes = `
   SELECT iif("unique", 'unique ', '') || 'index ' || iif(origin = 'c', name || ' ', '') || 'on ' || owner
     || ' (' || group_concat(key, ', ') || ')' AS part

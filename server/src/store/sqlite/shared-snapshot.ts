@@ -1,19 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Reads that follow each other without a pause see one state of storage: to begin and end a transaction for each
- * costs as much as finding its row.
+ * Reads that follow each other without a pause see one state of storage: beginning and ending a transaction for each
+ * read costs as much as finding its row.
  */
 export type SharedSnapshot = {
-  /** Before each read. */
+  /** Call before each read. */
   join(): void
-  /** What comes next sees everything that was committed. */
+  /** After this, reads see everything that was committed. */
   end(): void
 }
 
 /**
- * A snapshot never outlives the event that it began in: a request that arrives later, and an operation that is told
- * of its commit, read a newer state. A read that stays alone takes none.
+ * A snapshot never outlives the event in which it began, so a request that arrives later, or an operation that is told
+ * of its commit, reads a newer state. A read on its own opens no transaction.
  */
 export const sharedSnapshot = (database: DatabaseSync): SharedSnapshot => {
   let reads = 0
@@ -24,7 +24,7 @@ export const sharedSnapshot = (database: DatabaseSync): SharedSnapshot => {
     try {
       database.exec('ROLLBACK')
     } catch {
-      // Nothing was written, so nothing is lost; what is wrong with storage the next read will say.
+      // Nothing was written, so nothing is lost. If something is wrong with storage, the next read will say so.
     }
   }
   return {

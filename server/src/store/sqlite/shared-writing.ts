@@ -8,8 +8,8 @@ type Waiting = {
 }
 
 /**
- * One writer for several processes. What they want committed while a batch is under way becomes the next batch,
- * so they share its fsync as the requests of one process do, and none waits for a lock.
+ * One writer for several processes. The sets they submit while a batch is under way become the next batch, so the
+ * processes share its fsync as the requests of one process do, and none waits for a lock.
  */
 export const sharedWriting = ({ ask, close }: Writer): Writer => {
   let waiting: Waiting[] = []
@@ -47,6 +47,6 @@ export const sharedWriting = ({ ask, close }: Writer): Writer => {
   }
 }
 
-/** A failure reaches whoever asked as an answer. */
+/** Turns a failure into an answer to the process that asked. */
 const answered = (asked: Promise<WriterAnswer>): Promise<WriterAnswer> =>
   asked.catch(error => ({ failed: engineReason(error) }))

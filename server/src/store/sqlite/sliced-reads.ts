@@ -4,23 +4,23 @@ import type { TokenQuery } from '../port.ts'
 import type { TokenRow } from '../rows.ts'
 import { hasConditions, type SliceQuery, startsOf } from '../sql/token-query.ts'
 
-/** What a slice needs of storage; each is one short read. */
+/** What slicing needs from storage; each is one short read. */
 export type SliceReads = {
   list(query: SliceQuery, page: { offset: number; limit: number }): TokenRow[]
   count(query: SliceQuery): number
-  /** How far so many index entries from each start of the query reach; undefined: to the end. */
+  /** Where this many index entries from each start of the query end; undefined if that is the end of the index. */
   end(query: TokenQuery, entries: number): ListPosition | undefined
 }
 
 /**
- * Reads are synchronous here, so one that goes through a million index entries would hold up every request.
- * It goes slice by slice instead, others having their turn between them: an entry costs about 0.1 µs, and 2 µs
- * where further conditions look it up elsewhere. The first slice is short: most answers end there.
+ * Reads are synchronous here, so one that walks a million index entries would hold up every request. Instead it goes
+ * slice by slice, and other requests run in between. An entry costs about 0.1 µs, or 2 µs where further conditions look
+ * it up elsewhere. The first slice is short, because most answers end there.
  */
 const firstEntries = 1_000
 const plainEntries = 50_000
 const conditionalEntries = 4_000
-/** Where a query starts from many places, each of them has its share. */
+/** If a query starts from many places, they share the entries of a slice, but none gets fewer than this. */
 const entriesMin = 50
 
 async function* slices(query: TokenQuery, reads: SliceReads): AsyncGenerator<SliceQuery> {
@@ -45,7 +45,7 @@ export const countInSlices = async (query: TokenQuery, reads: SliceReads): Promi
   return total
 }
 
-/** Where every entry is part of the answer, a page is one read. */
+/** If every entry is part of the answer, a page is a single read. */
 export const listInSlices = async (
   query: TokenQuery,
   { offset, limit }: { offset: number; limit: number },

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Where bytes lie that must leave no trace when they go (see 0001-vault). Returns the number of the slot that
- * holds the bytes now: a free one of their size, or a new one. Deleting the row that names it wipes it.
+ * Slots hold bytes that must leave no trace when deleted (see 0001-vault). Returns the number of the slot that now
+ * holds the bytes: a free one of their size, or a new one. Deleting the row that names a slot wipes it.
  */
 export const slotFiller = (database: DatabaseSync): ((bytes: Uint8Array) => number) => {
   const fill = database.prepare(

@@ -17,8 +17,8 @@ import { tokenReads } from './token-reads.ts'
 import { inlineWriting, type WritingSide } from './writing-side.ts'
 
 /**
- * The embedded engine: one file, durable at every commit. Reads happen here, at once; writes go to the one
- * writing connection, by default on a thread of its own, or to a writer elsewhere.
+ * The embedded engine: one file, durable at every commit. Reads run here, synchronously. Writes go to the one writing
+ * connection, which by default has a thread of its own, or to a writer elsewhere.
  */
 export const openSqlite = ({
   path,
@@ -41,7 +41,7 @@ export const openSqlite = ({
     try {
       return await writer.commit(sets)
     } finally {
-      // Whoever is told of a commit must be able to read it.
+      // An operation that is told of its commit must be able to read it.
       snapshot.end()
     }
   })
@@ -68,13 +68,13 @@ const standaloneWrites = (
   queue: CommitQueue,
   snapshot: SharedSnapshot,
 ): StandaloneWrites => {
-  /** Behind the writes that were asked for before it. */
+  /** Runs after all writes that were requested before it. */
   const write = async <Name extends StandaloneName>(
     name: Name,
     ...args: StandaloneArgs<Name>
   ): Promise<StandaloneResult<Name>> => {
     await queue.drain()
-    // The log is not truncated while somebody reads.
+    // The log cannot be truncated while a read is open.
     snapshot.end()
     try {
       return await writer.standalone(name, args)
@@ -89,7 +89,7 @@ const standaloneWrites = (
     purgeResults: (pending, limit) => write('purgeResults', pending, limit),
     dropResult: (tenant, hash, pending) => write('dropResult', tenant, hash, pending),
     purgeDeadTenants: limit => write('purgeDeadTenants', limit),
-    // Twice, because a read that was under way here, on a busy machine, has ended by the second time.
+    // Tried twice: a read that was still open here, on a busy machine, has ended by the second time.
     shred: () => write('shred').catch(() => write('shred')),
     createTenant: tenant => write('createTenant', tenant),
     ensureVaultKeys: keys => write('ensureVaultKeys', keys),

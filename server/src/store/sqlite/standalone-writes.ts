@@ -13,7 +13,7 @@ export type StandaloneName = keyof StandaloneWrites
 export type StandaloneArgs<Name extends StandaloneName> = Parameters<StandaloneWrites[Name]>
 export type StandaloneResult<Name extends StandaloneName> = Awaited<ReturnType<StandaloneWrites[Name]>>
 
-/** The standalone writes of the port as the writing connection makes them: at once. */
+/** The port's standalone writes as the writing connection runs them: synchronously. */
 export type SyncStandaloneWrites = {
   readonly [Name in StandaloneName]: (...args: StandaloneArgs<Name>) => StandaloneResult<Name>
 }
@@ -46,7 +46,7 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
              (SELECT rowid FROM ${table} WHERE expires_at ${due} ? ORDER BY expires_at LIMIT ?)`,
         ).run(bound, rowsMax).changes,
       )
-    // One by one: for both together, in order, all that is pending would be gone through.
+    // Two statements: one with both conditions, in order, would walk all pending rows.
     return transaction(() => {
       const over = purge('<=', after, limit)
       return over + purge('>', upTo, limit - over)
@@ -66,8 +66,8 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
       }),
     purgeDeadTenants: limit => transaction(() => purgeDeadTenants(prepared, limit)),
     shred: () => {
-      // Deleted bytes are zero in the newest page images; truncating the log removes the older images.
-      // Writers wait meanwhile, so a long read of another process (a backup) is left to the next sweep.
+      // Deleted bytes are zero in the newest page images; truncating the log removes the older images. Writers wait
+      // meanwhile, so while another process has a long read open (a backup), truncating is left to the next sweep.
       database.exec(`PRAGMA busy_timeout = ${Math.min(lockWaitMs, shredWaitMs)}`)
       try {
         const result = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()

@@ -2,14 +2,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const statementsMax = 200
 
-/** A statement for columns.ts: with bigints, because on an integer that no double holds the driver would throw. */
+/** A statement for columns.ts. It reads bigints, because the driver would throw on an integer too large for a double. */
 export const prepareRead = (database: DatabaseSync, sql: string): StatementSync => {
   const statement = database.prepare(sql)
   statement.setReadBigInts(true)
   return statement
 }
 
-/** Prepared statements for SQL whose shape depends on the request; the least recently used one goes first. */
+/** Prepared statements for SQL whose shape depends on the request. The least recently used one is dropped first. */
 export const statementCache = (database: DatabaseSync): ((sql: string) => StatementSync) => {
   const statements = new Map<string, StatementSync>()
   return sql => {

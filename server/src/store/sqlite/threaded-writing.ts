@@ -3,15 +3,15 @@ import type { Writer, WriterAnswer, WriterRequest } from './asked-writing.ts'
 import { unwritable } from './engine-reason.ts'
 import type { WritingOptions } from './writing-side.ts'
 
-/** What the thread is told; it answers both. */
+/** A message to the thread, which answers every one. */
 export type ThreadMessage = WriterRequest | 'close'
 
 type Waiting = { resolve: (answer: WriterAnswer) => void; reject: (error: Error) => void }
 
 /**
- * The writing connection on a thread of its own. The thread answers in order, so a queue of those who wait is
- * all there is to keep. Should it die, what waited fails, nothing answered is lost, and the next request
- * starts another one.
+ * The writing connection on a thread of its own. The thread answers in order, so a queue of waiting callers is all the
+ * bookkeeping needed. If the thread dies, the waiting requests fail, nothing that was answered is lost, and the next
+ * request starts a new thread.
  */
 export const threadedWriting = (options: WritingOptions): Writer => {
   let worker: Worker | undefined
@@ -21,7 +21,7 @@ export const threadedWriting = (options: WritingOptions): Writer => {
     const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: options })
     started.on('message', (answer: WriterAnswer) => {
       waiting.shift()?.resolve(answer)
-      // Idle, it does not keep the process alive; what is under way does.
+      // An idle thread does not keep the process alive; requests under way do.
       if (waiting.length === 0) started.unref()
     })
     const fail = (): void => {

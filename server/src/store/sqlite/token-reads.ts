@@ -17,7 +17,7 @@ export const tokenReads = (side: ReadingSide) => {
   const inUse = termsInUse(prepared)
 
   return {
-    // Not by `read`, whose `await` would cost every get of a token a turn of the promise queue.
+    // Bypasses `read`, whose `await` would cost every get of a token a turn of the promise queue.
     getToken: (tenant, id) => {
       try {
         snapshot.join()
@@ -93,7 +93,7 @@ const sliceReads = ({ prepared, atOneMoment }: ReadingSide, tokens: TokenReader)
       .sort(inListOrder)[0],
 })
 
-/** Those of the terms that some token has, in one statement: on its own each look-up costs twice as much. */
+/** The terms that some token has, in one statement: as separate statements each look-up costs twice as much. */
 const termsInUse =
   (prepared: ReadingSide['prepared']) =>
   (tenant: number, terms: readonly Uint8Array[]): Uint8Array[] => {

@@ -12,7 +12,7 @@ import {
 /** `lockWaitMs` is how long a write waits for another process, such as the command line, to finish its own. */
 export type WritingOptions = { readonly path: string; readonly lockWaitMs: number }
 
-/** The one connection that writes: here, on a thread of its own or in another process. */
+/** The one connection that writes: on this thread, on a thread of its own or in another process. */
 export type WritingSide = {
   commit(sets: readonly WriteSet[]): Promise<readonly BatchResult[]>
   standalone<Name extends StandaloneName>(
@@ -22,7 +22,7 @@ export type WritingSide = {
   close(): Promise<void>
 }
 
-/** In this thread, for tests and benchmarks that watch the connection; whatever serves requests has a thread. */
+/** Writes on this thread, for tests and benchmarks that watch the connection. Servers and commands use a thread. */
 export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide => {
   const database = openDatabase(path, lockWaitMs, { isWriter: true })
   const writer = new BatchWriter(database)

@@ -9,7 +9,7 @@ import { syncStandaloneWrites } from './standalone-writes.ts'
 import type { ThreadMessage } from './threaded-writing.ts'
 import type { WritingOptions } from './writing-side.ts'
 
-/** The thread that owns the writing connection: its commits, fsyncs and checkpoints hold up no other request. */
+/** The thread that owns the writing connection, so that its commits, fsyncs and checkpoints hold up no request. */
 const { path, lockWaitMs } = workerData as WritingOptions
 const database = openDatabase(path, lockWaitMs, { isWriter: true })
 const writer = new BatchWriter(database)

@@ -43,7 +43,7 @@ test('C21 alias_preserve_format keeps kinds and separators, and never looks like
       try {
         made = alias('alias_preserve_format: 1, 1', value, fromSeed(seed))
       } catch (error) {
-        // Where the draws go round in a circle, two runs can take turns in passing.
+        // Draws that repeat in a cycle can make two runs of digits pass Luhn by turns.
         assert.match(String(error), /must stay random|must not hold a card number/)
         return
       }

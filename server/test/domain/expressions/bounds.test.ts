@@ -12,7 +12,7 @@ const large = 'a'.repeat(1_000_000)
 const manyNumbers: Json = Array.from({ length: 250_000 }, (_, index) => index % 10)
 const repeat = (filter: string, times: number): string => `{{ data ${filter.repeat(times)} }}`
 
-/** Renders and gives back what it cost; no bound may be passed by a single step. */
+/** Renders and returns the cost. No bound may be exceeded by a single step. */
 const costOf = (text: string, data: Json): { value: Json | undefined; steps: number; allowed: number } => {
   const budget = budgetFor('mask', { data })
   const allowed = limits.expressionSteps + (stringify(data).length + 4) * stepsPerInputCharacter
@@ -75,7 +75,7 @@ const affordable: readonly (readonly [text: string, data: Json])[] = [
   ["{{ data | split: '' | size }}", large],
   ['{{ data | reverse }}', manyNumbers],
   ['{{ data | sort }}', manyNumbers],
-  // As `indexOf` searches, these would compare up to 8 × 10¹⁰ characters.
+  // Searched with `indexOf`, these would compare up to 8 × 10¹⁰ characters.
   ['{{ data.text | replace: data.pattern, "" | size }}', hostileSearch],
   ['{{ data.text | split: data.pattern | size }}', hostileSearch],
 ]

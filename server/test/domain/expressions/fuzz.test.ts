@@ -57,7 +57,7 @@ const broken = [
   '\0',
 ]
 
-/** Any mess of pieces of the language. */
+/** Any jumble of pieces of the language. */
 const mess = fc
   .array(fc.constantFrom(...broken, ...broken, ...names, ...operands, ...constants), { maxLength: 24 })
   .map(pieces => pieces.join(''))

@@ -93,7 +93,7 @@ table('C20 arguments are text, numbers, constants and paths', 'mask', [
   ['{{ data.a | pad_left: 3, data.c }}', { a: 'x' }, '  x'],
 ])
 
-// Position is where the message points, counted from 1.
+// The position is where the message points, counted from 1.
 const broken: readonly (readonly [text: string, message: string, use?: Use])[] = [
   ['{{ }}', 'empty output, at character 1'],
   ['ab{{-}}', 'empty output, at character 3'],

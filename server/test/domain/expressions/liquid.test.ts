@@ -7,9 +7,8 @@ import { fc } from '../../rig/properties.ts'
 import { render } from './table.ts'
 
 /**
- * Our standard filters against liquidjs, the reference for what Liquid users expect. First the domain that
- * both share, at random; then each intended difference, with both answers, so that neither side can change
- * unnoticed.
+ * Our standard filters against liquidjs, the reference for what Liquid users expect. First the domain that both share,
+ * at random; then each intended difference with both answers, so that neither side can change unnoticed.
  */
 const liquid = new Liquid({ timezoneOffset: 0, ownPropertyOnly: true })
 
@@ -25,7 +24,7 @@ const ask = (question: Question): Json => {
 }
 const ours = (question: Question): Json => render(`{{ ${chain(question)} }}`, question as unknown as Json)
 
-/** -0 is 0 here, and `undefined` is null. */
+/** Turns -0 into 0, and `undefined` into null. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 // Letters whose case changes their length, white space, separators, HTML, URLs; nothing outside the BMP.

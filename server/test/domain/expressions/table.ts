@@ -11,13 +11,13 @@ export const fails = (message: string): Failure => ({ fails: message })
 const isFailure = (value: Json | Failure): value is Failure =>
   typeof value === 'object' && value !== null && 'fails' in value
 
-/** An expression, or just what follows `{{ data | `; the data; what comes out. */
+/** An expression, or just what follows `{{ data | `; the data; and the result. */
 export type Row = readonly [text: string, data: Json, expected: Json | Failure]
 
 export const render = (text: string, data: Json, use: Use = 'index', random?: RandomBelow): Json =>
   compileExpression(text, use).render({ data }, random)
 
-/** One test for each row, on top of the row's own text. */
+/** One test for each row, named after the row's text. */
 export const table = (rule: string, use: Use, rows: readonly Row[]): void => {
   for (const [text, data, expected] of rows) {
     const expression = text.includes('{{') ? text : `{{ data | ${text} }}`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { VaultError } from '../../../src/domain/errors.ts'
 
-/** What is wrong with the query, as the caller would read it; fails where nothing is. */
+/** What is wrong with the query, as the caller would read it. Fails if nothing is. */
 export const faultOf = (run: () => unknown): string => {
   try {
     run()

@@ -9,7 +9,10 @@ import { faultOf, positionOf } from './fault.ts'
 
 const plan = (text: string, mayRedact = false) => planSearch(parseQuery(text), { mayRedact })
 
-/** A branch in one line, in the order of the query: what is looked up, what is excluded, what only the opened token tells. */
+/**
+ * A branch in one line, in the order of the query: what is looked up, what is excluded, and what only the opened token
+ * tells.
+ */
 const show = (branch: PlannedBranch): string =>
   branch
     .flatMap(({ field, negated, lookup, isOpened }) => [
@@ -33,7 +36,7 @@ const showLookup = (lookup: Lookup): string => {
   }
 }
 
-/** Where a search starts that has nothing but times. */
+/** Where a search with nothing but times starts. */
 const anyType = [...tokenTypes.keys()].map(name => `type=${name}`).join('|')
 
 describe('the plan of a search', () => {
@@ -97,7 +100,7 @@ describe('the plan of a search', () => {
     for (const query of ['data:x', 'fingerprint:x', 'type:card -data:x'])
       assert.equal(plan(query, true).isExact, false)
     assert.deepEqual(plan('data:x', true).branches.map(show), ['data=x, open data'])
-    // A token that has the value but hides it must not be ruled out: for this caller it has none.
+    // A token that has the value but hides it must not be excluded: to this caller it has none.
     assert.deepEqual(plan('type:card -data:x', true).branches.map(show), ['type=card, open data'])
   })
 

@@ -39,7 +39,7 @@ const shown: { text: string; of: string; isTooMuch: boolean }[] = [
   { text: '424242 4242 4242', of: number, isTooMuch: true },
   { text: '555555-5555', of: '5555555555554444', isTooMuch: true },
   { text: '555555-4444', of: '5555555555554444', isTooMuch: false },
-  // Of twelve digits both ends are the whole number.
+  // The two ends of a twelve-digit number are the whole number.
   { text: '50000000-0611', of: '500000000611', isTooMuch: true },
 ]
 for (const { text, of, isTooMuch } of shown)

@@ -90,7 +90,7 @@ for (const { rule, text, answer } of accepted)
     assert.ok(expiry !== undefined)
     assert.equal(formatExpiry(expiry), answer)
     assert.ok(!Object.is(expiry.offsetMinutes, -0))
-    // The engine's own reading of the strict form, as an oracle for the instant.
+    // The engine's own parsing of the strict form serves as an oracle for the instant.
     assert.equal(new Date(expiry.at).getTime(), Date.parse(answer))
   })
 

@@ -19,7 +19,7 @@ const known = (name: string): TokenType => {
 const ajv = new Ajv({ strict: false })
 const schemas = new Map([...tokenTypes].map(([name, { schema }]) => [name, ajv.compile(schema)]))
 
-/** C36: the documentation refuses nothing that is accepted; each value of these tests is held against it. */
+/** C36: the documentation refuses nothing that is accepted; each value of these tests is checked against it. */
 const parse = (type: string, data: Json): { data: Json | undefined; issues: Issue[] } => {
   const issues: Issue[] = []
   const parsed = known(type).parse(data, 'data', issues)
@@ -173,7 +173,7 @@ const year = 'must be a year of four digits'
 const cardObject = 'must be an object with number, expiration_month, expiration_year, cvc'
 const stranger = 'is not a property of this type'
 
-/** `issues` as "place: message"; each row is one piece of data with all that is wrong with it. */
+/** `issues` as "place: message"; each row lists everything that is wrong with its data. */
 const refused: { rule: string; type: string; data: Json[]; issues: string[] }[] = [
   { rule: 'C5', type: 'token', data: [null], issues: ['data: must not be null'] },
   {
@@ -368,7 +368,7 @@ const refused: { rule: string; type: string; data: Json[]; issues: string[] }[] 
   })),
 ]
 
-/** Every string and number inside a value, keys aside; short ones occur in the rules by chance. */
+/** Every string and number inside a value, except keys. Short ones occur in the rules by chance. */
 const leaves = (value: Json): string[] => {
   if (typeof value === 'string' || typeof value === 'number')
     return [String(value)].filter(text => text.length > 2)

@@ -203,7 +203,7 @@ export const commitContract = (open: OpenStore): void => {
       return tenant
     }
 
-    /** All that the sets of these tests touch, as it is stored. */
+    /** Everything that the sets of these tests touch, as stored. */
     const state = async (tenant: number): Promise<unknown> => ({
       taken: await rig.store.getToken(tenant, 'taken'),
       fresh: await rig.store.getToken(tenant, 'fresh'),
@@ -217,7 +217,7 @@ export const commitContract = (open: OpenStore): void => {
       keys: await rig.store.tenantKeys(tenant),
     })
 
-    /** A set that would be fine by itself and touches everything. */
+    /** A set that would succeed by itself and touches everything. */
     const fine = (tenant: number): WriteSet => ({
       tenant,
       guarded: [

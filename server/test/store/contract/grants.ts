@@ -17,7 +17,7 @@ import {
 
 const revised = { committed: false, conflict: 'tenantRevised' }
 
-/** Who may do what: every change of it stands behind the tenant's revision, and what is deleted is gone. */
+/** Grants: every change of them depends on the tenant's revision, and what is deleted is gone. */
 export const grantContract = (open: OpenStore): void => {
   describe('changes of grants', () => {
     const rig = new StoreRig(open)
@@ -132,7 +132,7 @@ export const grantContract = (open: OpenStore): void => {
       while (other.grantsEpoch() === there && performance.now() < deadline) await nextTurn()
       assert.ok(other.grantsEpoch() > there)
 
-      // One that was opened since: the others may hear of the same change once more.
+      // A connection opened since: the others may hear of the same change once more.
       const third = await rig.again()
       const before = third.grantsEpoch()
       assert.deepEqual(await change(tenant, 1, []), revised)

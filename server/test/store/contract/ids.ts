@@ -9,7 +9,7 @@ const stem = createdAt
   .padStart(12, '0')
   .replace(/^(.{8})/, '$1-')
 
-/** An engine may tell from an id where its row lies; whatever else lies there, ids name their own tokens. */
+/** An engine may derive from an id where its row is. Whatever else is there, ids name only their own tokens. */
 const ids = {
   first: `${stem}-7abc-8000-000000000001`,
   'of the same moment and count': `${stem}-7abc-8000-000000000002`,
@@ -22,7 +22,7 @@ const ids = {
   'of another version': `${stem}-4abc-8000-000000000001`,
 }
 
-/** That a token is found by its id alone, wherever its row lies. */
+/** A token is found by its id alone, wherever its row is. */
 export const idContract = (open: OpenStore): void => {
   describe('ids', () => {
     const rig = new StoreRig(open)

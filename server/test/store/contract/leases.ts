@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type OpenStore, StoreRig } from './rig.ts'
 
-/** Who may do what only one node should do at a time. */
+/** Which node may do a job that only one should do at a time. */
 export const leaseContract = (open: OpenStore): void => {
   describe('leases', () => {
     const rig = new StoreRig(open)
 
-    /** Asks `holder` for a lease of 100 at each moment in turn, and says who got it. */
+    /** Lets each holder ask for a lease of 100 at its moment, in turn, and returns who got it. */
     const asked = async (
       name: string,
       ...moments: (readonly [at: number, holder: string])[]

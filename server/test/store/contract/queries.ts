@@ -20,7 +20,7 @@ import {
 const names = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id)
 const everything = { offset: 0, limit: 1_000 }
 
-/** A query without its tenant and moment. */
+/** A query without its tenant and time. */
 type Asked = (TokenBranch | { readonly anyOf: readonly TokenBranch[] }) & { readonly after?: ListPosition }
 
 /** How tokens are found again. */
@@ -42,7 +42,7 @@ export const queryContract = (open: OpenStore): void => {
     const loose = bytes('loose')
     const modifiedAt: Record<string, number> = { b: 210, d: 310 }
 
-    /** Six tokens: b and c of one moment, e expired at 5,000, f going at 8,000; b has `loose` untagged, a tagged. */
+    /** Six tokens: b and c created at one moment, e expired at 5,000, f expiring at 8,000; b has `loose` untagged, a tagged. */
     const shelf = async (): Promise<number> => {
       const tenant = await rig.newTenant()
       const token = (id: string, terms: Uint8Array[], expiresAt: number | null = null) => ({

@@ -7,7 +7,7 @@ import type { WriteSet } from '../../../src/store/write-set.ts'
 import { fc } from '../../rig/properties.ts'
 import { bytes, type OpenStore, StoreRig, tag, terms, tokenRow, writeSet } from './rig.ts'
 
-/** Any query that the port can ask, against a list that is gone through from end to end. */
+/** Any query that the port can express, against a list that is searched from end to end. */
 export const queryModelContract = (open: OpenStore): void => {
   describe('queries against a naive model', () => {
     const rig = new StoreRig(open)
@@ -99,7 +99,7 @@ const columnHolds = (condition: ColumnCondition, row: TokenRow): boolean =>
     ? row[condition.column] === condition.is
     : row.modifiedAt !== null && isWithin(row.modifiedAt, condition.within)
 
-/** In these tests it depends on the term alone. */
+/** In these tests the tag depends on the term alone. */
 const isUntagged = (term: string): boolean => term < 'r'
 
 const hashed = (branch: Branch): TokenBranch => ({
@@ -110,7 +110,7 @@ const hashed = (branch: Branch): TokenBranch => ({
   withoutUntagged: branch.withoutUntagged.map(bytes),
 })
 
-// Few terms, ids and moments, so that overlaps and ties are common. Some ids sort differently by UTF-16 units.
+// Few terms, ids and times, so that overlaps and ties are common. Some ids sort differently by UTF-16 units.
 const termName = fc.constantFrom('p', 'q', 'r', 's')
 const idName: fc.Arbitrary<string> = fc.constantFrom(
   'a',

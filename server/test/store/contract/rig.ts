@@ -7,10 +7,10 @@ import { signatureOf } from '../../../src/store/term-signature.ts'
 import type { Effect, Match, WriteSet } from '../../../src/store/write-set.ts'
 import { temporaryFolder } from '../../rig/temporary-folder.ts'
 
-/** Opens the engine's storage in this folder; called twice with one folder it opens the same storage. */
+/** Opens the engine's storage in this folder. Called again with the same folder, it opens the same storage. */
 export type OpenStore = (folder: string) => Store | Promise<Store>
 
-/** Storage for the tests of one `describe`; tests keep apart by working in tenants of their own. */
+/** Storage for the tests of one `describe`. Tests stay independent by using tenants of their own. */
 export class StoreRig {
   readonly #open: OpenStore
   readonly #opened: Store[] = []
@@ -51,7 +51,7 @@ export class StoreRig {
     })
   }
 
-  /** Commits and insists on it. */
+  /** Commits a set and requires that it succeeds. */
   async write(set: WriteSet): Promise<void> {
     assert.deepEqual(await this.store.commit(set), { committed: true })
   }
@@ -86,10 +86,10 @@ export const tokenRow = (tenant: number, id: string, more: Partial<TokenRow> = {
 /** The tag that the terms of these tests carry. */
 export const tag = bytes('tag')
 
-/** The same bytes as a match that deduplication meets on. */
+/** The same bytes as a match for deduplication. */
 export const matchOf = (term: Uint8Array): Match => ({ term, tag })
 
-/** Adds or removes index entries of a token, which are all that it has. */
+/** Adds or removes index entries of a token that has no others. */
 export const terms = (
   kind: 'addTerms' | 'removeTerms',
   token: TokenRow,
@@ -118,10 +118,10 @@ export const transientRow = (
   ...more,
 })
 
-/** No deadline lies too far ahead. */
+/** No deadline is too far ahead. */
 export const pendingAfter = (after: number): PendingDeadlines => ({ after, upTo: Number.MAX_SAFE_INTEGER })
 
-/** Inserts tokens with their terms, the way every create does. */
+/** Inserts tokens with their terms, as every create does. */
 export const insertion = (
   tenant: number,
   tokens: readonly { row: TokenRow; terms: Uint8Array[] }[],

@@ -14,7 +14,7 @@ import {
   writeSet,
 } from './rig.ts'
 
-/** Looking through everything that is stored, page by page. */
+/** Going through everything that is stored, page by page. */
 export const scanContract = (open: OpenStore): void => {
   describe('scans', () => {
     const rig = new StoreRig(open)

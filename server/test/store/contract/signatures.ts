@@ -4,14 +4,14 @@ import type { TokenBranch } from '../../../src/store/port.ts'
 import { signatureOf } from '../../../src/store/term-signature.ts'
 import { bytes, type OpenStore, StoreRig, tokenRow, writeSet } from './rig.ts'
 
-/** What signatures of entries spare; the token of these tests has the terms a and b. */
+/** Which look-ups signatures save. The token of these tests has the terms a and b. */
 export const signatureContract = (open: OpenStore): void => {
   describe('signatures', () => {
     const rig = new StoreRig(open)
     const [a, b, c] = ['a', 'b', 'c'].map(bytes) as [Uint8Array, Uint8Array, Uint8Array]
     const many = [b, ...Array.from({ length: 8 }, (_, at) => bytes(`${at} of many`))]
     const whole = signatureOf([a, b])
-    /** As if the token had no b, which shows where nothing is looked up. */
+    /** A signature as if the token had no b: a query that trusts it misses the token, which shows that nothing is looked up. */
     const denying = signatureOf([a])
 
     const questions: { name: string; query: TokenBranch; asksSignature: boolean }[] = [

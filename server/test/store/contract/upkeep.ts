@@ -14,7 +14,7 @@ import {
   writeSet,
 } from './rig.ts'
 
-/** What is not asked for by requests on tokens: purging, tenants, keys. */
+/** What requests about tokens do not call: purging, tenants, keys. */
 export const upkeepContract = (open: OpenStore): void => {
   describe('purging', () => {
     const rig = new StoreRig(open)

@@ -1,13 +1,13 @@
 import type { Migration } from '../../sql/migration.ts'
 
 /**
- * The tables of the embedded engine, with three differences. Text sorts by its bytes (COLLATE "C"), as lists
- * promise. What lies in slots there lies in its row here: PostgreSQL decides where bytes lie, and no scheme of
- * ours would change that (docs/operating.md). Counters are spread over `shard`, so that batches under way at the
- * same time do not wait for one row.
+ * The tables of the embedded engine, with three differences. Text sorts by its bytes (COLLATE "C"), as lists promise.
+ * Bytes that SQLite keeps in slots are part of their row: PostgreSQL decides where bytes are kept, and no scheme of
+ * ours would change that (docs/operating.md). Counters are spread over `shard`, so that concurrent batches do not wait
+ * for one row.
  *
- * Every key starts with the tenant, but those of the few small tables that are looked up without one. Which table
- * is spread how on Citus is said in distribute.ts.
+ * Every key starts with the tenant, except in the few small tables that are looked up without one. How each table is
+ * spread on Citus is in distribute.ts.
  */
 export const vault: Migration = {
   number: 1,

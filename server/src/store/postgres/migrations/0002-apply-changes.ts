@@ -2,14 +2,14 @@ import type { Migration } from '../../sql/migration.ts'
 import { applySetsBy, changeParameters } from './apply-sets.ts'
 
 /**
- * The writes of a whole batch in one statement, so that one round trip commits them. Changes come as JSON lists,
- * one for each kind (packed-changes.ts); bytes in them as PostgreSQL writes them in hex. Inserts that ask for nothing
- * are one statement over their list. All else goes row by row: joined with the list, the planner, while it knows
- * nothing of the tables yet, goes through all rows of the tenant; and Citus counts what it was given to insert, not
- * what it inserted.
+ * Applies the writes of a whole batch in one statement, so that one round trip commits them. Changes come as JSON
+ * lists, one for each kind (packed-changes.ts), with bytes in PostgreSQL's hex notation. Inserts without a condition
+ * are one statement over their list. All other changes go row by row: joining the list, a planner that knows nothing of
+ * the tables yet would walk all rows of the tenant, and Citus counts the rows it was given to insert, not those it
+ * inserted.
  *
- * A function carries the number of its migration: nodes of an older release call theirs while a newer one is
- * rolled out. It is replaced only by one that does as well for them.
+ * A function's name carries the number of its migration, because nodes of an older release call theirs while a newer
+ * release is rolled out. It is replaced only by a version that serves those nodes as well.
  */
 export const applyChanges: Migration = {
   number: 2,

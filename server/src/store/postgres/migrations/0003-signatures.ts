@@ -2,8 +2,9 @@ import type { Migration } from '../../sql/migration.ts'
 import { applySetsBy, changeParameters } from './apply-sets.ts'
 
 /**
- * Which terms a token has, roughly, in each of its entries (term-signature.ts); those of before have none. Tables are
- * changed in a block: of a block Citus passes each statement on by itself, of a message all of them with each.
+ * Adds to each index entry a rough record of all the token's terms (term-signature.ts). Existing entries have none. The
+ * table is altered in a DO block: Citus forwards each statement of a block by itself, but forwards a whole message with
+ * each of its statements.
  */
 export const signatures: Migration = {
   number: 3,

@@ -1,8 +1,8 @@
 import type { Migration } from '../../sql/migration.ts'
 
 /**
- * Lists read the index alone, signatures too. By itself: while an index is built entries can be read, and in one
- * transaction with the new column they could not.
+ * Adds signatures to the index, so that lists still read the index alone. A separate migration, because entries stay
+ * readable while an index is built, but would not in one transaction with the new column.
  */
 export const signedKey: Migration = {
   number: 4,

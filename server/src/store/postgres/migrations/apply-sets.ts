@@ -1,11 +1,14 @@
-/** What all of them take: the tenant, the part of each counter to move, and changes as lists (packed-changes.ts). */
+/**
+ * Parameters of all these functions: the tenant, which of each counter's rows to move, and changes as lists
+ * (packed-changes.ts).
+ */
 export const changeParameters = `for_tenant bigint, counter_shard smallint, inserted_tokens json,
       added_terms json, claimed_matches json, kept_results json, counter_moves json, more jsonb`
 
 const changes = `for_tenant, counter_shard, inserted_tokens, added_terms, claimed_matches,
         kept_results, counter_moves, more`
 
-/** For one set: a condition that fails undoes this set alone, and is the answer. */
+/** For one set: a failed condition undoes this set alone, and is returned. */
 const orUndo = (name: string, applyChanges: string): string => `
     CREATE OR REPLACE FUNCTION ${name}(${changeParameters})
     RETURNS text LANGUAGE plpgsql AS $$
@@ -19,7 +22,7 @@ const orUndo = (name: string, applyChanges: string): string => `
       RETURN conflict;
     END $$;`
 
-/** What nodes call to have their sets applied, by means of the function that makes changes. */
+/** The functions that nodes call to have their sets applied; `applyChanges` names the function that makes the changes. */
 export const applySetsBy = (applyChanges: string): string => `
     -- For a batch as one: a condition that fails anywhere ends the transaction.
     CREATE OR REPLACE FUNCTION apply_or_abort_2(${changeParameters})

@@ -1,6 +1,6 @@
 import type { Conflict, Effect, GuardedChange } from '../../write-set.ts'
 
-/** Each answers with the condition that failed, if one did; no statement raises on a condition. */
+/** Each returns the conflict if its condition failed. No statement raises an error over a condition. */
 export type Guards<K extends GuardedChange['kind']> = {
   readonly [Kind in K]: (
     tenant: number,
@@ -12,7 +12,7 @@ export type Effects<K extends Effect['kind']> = {
   readonly [Kind in K]: (tenant: number, effect: Extract<Effect, { kind: Kind }>) => void
 }
 
-/** A condition is part of its statement, which then changes nothing. */
+/** The condition is part of the statement, which changes nothing if it fails. */
 export const unlessChanged = (
   { changes }: { changes: number | bigint },
   conflict: Conflict,

@@ -11,12 +11,12 @@ export type ApplyChanges = {
   effect(tenant: number, effect: Effect): void
 }
 
-/** Prepared statements for every kind of change. */
+/** Holds the prepared statements for every kind of change. */
 export const changeApplier = (database: DatabaseSync): ApplyChanges => {
   const guards: Guards<GuardedChange['kind']> = { ...tokenGuards(database), ...tenantGuards(database) }
   const effects: Effects<Effect['kind']> = { ...tokenEffects(database), ...grantEffects(database) }
 
-  // The tables are complete by their types; only the pairing of a kind with its change is lost in the look-up.
+  // Types ensure that both tables are complete; only the pairing of a kind with its change is lost in the look-up.
   return {
     guarded: (tenant, change) =>
       (guards[change.kind] as (tenant: number, change: GuardedChange) => Conflict | undefined)(

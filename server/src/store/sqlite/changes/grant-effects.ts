@@ -9,7 +9,7 @@ type GrantEffect =
   | 'putApiKey'
   | 'deleteApiKey'
 
-/** Changes of who may do what. Each stands behind `reviseTenant`, so none needs a condition of its own. */
+/** Changes to who may do what. Each follows a `reviseTenant`, so none needs a condition of its own. */
 export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
   const putTenant = database.prepare('UPDATE tenants SET sealed = ? WHERE tenant = ?')
   const deleteTenant = database.prepare('DELETE FROM tenants WHERE tenant = ?')

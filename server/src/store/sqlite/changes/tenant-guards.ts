@@ -24,7 +24,7 @@ export const tenantGuards = (database: DatabaseSync): Guards<TenantGuard> => {
 
   return {
     insertTenantKey: (tenant, { row }) => {
-      // Looked up before a slot is filled: one that was filled in vain would stay filled.
+      // Checked before a slot is filled: a slot filled in vain would stay filled.
       if (findTenantKey.get(tenant, row.purpose, row.version) !== undefined) return 'keyExists'
       insertTenantKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
       advanceEpoch.run()

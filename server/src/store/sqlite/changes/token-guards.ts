@@ -33,7 +33,7 @@ export const tokenGuards = (database: DatabaseSync): Guards<TokenGuard> => {
       const values = tokenValues(row)
       const number = rowNumberFor(row)
       const inserted = insertToken.run(number, ...values)
-      // It may be the number that is taken, and not the id. Without a number SQLite gives the next free one.
+      // The number may be taken rather than the id. Given no number, SQLite assigns the next free one.
       return inserted.changes === 0 && number !== null
         ? unlessChanged(insertToken.run(null, ...values), 'tokenExists')
         : unlessChanged(inserted, 'tokenExists')

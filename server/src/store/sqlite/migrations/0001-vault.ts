@@ -1,14 +1,14 @@
 import type { Migration } from '../../sql/migration.ts'
 
 /**
- * Every key starts with the tenant. `terms` and `matches` are clustered on their keys; `tokens` and
- * `transients` are heaps with an index: their rows are long and arrive in order.
+ * Every key starts with the tenant. `terms` and `matches` are clustered on their keys. `tokens` and `transients` are
+ * heaps with an index, because their rows are long and arrive in order.
  *
- * What must leave no trace when it goes, sealed transient fields (C11) and wrapped keys (C31), lies apart in a
- * slot that is written once and never moves. secure_delete alone does not do: when a page overflows or is near
- * empty, SQLite moves rows between pages, and what lay in the gap of a rebuilt page stays there when the row
- * itself is deleted later. So slots are only appended, and wiped and filled again in place by bytes of the same
- * length; there are as many as were ever needed at one time.
+ * Bytes that must leave no trace when deleted, sealed transient fields (C11) and wrapped keys (C31), are kept apart in
+ * a slot that is written once and never moves. secure_delete alone is not enough: when a page overflows or is nearly
+ * empty, SQLite moves rows between pages, and bytes in the gap of a rebuilt page stay there when the row itself is
+ * deleted later. So slots are only appended, then wiped and refilled in place with bytes of the same length. There are
+ * as many as were ever needed at one time.
  */
 export const vault: Migration = {
   number: 1,

@@ -1,6 +1,6 @@
 import type { Migration } from '../../sql/migration.ts'
 
-/** Which node does what only one of them should do, and until when. */
+/** Which node does a job that only one of them should do, and until when. */
 export const leases: Migration = {
   number: 2,
   name: 'leases',

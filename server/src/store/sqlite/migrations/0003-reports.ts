@@ -1,6 +1,6 @@
 import type { Migration } from '../../sql/migration.ts'
 
-/** What background jobs find out about a tenant and how far they are, sealed. */
+/** What background jobs have found out about a tenant, and how far they have come, sealed. */
 export const reports: Migration = {
   number: 3,
   name: 'reports',

@@ -1,6 +1,6 @@
 import type { Migration } from '../../sql/migration.ts'
 
-/** Which terms a token has, roughly, in each of its entries (term-signature.ts); those of before have none. */
+/** Adds to each index entry a rough record of all the token's terms (term-signature.ts). Existing entries have none. */
 export const signatures: Migration = {
   number: 4,
   name: 'signatures',
