@@ -2,8 +2,7 @@ import { TamperedError } from '../../domain/errors.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { Match } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import { requireAsked } from './load-token.ts'
-import { toToken } from './token-rows.ts'
+import { removeExpired } from './remove-expired.ts'
 import type { TokenWrites } from './token-writes.ts'
 
 /**
@@ -23,21 +22,4 @@ export const claimMatch = async (
 /** A holder that does not open cannot be removed, and is no match either. */
 const unlessTampered = (error: unknown): void => {
   if (!(error instanceof TamperedError)) throw error
-}
-
-/** Removes the token with this id, if there is one and it has expired. */
-export const removeExpired = async (
-  vault: Vault,
-  caller: Caller,
-  writes: TokenWrites,
-  id: string,
-): Promise<'absent' | 'living' | 'removed'> => {
-  const row = await vault.store.getToken(caller.tenantNumber, id)
-  if (row === undefined) return 'absent'
-  if (row.expiresAt === null || row.expiresAt > vault.clock()) return 'living'
-  requireAsked(row, id, caller)
-  const token = toToken(row, [], caller.keys)
-  await vault.activity.settle(caller.tenantNumber, id)
-  writes.remove(token)
-  return 'removed'
 }

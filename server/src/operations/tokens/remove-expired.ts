@@ -1,0 +1,21 @@
+import type { Caller, Vault } from '../vault/vault.ts'
+import { requireAsked } from './load-token.ts'
+import { toToken } from './token-rows.ts'
+import type { TokenWrites } from './token-writes.ts'
+
+/** Removes the token with this id, if there is one and it has expired. */
+export const removeExpired = async (
+  vault: Vault,
+  caller: Caller,
+  writes: TokenWrites,
+  id: string,
+): Promise<'absent' | 'living' | 'removed'> => {
+  const row = await vault.store.getToken(caller.tenantNumber, id)
+  if (row === undefined) return 'absent'
+  if (row.expiresAt === null || row.expiresAt > vault.clock()) return 'living'
+  requireAsked(row, id, caller)
+  const token = toToken(row, [], caller.keys)
+  await vault.activity.settle(caller.tenantNumber, id)
+  writes.remove(token)
+  return 'removed'
+}
