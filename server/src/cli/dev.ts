@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from '../config/config-error.ts'
+import { apiKeyHeader, prefixed } from '../contract/headers.ts'
 import { createMasterKeyFile, fileKeyProvider } from '../crypto/file-key-provider.ts'
 import { createTenant } from '../operations/create-tenant.ts'
 import type { Run } from './command.ts'
@@ -102,7 +103,7 @@ Strongroom answers at ${keys.base_url}, with a new tenant and three keys:
 
 They are kept in ${keysPath}. Try it:
 
-  curl -s ${keys.base_url}/tokens -H '${headerPrefix.toUpperCase()}-API-KEY: ${keys.api_key}' -H 'Content-Type: application/json' -d '{"type":"card","data":{"number":"4242424242424242","expiration_month":12,"expiration_year":2030,"cvc":"123"}}'
+  curl -s ${keys.base_url}/tokens -H '${prefixed(headerPrefix, apiKeyHeader.name)}: ${keys.api_key}' -H 'Content-Type: application/json' -d '{"type":"card","data":{"number":"4242424242424242","expiration_month":12,"expiration_year":2030,"cvc":"123"}}'
 
 `
 

@@ -6,6 +6,8 @@ import { limits } from '../domain/limits.ts'
 export const prefixed = (headerPrefix: string, name: string): string =>
   `${headerPrefix}-${name}`.toUpperCase()
 
+export const apiKeyHeader = { name: 'api-key' } as const
+
 export const idempotencyKeyHeader = {
   name: 'idempotency-key',
   description: 'A retry with the same key gets the answer of the first request and changes nothing.',
@@ -46,3 +48,16 @@ export const answerHeaders = {
     schema: { type: 'string' },
   },
 } as const
+
+/** The vault's own headers, in lower case as Node reads them. */
+export type OwnHeaders = {
+  readonly apiKey: string
+  readonly traceId: string
+  readonly idempotencyKey: string
+}
+
+export const ownHeaders = (headerPrefix: string): OwnHeaders => ({
+  apiKey: `${headerPrefix}-${apiKeyHeader.name}`,
+  traceId: `${headerPrefix}-${traceIdHeader.name}`,
+  idempotencyKey: `${headerPrefix}-${idempotencyKeyHeader.name}`,
+})

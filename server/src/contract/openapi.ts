@@ -14,7 +14,7 @@ import {
 } from './application-schemas.ts'
 import { type Endpoint, tags } from './endpoint.ts'
 import { endpoints } from './endpoints.ts'
-import { answerHeaders, idempotencyKeyHeader, prefixed, traceIdHeader } from './headers.ts'
+import { answerHeaders, apiKeyHeader, idempotencyKeyHeader, prefixed, traceIdHeader } from './headers.ts'
 import type { OpenApiDocument, Operation, Parameter, Reference, Schema } from './openapi-document.ts'
 import { Pagination } from './paging.ts'
 import { Problem } from './problem-schema.ts'
@@ -110,7 +110,7 @@ export const openApi = (headerPrefix: string): OpenApiDocument => {
         ...answerHeaders,
       },
       securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: prefixed(headerPrefix, 'api-key') },
+        apiKey: { type: 'apiKey', in: 'header', name: prefixed(headerPrefix, apiKeyHeader.name) },
       },
     },
     'x-limits': { ...limits },

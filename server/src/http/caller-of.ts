@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { ownHeaders } from '../contract/headers.ts'
 import { TamperedError } from '../domain/errors.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { authenticate } from '../operations/authenticate.ts'
@@ -13,7 +14,7 @@ export const callerOf = (options: {
   readonly headerPrefix: string
 }): CallerOf => {
   const { vault, log, headerPrefix } = options
-  const keyHeader = `${headerPrefix}-api-key`
+  const { apiKey } = ownHeaders(headerPrefix)
 
   /** A key whose rows do not open grants nothing: it is treated as unknown, and the log names the row. */
   const refuse = (error: unknown, request: FastifyRequest): undefined => {
@@ -22,7 +23,7 @@ export const callerOf = (options: {
   }
 
   return request => {
-    const keyText = request.headers[keyHeader]
+    const keyText = request.headers[apiKey]
     if (typeof keyText !== 'string') return undefined
     // A known key is found without waiting; only its first use goes to storage.
     const caller = authenticate(vault, keyText)

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ownHeaders } from '../contract/headers.ts'
 import type { Caller } from '../operations/vault/vault.ts'
 
 /** C4: off unless origins are named, and then for keys of public applications only. */
@@ -11,6 +12,7 @@ export type Cors = {
 
 export const cors = (origins: readonly string[], headerPrefix: string): Cors => {
   if (origins.length === 0) return { preflight: () => false, allow: () => undefined }
+  const { apiKey, traceId, idempotencyKey } = ownHeaders(headerPrefix)
   const allowed = (request: FastifyRequest): string | undefined =>
     origins.find(origin => origin === request.headers.origin)
   return {
@@ -22,12 +24,12 @@ export const cors = (origins: readonly string[], headerPrefix: string): Cors => 
       reply
         .code(204)
         .headers({
-          [`${headerPrefix}-trace-id`]: request.id,
+          [traceId]: request.id,
           'cache-control': 'no-store',
           'access-control-allow-origin': origin,
           'access-control-allow-methods': 'POST, PATCH',
           // `*` allows the headers in which client libraries describe themselves; nothing here reads them.
-          'access-control-allow-headers': `content-type, ${headerPrefix}-api-key, ${headerPrefix}-trace-id, ${headerPrefix}-idempotency-key, *`,
+          'access-control-allow-headers': `content-type, ${apiKey}, ${traceId}, ${idempotencyKey}, *`,
           'access-control-max-age': '600',
           vary: 'origin',
         })
@@ -39,7 +41,7 @@ export const cors = (origins: readonly string[], headerPrefix: string): Cors => 
       if (origin === undefined || caller.application.type !== 'public') return undefined
       return {
         'access-control-allow-origin': origin,
-        'access-control-expose-headers': `location, retry-after, ${headerPrefix}-trace-id, idempotent-replayed`,
+        'access-control-expose-headers': `location, retry-after, ${traceId}, idempotent-replayed`,
         vary: 'origin',
       }
     },

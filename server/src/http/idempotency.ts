@@ -1,4 +1,4 @@
-import { idempotencyKeyHeader } from '../contract/headers.ts'
+import { idempotencyKeyHeader, ownHeaders } from '../contract/headers.ts'
 import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
 import type { Caller, Vault } from '../operations/vault/vault.ts'
@@ -47,7 +47,7 @@ export const idempotency = (
 ): Idempotency => {
   const { headerPrefix, strict, inFlight = keysOfThisProcess() } = options
   return {
-    header: `${headerPrefix}-${idempotencyKeyHeader.name}`,
+    header: ownHeaders(headerPrefix).idempotencyKey,
     once: async (caller, { body = new Uint8Array(0), ...rest }, run) => {
       const request = { ...rest, body }
       const hash = requestHash(caller, request)

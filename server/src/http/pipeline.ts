@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
+import { ownHeaders } from '../contract/headers.ts'
 import { type QueryPair, refuseUnknown } from '../contract/query-pairs.ts'
 import { holds } from '../domain/access/access.ts'
 import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors.ts'
@@ -140,7 +141,7 @@ export const answer = (
 ) => {
   const { vault, idempotency, headerPrefix, shedding, loopTurns, pageRoom } = options
   const findCaller = callerOf(options)
-  const send = sender(endpoint, `${headerPrefix}-trace-id`)
+  const send = sender(endpoint, ownHeaders(headerPrefix).traceId)
   const takesBody = endpoint.method !== 'GET'
 
   /** C27: a key may be revoked, or its rules may change, while the body is on its way. */

@@ -4,6 +4,7 @@ import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
+import { ownHeaders } from '../contract/headers.ts'
 import { VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
@@ -19,7 +20,7 @@ import { traceId } from './trace-id.ts'
 /** The HTTP service, ready to listen. */
 export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptions }): FastifyInstance => {
   const { log, headerPrefix, tls } = options
-  const traceHeader = `${headerPrefix}-trace-id`
+  const { apiKey: keyHeader, traceId: traceHeader } = ownHeaders(headerPrefix)
   // Node would refuse a request without Host, but without a body or a trace id; `admit` refuses it in our form.
   const http = { requireHostHeader: false, maxHeaderSize: limits.headBytes }
   const app: FastifyInstance = fastify({
@@ -54,8 +55,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
         'request failed',
       )
     // A key can also become invalid while its request is under way, so every 401 passes here.
-    if (status === 401)
-      reply.header('www-authenticate', `ApiKey header="${headerPrefix.toUpperCase()}-API-KEY"`)
+    if (status === 401) reply.header('www-authenticate', `ApiKey header="${keyHeader.toUpperCase()}"`)
     if (isDraining(reply)) reply.header('connection', 'close')
     return reply
       .code(status)
@@ -173,7 +173,7 @@ const refuseRaw = (
       `Date: ${new Date().toUTCString()}`,
       `Content-Type: ${problemType}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
-      `${headerPrefix.toUpperCase()}-TRACE-ID: ${trace}`,
+      `${ownHeaders(headerPrefix).traceId.toUpperCase()}: ${trace}`,
       'Cache-Control: no-store',
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       'Connection: close',

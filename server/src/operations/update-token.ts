@@ -7,7 +7,6 @@ import { type JudgedPatch, judgePatch, requirePatchable } from '../domain/patchi
 import { checkPatch, replacesData, type TokenPatch } from '../domain/patching/token-patch.ts'
 import { Secret } from '../domain/secret.ts'
 import type { Instant } from '../domain/time/instant.ts'
-import { parseContainers } from '../domain/tokens/containers.ts'
 import type { Token } from '../domain/tokens/token.ts'
 import { viewToken } from '../domain/tokens/token-view.ts'
 import { claimMatch } from './tokens/claim-match.ts'
@@ -28,8 +27,7 @@ export const updateToken = async (
   patch: TokenPatch,
 ): Promise<JsonObject> => {
   const issues: Issue[] = []
-  checkPatch(patch, vault.clock(), issues)
-  const destinations = patch.containers ? parseContainers(patch.containers, 'containers', []) : []
+  const destinations = checkPatch(patch, vault.clock(), issues)
   if (issues.length > 0) throw invalid(...issues)
   requirePatchable(caller.application, patch, destinations)
 

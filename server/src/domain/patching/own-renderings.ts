@@ -45,7 +45,7 @@ export const checkOwnRenderings = (
 /** For a patch that keeps some of the data: the card number that it brings, if any, and nothing of what was stored. */
 const broughtData = (type: TokenType, { data = null }: TokenPatch): Pick<Token, 'type' | 'data'> => {
   const number = type.cardNumber?.read(data)
-  return number === undefined
+  return type.cardNumber === undefined || number === undefined
     ? { type: untyped, data: new Secret<Json>(null) }
-    : { type, data: new Secret<Json>({ number }) }
+    : { type, data: new Secret(type.cardNumber.replace(null, number)) }
 }

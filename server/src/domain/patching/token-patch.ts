@@ -26,12 +26,12 @@ export type TokenPatch = {
   readonly expires_at?: string | null
 }
 
-/** Checks what can be checked before the token is read. */
-export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): void => {
+/** Checks what can be checked before the token is read; returns the containers that the patch moves the token to. */
+export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): readonly string[] => {
   if (patch.data === null) issues.push({ path: 'data', message: 'must not be null' })
   checkExpressionsAndMetadata(patch, untyped, '', issues)
-  if (patch.containers) parseContainers(patch.containers, 'containers', issues)
   if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
+  return patch.containers ? parseContainers(patch.containers, 'containers', issues) : []
 }
 
 /** Whether nothing of the old data stays: a merge patch that is not an object is itself the new value (RFC 7386). */

@@ -4,6 +4,7 @@ import type { Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenBranch } from '../../store/port.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
+import { byRarity, type EstimateOf } from './estimate-terms.ts'
 
 /** One condition of a branch, as the query names it and as storage is asked for it. */
 export type Step = {
@@ -44,12 +45,12 @@ export const stepsOf = (
   tenant: UnlockedTenant,
   branch: PlannedBranch,
   access: readonly TermGroup[],
-  estimateOf: (term: Term) => number,
+  estimateOf: EstimateOf,
 ): Step[] => {
   const group = ({ field, terms }: TermGroup): Step => ({
     field,
     asks: { groups: [terms.map(term => hashTerm(tenant, term))] },
-    estimate: terms.reduce((sum, term) => sum + estimateOf(term), 0),
+    estimate: estimateOf(terms),
   })
   const asked = branch.flatMap(condition => stepOf(tenant, condition, group))
   const steps = [...asked, ...access.map(group)].sort((a, b) => rankOf(a) - rankOf(b))
@@ -118,12 +119,11 @@ export const together = (steps: readonly Step[]): TokenBranch => {
   }
 }
 
-/** Among equally rare steps, a single term comes before several, because its entries are already in list order. */
 export const rarestFirst = (steps: readonly Step[]): Step[] => {
   const starts = steps.filter(({ asks }) => asks.groups !== undefined)
-  const sorted = starts.toSorted((a, b) => (a.estimate ?? 0) - (b.estimate ?? 0) || termsOf(a) - termsOf(b))
+  const sorted = starts.toSorted((a, b) => byRarity(rarityOf(a), rarityOf(b)))
   const first = steps.findIndex(({ asks }) => asks.groups !== undefined)
   return first === -1 ? [...steps] : steps.toSpliced(first, starts.length, ...sorted)
 }
 
-const termsOf = ({ asks: { groups: [terms = []] = [] } }: Step): number => terms.length
+const rarityOf = ({ asks: { groups: [terms = []] = [] }, estimate = 0 }: Step) => ({ terms, estimate })

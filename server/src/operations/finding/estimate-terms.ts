@@ -3,12 +3,15 @@ import type { Term } from '../../domain/tokens/index-terms.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
+/** How many tokens have one of these terms; where it reaches the limit of a probe, that many or more. */
+export type EstimateOf = (terms: readonly Term[]) => number
+
 /** Reads a little of the index for each term, enough to tell rare ones from common ones. */
 export const estimateTerms = async (
   vault: Vault,
   caller: Caller,
   terms: readonly Term[],
-): Promise<(term: Term) => number> => {
+): Promise<EstimateOf> => {
   if (terms.length === 0) return () => 0
   const name = ({ field, value }: Term): string => `${field}\0${value}`
   const hashes = new Map(terms.map(term => [name(term), hashTerm(caller, term)]))
@@ -18,5 +21,11 @@ export const estimateTerms = async (
     pace.searchProbeEntries,
   )
   const known = new Map([...hashes.keys()].map((key, index) => [key, counts[index] ?? 0]))
-  return term => known.get(name(term)) ?? 0
+  return group => group.reduce((sum, term) => sum + (known.get(name(term)) ?? 0), 0)
 }
+
+type Rarity = { readonly estimate: number; readonly terms: readonly unknown[] }
+
+/** A page starts from its rarest group. Of equally rare ones, a single term goes first: its entries are already in list order. */
+export const byRarity = (one: Rarity, other: Rarity): number =>
+  one.estimate - other.estimate || one.terms.length - other.terms.length

@@ -4,7 +4,7 @@ import { filterTerms, type TokenFilter, visibleTerms } from '../../domain/tokens
 import type { TokenQuery } from '../../store/port.ts'
 import { hashTerm } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import { estimateTerms } from './estimate-terms.ts'
+import { byRarity, estimateTerms } from './estimate-terms.ts'
 
 /** A list as storage is asked for it. */
 export type ListPlan = {
@@ -44,10 +44,10 @@ export const planList = async (
 const rarestFirst = async (vault: Vault, caller: Caller, groups: readonly Term[][]): Promise<Term[][]> => {
   if (groups.length < 2) return [...groups]
   const estimateOf = await estimateTerms(vault, caller, groups.flat())
-  const estimates = new Map(
-    groups.map(group => [group, group.reduce((sum, term) => sum + estimateOf(term), 0)]),
-  )
-  return [...groups].sort((a, b) => (estimates.get(a) ?? 0) - (estimates.get(b) ?? 0))
+  return groups
+    .map(terms => ({ terms, estimate: estimateOf(terms) }))
+    .sort(byRarity)
+    .map(({ terms }) => terms)
 }
 
 /**
