@@ -14,7 +14,7 @@ import { pageRoom } from './http/page-room.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
 import { type Clockwork, clockwork, together } from './jobs/clockwork.ts'
-import { lease } from './jobs/lease.ts'
+import { type Lease, lease } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import { openVault } from './operations/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
@@ -67,13 +67,11 @@ export const buildService = async (parts: {
   const shedding = loadShedding(log)
   const vault = await openVault(parts)
   const holder = newUuid()
+  const leaseOn = (name: string): Lease =>
+    lease(parts.store, { name, holder, lengthMs: pace.upkeepLeaseMs, clock })
   const work = together(
-    Object.entries(upkeep(vault, log)).map(([name, jobs]) =>
-      clockwork(jobs, {
-        intervalMs: pace.sweepIntervalMs,
-        log,
-        lease: lease(parts.store, { name, holder, lengthMs: pace.upkeepLeaseMs, clock }),
-      }),
+    Object.entries(upkeep(vault, log, leaseOn)).map(([name, jobs]) =>
+      clockwork(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: leaseOn(name) }),
     ),
   )
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })

@@ -1,5 +1,5 @@
 import type { Log } from '../domain/log.ts'
-import { computeIndexReports } from '../operations/upkeep/compute-index-reports.ts'
+import { computeIndexReports, type ReportClaims } from '../operations/upkeep/compute-index-reports.ts'
 import { noteKeyUse } from '../operations/upkeep/note-key-use.ts'
 import { purgeDeadTenants } from '../operations/upkeep/purge-dead-tenants.ts'
 import { rotateDataKeys } from '../operations/upkeep/rotate-data-keys.ts'
@@ -8,12 +8,13 @@ import { sweepResults } from '../operations/upkeep/sweep-results.ts'
 import { sweepTransients } from '../operations/upkeep/sweep-transients.ts'
 import type { Vault } from '../operations/vault/vault.ts'
 import type { Job } from './clockwork.ts'
+import type { Lease } from './lease.ts'
 
 /**
  * What the vault does by itself each minute, by the name of the lease. Jobs meant for one node do no harm if two run them. A job
  * that may have millions of rows to purge has a lease and a clockwork of its own, so that nothing else that is due waits for it.
  */
-export const upkeep = (vault: Vault, log: Log): Record<string, Job[]> => ({
+export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease): Record<string, Job[]> => ({
   upkeep: [
     {
       name: 'sweep-transients',
@@ -21,7 +22,11 @@ export const upkeep = (vault: Vault, log: Log): Record<string, Job[]> => ({
       run: async stopping => ({ purged: await sweepTransients(vault, stopping) }),
     },
     noteUses(vault),
-    { name: 'index-reports', run: async () => ({ examined: await computeIndexReports(vault) }) },
+    {
+      // Not on one node: a node makes the reports of the tenants that it works for, and of each only one node.
+      name: 'index-reports',
+      run: async () => ({ examined: await computeIndexReports(vault, { claims: reportClaims(leaseOn) }) }),
+    },
     { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },
   ],
   expiry: [
@@ -52,6 +57,14 @@ export const upkeep = (vault: Vault, log: Log): Record<string, Job[]> => ({
     },
   ],
 })
+
+const reportClaims = (leaseOn: (name: string) => Lease): ReportClaims => {
+  const leaseOf = (tenantNumber: number): Lease => leaseOn(`index-report ${tenantNumber}`)
+  return {
+    take: tenantNumber => leaseOf(tenantNumber).hold(),
+    giveUp: tenantNumber => leaseOf(tenantNumber).release(),
+  }
+}
 
 /** On every node: each knows only of the keys that it has seen itself. */
 const noteUses = (vault: Vault): Job => ({

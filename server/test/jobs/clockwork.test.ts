@@ -188,7 +188,8 @@ for (const engine of engines)
         const { vault: inside } = vault.service
         const store = { ...inside.store, expiredTokens: () => Promise.reject(new Error('gone')) }
         const log = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
-        const works = Object.values(upkeep({ ...inside, store }, log))
+        const always = { hold: async () => true, release: async () => {} }
+        const works = Object.values(upkeep({ ...inside, store }, log, () => always))
         await together(works.map(jobs => clockwork(jobs, { intervalMs: 60_000, log }))).runAll()
         assert.deepEqual(await storedRows(vault, 'transients'), [])
       }))

@@ -78,6 +78,28 @@ for (const engine of engines)
       await node.stop()
     })
 
+    test('docs/decisions/0008: the report of a tenant is made by one node', async () => {
+      const made = await vault.tenant({
+        owner,
+        manager: { type: 'management', permissions: ['report:read'] },
+      })
+      const token = await vault.create(made.keys.owner, { type: 'token', data: 'x' })
+      const name = `index-report ${await vault.tenantNumber(made.tenantId)}`
+      const counted = async (): Promise<number> => {
+        await vault.service.clockwork.runAll()
+        return (await vault.get('/tenants/self/reports/indexes', made.keys.manager)).body.tokens
+      }
+      const another = { name, holder: 'another node' }
+      const until = vault.now + pace.upkeepLeaseMs
+      assert.ok(await vault.store.acquireLease({ ...another, until }, vault.now))
+      assert.equal(await counted(), 0, 'the other one makes it')
+      vault.now = until + 1
+      assert.equal(await counted(), 1, 'the other one has died')
+      const held = (await storedRows(vault, 'leases')).map(lease => lease.name)
+      assert.ok(held.length > 0 && !held.includes(name), 'given up once the report is made')
+      await vault.delete(`/tokens/${token.id}`, made.keys.owner)
+    })
+
     test('C17.6 C11.2 §4.11.7 C31.6 two nodes that sweep at once do no harm', async () => {
       const cards = Array.from({ length: 300 }, () => ({
         type: 'card',

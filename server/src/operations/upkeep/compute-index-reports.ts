@@ -21,6 +21,16 @@ import {
   sealIndexReport,
 } from './index-report-state.ts'
 
+/** Which node makes the report of a tenant; two at once would do the same work. */
+export type ReportClaims = {
+  /** False while another node makes it. */
+  take(tenantNumber: number): Promise<boolean>
+  /** The report is made. */
+  giveUp(tenantNumber: number): Promise<void>
+}
+
+const aloneOnStorage: ReportClaims = { take: async () => true, giveUp: async () => {} }
+
 /**
  * Storage alone does not reveal which field an index entry belongs to, so the figures come from opened tokens: a slice of each
  * tenant per run, about 36 µs a token, with the sketches sealed in between. A million tokens take 50 minutes, ten million eight
@@ -29,14 +39,15 @@ import {
  */
 export const computeIndexReports = async (
   vault: Vault,
-  { perTenant, perRun }: { perTenant: number; perRun: number } = {
-    perTenant: pace.reportRowsPerTenant,
-    perRun: pace.reportRowsPerRun,
-  },
+  {
+    claims = aloneOnStorage,
+    perTenant = pace.reportRowsPerTenant,
+    perRun = pace.reportRowsPerRun,
+  }: { claims?: ReportClaims; perTenant?: number; perRun?: number } = {},
 ): Promise<number> => {
   let examined = 0
   await eachLoadedTenant(vault, inTurn(vault), async tenant => {
-    if (examined < perRun) examined += await advance(vault, tenant, perTenant)
+    if (examined < perRun) examined += await advance(vault, tenant, claims, perTenant)
   })
   return examined
 }
@@ -49,10 +60,16 @@ const inTurn = (vault: Vault): LoadedTenant[] => {
 }
 
 /** Examines one slice of one tenant; returns how many tokens it examined. */
-const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): Promise<number> => {
+const advance = async (
+  vault: Vault,
+  tenant: UnlockedTenant,
+  claims: ReportClaims,
+  rowsMax: number,
+): Promise<number> => {
   const now = vault.clock()
   const { report, pass } = await load(vault, tenant)
   if (pass === undefined && report !== undefined && isFresh(report, now)) return 0
+  if (!(await claims.take(tenant.tenantNumber))) return 0
 
   const survey = new IndexSurvey(term => shortHash(tenant, term), pass)
   let query: TokenQuery = {
@@ -73,6 +90,7 @@ const advance = async (vault: Vault, tenant: UnlockedTenant, rowsMax: number): P
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) {
       await save(vault, tenant, { report: survey.report(now) })
+      await claims.giveUp(tenant.tenantNumber)
       return examined
     }
     const after = { createdAt: last.createdAt, id: last.id }
