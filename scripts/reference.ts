@@ -86,7 +86,7 @@ needs. Its own options are:`,
   table(['command', 'option', 'meaning'], optionRows),
   '## Settings',
   `
-A flag counts before a variable, a variable before the config file; [operating.md](operating.md#starting) has the rest. The file is
+Flags override variables, and variables override the config file; [operating.md](operating.md#starting) has the rest. The file is
 JSON, named by \`--config\` or \`STRONGROOM_CONFIG\`.`,
   table(['flag', 'variable', 'key of the config file', 'default', 'meaning'], settingRows),
   '## Limits',
@@ -105,7 +105,7 @@ Short-lived fields vanish an hour after they were written.`,
   ),
   '## Permissions',
   '[access.md](access.md) says how an application holds them.',
-  table(['permission', 'allows to', 'types of application that may hold it'], permissionRows),
+  table(['permission', 'allows', 'types of application that may hold it'], permissionRows),
   '## Errors',
   `
 [tokens.md](tokens.md#errors) says what each means for a caller and which to send again. An answer may have a

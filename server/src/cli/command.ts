@@ -77,12 +77,12 @@ const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'con
         throw fault(`${rawName} needs a value`)
       options[name] = value
     } else if (settings.some(setting => setting.name === name))
-      throw fault(`${rawName} is no option, because a command line is public: set ${variableName(name)}`)
+      throw fault(`${rawName} is not an option, as others could read it: set ${variableName(name)}`)
     else throw fault(`there is no option ${rawName}${suggest(name, [...takeValue, ...takeNone], '--')}`)
   }
   const expected = command.words ?? []
   if (words.length < expected.length) throw fault(`${expected[words.length]} is missing`)
-  if (words.length > expected.length) throw fault('there is a word too many')
+  if (words.length > expected.length) throw fault('too many arguments')
   return { options, flags, words }
 }
 

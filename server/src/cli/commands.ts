@@ -44,15 +44,15 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'serve',
-    summary: 'Run the vault in production: explicit storage and key provider, no key is printed',
+    summary: 'Run the vault in production; needs storage and a key provider, prints no key',
     reads: [...vault, ...service, 'workers'],
     run: async invocation => (await import('./serve.ts')).serve(invocation),
   },
   {
     name: 'migrate',
-    summary: 'Bring storage to the schema of this release, or say how far it is',
+    summary: 'Bring storage to the schema of this release, or show its state',
     flags: {
-      status: 'change nothing, tell the schema',
+      status: 'change nothing, show the schema',
       distribute: 'spread the rows of all tenants over the nodes of a Citus cluster; stop all servers first',
       ...json,
     },
@@ -62,7 +62,7 @@ export const commands: readonly Command[] = [
   {
     name: 'migrate-store',
     summary:
-      'Copy the vault of a folder into an empty PostgreSQL database and verify it; interrupted, it goes on when run again',
+      'Copy the vault of a folder into an empty PostgreSQL database and verify it; if interrupted, run it again to resume',
     options: {
       from: 'folder of the embedded store (--data)',
       to: 'postgres://user@host/name (--database-url); with a password only as STRONGROOM_DATABASE_URL',
@@ -93,7 +93,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'tenant update',
-    summary: "Change what a tenant's plan includes; its usage report tells it at once",
+    summary: "Change what a tenant's plan includes; its usage report shows it at once",
     words: ['<tenant id>'],
     options: { 'included-active': 'monthly active tokens' },
     reads: vault,
@@ -170,8 +170,8 @@ export const commands: readonly Command[] = [
   {
     name: 'doctor',
     summary:
-      'Check storage, keys, TLS and permissions of files, clock and limits; each finding comes with what to run or do next',
-    options: { sample: 'with --deep: look at so many tokens of each tenant only, and at no counters' },
+      'Check storage, keys, TLS files, file permissions, clock and limits; each finding says what to do next',
+    options: { sample: 'with --deep: check only about this many tokens per tenant, and no counters' },
     flags: {
       ...json,
       deep: 'open every token, and check index, counters and deduplication against the tokens',

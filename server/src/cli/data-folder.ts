@@ -66,7 +66,7 @@ export const describeRemains = (dataFolder: string): string | undefined => {
   // Whatever is in it, since it may be closed to this user.
   const [aside] = globSync(`${setAsidePrefix}*`, { cwd: dataFolder })
   if (aside === undefined) return undefined
-  return `${join(dataFolder, aside)} is what was set aside, but ${loss}: put a backup of vault.db there, or move what was set aside away`
+  return `${join(dataFolder, aside)} was set aside by a restore, but ${loss}: restore vault.db from a backup, or move that folder away`
 }
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

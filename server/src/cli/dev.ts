@@ -57,7 +57,7 @@ export const dev: Run = async ({ config, options }) => {
         const stored = readKeys(keysPath)
         if (stored === undefined) {
           process.stdout.write(
-            `Strongroom answers at ${baseUrl}; its keys are not in ${keysPath} any more: strongroom key create makes others\n`,
+            `Strongroom answers at ${baseUrl}; its keys are no longer in ${keysPath}: strongroom key create makes new ones\n`,
           )
           return
         }

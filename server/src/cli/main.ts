@@ -15,7 +15,7 @@ const overview = (listed: readonly Command[]): string =>
     .map(({ name, summary }) => `  ${name.padEnd(16)}${summary}\n`)
     .join(
       '',
-    )}\nstrongroom help <command> tells more. Exit codes: 0 done, 1 failed, 2 wrongly called or set up.\n`
+    )}\nFor more: strongroom help <command>. Exit codes: 0 done, 1 failed, 2 wrong usage or settings.\n`
 
 const main = async (args: readonly string[]): Promise<number> => {
   const [first] = args

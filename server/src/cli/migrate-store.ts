@@ -1,13 +1,14 @@
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { DatabaseConfig } from '../config/database-config.ts'
+import { counted } from '../domain/counted.ts'
 import { type CopyResult, copyVault } from '../operations/copy-vault.ts'
 import { type ArrivingVault, CopyRefusedError } from '../store/copying.ts'
 import { openRestingVault } from '../store/sqlite/resting-vault.ts'
 import type { Run } from './command.ts'
 import { databasePath, masterKeyPath, requireDataFolder } from './data-folder.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
-import { counted, print } from './print.ts'
+import { print } from './print.ts'
 import { progressOn } from './progress.ts'
 import { folderStorage, postgresSettings, requireVault } from './storage.ts'
 import { vaultFlags } from './vault-flags.ts'
@@ -76,9 +77,9 @@ const describe = (config: Config, result: CopyResult, seconds: number): string =
     ].join('\n')
   return [
     wasDone
-      ? 'done before: an earlier run has copied and verified this very vault'
+      ? 'already done: an earlier run copied and verified this vault'
       : `done: ${counted(copied, 'row')} copied in ${seconds} s; the database holds all ${all}, ${counted(rows.tokens ?? 0, 'token')} among them, and every seal opens`,
-    `serve it with the same keys, and the folder no more: strongroom serve ${vaultFlags(withKeyFile(config))}`,
+    `serve it with the same keys, instead of the folder: strongroom serve ${vaultFlags(withKeyFile(config))}`,
   ].join('\n')
 }
 

@@ -29,10 +29,6 @@ export const printText = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-/** `1 row`, `2 rows`. */
-export const counted = (count: number, one: string, more = `${one}s`): string =>
-  `${count} ${count === 1 ? one : more}`
-
 /** A reader that has had enough (`| head`) is no reason to crash, nor is a full disk behind `>`. */
 export const surviveClosedOutput = (): void => {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -99,7 +99,7 @@ const lookAtFolder = (dataFolder: string): Look | undefined => {
   const path = databasePath(dataFolder)
   if (!existsSync(path)) return undefined
   const look = opened(path, () => lookAtSqlite(path))
-  if (look.isForeign) throw new Error(`${path} is a SQLite database of something else, and is left alone`)
+  if (look.isForeign) throw new Error(`${path} is another program's SQLite database: use another folder`)
   return look
 }
 

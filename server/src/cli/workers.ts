@@ -129,7 +129,7 @@ class Primary {
     const lived = { livedMs: performance.now() - startedAt, wasReady }
     const waitMs = this.#restarts.ended(lived, { areReady: this.#readyCount() > 0 })
     if (waitMs === 'giveUp') {
-      this.#log.error({ worker: number, code, signal }, 'workers end before they are ready')
+      this.#log.error({ worker: number, code, signal }, 'giving up: no worker gets ready')
       this.#stop(1)
       return
     }

@@ -4,8 +4,8 @@ import { foreignCode } from '../domain/errors.ts'
 export class ConfigError extends Error {}
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'is not there',
-  EACCES: 'cannot be read: this user may not',
+  ENOENT: 'does not exist',
+  EACCES: 'cannot be read by this user',
   EISDIR: 'is a folder',
 }
 /** Why a file named by the settings could not be read, worded to follow its name. */

@@ -35,9 +35,9 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
     }
     const asGiven = asText(name, value)
     if (!['string', 'number', 'boolean'].includes(typeof asGiven))
-      throw fault(`must have text, a number, true or false as ${key}`)
+      throw fault(`must set ${key} to text, a number, true or false`)
     // As with a flag: an empty host would mean all interfaces, an empty path the current folder.
-    if (value === '') throw fault(`has nothing as ${key}`)
+    if (value === '') throw fault(`leaves ${key} empty`)
     given.set(name, { text: String(asGiven), place: `${key} in ${path}` })
   }
   // The same rule as for a file that holds only the master key.

@@ -25,7 +25,7 @@ export const readDatabase = (
   }
   if (address.password !== undefined && url.place.startsWith('--'))
     throw new ConfigError(
-      `${url.place} holds a password, and a command line is public: set ${variableName('database-url')} or ${variableName('database-password-file')}`,
+      `${url.place} holds a password, which others could read: set ${variableName('database-url')} or ${variableName('database-password-file')}`,
     )
   return { address, ...rest }
 }

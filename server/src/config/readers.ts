@@ -45,7 +45,7 @@ export const readRateLimit = (rate: Given | undefined, burst: Given | undefined)
   const perSecond = ifGiven(rate, given => readNumber(given, 0.001, 1_000_000))
   const atOnce = ifGiven(burst, given => readNumber(given, 1, 1_000_000))
   if (perSecond !== undefined) return { perSecond, burst: atOnce ?? Math.max(1, perSecond) }
-  if (burst !== undefined) throw new ConfigError(`${burst.place} needs a rate limit beside it`)
+  if (burst !== undefined) throw new ConfigError(`${burst.place} needs a rate limit as well`)
   return undefined
 }
 
@@ -60,10 +60,10 @@ export const readLimits = (given: Given | undefined): SetLimits => {
     if (most === undefined)
       throw new ConfigError(`${place} can set ${Object.keys(ceilings).join(', ')}, each as name=number`)
     if (!/^[1-9]\d*$/.test(value) || Number(value) > most)
-      throw new ConfigError(`${place} must have a whole number from 1 to ${most} as ${name}`)
+      throw new ConfigError(`${place} must set ${name} to a whole number from 1 to ${most}`)
     wanted[name] = Number(value)
   }
   const fault = contradiction(wanted)
-  if (fault !== undefined) throw new ConfigError(`${place} must keep this true: ${fault}`)
+  if (fault !== undefined) throw new ConfigError(`${place} contradicts itself: ${fault}`)
   return wanted
 }

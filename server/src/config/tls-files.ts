@@ -9,8 +9,8 @@ export const readTls = (
 ): TlsFiles | undefined => {
   if (cert === undefined && key === undefined && clientCa === undefined) return undefined
   if (cert === undefined)
-    throw new ConfigError('TLS has no certificate: set --tls-cert or STRONGROOM_TLS_CERT beside the rest')
+    throw new ConfigError('TLS has no certificate: set --tls-cert or STRONGROOM_TLS_CERT as well')
   if (key === undefined)
-    throw new ConfigError('TLS has no private key: set --tls-key or STRONGROOM_TLS_KEY beside the rest')
+    throw new ConfigError('TLS has no private key: set --tls-key or STRONGROOM_TLS_KEY as well')
   return { cert, key, clientCa }
 }

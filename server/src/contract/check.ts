@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { counted } from '../domain/counted.ts'
 import { didYouMean } from '../domain/did-you-mean.ts'
 import type { Issue } from '../domain/errors.ts'
 import { getOwn, isExactNumber, isJsonObject, type Json, keysAsSent } from '../domain/json/json.ts'
@@ -98,9 +99,9 @@ const message = ({ keyword, params }: ErrorObject): string => {
     case noExactNumberKeyword:
       return 'must be an object'
     case 'minLength':
-      return `must have at least ${params.limit} characters`
+      return `must have at least ${counted(params.limit, 'character')}`
     case 'maxLength':
-      return `must have at most ${params.limit} characters`
+      return `must have at most ${counted(params.limit, 'character')}`
     case 'enum':
       return `must be one of ${[...new Set(params.allowedValues.map(String))].join(', ')}`
     case 'minimum':
@@ -108,9 +109,9 @@ const message = ({ keyword, params }: ErrorObject): string => {
     case 'maximum':
       return `must be at most ${params.limit}`
     case 'minItems':
-      return `must have at least ${params.limit} items`
+      return `must have at least ${counted(params.limit, 'item')}`
     case 'maxItems':
-      return `must have at most ${params.limit} items`
+      return `must have at most ${counted(params.limit, 'item')}`
     default:
       return 'is not valid'
   }

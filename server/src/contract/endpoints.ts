@@ -48,7 +48,7 @@ export const endpoints = {
     bodyType: 'application/json',
     body: anyJson({
       description:
-        'Strings, numbers and booleans become tokens, and so does an object with type and data: it is read as a CreateToken. Other objects and arrays are gone through; null stays.',
+        'Strings, numbers and booleans become tokens, and so does an object with type and data: it is read as a CreateToken. Other objects and arrays are walked; null stays null.',
     }),
     examples: {
       record: {
@@ -110,7 +110,7 @@ export const endpoints = {
 
   listTokensByCursor: endpoint({
     id: 'listTokensByCursor',
-    summary: 'List tokens, newest first, page after page at the same cost',
+    summary: 'List tokens by cursor, newest first; all pages cost the same',
     tag: 'Tokens',
     method: 'GET',
     path: '/v2/tokens',
@@ -139,7 +139,7 @@ export const endpoints = {
 
   searchTokensByCursor: endpoint({
     id: 'searchTokensByCursor',
-    summary: 'Find tokens by a query, newest first, page after page at the same cost',
+    summary: 'Find tokens by a query and cursor, newest first; all pages cost the same',
     tag: 'Tokens',
     method: 'POST',
     path: '/v2/tokens/search',

@@ -25,7 +25,7 @@ const digitRun = 12
 
 export const traceIdHeader = {
   name: 'trace-id',
-  description: `Comes back in the answer and in the log. The vault makes one up where none is sent, and in place of one that does not match or has ${digitRun} digits in a row.`,
+  description: `Returned in the answer and logged. The vault makes its own if none is sent, or if the one sent does not match or has ${digitRun} digits in a row.`,
   schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{8,64}$' },
   /** Not part of the pattern, where it would need a lookahead that not every client's language has. */
   refused: `\\d{${digitRun}}`,
@@ -35,11 +35,11 @@ export const traceIdHeader = {
 export const answerHeaders = {
   Location: { required: true, description: 'The path of what was made.', schema: { type: 'string' } },
   'Retry-After': {
-    description: 'After so many seconds it is worth another try.',
+    description: 'Seconds to wait before trying again.',
     schema: { type: 'integer', minimum: 1 },
   },
   'Idempotent-Replayed': {
-    description: 'There where the answer is that of an earlier request with the same idempotency key.',
+    description: 'Present if the answer is that of an earlier request with the same idempotency key.',
     schema: { type: 'string', const: 'true' },
   },
   'WWW-Authenticate': {

@@ -11,8 +11,8 @@ const sizes = { minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSiz
 
 /** In bodies the default is stated in words: generated clients take a field with a `default` to be always present. */
 const inBody = ({ minimum, maximum, default: usual }: typeof numbers, description: string) =>
-  Type.Integer({ minimum, maximum, description: `${description} ${usual} where none is given.` })
-export const pageNumber = inBody(numbers, 'Which page, from 1.')
+  Type.Integer({ minimum, maximum, description: `${description} Default: ${usual}.` })
+export const pageNumber = inBody(numbers, 'Page number, from 1.')
 export const pageSize = inBody(sizes, 'Entries per page.')
 
 /** §2.6, C24: the position of a page among all pages. */
@@ -29,7 +29,7 @@ export const sizeParameter: QueryParameter = {
   description: 'Entries per page.',
 }
 export const pageParameters: readonly QueryParameter[] = [
-  { name: 'page', schema: Type.Integer(numbers), description: 'Which page, from 1.' },
+  { name: 'page', schema: Type.Integer(numbers), description: 'Page number, from 1.' },
   sizeParameter,
 ]
 

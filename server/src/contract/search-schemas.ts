@@ -12,10 +12,10 @@ const query = text({
     'field:value or field:"two words", with the fields id, type, data, fingerprint, container,',
     'metadata.<key>, created_by, created_at, modified_by and modified_at; AND, OR and NOT in capitals (NOT also',
     'as ! or -), and parentheses; NOT binds closest, then AND, then OR, and terms side by side are ANDed.',
-    'container:/a/ is that container, container:/a/* also what is below it. Dates are written as in expires_at:',
-    'a date is its whole day in UTC, a time one millisecond; [a TO b] holds its ends, {a TO b} does not, * is an',
+    'container:/a/ is that container, container:/a/* also those below it. Dates are written as in expires_at:',
+    'a date is its whole day in UTC, a time one millisecond; [a TO b] includes its ends, {a TO b} does not, * is an',
     'open end.',
-    'data: matches search indexes and metadata: values, both exactly but for letter case.',
+    'data: matches the search indexes, metadata.<key>: the value of that key; both ignore letter case.',
     `Each alternative needs a term on ${startingFields} that is not negated.`,
   ].join(' '),
 })
@@ -40,11 +40,11 @@ export const SearchTokensByCursor = body({
 export type SearchTokensByCursor = Static<typeof SearchTokensByCursor>
 
 export const SearchPlan = Type.Object({
-  counted_by: Type.String({ description: 'index, or opening where only opened tokens could tell.' }),
+  counted_by: Type.String({ description: 'index, or opening if tokens had to be opened to count.' }),
   touched_rows: Type.Optional(
     Type.Integer({
       description:
-        'Rows of tokens that were read and opened; like the estimates only for callers who may see all.',
+        'Token rows read and opened. Like the estimates, only for callers who may see every token.',
     }),
   ),
   branches: Type.Array(
@@ -60,7 +60,7 @@ export const SearchPlan = Type.Object({
           touched_rows: Type.Optional(
             Type.Integer({
               description:
-                'Of the first step what it found, of each other one what the steps before it left.',
+                'For the first step, the rows it found; for others, those that earlier steps left.',
             }),
           ),
         }),

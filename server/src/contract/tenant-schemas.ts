@@ -54,12 +54,12 @@ export const IndexReport = Type.Object({
   computed_at: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'When the tokens had been gone through; absent before the first time.',
+      description: 'When the last pass over all tokens ended; absent before the first.',
     }),
   ),
   tokens: Type.Integer({ description: 'How many tokens the report is made of.' }),
   complete: Type.Boolean({
-    description: `False before the first time, and where the tenant has more than ${limits.reportIndexes} search indexes and metadata keys.`,
+    description: `False before the first report, and above ${limits.reportIndexes} search indexes and metadata keys together.`,
   }),
   indexes: Type.Array(
     Type.Object({
@@ -67,10 +67,10 @@ export const IndexReport = Type.Object({
       name: Type.String({ description: 'The expression of the search index, or the metadata key.' }),
       tokens: Type.Integer({ description: 'How many tokens have a term of it.' }),
       distinct_terms: Type.Integer({
-        description: `Exact up to ${sketchPrecision.distinctExactMax}, beyond an estimate within some ${sketchPrecision.distinctErrorPercent} %.`,
+        description: `Exact up to ${sketchPrecision.distinctExactMax}; above, an estimate to about ${sketchPrecision.distinctErrorPercent} %.`,
       }),
       largest_share: Type.Number({
-        description: `The part of these tokens that share the commonest term. Exact up to ${sketchPrecision.shareExactMax} terms; beyond, it may be too low by 1/${sketchPrecision.shareErrorParts}.`,
+        description: `The share of these tokens with the commonest term. Exact up to ${sketchPrecision.shareExactMax} terms; above, too low by at most 1/${sketchPrecision.shareErrorParts}.`,
       }),
     }),
     { description: 'The most telling first.' },

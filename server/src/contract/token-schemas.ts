@@ -65,7 +65,7 @@ export const CreateToken = body({
       description: 'Paths such as /pci/high/; the type has a default.',
     }),
   ),
-  metadata: Type.Optional(textMap({ description: 'What is not sensitive; lists and searches find it.' })),
+  metadata: Type.Optional(textMap({ description: 'Not sensitive; lists and searches filter by it.' })),
   search_indexes: Type.Optional(
     textList({
       items: expression,

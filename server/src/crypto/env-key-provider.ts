@@ -7,7 +7,7 @@ export const envKeyProvider = (variable: string, text: string): KeyProvider =>
     const key = readMasterKeyText(text)
     if (key === undefined)
       throw new KeyProviderError(
-        `${variable} does not hold a master key: it starts with strongroom-master-key-1: (strongroom master-key prints a new one)`,
+        `${variable} does not hold a master key: one starts with strongroom-master-key-1: (strongroom master-key prints a new one)`,
       )
     return key
   })

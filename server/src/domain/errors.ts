@@ -18,7 +18,7 @@ export const catalogue = {
   validation: { status: 400, title: 'One or more validation errors occurred.' },
   unauthorized: { status: 401, title: 'Unauthorized', detail: 'A valid API key is required.' },
   forbidden: { status: 403, title: 'Forbidden', detail: 'The application may not do this.' },
-  notFound: { status: 404, title: 'Not Found', detail: 'There is nothing here that you may see.' },
+  notFound: { status: 404, title: 'Not Found', detail: 'Not found, or not visible to this key.' },
   methodNotAllowed: {
     status: 405,
     title: 'Method Not Allowed',
@@ -28,7 +28,7 @@ export const catalogue = {
   writeContention: {
     status: 409,
     title: 'Conflict',
-    detail: 'Other writes kept winning; try again.',
+    detail: 'Concurrent writes clashed; try again.',
     isTransient: true,
   },
   requestInFlight: {
@@ -57,7 +57,7 @@ export const catalogue = {
   unsupportedMediaType: {
     status: 415,
     title: 'Unsupported Media Type',
-    detail: 'The Content-Type cannot be read.',
+    detail: 'Wrong Content-Type or Content-Encoding.',
   },
   headersTooLarge: {
     status: 431,
@@ -131,7 +131,7 @@ export class TamperedError extends Error {
 
   constructor(row: RowName) {
     super(
-      `${nameOf(row, printable)} does not open: its stored row was changed, moved or truncated outside the vault`,
+      `${nameOf(row, printable)} is corrupt: its stored row was changed, moved or truncated outside the vault`,
     )
     this.name = 'TamperedError'
     this.row = row

@@ -110,10 +110,10 @@ export const setLimits = (wanted: SetLimits): void => {
 export const contradiction = (wanted: SetLimits): string | undefined => {
   const all = { ...limits, ...wanted }
   const relations: readonly [boolean, string][] = [
-    [all.pageSizeDefault <= all.pageSizeMax, 'the default page is a legal page'],
-    [all.maskBytes < all.bodyBytes, 'a mask fits into a body'],
-    [all.expressionCharactersMax < all.maskBytes, 'an expression fits into a mask'],
-    [all.idCharactersMax >= 36, 'an id that the vault makes is a legal id'],
+    [all.pageSizeDefault <= all.pageSizeMax, 'pageSizeDefault must not exceed pageSizeMax'],
+    [all.maskBytes < all.bodyBytes, 'maskBytes must be below bodyBytes'],
+    [all.expressionCharactersMax < all.maskBytes, 'expressionCharactersMax must be below maskBytes'],
+    [all.idCharactersMax >= 36, 'idCharactersMax must be at least 36'],
   ]
   return relations.find(([holds]) => !holds)?.[1]
 }

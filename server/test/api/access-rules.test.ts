@@ -303,12 +303,21 @@ onEveryEngine('access rules', vault => {
     const { keys } = await vault().tenant({ owner, limited: rules })
     await vault().create(keys.owner, { ...token, containers: ['/a/', '/c/'] })
     const path = '/tokens/a-token'
-    const refused = 'The application may not write to every container'
+    const refused = 'is not writable by the application.'
     for (const [reply, detail] of [
-      [await vault().delete(path, keys.limited), `${refused} of the token.`],
-      [await vault().patch(path, keys.limited, { metadata: { k: 'v' } }), `${refused} of the token.`],
-      [await vault().patch(path, keys.limited, { containers: ['/b/'] }), `${refused} of the token.`],
-      [await vault().patch(path, keys.limited, { containers: ['/b/', '/d/'] }), `${refused} named.`],
+      [await vault().delete(path, keys.limited), `A container of the token ${refused}`],
+      [
+        await vault().patch(path, keys.limited, { metadata: { k: 'v' } }),
+        `A container of the token ${refused}`,
+      ],
+      [
+        await vault().patch(path, keys.limited, { containers: ['/b/'] }),
+        `A container of the token ${refused}`,
+      ],
+      [
+        await vault().patch(path, keys.limited, { containers: ['/b/', '/d/'] }),
+        `A target container ${refused}`,
+      ],
     ] as const)
       assert.deepEqual([reply.status, reply.body.detail], [403, detail])
     assert.deepEqual((await vault().get(path, keys.owner)).body.containers, ['/a/', '/c/'])

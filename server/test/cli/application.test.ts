@@ -112,7 +112,7 @@ describe('applications, beside a running server', () => {
       name: 'rules for management',
       args: ['--type', 'management'],
       rules: [rule],
-      says: /--rules are about tokens/,
+      says: /--rules are not for management applications/,
     },
     {
       name: 'rules that are no list',
@@ -150,7 +150,7 @@ describe('applications, beside a running server', () => {
     {
       name: 'a file that is not there',
       args: ['--type', 'private', '--rules', '/nowhere.json'],
-      says: /: \/nowhere\.json is not there$/m,
+      says: /: \/nowhere\.json does not exist$/m,
     },
   ]
   for (const { name, args = [], rules, says } of faults)

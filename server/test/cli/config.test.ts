@@ -359,8 +359,8 @@ describe('settings', () => {
   for (const { name, key, beside = {} } of table)
     test(`C35.4 ${name}: neither null nor an empty text in the config file is a value`, () => {
       const says = (value: unknown): string => complaint({ flags: beside, file: { [key]: value } })
-      assert.ok(says(null).endsWith(` must have text, a number, true or false as ${key}`))
-      assert.ok(says('').endsWith(` has nothing as ${key}`))
+      assert.ok(says(null).endsWith(` must set ${key} to text, a number, true or false`))
+      assert.ok(says('').endsWith(` leaves ${key} empty`))
     })
 
   test('C34.2 C35.4 with nothing given it is port 8080 of 127.0.0.1 at info, and nothing that must be explicit', () => {
@@ -437,8 +437,8 @@ describe('settings', () => {
       says: /keyProvder; did you mean keyProvider\?$/,
     },
     { name: 'the name of the flag', content: '{"log-level":"info"}', says: /did you mean logLevel\?$/ },
-    { name: 'an object as a value', content: '{"port":{"number":80}}', says: / as port$/ },
-    { name: 'a list where one is expected', content: '{"data":["/a","/b"]}', says: / as data$/ },
+    { name: 'an object as a value', content: '{"port":{"number":80}}', says: /must set port to text/ },
+    { name: 'a list where one is expected', content: '{"data":["/a","/b"]}', says: /must set data to text/ },
     {
       name: 'the master key, open to others',
       content: '{"masterKey":"m"}',
@@ -463,7 +463,7 @@ describe('settings', () => {
   test('C35.4 a config file that is not there is refused, also when it is named by a variable', () => {
     assert.equal(
       complaint({ environment: { STRONGROOM_CONFIG: '/nowhere.json' } }),
-      'the config file /nowhere.json is not there',
+      'the config file /nowhere.json does not exist',
     )
   })
 
@@ -477,7 +477,7 @@ describe('settings', () => {
     )
     if (process.getuid?.() === 0) return t.diagnostic('root may read everything')
     const closed = configFile('{}', 0o000)
-    assert.match(complaint({ flags: { config: closed } }), /cannot be read: this user may not$/)
+    assert.match(complaint({ flags: { config: closed } }), /cannot be read by this user$/)
   })
 
   test('C35.4 no limits in the config file are the usual limits', () => {
@@ -516,7 +516,7 @@ describe('settings', () => {
     { flags: { 'tls-cert': '/c' }, says: /^TLS has no private key: set --tls-key or STRONGROOM_TLS_KEY/ },
     { flags: { 'tls-key': '/k' }, says: /^TLS has no certificate: set --tls-cert or STRONGROOM_TLS_CERT/ },
     { flags: { 'tls-client-ca': '/a' }, says: /^TLS has no certificate/ },
-    { flags: { 'rate-limit-burst': '5' }, says: /^--rate-limit-burst needs a rate limit beside it/ },
+    { flags: { 'rate-limit-burst': '5' }, says: /^--rate-limit-burst needs a rate limit as well/ },
   ]
   for (const { flags, says } of together)
     test(`C35.1 half a setting is refused: ${Object.keys(flags)} alone`, () => {

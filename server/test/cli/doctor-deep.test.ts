@@ -135,7 +135,7 @@ describe('doctor --deep', () => {
     {
       name: 'a match held by the wrong token',
       plant: () => change(`UPDATE matches SET token_id = 'plain-1'`),
-      says: ['deduplication: tokens that hold the place of another value: plain-1'],
+      says: ['deduplication: tokens listed for a value they do not have: plain-1'],
       leavesTrace: true,
     },
     {
@@ -226,7 +226,7 @@ describe('doctor --deep', () => {
       change(`DELETE FROM terms WHERE token_id = 'found-2'`)
       change('UPDATE tenants SET sealed = zeroblob(length(sealed)) WHERE tenant = 2')
       const found: Finding[] = []
-      await assert.rejects(examineDeep(config(), { repair: false }, found), /does not open/)
+      await assert.rejects(examineDeep(config(), { repair: false }, found), /is corrupt/)
       change('DELETE FROM tenants WHERE tenant = 2')
       assert.deepEqual(
         found.map(({ check }) => check),

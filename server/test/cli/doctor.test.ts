@@ -321,7 +321,7 @@ describe('doctor', () => {
         return undefined
       },
       check: 'access',
-      says: /^tenant [0-9a-f-]{36} has no living management key$/,
+      says: /^tenant [0-9a-f-]{36} has no live management key$/,
     },
     {
       name: 'an application that was changed in storage',
@@ -334,7 +334,7 @@ describe('doctor', () => {
         return backup
       },
       check: 'access',
-      says: /^application [0-9a-f-]{36} does not open: its stored row was changed/,
+      says: /^application [0-9a-f-]{36} is corrupt: its stored row was changed/,
     },
   ]
   for (const { name, plant, check, says } of findings)
@@ -521,7 +521,7 @@ describe('doctor', () => {
       finding?.byHand ?? '',
       /^compare "date -u" with a clock .*, and set this machine's if it is behind/,
     )
-    const end = Date.parse(/ends by itself at (\S+)$/.exec(finding?.byHand ?? '')?.[1] ?? '')
+    const end = Date.parse(/or wait until (\S+)$/.exec(finding?.byHand ?? '')?.[1] ?? '')
     assert.equal((await examineOn({ now: () => end - 1 })).length, 1)
     assert.deepEqual(await examineOn({ now: () => end }), [])
     assert.deepEqual(await examineOn({ now: () => ahead }), [])
@@ -581,7 +581,7 @@ describe('doctor', () => {
     assert.equal(code, 1)
     assert.match(
       stdout,
-      /^in postgres:\S+\nstorage: the database does not answer, or not to this user\n {2}by hand: start /,
+      /^in postgres:\S+\nstorage: the database does not answer or refuses this user\n {2}by hand: start /,
     )
   })
 
@@ -595,7 +595,7 @@ describe('doctor', () => {
       ...['--tls-key', keyPath],
     ]
     const wrong: { files: string[]; says: RegExp }[] = [
-      { files: tls('/nowhere.pem', keyFile), says: /the TLS file \/nowhere\.pem is not there$/ },
+      { files: tls('/nowhere.pem', keyFile), says: /the TLS file \/nowhere\.pem does not exist$/ },
       { files: tls(certFile, site.path), says: /the TLS file \S+ is a folder$/ },
       { files: tls(certFile, otherKey), says: /do not hold a certificate and its key \(PEM\)$/ },
     ]

@@ -297,7 +297,7 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     {
       name: 'a password on the command line',
       args: () => ['--from', folder.path, '--to', database.url],
-      says: /^--to holds a password, and a command line is public: set STRONGROOM_DATABASE_URL or STRONGROOM_DATABASE_PASSWORD_FILE$/,
+      says: /^--to holds a password, which others could read: set STRONGROOM_DATABASE_URL or STRONGROOM_DATABASE_PASSWORD_FILE$/,
       isWronglyCalled: true,
     },
     {

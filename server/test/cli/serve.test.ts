@@ -112,17 +112,17 @@ describe('serve, half set up', () => {
     {
       name: 'a TLS certificate that is not there',
       args: [...site.vault, '--tls-cert', '/nowhere.pem', '--tls-key', keyFile],
-      says: /the TLS file \/nowhere\.pem is not there$/m,
+      says: /the TLS file \/nowhere\.pem does not exist$/m,
     },
     {
       name: 'a TLS key that is not there',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', '/nowhere.pem'],
-      says: /the TLS file \/nowhere\.pem is not there$/m,
+      says: /the TLS file \/nowhere\.pem does not exist$/m,
     },
     {
       name: 'a client CA that is not there',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', '/nowhere.pem'],
-      says: /the TLS file \/nowhere\.pem is not there$/m,
+      says: /the TLS file \/nowhere\.pem does not exist$/m,
     },
     {
       name: 'a TLS certificate that is none',

@@ -127,7 +127,7 @@ describe('a vault that is not there', () => {
         for (const ending of ['', '-wal', '-shm'])
           renameSync(`${file}${ending}`, join(aside, `vault.db${ending}`))
       },
-      says: /set-aside-x is what was set aside, but \S+vault\.db is gone: put a backup of vault\.db there/,
+      says: /set-aside-x was set aside by a restore, but \S+vault\.db is gone: restore vault\.db from a backup/,
     },
   ]
   for (const { name, plant, says } of remains)
@@ -162,10 +162,10 @@ describe('a vault that is not there', () => {
       assertRefused(
         await site.run([...command.split(' '), ...site.vault]),
         1,
-        /vault\.db is a SQLite database of something else, and is left alone/,
+        /vault\.db is another program's SQLite database: use another folder/,
       )
     const [finding] = JSON.parse((await site.run(['doctor', '--json', ...site.vault])).stdout)
-    assert.match(finding.problem, /is a SQLite database of something else/)
+    assert.match(finding.problem, /is another program's SQLite database/)
     assert.deepEqual(readFileSync(file), before)
   })
 })

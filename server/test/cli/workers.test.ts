@@ -210,7 +210,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     for (const number of [1, 2]) process.kill(newest(server, number), 'SIGKILL')
     assert.deepEqual(await outcome(server), { code: 1, signal: null })
     renameSync(`${site.masterKeyFile}.away`, site.masterKeyFile)
-    await server.logged('workers end before they are ready')
+    await server.logged('giving up: no worker gets ready')
     assert.match(server.stderr, /^strongroom serve: the master key file \S+ does not exist/m)
     assert.ok(pidsOf(server, 1).length + pidsOf(server, 2).length <= 2 + 6)
   })

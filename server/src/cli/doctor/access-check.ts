@@ -26,7 +26,7 @@ const managementKeys = ({ config, machine }: Context): Promise<Finding[]> =>
       if (!hasManagementKey(grants, now))
         findings.push({
           check: 'access',
-          problem: `tenant ${id} has no living management key`,
+          problem: `tenant ${id} has no live management key`,
           command: `strongroom app create ${vaultFlags(config)} --tenant ${id} --name management --type management --permissions ${permissionsByType.management.join(',')}`,
           blocks: false,
         })

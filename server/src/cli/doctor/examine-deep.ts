@@ -1,11 +1,11 @@
 import type { Config } from '../../config/config.ts'
 import { KeyProviderError } from '../../crypto/key-provider.ts'
+import { counted } from '../../domain/counted.ts'
 import { printable } from '../../domain/printable.ts'
 import type { Audit } from '../../operations/audit/audit.ts'
 import { auditSample, auditTenant } from '../../operations/audit-tenant.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
 import { repairTenant } from '../../operations/repair-tenant.ts'
-import { counted } from '../print.ts'
 import { withVault } from '../storage.ts'
 import { vaultFlags } from '../vault-flags.ts'
 import type { Finding, Remedy } from './finding.ts'
@@ -86,7 +86,7 @@ const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => 
     ...about('tokens', idsOf(audit.deadFields), 'tokens with a transient field that does not open', repair),
     ...about('index', idsOf(audit.missing), 'tokens that lack index entries', repair),
     ...about('index', idsOf(audit.extra), 'index entries of tokens that should not have them', repair),
-    ...about('deduplication', idsOf(audit.matches), 'tokens that hold the place of another value', repair),
+    ...about('deduplication', idsOf(audit.matches), 'tokens listed for a value they do not have', repair),
     ...(audit.counters.length === 0
       ? []
       : [

@@ -41,7 +41,7 @@ export const dataFolder: Check = ({ config }) => {
         check: 'storage',
         problem: remains,
         byHand:
-          'stop every process that works on the folder, and put vault.db back, from a backup if it is lost, or the rest away',
+          'stop every process using the folder; then put vault.db back, from a backup if it is lost, or move the rest away',
         blocks: true,
       },
     ]

@@ -34,7 +34,7 @@ const wrongTokens = (config: Config, { counts, until }: FutureTokens): Finding =
     config.database === undefined
       ? 'compare "date -u" with a clock that you trust, and set this machine\'s if it is behind; if it is right'
       : 'compare "date -u" on every node with a clock that you trust, and set the one that is wrong; if all are right'
-  }, create these tokens anew (they come first in lists) and delete them; else this ends by itself at ${new Date(until).toISOString()}`,
+  }, replace these tokens (they come first in lists) with new ones, or wait until ${new Date(until).toISOString()}`,
   blocks: false,
 })
 

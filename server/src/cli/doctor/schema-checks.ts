@@ -24,7 +24,7 @@ export const schema: Check = async ({ config }) => {
         byHand:
           'see whether --data names the folder that you mean, and whether the file can be read where it is',
       })
-    return finding('the database does not answer, or not to this user', {
+    return finding('the database does not answer or refuses this user', {
       byHand: 'start the database server, or correct address, user and password in STRONGROOM_DATABASE_URL',
     })
   }

@@ -12,7 +12,7 @@ export const requireDestinations = (
   containers: readonly string[],
 ): void => {
   if (!coversEvery(application, permission, containers))
-    throw new VaultError('forbidden', { detail: 'The application may not write to every container named.' })
+    throw new VaultError('forbidden', { detail: 'A target container is not writable by the application.' })
 }
 
 /** A token that no rule covers does not exist for the caller. One that is only partly covered is not theirs to change. */
@@ -20,7 +20,7 @@ export const requireCovered = (application: Application, permission: Permission,
   if (transformFor(application, permission, token.containers) === undefined) throw new VaultError('notFound')
   if (!coversEvery(application, permission, token.containers))
     throw new VaultError('forbidden', {
-      detail: 'The application may not write to every container of the token.',
+      detail: 'A container of the token is not writable by the application.',
     })
 }
 

@@ -28,7 +28,7 @@ export const readGrants = (type: ApplicationType, fields: GrantFields, issues: I
   if (flat.length > 0 && rules.length > 0)
     issues.push({ path: 'rules', message: 'must not be given together with permissions' })
   if (type === 'management' && rules.length > 0)
-    issues.push({ path: 'rules', message: 'are about tokens; a management application has permissions only' })
+    issues.push({ path: 'rules', message: 'are not for management applications; use permissions' })
   return {
     permissions: readPermissions(type, flat, 'permissions', issues),
     rules: readRules(type, rules, issues),

@@ -78,4 +78,4 @@ export class Allowance {
   }
 }
 
-export const tooMuchWork = 'takes more work than an expression may'
+export const tooMuchWork = 'takes too much work to evaluate'

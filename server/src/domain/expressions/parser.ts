@@ -26,7 +26,7 @@ export const parseTemplate = (text: string): Template => {
   if (countCharacters(text) > limits.expressionCharactersMax)
     throw new ExpressionError(`must have at most ${limits.expressionCharactersMax} characters`)
   const tag = text.indexOf('{%')
-  if (tag !== -1) throw new ExpressionError('tags are not part of the language', tag)
+  if (tag !== -1) throw new ExpressionError('{% %} tags are not supported', tag)
 
   const template: (string | Output)[] = []
   const cursor = new Cursor(text)
@@ -54,7 +54,7 @@ export const parseTemplate = (text: string): Template => {
 /** Stops in front of the closing `}}` or `-}}`. */
 const parseOutput = (cursor: Cursor, opening: number): Output => {
   cursor.skipBlanks()
-  if (isClosing(cursor)) throw new ExpressionError('empty output', opening)
+  if (isClosing(cursor)) throw new ExpressionError('nothing between the braces', opening)
   const source = parseOperand(cursor, opening)
   const filters: FilterCall[] = []
   cursor.skipBlanks()
@@ -128,5 +128,5 @@ const isClosing = (cursor: Cursor): boolean => cursor.startsWith('}}') || cursor
 
 const unexpected = (cursor: Cursor, opening: number): ExpressionError =>
   cursor.isAtEnd
-    ? new ExpressionError('output is not closed', opening)
+    ? new ExpressionError('{{ has no closing }}', opening)
     : new ExpressionError('unexpected character', cursor.position)

@@ -76,7 +76,7 @@ const requireUnguarded = (patch: TokenPatch, steered: readonly RenderedPart[]): 
     })
   if (steered.length > 0)
     throw new VaultError('forbidden', {
-      detail: 'An expression of the token mixes this with data that stays; changing it needs reveal.',
+      detail: 'An expression of the token combines this with hidden data; changing it needs reveal.',
     })
 }
 

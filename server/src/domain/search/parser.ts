@@ -39,7 +39,7 @@ class Parser {
   }
 
   requireEnd(): void {
-    if (this.#next !== undefined) throw queryFault('a parenthesis is not opened', this.#position)
+    if (this.#next !== undefined) throw queryFault('this ) has no matching (', this.#position)
   }
 
   #readAnd(depth: number): Query {
@@ -100,5 +100,5 @@ const readCondition = ({ field, key, value, position, valuePosition }: TermLexem
 const unknownField = (field: string, position: number) => {
   const suggestion = field === 'metadata' ? 'metadata.<key>' : didYouMean(field, [...searchFields.keys()])
   const hint = suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`
-  return queryFault(`this is no field to search by${hint}`, position)
+  return queryFault(`not a searchable field${hint}`, position)
 }

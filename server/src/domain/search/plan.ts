@@ -61,7 +61,7 @@ const multiplyOut = (query: Query, negated: boolean, mayRedact: boolean): Litera
     const more = isOr ? parted : asOneOf(parted, mayRedact)
     const count = isOr ? branches.length + more.length : branches.length * more.length
     if (count > limits.searchBranches)
-      throw queryFault(`a query must come to at most ${limits.searchBranches} branches`, part.position)
+      throw queryFault(`expands to more than ${limits.searchBranches} alternatives`, part.position)
     branches = isOr
       ? [...branches, ...more]
       : branches.flatMap(branch => more.map(other => [...branch, ...other]))

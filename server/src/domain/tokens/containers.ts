@@ -13,7 +13,7 @@ export const parseContainers = (value: readonly string[], place: string, issues:
     const container = parseContainer(text, element(place, index), issues)
     if (container === undefined) continue
     if (containers.includes(container))
-      issues.push({ path: element(place, index), message: 'must not repeat another container of the list' })
+      issues.push({ path: element(place, index), message: 'must not be repeated' })
     else containers.push(container)
   }
   return containers

@@ -17,7 +17,7 @@ export const checkExpression = (
     if (namesTransientField(expression, type)) {
       issues.push({
         path: place,
-        message: 'names a field that is not kept and cannot be part of an expression',
+        message: 'names a short-lived field, which expressions cannot use',
       })
       return undefined
     }

@@ -98,4 +98,4 @@ const faultOf = (render: () => unknown): string | undefined => {
 }
 
 export const tooMuchOfACard =
-  'must not render more of a card number than its first 8 and last 4 digits, nor what reads as 9 of its digits in a row'
+  'must not show more of a card number than its first 8 and last 4 digits, nor more than 8 of its digits in a row'

@@ -127,7 +127,7 @@ describe('the plan of a search', () => {
     assert.equal(positionOf(faultOf(() => plan(tooMany))), tooMany.lastIndexOf(pair) + 2)
     assert.match(
       faultOf(() => plan(`type:card NOT (${tooMany.replaceAll('OR', 'AND').replaceAll(') (', ') OR (')})`)),
-      /branches/,
+      /alternatives/,
     )
   })
 })

@@ -69,7 +69,7 @@ test('C8, C19 1 to 10 containers', () => {
 })
 
 test('C19 duplicates are refused, also those that differ in letter case', () => {
-  const message = 'must not repeat another container of the list'
+  const message = 'must not be repeated'
   assert.deepEqual(parse(['/a/', '/b/', '/A/', '/a/']).issues, [
     { path: 'containers[2]', message },
     { path: 'containers[3]', message },

@@ -163,10 +163,10 @@ for (const { rule, type, data, stored } of accepted)
 
 const digits = (min: number, max: number) => `must be a string of ${min} to ${max} digits`
 const separators = 'digits without separators'
-const checkDigit = 'must be a card number: its check digit is wrong'
-const checksum = 'must be an ABA routing number: its checksum is wrong'
+const checkDigit = 'has a wrong check digit'
+const checksum = 'has a wrong ABA checksum'
 const nine = 'must be a string of nine digits'
-const nineWithDashes = 'must be a string of nine digits, with - between them or not'
+const nineWithDashes = 'must be a string of nine digits, with or without dashes'
 const cvcRule = 'must be a string of three or four digits'
 const month = 'must be a month from 1 to 12'
 const year = 'must be a year of four digits'

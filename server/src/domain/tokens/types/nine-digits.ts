@@ -9,8 +9,8 @@ export const nineDigits: Pick<
   TokenType,
   'parse' | 'schema' | 'mask' | 'fingerprint' | 'searchIndexes' | 'transient' | 'numbers'
 > = {
-  ...text('Nine digits, with - between them or not.', {
-    message: 'must be a string of nine digits, with - between them or not',
+  ...text('Nine digits, with or without dashes.', {
+    message: 'must be a string of nine digits, with or without dashes',
     pattern: '^[0-9](?:-?[0-9]){8}$',
   }),
   mask: "{{ data | reveal: 0, 4, 'X', '-' }}",

@@ -9,5 +9,5 @@ export const cardNumberText = ({ digitsMin, digitsMax }: { digitsMin: number; di
       message: `must be a string of ${digitsMin} to ${digitsMax} digits without separators`,
       pattern: `^[0-9]{${digitsMin},${digitsMax}}$`,
     },
-    { message: 'must be a card number: its check digit is wrong', accepts: passesLuhn },
+    { message: 'has a wrong check digit', accepts: passesLuhn },
   )

@@ -5,5 +5,5 @@ import { text } from './text.ts'
 export const routingNumberText = text(
   'An ABA routing number of nine digits; its checksum must be right.',
   { message: 'must be a string of nine digits', pattern: '^[0-9]{9}$' },
-  { message: 'must be an ABA routing number: its checksum is wrong', accepts: passesAba },
+  { message: 'has a wrong ABA checksum', accepts: passesAba },
 )
