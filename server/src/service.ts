@@ -13,7 +13,7 @@ import { loopTurns } from './http/loop-turns.ts'
 import { pageRoom } from './http/page-room.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
-import { type Clockwork, clockwork, together } from './jobs/clockwork.ts'
+import { allOf, type Clockwork, clockwork, runJobs } from './jobs/clockwork.ts'
 import { type Lease, lease } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import { openVault } from './operations/open-vault.ts'
@@ -69,13 +69,12 @@ export const buildService = async (parts: {
   const holder = newUuid()
   const leaseOn = (name: string): Lease =>
     lease(parts.store, { name, holder, lengthMs: pace.upkeepLeaseMs, clock })
-  const work = together(
+  const work = allOf(
     Object.entries(upkeep(vault, log, leaseOn)).map(([name, jobs]) =>
       clockwork(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: leaseOn(name) }),
     ),
   )
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
-  const last = clockwork(lastUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
   const app = buildServer({
     vault,
     log,
@@ -124,7 +123,7 @@ export const buildService = async (parts: {
         clearTimeout(cut)
         await Promise.all([work.stop(), frequent.stop()])
         // A job that fails is only logged, so storage that accepts nothing more does not keep the process from ending.
-        await last.runAll()
+        await runJobs(lastUpkeep(vault), { log, signal: new AbortController().signal })
       } finally {
         await parts.store.close()
       }

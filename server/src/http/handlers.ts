@@ -52,6 +52,13 @@ export type Call<K extends EndpointId> = {
     : undefined
 }
 
+/** A call of any endpoint, before its types are known. */
+export type AnyCall = {
+  readonly [Part in keyof Call<EndpointId>]: Part extends 'params' | 'caller' | 'body'
+    ? unknown
+    : Call<EndpointId>[Part]
+}
+
 /** What is sent back: JSON, ready-made text with its type, or undefined for an answer without a body. */
 export type Answer = Json | ReadyText | undefined
 

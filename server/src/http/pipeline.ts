@@ -11,7 +11,7 @@ import { readBody, requireBodyForm } from './body.ts'
 import { bodyBytes } from './body-bytes.ts'
 import { callerOf } from './caller-of.ts'
 import type { Cors } from './cors.ts'
-import type { Answer } from './handlers.ts'
+import type { Answer, AnyCall } from './handlers.ts'
 import { type Idempotency, type Replayed, readIdempotencyKey } from './idempotency.ts'
 import type { LoadShedding } from './load-shedding.ts'
 import type { LoopTurns } from './loop-turns.ts'
@@ -137,7 +137,7 @@ const requirePermission = ({ application }: Caller, { permission }: Endpoint): v
 export const answer = (
   options: PipelineOptions,
   endpoint: Endpoint,
-  handle: (call: never) => Promise<Answer>,
+  handle: (call: AnyCall) => Promise<Answer>,
 ) => {
   const { vault, idempotency, headerPrefix, shedding, loopTurns, pageRoom } = options
   const findCaller = callerOf(options)
@@ -159,7 +159,7 @@ export const answer = (
     const query = readQuery(request.url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
     const body = readBody(endpoint, bytes)
-    return handle({ vault, headerPrefix, caller, params: request.params, query, body } as never)
+    return handle({ vault, headerPrefix, caller, params: request.params, query, body })
   }
 
   /** With an idempotency key: the answer that was kept under it, or a new one, which is then kept. */

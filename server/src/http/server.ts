@@ -9,7 +9,7 @@ import { VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { pace } from '../domain/pace.ts'
-import { type Answer, handlers } from './handlers.ts'
+import { type Answer, type AnyCall, handlers } from './handlers.ts'
 import { inOrder } from './in-order.ts'
 import { admit, answer, type PipelineOptions } from './pipeline.ts'
 import { plainLane } from './plain/lane.ts'
@@ -96,7 +96,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       method: declared.method,
       url: declared.path,
       onRequest: admit(options, declared),
-      handler: answer(options, declared, handlers[id] as (call: never) => Promise<Answer>),
+      handler: answer(options, declared, handlers[id] as (call: AnyCall) => Promise<Answer>),
     })
   }
   const lane = plainLane(app.server, (request, response) => app.routing(request, response))

@@ -10,12 +10,30 @@ export type Job = {
 }
 
 export type Clockwork = {
-  /** Runs every job once, one after the other; a job that fails does not keep the next from running. */
+  /** Runs every job once. */
   runAll(): Promise<void>
   /** Runs all jobs now, which catches up after any pause, and then at each interval. */
   start(): void
   /** Tells a run that is under way to end, waits for it, and gives the lease up. */
   stop(): Promise<void>
+}
+
+/** Runs the jobs once, one after the other; one that fails is logged, and does not keep the next from running. */
+export const runJobs = async (
+  jobs: readonly Job[],
+  { log, lease, signal }: { log: Log; lease?: Lease; signal: AbortSignal },
+): Promise<void> => {
+  for (const job of jobs) {
+    if (signal.aborted) return
+    try {
+      // Renewed before each job, so that a long one does not leave the next without the lease.
+      if (job.onOneNode && !((await lease?.hold()) ?? true)) continue
+      const done = await job.run(signal)
+      log.debug({ job: job.name, ...done }, 'job done')
+    } catch (error) {
+      log.error({ job: job.name, ...describeError(error) }, 'job failed')
+    }
+  }
 }
 
 export const clockwork = (
@@ -26,27 +44,14 @@ export const clockwork = (
   let running: Promise<void> | undefined
   let stopping = new AbortController()
 
-  const runOnce = async (): Promise<void> => {
-    stopping = new AbortController()
-    const { signal } = stopping
-    for (const job of jobs) {
-      if (signal.aborted) return
-      try {
-        // Renewed before each job, so that a long one does not leave the next without the lease.
-        if (job.onOneNode && !((await options.lease?.hold()) ?? true)) continue
-        const done = await job.run(signal)
-        options.log.debug({ job: job.name, ...done }, 'job done')
-      } catch (error) {
-        options.log.error({ job: job.name, ...describeError(error) }, 'job failed')
-      }
-    }
-  }
-
   const runAll = (): Promise<void> => {
     // A slow run is not overtaken by the next one.
-    running ??= runOnce().finally(() => {
-      running = undefined
-    })
+    if (running === undefined) {
+      stopping = new AbortController()
+      running = runJobs(jobs, { ...options, signal: stopping.signal }).finally(() => {
+        running = undefined
+      })
+    }
     return running
   }
 
@@ -68,7 +73,7 @@ export const clockwork = (
 }
 
 /** Runs several as one; none waits for another. */
-export const together = (works: readonly Clockwork[]): Clockwork => ({
+export const allOf = (works: readonly Clockwork[]): Clockwork => ({
   runAll: async () => {
     await Promise.all(works.map(work => work.runAll()))
   },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { clockwork, type Job, together } from '../../src/jobs/clockwork.ts'
+import { allOf, clockwork, type Job } from '../../src/jobs/clockwork.ts'
 import { upkeep } from '../../src/jobs/upkeep.ts'
 import { engines } from '../rig/engines.ts'
 import { spoilTokens, storedRows } from '../rig/stored-rows.ts'
@@ -190,7 +190,7 @@ for (const engine of engines)
         const log = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
         const always = { hold: async () => true, release: async () => {} }
         const works = Object.values(upkeep({ ...inside, store }, log, () => always))
-        await together(works.map(jobs => clockwork(jobs, { intervalMs: 60_000, log }))).runAll()
+        await allOf(works.map(jobs => clockwork(jobs, { intervalMs: 60_000, log }))).runAll()
         assert.deepEqual(await storedRows(vault, 'transients'), [])
       }))
 

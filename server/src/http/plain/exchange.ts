@@ -93,7 +93,7 @@ export class PlainResponse extends EventEmitter implements ResponsePart {
     const isLast = this.#connection.isLast || this.#headers.connection === 'close'
     let text = `HTTP/1.1 ${this.statusCode} ${reasons[this.statusCode]}\r\n`
     for (const name in this.#headers)
-      if (name !== 'connection') text += `${name}: ${printable(this.#headers[name])}\r\n`
+      if (name !== 'connection') text += `${name}: ${requirePrintable(this.#headers[name])}\r\n`
     text += isLast
       ? `Date: ${date()}\r\nConnection: close\r\n\r\n`
       : `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.#connection.keepAliveSeconds}\r\n\r\n`
@@ -108,7 +108,7 @@ export class PlainResponse extends EventEmitter implements ResponsePart {
 const unprintable = /[^\x20-\x7e]/
 
 /** Keeps a header value from ending its line and beginning another header. */
-const printable = (value: string | number | undefined): string => {
+const requirePrintable = (value: string | number | undefined): string => {
   const text = String(value)
   if (unprintable.test(text)) throw new Error('a header has a character that it must not have')
   return text

@@ -91,7 +91,7 @@ const stepOf = (
 const rankOf = ({ asks }: Step): number => ranks.findIndex(rank => asks[rank] !== undefined)
 
 /** What all of the steps ask for. */
-export const together = (steps: readonly Step[]): TokenBranch => {
+export const mergeSteps = (steps: readonly Step[]): TokenBranch => {
   const all = <
     K extends
       | 'groups'

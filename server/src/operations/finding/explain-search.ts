@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json/json.ts'
 import type { Vault } from '../vault/vault.ts'
-import { rarestFirst, type Step, together } from './branch-steps.ts'
+import { mergeSteps, rarestFirst, type Step } from './branch-steps.ts'
 import type { PlannedQuery } from './plan-query.ts'
 
 /**
@@ -51,7 +51,7 @@ const touchedRows = async (
   const touched: number[] = []
   let left = 0
   for (const index of steps.keys()) {
-    const passed = await store.countTokens({ ...moment, ...together(steps.slice(0, index + 1)) })
+    const passed = await store.countTokens({ ...moment, ...mergeSteps(steps.slice(0, index + 1)) })
     touched.push(index === 0 ? passed : left)
     left = passed
   }

@@ -6,7 +6,7 @@ import { type PlannedBranch, planSearch, type SearchPlan } from '../../domain/se
 import { containerTerm, type Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import { rarestFirst, type Step, stepsOf, termGroups, together } from './branch-steps.ts'
+import { mergeSteps, rarestFirst, type Step, stepsOf, termGroups } from './branch-steps.ts'
 import { estimateTerms } from './estimate-terms.ts'
 import type { Matches } from './show-tokens.ts'
 
@@ -48,7 +48,7 @@ export const planQuery = async (
     query: {
       tenant: caller.tenantNumber,
       now: vault.clock(),
-      anyOf: steps.map(branch => together(rarestFirst(branch))),
+      anyOf: steps.map(branch => mergeSteps(rarestFirst(branch))),
     },
     matches: (token, transform) =>
       transformFor(application, 'token:search', token.containers) !== undefined &&
