@@ -1,5 +1,7 @@
 import type { JsonObject } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
+import type { TokenPatch } from '../domain/patching/token-patch.ts'
+import type { TokenFields } from '../domain/tokens/token-definition.ts'
 import { tokenTypes } from '../domain/tokens/types/registry.ts'
 import type { TokenType } from '../domain/tokens/types/token-type.ts'
 import { Pagination } from './paging.ts'
@@ -80,7 +82,7 @@ export const CreateToken = body({
     flag({ description: 'Whether an equal token is returned in place of a new one.' }),
   ),
   expires_at: Type.Optional(expiry),
-})
+} satisfies Record<keyof TokenFields, TSchema>)
 export type CreateToken = Static<typeof CreateToken>
 
 /** §4.5. Null clears a field or restores its default (C18). */
@@ -93,7 +95,7 @@ export const UpdateToken = body({
   fingerprint_expression: Type.Optional(nullableText({ max: limits.expressionCharactersMax })),
   deduplicate_token: Type.Optional(nullableFlag()),
   expires_at: Type.Optional(nullableText()),
-})
+} satisfies Record<keyof TokenPatch, TSchema>)
 export type UpdateToken = Static<typeof UpdateToken>
 
 /** §2.1. `enrichments` is never present (C12). */
