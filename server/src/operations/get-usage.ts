@@ -2,7 +2,7 @@ import type { JsonObject } from '../domain/json/json.ts'
 import { formatInstant } from '../domain/time/instant.ts'
 import { monthOf } from '../domain/time/month.ts'
 import { tokenTypes } from '../domain/tokens/types/registry.ts'
-import { loadGrants } from './grants/load-grants.ts'
+import { loadTenant } from './grants/load-grants.ts'
 import { activeCounter, typeCounter } from './vault/counters.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
@@ -12,8 +12,8 @@ export const getUsage = async (vault: Vault, caller: Caller): Promise<JsonObject
   await vault.activity.flush()
   const types = [...tokenTypes.keys()]
   const month = activeCounter(monthOf(now))
-  const [{ grants }, { counters, expired }] = await Promise.all([
-    loadGrants(vault, caller),
+  const [{ tenant }, { counters, expired }] = await Promise.all([
+    loadTenant(vault, caller),
     vault.store.readCounts(caller.tenantNumber, [...types.map(typeCounter), month], now),
   ])
   const metrics: JsonObject = {}
@@ -28,7 +28,7 @@ export const getUsage = async (vault: Vault, caller: Caller): Promise<JsonObject
   return {
     token_report: {
       metrics_by_type: metrics,
-      included_monthly_active_tokens: grants.tenant.includedMonthlyActiveTokens,
+      included_monthly_active_tokens: tenant.includedMonthlyActiveTokens,
       monthly_active_tokens: counters.find(({ name }) => name === month)?.value ?? 0,
     },
   }

@@ -14,23 +14,35 @@ export type Grants = {
 
 export type GrantedKey = { readonly row: UsedApiKeyRow; readonly grant: ApiKeyGrant }
 
-export const loadGrants = async (
+type TenantInQuestion = { readonly tenantNumber: number; readonly tenant: { readonly id: string } }
+
+/** The tenant as it is now, without its applications and keys. */
+export const loadTenant = async (
   { store, vaultKeys }: Vault,
-  { tenantNumber, tenant }: { readonly tenantNumber: number; readonly tenant: { readonly id: string } },
-): Promise<{ grants: Grants; revision: number }> => {
+  { tenantNumber, tenant: { id } }: TenantInQuestion,
+): Promise<{ tenant: Tenant; revision: number }> => {
   const row = await store.getTenant(tenantNumber)
   // The tenant was deleted, or storage was changed and another tenant has its number.
-  if (row?.id !== tenant.id) throw new VaultError('unauthorized')
+  if (row?.id !== id) throw new VaultError('unauthorized')
+  return { tenant: openTenant(vaultKeys, row), revision: row.revision }
+}
+
+export const loadGrants = async (
+  vault: Vault,
+  of: TenantInQuestion,
+): Promise<{ grants: Grants; revision: number }> => {
+  const { store, vaultKeys } = vault
+  const { tenant, revision } = await loadTenant(vault, of)
   const [applications, apiKeys] = await Promise.all([
-    store.listApplications(tenantNumber),
-    store.listApiKeys(tenantNumber),
+    store.listApplications(of.tenantNumber),
+    store.listApiKeys(of.tenantNumber),
   ])
   return {
-    revision: row.revision,
+    revision,
     grants: {
-      tenant: openTenant(vaultKeys, row),
-      applications: applications.map(application => openApplication(vaultKeys, application, row.id)),
-      apiKeys: apiKeys.map(key => ({ row: key, grant: openApiKey(vaultKeys, key, row.id) })),
+      tenant,
+      applications: applications.map(application => openApplication(vaultKeys, application, tenant.id)),
+      apiKeys: apiKeys.map(key => ({ row: key, grant: openApiKey(vaultKeys, key, tenant.id) })),
     },
   }
 }
