@@ -5,6 +5,8 @@
 export const pace = {
   /** How far the index is read to tell a rare term from a common one. */
   searchProbeEntries: 1_000,
+  /** Rows that the steps of a search are counted over for its explanation: 1 to 7 µs each, beside other requests. */
+  explainedRowsMax: 1_000_000,
   /**
    * Rows that a search fetches and opens at a time: in its first batch, in later ones at most, and how many bytes of
    * long rows.

@@ -351,6 +351,20 @@ for (const engine of engines)
         )
       })
 
+    test('C26.8 the steps of a plan are counted until a million rows were touched', async t => {
+      t.mock.method(vault.store, 'countTokens', async () => 600_000)
+      const branch = 'type:token container:/a/ -metadata.tone:cold -id:red'
+      const { plan } = (await search(`(${branch}) OR (${branch})`, { explain: true })).body
+      const touched = plan.branches.map(({ steps }: { steps: { touched_rows?: number }[] }) =>
+        steps.map(({ touched_rows: rows }) => rows),
+      )
+      const uncounted = undefined
+      assert.deepEqual(touched, [
+        [600_000, 600_000, uncounted, uncounted],
+        [uncounted, uncounted, uncounted, uncounted],
+      ])
+    })
+
     test('C26.2 C24.5 the plan tells a caller who may not see all tokens nothing of the others', async () => {
       const { body } = await search('type:token OR id:red', { explain: true }, keys.onlyA)
       assert.deepEqual(body.plan, {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../domain/json/json.ts'
+import { pace } from '../../domain/pace.ts'
 import type { Vault } from '../vault/vault.ts'
 import { mergeSteps, rarestFirst, type Step } from './branch-steps.ts'
 import type { PlannedQuery } from './plan-query.ts'
@@ -14,13 +15,15 @@ export const explainSearch = async (
   { openedRows, seesAll }: { openedRows: number; seesAll: boolean },
 ): Promise<JsonObject> => {
   const shown: JsonObject[] = []
+  let rowsLeft = pace.explainedRowsMax
   for (const branch of branches) {
     const steps = seesAll ? rarestFirst(branch) : branch.map(withoutEstimate)
-    const touched = seesAll ? await touchedRows(vault, { tenant, now }, steps) : undefined
+    const touched = seesAll ? await touchedRows(vault, { tenant, now }, steps, rowsLeft) : []
+    rowsLeft -= touched.reduce((sum, rows) => sum + rows, 0)
     shown.push({
       steps: steps.map((step, index) => ({
         ...showStep(step, index),
-        ...(touched && { touched_rows: touched[index] ?? 0 }),
+        ...(touched[index] !== undefined && { touched_rows: touched[index] }),
       })),
     })
   }
@@ -42,18 +45,26 @@ const showStep = ({ field, estimate, isNegated, isOpened }: Step, index: number)
   ...(isNegated && { negated: true }),
 })
 
-/** The first step touches the rows it finds, every other step those that the steps before it left. */
+/**
+ * The first step touches the rows it finds, every other step those that the steps before it left. A branch is counted
+ * once for each of its steps, so counting ends with the step by which more than `rowsMax` rows were touched.
+ */
 const touchedRows = async (
   { store }: Vault,
   moment: { readonly tenant: number; readonly now: number },
   steps: readonly Step[],
+  rowsMax: number,
 ): Promise<number[]> => {
   const touched: number[] = []
-  let left = 0
+  let sum = 0
   for (const index of steps.keys()) {
-    const passed = await store.countTokens({ ...moment, ...mergeSteps(steps.slice(0, index + 1)) })
-    touched.push(index === 0 ? passed : left)
-    left = passed
+    if (sum > rowsMax) break
+    const before = steps.slice(0, Math.max(1, index))
+    // The second step touches what the first has found.
+    const rows =
+      index === 1 ? (touched[0] ?? 0) : await store.countTokens({ ...moment, ...mergeSteps(before) })
+    touched.push(rows)
+    sum += rows
   }
   return touched
 }
