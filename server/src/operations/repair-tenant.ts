@@ -27,7 +27,6 @@ export const repairTenant = async (
   await inGroups(audit.deadFields, dead =>
     whileUnchanged(dead, { kind: 'dropTransient', tokenId: dead.tokenId, field: dead.field }),
   )
-  // The extra ones first: one that is missing may differ from an extra one in nothing but its tag.
   await inGroups(audit.extra, entry => repair(entry, 'removeTerms'))
   await inGroups(audit.missing, entry => repair(entry, 'addTerms'))
   await store.commit({
