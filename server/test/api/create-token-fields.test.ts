@@ -20,6 +20,7 @@ const kept: readonly { name: string; send: Record<string, unknown>; body?: Recor
     name: 'C19.3 a container and one below it are two',
     send: { containers: ['/a/', '/a/b/', '/ab/'] },
   },
+  { name: 'C19.3 the default container and another', send: { containers: ['/general/high/', '/other/'] } },
   {
     name: 'C8.11 ten containers',
     send: { containers: Array.from({ length: 10 }, (_, at) => `/c${at}/`) },

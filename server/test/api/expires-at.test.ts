@@ -276,4 +276,15 @@ onEveryEngine('expires_at', vault => {
     await vault().service.clockwork.runAll()
     assert.deepEqual((await vault().store.getTokens(number, [id])).transients, [])
   })
+
+  test('C16.4 C17.3 the id of a token that will expire is taken until then', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const body = { ...token, id: 'taken', expires_at: minuteAhead(vault()) }
+    await vault().create(keys.owner, body)
+    const again = () => vault().post('/tokens', keys.owner, { ...body, data: 'another', expires_at: null })
+    assert.equal((await again()).status, 409)
+    assert.equal((await vault().get('/tokens/taken', keys.owner)).body.data, token.data)
+    vault().now += 60_000
+    assert.equal((await again()).status, 201)
+  })
 })

@@ -241,4 +241,15 @@ for (const engine of engines)
       await vault.get('/v2/tokens', keys.private)
       assert.equal(await active(), 1)
     })
+
+    test('C25.3 a cursor continues a list of the same ids and types, in any order, and no other', async () => {
+      const { keys } = await tenantWith(['one', 'two', 'three'])
+      const goesOn = async (query: string, other: string): Promise<number> => {
+        const { next } = (await vault.get(`/v2/tokens?${query}&size=1`, keys.private)).body.pagination
+        return (await vault.get(`/v2/tokens?${other}&size=1&start=${next}`, keys.private)).status
+      }
+      assert.equal(await goesOn('type=token', 'type=card'), 400)
+      assert.equal(await goesOn('id=one&id=two', 'id=one&id=three'), 400)
+      assert.equal(await goesOn('id=one&id=two', 'id=two&id=one'), 200)
+    })
   })

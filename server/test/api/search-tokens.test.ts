@@ -351,6 +351,41 @@ for (const engine of engines)
         )
       })
 
+    test('C26.7 under redact no alternative tells by its count that data holds a value', async () => {
+      const queries = [
+        'type:token (metadata.a:none OR data:blue)',
+        'type:token (data:blue OR metadata.a:none)',
+      ]
+      for (const query of [...queries, 'metadata.a:none OR data:blue']) {
+        assert.equal((await search(query)).body.pagination.total_items, 1, query)
+        const { pagination, data } = (await search(query, {}, keys.redacted)).body
+        assert.deepEqual([pagination.total_items, data], [0, []], query)
+      }
+    })
+
+    test('C26.7 a rule with another permission makes nothing of a hidden value countable', async () => {
+      const { keys: own } = await vault.tenant({
+        ...devApplications,
+        part: {
+          rules: [
+            { priority: 1, container: '/', transform: 'mask', permissions: ['token:create'] },
+            rule(2, '/a/', 'reveal', 'read', 'search'),
+          ],
+        },
+      })
+      const made = await vault.create(own.general, {
+        type: 'token',
+        data: 'secret',
+        containers: ['/a/', '/b/'],
+        search_indexes: ['{{ data }}'],
+      })
+      const counted = async (query: string): Promise<number> =>
+        (await search(query, {}, own.part)).body.pagination.total_items
+      assert.deepEqual([await counted('type:token'), await counted('data:secret')], [1, 0])
+      const listed = await vault.get(`/tokens?fingerprint=${made.fingerprint}`, own.part)
+      assert.equal(listed.body.pagination.total_items, 0)
+    })
+
     test('C26.8 the steps of a plan are counted until a million rows were touched', async t => {
       t.mock.method(vault.store, 'countTokens', async () => 600_000)
       const branch = 'type:token container:/a/ -metadata.tone:cold -id:red'

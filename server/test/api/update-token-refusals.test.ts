@@ -344,4 +344,30 @@ onEveryEngine('updates that are refused', vault => {
         assert.equal((await vault().patch(`/tokens/${id}`, key, harmless)).status, 200)
       }
   })
+
+  test('C13.4 a search index that joins a field with hidden data is not steered by that field', async () => {
+    const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read', 'token:update'] } })
+    const search_indexes = ['{{ data.label }}{{ data.ssn }}']
+    const { id } = await vault().create(
+      keys.owner,
+      token({ label: 'x', ssn: '123456789' }, { search_indexes }),
+    )
+    for (const label of [null, 'y'])
+      assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, { data: { label } })).status, 403)
+  })
+
+  test('C11.6 no expression of an update may name a field that is not kept', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, card)
+    const text = '{{ data.cvc | default: "x" }}'
+    for (const [part, place] of [
+      ['mask', 'mask'],
+      ['search_indexes', 'search_indexes[0]'],
+      ['fingerprint_expression', 'fingerprint_expression'],
+    ] as const) {
+      const value = part === 'search_indexes' ? [text] : text
+      const reply = await vault().patch(`/tokens/${id}`, keys.owner, { [part]: value })
+      assert.deepEqual([reply.status, Object.keys(reply.body.errors ?? {})], [400, [place]])
+    }
+  })
 })

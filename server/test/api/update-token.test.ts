@@ -4,6 +4,7 @@ import { granted } from '../rig/answers.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { assertHolds } from '../rig/scenario.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -442,5 +443,49 @@ onEveryEngine('update a token', vault => {
     for (const name of added)
       for (const query of [`metadata.old=x&metadata.${name}=y`, `metadata.${name}=y&metadata.old=x`])
         assert.equal((await vault().get(`/tokens?${query}`, keys.owner)).body.data.length, 1, query)
+  })
+
+  test('C13.1 C13.2 C13.6 a mask that was set blindly, and would show a card, shows nothing to those who read under it', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      writer: { permissions: ['token:update'] },
+      reader: { permissions: ['token:read'] },
+    })
+    const { id } = await vault().create(keys.owner, card)
+    const mask = '{{ data.number | split: "000001" | first }}'
+    const reply = granted(await vault().patch(`/tokens/${id}`, keys.writer, { mask }))
+    const read = granted(await vault().get(`/tokens/${id}`, keys.reader))
+    assert.deepEqual([reply.data, read.data], [undefined, undefined])
+    assertAbsent({ reply: JSON.stringify(reply), read: JSON.stringify(read) }, [number])
+  })
+
+  test('C13.2 who may read the token sees it under a mask that was set blindly', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      writer: { permissions: ['token:update'] },
+      reader: { permissions: ['token:read', 'token:update'] },
+    })
+    const { id } = await vault().create(keys.owner, token('abcdefgh'))
+    const mask = '{{ data | reveal_last: 2 }}'
+    assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.writer, { mask })).data, undefined)
+    assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.writer, {})).data, undefined)
+    assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.reader, {})).data, 'XXXXXXgh')
+  })
+
+  test('C24.5 a container that an update adds is counted', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      other: {
+        rules: [{ priority: 1, container: '/b/', transform: 'mask', permissions: ['token:read'] }],
+      },
+    })
+    const { id } = await vault().create(keys.owner, token('x', { containers: ['/a/'] }))
+    await vault().create(keys.owner, token('y', { containers: ['/b/'] }))
+    const counted = async (): Promise<number> =>
+      granted(await vault().get('/tokens?size=1', keys.other)).pagination.total_items
+    await vault().patch(`/tokens/${id}`, keys.owner, { containers: ['/a/', '/b/'] })
+    assert.equal(await counted(), 2)
+    await vault().patch(`/tokens/${id}`, keys.owner, { containers: ['/a/'] })
+    assert.equal(await counted(), 1)
   })
 })

@@ -225,6 +225,13 @@ onEveryEngine('the order of refusals', vault => {
       body: { ...card, id: 'b-card', deduplicate_token: true },
       status: 201,
     },
+    {
+      name: '400 of containers that are none before 404',
+      method: 'PATCH',
+      path: '/tokens/unknown',
+      body: { containers: ['none'] },
+      status: 400,
+    },
     { name: '409 at last', method: 'POST', path: '/tokens', body: { ...card, id: 'b-card' }, status: 409 },
   ]
   for (const { name, by = 'owner', method, path, status, ...send } of orders)

@@ -198,6 +198,7 @@ onEveryEngine('the wire', vault => {
     for (const [method, path, raw, ...errors] of [
       ['POST', '/tokens', `{${card}}`, 'data[key 2]'],
       ['POST', '/tokens', `{"a":1,"12345678":2,${card}}`, 'a', '[key 2]'],
+      ['POST', '/tokens', `{"a1234567":1,${token1}}`, 'a1234567'],
       [
         'POST',
         '/tokens',

@@ -143,6 +143,16 @@ for (const [short, full, data] of [
     assert.equal(alias(short, data, fromSeed([7, 1, 4])), alias(full, data, fromSeed([7, 1, 4])))
   })
 
+test('C21 an alias that keeps nothing tells nothing of the value', () => {
+  const zero = () => 0
+  const [one, other] = ['5555555555554444', '4242424242424242'].map(card => alias('alias_card', card, zero))
+  assert.equal(one, other)
+  assert.equal(
+    alias('alias_preserve_format', 'AZAZazaz09', () => 1),
+    'BBBBbbbb11',
+  )
+})
+
 test('C21 19 digits leave room for BIN and last four', () => {
   const made = alias('alias_card: "true", "true"', '4242424242424242424', () => 7)
   assert.match(String(made), /^42424242\d{7}2424$/)

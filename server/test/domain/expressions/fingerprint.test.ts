@@ -15,6 +15,7 @@ const typed: readonly (readonly [text: string, data: Json, value: Json, type: Js
   ['{{ data | to_string }}', 8, '8', 'string'],
   ['{{ data | stringify | upcase }}', 8, '8', 'string'],
   ['{{ data | plus: 1 | stringify }}', 8, '9', 'number'],
+  ['{{ data | size | stringify }}', 'abc', '3', 'number'],
   [' {{ data | stringify }}', 8, ' 8', 'string'],
   ['{{ data | stringify }}{{ data }}', 8, '88', 'string'],
   ['literal', 8, 'literal', 'string'],

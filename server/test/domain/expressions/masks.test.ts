@@ -96,6 +96,9 @@ const card = { number: '4242424242424242', expiration_month: 3, expiration_year:
 table('C21.1 card_exp writes month and year', 'mask', [
   ["card_exp: 'MM/YY'", card, '03/31'],
   ["card_exp: 'MM/YYYY'", card, '03/2031'],
+  ["card_exp: 'MM/YY'", { expiration_month: 1, expiration_year: 2031 }, '01/31'],
+  ["card_exp: 'MM/YY'", { expiration_month: 12, expiration_year: 2031 }, '12/31'],
+  ["card_exp: 'MM/YY'", { expiration_month: 0, expiration_year: 2031 }, fails('a month and a year')],
   ["card_exp: 'YYYY-MM'", card, '2031-03'],
   ["card_exp: 'YYMM'", card, '3103'],
   ["card_exp: 'M/yy'", card, '3/31'],

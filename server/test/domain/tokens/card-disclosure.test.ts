@@ -39,6 +39,8 @@ const shown: { text: string; of: string; isTooMuch: boolean }[] = [
   { text: '424242 4242 4242', of: number, isTooMuch: true },
   { text: '555555-5555', of: '5555555555554444', isTooMuch: true },
   { text: '555555-4444', of: '5555555555554444', isTooMuch: false },
+  { text: '50000000', of: '500000000611', isTooMuch: false },
+  { text: '500000000', of: '500000000611', isTooMuch: true },
   // The two ends of a twelve-digit number are the whole number.
   { text: '50000000-0611', of: '500000000611', isTooMuch: true },
 ]

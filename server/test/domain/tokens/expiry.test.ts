@@ -24,6 +24,7 @@ const accepted: { rule: string; text: string; answer: string }[] = [
   },
   { rule: '§2.3 12 PM is noon', text: '1/1/2030 12:59:59 PM', answer: '2030-01-01T12:59:59.000+00:00' },
   { rule: '§2.3 lower case', text: '1/1/2030 1:00:00 am', answer: '2030-01-01T01:00:00.000+00:00' },
+  { rule: '§2.3 lower case', text: '1/1/2030 11:00:00 pm', answer: '2030-01-01T23:00:00.000+00:00' },
   { rule: '§2.3 mixed case', text: '1/1/2030 11:00:00 Pm', answer: '2030-01-01T23:00:00.000+00:00' },
   { rule: '§2.3 leap day', text: '2/29/2028', answer: '2028-02-29T00:00:00.000+00:00' },
   { rule: 'C17 ISO date', text: '2030-08-26', answer: '2030-08-26T00:00:00.000+00:00' },
