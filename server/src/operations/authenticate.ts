@@ -1,4 +1,6 @@
 import { hashApiKey, isApiKey } from '../crypto/api-key.ts'
+import type { TenantKeys } from '../crypto/keys.ts'
+import type { TenantRow } from '../store/rows.ts'
 import { openApiKey, openApplication, openTenant } from './grants/grant-rows.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 import { commitSet } from './writing/commit.ts'
@@ -32,14 +34,29 @@ const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined
   // Each row opens only under the identity it was sealed with, and it is opened as what was asked for, not as what it claims to
   // be. So a row that was forged, moved, or returned in place of another fails here.
   openApiKey(vaultKeys, { ...key, hash }, tenant.id)
+  const keys = await keysUnlessDeleted(vault, tenant)
+  if (keys === undefined) return undefined
   const caller: Caller = {
     tenantNumber: tenant.tenant,
     tenant: openTenant(vaultKeys, tenant),
     application: openApplication(vaultKeys, { ...application, id: key.applicationId }, tenant.id),
-    keys: await vault.tenantKeys.of(tenant.tenant, tenant.id),
+    keys,
     apiKey: { hash, expiresAt: key.expiresAt },
     commit: set => commitSet(vault, set),
   }
   vault.callers.set(keyText, caller, epoch)
   return caller
+}
+
+/** A tenant that was deleted while its key was looked up has no keys any more; that is no failure of the key provider. */
+const keysUnlessDeleted = async (
+  { store, tenantKeys }: Vault,
+  { tenant, id }: TenantRow,
+): Promise<TenantKeys | undefined> => {
+  try {
+    return await tenantKeys.of(tenant, id)
+  } catch (error) {
+    if ((await store.getTenant(tenant))?.id === id) throw error
+    return undefined
+  }
 }

@@ -261,6 +261,26 @@ onEveryEngine('delete the tenant', vault => {
     await vault().service.clockwork.runAll()
     assert.deepEqual(await rowsOf(vault(), tenant), {})
   })
+
+  test('C31.8 C2.11 a key whose tenant goes while the key is looked up is no key', async t => {
+    const { tenantId, keys } = await vault().tenant(ownerAndManager)
+    const tenant = await numberOf(vault(), tenantId)
+    await vault().restart()
+    const { store } = vault()
+    const { tenantKeys } = store
+    t.mock.method(store, 'tenantKeys', async (number: number) => {
+      const ifRevision = (await store.getTenant(tenant))?.revision ?? assert.fail()
+      const deletion: WriteSet = {
+        tenant,
+        guarded: [{ kind: 'reviseTenant', ifRevision }],
+        effects: [{ kind: 'deleteTenant' }],
+        counters: [],
+      }
+      assert.deepEqual(await store.commit(deletion), { committed: true })
+      return tenantKeys(number)
+    })
+    assertUnauthorized(await vault().get('/tokens', keys.owner))
+  })
 })
 
 test('C31.7 of the wrapped keys no byte is left in the data folder (sqlite: its files are its own)', async () => {
