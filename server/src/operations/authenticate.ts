@@ -1,7 +1,6 @@
 import { hashApiKey, isApiKey } from '../crypto/api-key.ts'
-import type { TenantKeys } from '../crypto/keys.ts'
-import type { TenantRow } from '../store/rows.ts'
 import { openApiKey, openApplication, openTenant } from './grants/grant-rows.ts'
+import { keysUnlessDeleted } from './vault/keys-unless-deleted.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 import { commitSet } from './writing/commit.ts'
 
@@ -46,17 +45,4 @@ const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined
   }
   vault.callers.set(keyText, caller, epoch)
   return caller
-}
-
-/** A tenant that was deleted while its key was looked up has no keys any more; that is no failure of the key provider. */
-const keysUnlessDeleted = async (
-  { store, tenantKeys }: Vault,
-  { tenant, id }: TenantRow,
-): Promise<TenantKeys | undefined> => {
-  try {
-    return await tenantKeys.of(tenant, id)
-  } catch (error) {
-    if ((await store.getTenant(tenant))?.id === id) throw error
-    return undefined
-  }
 }

@@ -1,5 +1,6 @@
 import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { TamperedError } from '../../domain/errors.ts'
+import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export type LoadedTenant = ReturnType<Vault['tenantKeys']['loaded']>[number]
@@ -16,12 +17,13 @@ export const eachLoadedTenant = async (
   let failure: Error | undefined
   for (const tenant of tenants) {
     const { tenantNumber, tenantId } = tenant
-    if ((await vault.store.getTenant(tenantNumber))?.id !== tenantId) {
-      vault.tenantKeys.forget(tenantNumber)
-      continue
-    }
+    const isThere = (await vault.store.getTenant(tenantNumber))?.id === tenantId
     try {
-      await work({ tenantNumber, keys: await vault.tenantKeys.of(tenantNumber, tenantId) })
+      const keys = isThere
+        ? await keysUnlessDeleted(vault, { tenant: tenantNumber, id: tenantId })
+        : undefined
+      if (keys === undefined) vault.tenantKeys.forget(tenantNumber)
+      else await work({ tenantNumber, keys })
     } catch (error) {
       if (!(error instanceof KeyProviderError || error instanceof TamperedError)) throw error
       failure ??= error

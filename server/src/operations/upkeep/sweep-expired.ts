@@ -4,6 +4,7 @@ import { pace } from '../../domain/pace.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { toToken } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
+import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
 import type { Vault } from '../vault/vault.ts'
 
 export type SweepResult = {
@@ -52,7 +53,8 @@ const purge = async (
   const tenant = await vault.store.getTenant(row.tenant)
   if (tenant === undefined) return 'missed'
   try {
-    const keys = await vault.tenantKeys.of(row.tenant, tenant.id)
+    const keys = await keysUnlessDeleted(vault, tenant)
+    if (keys === undefined) return 'missed'
     const writes = new TokenWrites({ tenantNumber: row.tenant, keys })
     writes.remove(toToken(row, [], keys))
     await vault.activity.settle(row.tenant, row.id)
