@@ -452,4 +452,26 @@ onEveryEngine('deduplication of updates', vault => {
     const met = await vault().patch(`/tokens/${two.id}`, keys.general, sent)
     assert.equal(met.body.id, one.id)
   })
+
+  test('C15.9 an equal create between the two looks of another is found by it', async t => {
+    const { keys } = await vault().tenant({ owner })
+    const { store } = vault()
+    let looks = 0
+    let other: string | undefined
+    const lookAfter = async (): Promise<void> => {
+      if (++looks === 2) other = (await vault().create(keys.owner, first)).id
+    }
+    const { matchHolder, oldestMatch } = store
+    t.mock.method(store, 'matchHolder', async (...asked: Parameters<typeof matchHolder>) => {
+      await lookAfter()
+      return matchHolder(...asked)
+    })
+    t.mock.method(store, 'oldestMatch', async (...asked: Parameters<typeof oldestMatch>) => {
+      await lookAfter()
+      return oldestMatch(...asked)
+    })
+    const made = await vault().create(keys.owner, first)
+    assert.ok(other !== undefined)
+    assert.deepEqual([made.id, made._extras], [other, { deduplicated: true }])
+  })
 })

@@ -287,4 +287,14 @@ onEveryEngine('expires_at', vault => {
     vault().now += 60_000
     assert.equal((await again()).status, 201)
   })
+
+  test('C16.4 C17.4 so it is where deduplication looks for a match first', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const body = { ...token, id: 'taken', deduplicate_token: true }
+    await vault().create(keys.owner, { ...body, expires_at: minuteAhead(vault()) })
+    vault().now += 60_000
+    assert.equal((await vault().post('/tokens', keys.owner, body)).status, 201)
+    const again = await vault().post('/tokens', keys.owner, { ...body, data: 'another' })
+    assert.deepEqual([again.status, again.body.detail], [409, 'A token with this id exists.'])
+  })
 })

@@ -242,13 +242,20 @@ for (const engine of engines)
       assert.equal(await active(), 1)
     })
 
-    test('C25.3 a cursor continues a list of the same ids and types, in any order, and no other', async () => {
-      const { keys } = await tenantWith(['one', 'two', 'three'])
+    test('C25.3 a cursor continues a list with the same filters, in any order, and no other', async () => {
+      const { keys, create } = await tenantWith(['one', 'two', 'three'])
+      for (const id of ['four', 'five']) await create(id, { data: 'same', containers: ['/a/'] })
+      const { data } = (await vault.get('/tokens?id=four&id=one', keys.private)).body
+      const [same, other] = data.map(({ fingerprint }: { fingerprint: string }) => fingerprint)
       const goesOn = async (query: string, other: string): Promise<number> => {
         const { next } = (await vault.get(`/v2/tokens?${query}&size=1`, keys.private)).body.pagination
         return (await vault.get(`/v2/tokens?${other}&size=1&start=${next}`, keys.private)).status
       }
       assert.equal(await goesOn('type=token', 'type=card'), 400)
+      assert.equal(await goesOn('container=/a/', 'container=/b/'), 400)
+      assert.equal(await goesOn('container=/a/', 'type=token'), 400)
+      assert.equal(await goesOn(`fingerprint=${same}`, `fingerprint=${other}`), 400)
+      assert.equal(await goesOn(`fingerprint=${same}`, `fingerprint=${same}`), 200)
       assert.equal(await goesOn('id=one&id=two', 'id=one&id=three'), 400)
       assert.equal(await goesOn('id=one&id=two', 'id=two&id=one'), 200)
     })

@@ -386,6 +386,12 @@ for (const engine of engines)
       assert.equal(listed.body.pagination.total_items, 0)
     })
 
+    test('C26.2 C24.5 who may search in one container sees no numbers in a plan, though it reads everywhere', async () => {
+      const { body } = await search('type:token', { explain: true }, keys.searchA)
+      assert.equal(body.pagination.total_items, 3)
+      assert.doesNotMatch(JSON.stringify(body.plan), /_rows/)
+    })
+
     test('C26.8 the steps of a plan are counted until a million rows were touched', async t => {
       t.mock.method(vault.store, 'countTokens', async () => 600_000)
       const branch = 'type:token container:/a/ -metadata.tone:cold -id:red'

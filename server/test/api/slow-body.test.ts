@@ -151,4 +151,27 @@ onEveryEngine('grants that change while a body is on its way', vault => {
       assert.equal((await change).status, status)
       assert.equal((await vault().get(`/applications/${own}/keys`, keys.manager)).body.length, 1)
     })
+
+  test('C27.2 C2.12 a permission that was taken away meanwhile grants nothing to another application', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const deputy = await newApplication(vault(), keys.manager, {
+      name: 'deputy',
+      type: 'management',
+      permissions: ['application:update', 'application:read'],
+    })
+    const target = await newApplication(vault(), keys.manager, {
+      name: 'target',
+      permissions: ['token:create'],
+    })
+    const held = await holdRequest(vault(), 'PUT', `/applications/${target.id}`, {
+      key: deputy.key,
+      body: { name: 'target', permissions: ['token:create', 'token:read', 'token:delete'] },
+    })
+    const body = { name: 'deputy', permissions: ['application:read'] }
+    const narrowed = await vault().send('PUT', `/applications/${deputy.id}`, { key: keys.manager, body })
+    assert.equal(narrowed.status, 200)
+    assert.equal((await held.finish()).status, 403)
+    const { permissions } = (await vault().get(`/applications/${target.id}`, keys.manager)).body
+    assert.deepEqual(permissions, ['token:create'])
+  })
 })

@@ -370,4 +370,18 @@ onEveryEngine('updates that are refused', vault => {
       assert.deepEqual([reply.status, Object.keys(reply.body.errors ?? {})], [400, [place]])
     }
   })
+
+  test('C13.4 a change that steers an expression onto hidden data is refused, whatever else the patch changes', async () => {
+    const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read', 'token:update'] } })
+    const mask = '{{ data.label | default: data.ssn }}'
+    for (const patch of [
+      { data: { label: null, other: 'x' } },
+      { data: { other: 'x', label: null } },
+      { data: { label: null }, metadata: { a: 'b' } },
+    ]) {
+      const { id } = await vault().create(keys.owner, token({ label: 'shown', ssn: '123-45-6789' }, { mask }))
+      assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, patch)).status, 403)
+      assert.equal((await vault().get(`/tokens/${id}`, keys.masked)).body.data, 'shown')
+    }
+  })
 })

@@ -488,4 +488,33 @@ onEveryEngine('update a token', vault => {
     await vault().patch(`/tokens/${id}`, keys.owner, { containers: ['/a/'] })
     assert.equal(await counted(), 1)
   })
+
+  test('C19.3 C26.1 C15.3 a token that leaves the upper of two containers is not found there, and matches without it', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const body = token('x', { deduplicate_token: true })
+    const { id } = await vault().create(keys.owner, { ...body, containers: ['/u/', '/u/v/'] })
+    granted(await vault().patch(`/tokens/${id}`, keys.owner, { containers: ['/u/v/'] }))
+    const found = granted(await vault().post('/tokens/search', keys.owner, { query: 'container:/u/' }))
+    assert.deepEqual([found.pagination.total_items, found.data], [0, []])
+    assert.equal((await vault().create(keys.owner, { ...body, containers: ['/u/v/'] })).id, id)
+  })
+
+  test('C13.5 the answer to a move shows no more than an answer before it', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      mover: {
+        rules: [
+          { priority: 1, container: '/', transform: 'reveal', permissions: ['token:read'] },
+          { priority: 2, container: '/a/', transform: 'redact', permissions: ['token:update'] },
+          { priority: 3, container: '/b/', transform: 'mask', permissions: ['token:update'] },
+        ],
+      },
+    })
+    const given = token('secret', { mask: '{{ data }}', containers: ['/a/'] })
+    const { id } = await vault().create(keys.owner, given)
+    assert.equal(
+      granted(await vault().patch(`/tokens/${id}`, keys.mover, { containers: ['/b/'] })).data,
+      undefined,
+    )
+  })
 })

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { sweepExpired } from '../../src/operations/upkeep/sweep-expired.ts'
+import { StoreUnavailableError } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { type StoredRow, storedRows } from '../rig/stored-rows.ts'
 import { owner, type TestApplication, type TestVault } from '../rig/test-vault.ts'
@@ -141,5 +144,39 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     assert.equal(await total('?metadata.moved=yes'), 0)
     await sweep()
     assert.ok(!(await ofTenant('tokens')).some(row => row.token_id === made.id))
+  })
+
+  test('C17.6 a sweep that storage refuses fails, and does not seem to have found nothing', async t => {
+    await sweep()
+    await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
+    vault.now += 1
+    const refused = t.mock.method(vault.store, 'commit', async () => {
+      throw new StoreUnavailableError('down')
+    })
+    await assert.rejects(sweepExpired(vault.service.vault), StoreUnavailableError)
+    refused.mock.restore()
+    assert.equal((await sweepExpired(vault.service.vault)).purged, 1)
+  })
+
+  test('C17.6 a sweep tells that the keys of a tenant are locked, and purges the tokens of others', async t => {
+    const locked = await vault.tenant({ owner })
+    await vault.create(locked.keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
+    await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
+    vault.now += 1
+    const { tenantKeys } = vault.service.vault
+    const { of } = tenantKeys
+    const lock = t.mock.method(tenantKeys, 'of', async (number: number, id: string) => {
+      if (id === locked.tenantId) throw new KeyProviderError('locked')
+      return of(number, id)
+    })
+    const swept = await sweepExpired(vault.service.vault)
+    assert.equal(swept.purged, 1)
+    assert.ok(swept.locked instanceof KeyProviderError)
+    lock.mock.restore()
+    assert.deepEqual(await sweepExpired(vault.service.vault), {
+      purged: 1,
+      unreadable: 0,
+      unreadableNames: [],
+    })
   })
 })

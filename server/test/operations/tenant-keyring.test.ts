@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { tenantKeyring } from '../../src/operations/vault/tenant-keyring.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
@@ -32,5 +33,25 @@ onEveryEngine('the keys of a tenant', vault => {
       assert.equal(answer.status, 'rejected')
     isAway = false
     assert.equal(await ask(), before)
+  })
+
+  test('C2.23 are there with the next request once the provider is back, also if no grant has changed', async () => {
+    const { tenantId } = await vault().tenant({ owner })
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const provider = fileKeyProvider(join(vault().folder.path, 'master.key'))
+    let isAway = true
+    const keyring = tenantKeyring(
+      { ...vault().store, grantsEpoch: () => 1 },
+      {
+        ...provider,
+        unwrap: async (wrapped, context) => {
+          if (isAway) throw new KeyProviderError('away')
+          return provider.unwrap(wrapped, context)
+        },
+      },
+    )
+    await assert.rejects(keyring.of(tenantNumber, tenantId), KeyProviderError)
+    isAway = false
+    assert.equal((await keyring.of(tenantNumber, tenantId)).tenantId, tenantId)
   })
 })
