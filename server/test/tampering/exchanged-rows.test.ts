@@ -80,6 +80,22 @@ onSqliteAlone('a storage that answers with another row', 'it is exchanged at the
     assert.equal((await vault().get(`/tokens/${brought.id}`, keys.owner)).body.data, secret)
   })
 
+  test('C16.4 C17.4 the row of one expired token frees the id of no other', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner })
+    const taken = await vault().create(keys.owner, { type: 'token', data: secret })
+    const expires_at = new Date(vault().now + 1_000).toISOString()
+    const expired = await vault().create(keys.owner, { type: 'token', data: 'x', expires_at })
+    vault().now += 1_000
+    const number = await vault().tenantNumber(tenantId)
+    const row = await vault().store.getToken(number, expired.id)
+    await answering(vault(), { getToken: async () => row }, async () => {
+      const reply = await vault().post('/tokens', keys.owner, { id: taken.id, type: 'token', data: 'y' })
+      assert.equal(reply.status, 500)
+    })
+    assert.ok(await vault().store.getToken(number, expired.id))
+    assert.equal((await vault().get(`/tokens/${taken.id}`, keys.owner)).body.data, secret)
+  })
+
   test('C33.1 the kept answer to one request answers no other', async () => {
     const { keys } = await vault().tenant({ owner, weak })
     const send = (key: string, data: string): ReturnType<TestVault['send']> =>
