@@ -45,8 +45,13 @@ const describePlace = (error: unknown): Record<string, unknown> => ({
 export const placeOf = (error: unknown): string =>
   error instanceof Error ? `${error.name} ${framesOf(error)[0] ?? ''}`.trimEnd() : typeof error
 
-const framesOf = ({ stack = '' }: Error): string[] =>
-  stack
+/** Without the message in front, whose lines might look like frames; none where that cannot be told from the rest. */
+const framesOf = ({ stack = '', message }: Error): string[] => {
+  const start = stack.indexOf(message)
+  if (start < 0) return []
+  return stack
+    .slice(start + message.length)
     .split('\n')
     .map(line => line.trim())
     .filter(line => line.startsWith('at '))
+}

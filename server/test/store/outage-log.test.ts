@@ -39,3 +39,12 @@ test('C2.5 the reason why a batch failed names the place of a bug, which crosses
   assert.match(engineReason(bug), /SyntaxError at /)
   assert.doesNotMatch(engineReason(bug), /Sensitive/)
 })
+
+test('C2.5 a message that looks like a stack is not taken for one', () => {
+  const sly = new Error('first line\n    at Sensitive Value (file.ts:1:2)')
+  const changed = new Error('as it was thrown\n    at Sensitive Value')
+  changed.message = 'another'
+  for (const error of [sly, changed, new StoreUnavailableError('unread', { cause: sly })])
+    assert.doesNotMatch(`${JSON.stringify(describeError(error))} ${engineReason(error)}`, /Sensitive/)
+  assert.match(JSON.stringify(describeError(sly)), here)
+})
