@@ -1,9 +1,8 @@
 import { pace } from '../domain/pace.ts'
 import type { Instant } from '../domain/time/instant.ts'
-import { visibleTerms } from '../domain/tokens/token-filter.ts'
-import { hashTerm } from '../operations/tokens/index-entries.ts'
 import type { Vault } from '../operations/vault/vault.ts'
 import type { Store } from '../store/port.ts'
+import type { TenantCount } from './count-created-after.ts'
 import type { ProcessLog } from './log.ts'
 
 type Clock = () => Instant
@@ -22,26 +21,20 @@ export const clockSkewMs = async (store: Store, clock: Clock): Promise<number | 
 }
 
 export type FutureTokens = {
-  /** One for each tenant that has such tokens. */
-  readonly counts: readonly { readonly tenantId: string; readonly count: number }[]
+  readonly counts: readonly TenantCount[]
   /** When none of them is from the future any more. */
   readonly until: Instant
 }
 
 /** Tokens created in the future, by more than the clocks of nodes may differ. */
 export const futureTokens = async (vault: Vault, now: Instant): Promise<FutureTokens | undefined> => {
-  const { store } = vault
-  const newest = await store.newestTokenAt()
+  const newest = await vault.store.newestTokenAt()
   const last = now + pace.clockSkewMs
   if (newest === undefined || newest <= last) return undefined
-  const counts: { tenantId: string; count: number }[] = []
+  // Loaded on demand: most commands need nothing of what the vault knows about tokens, which is half of its code.
+  const { countCreatedAfter } = await import('./count-created-after.ts')
   // The newest token may be deleted by now, which counters do not show.
-  for (const { tenant, id } of await store.listTenants()) {
-    const unlocked = { tenantNumber: tenant, keys: await vault.tenantKeys.of(tenant, id) }
-    const everyType = visibleTerms(['/']).map(term => hashTerm(unlocked, term))
-    const count = await store.countTokens({ tenant, now, groups: [everyType], createdAt: { from: last + 1 } })
-    if (count > 0) counts.push({ tenantId: id, count })
-  }
+  const counts = await countCreatedAfter(vault, last, now)
   return counts.length === 0 ? undefined : { counts, until: newest - pace.clockSkewMs }
 }
 

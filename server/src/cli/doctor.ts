@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { Invocation, Run } from './command.ts'
 import { examine, orDamage } from './doctor/examine.ts'
-import { type DeepOptions, examineDeep } from './doctor/examine-deep.ts'
+import type { DeepOptions } from './doctor/examine-deep.ts'
 import type { Finding } from './doctor/finding.ts'
 import { thisMachine } from './doctor/machine.ts'
 import { print } from './print.ts'
@@ -34,6 +34,8 @@ export const doctor: Run = async invocation => {
 }
 
 const lookDeeply = async (config: Config, deep: DeepOptions, findings: Finding[]): Promise<void> => {
+  // Loaded on demand: opening tokens takes half of all code.
+  const { examineDeep } = await import('./doctor/examine-deep.ts')
   const damage = await orDamage(config, async () => {
     const { notes } = await examineDeep(config, deep, findings)
     for (const note of notes) process.stderr.write(`strongroom doctor: ${note}\n`)

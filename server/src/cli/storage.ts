@@ -44,6 +44,8 @@ export type Storage = {
    * exist only once: the writer, where storage takes one.
    */
   open(worker?: Sharing): Promise<Store>
+  /** The same for one command, which writes on its own thread: to start another takes longer than all that it writes. */
+  openForCommand(): Promise<Store>
   /** Brings the schema up to date and spreads it over the nodes of a cluster. */
   distribute(): Promise<void>
 }
@@ -57,7 +59,8 @@ export const folderStorage = (dataFolder: string): Storage => ({
   flags: { data: dataFolder },
   look: async () => lookAtFolder(dataFolder),
   compareSchema: async () => compareSqliteSchema(databasePath(dataFolder)),
-  open: async worker => openDataFolder(dataFolder, worker?.writer),
+  open: async worker => openDataFolder(dataFolder, worker?.writer ?? 'thread'),
+  openForCommand: async () => openDataFolder(dataFolder, 'inline'),
   distribute: async () => {
     throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
   },
@@ -86,6 +89,7 @@ const serverStorage = (database: DatabaseConfig): Storage => {
       return { missing, foreign: [] }
     },
     open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
+    openForCommand: async () => (await engine()).openPostgres(postgresSettings(database)),
     distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),
   }
 }
@@ -104,7 +108,7 @@ const lookAtFolder = (dataFolder: string): Look | undefined => {
 }
 
 /** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get its mode. */
-const openDataFolder = (dataFolder: string, writing: 'thread' | Writer = 'thread'): Store => {
+const openDataFolder = (dataFolder: string, writing: 'thread' | 'inline' | Writer): Store => {
   makeDataFolder(dataFolder)
   const path = databasePath(dataFolder)
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
@@ -180,7 +184,7 @@ export const withVault = async <T>(config: Config, work: (vault: Vault) => Promi
     throw new Error(
       `${storage.name} has schema ${schema.current}, this release needs ${schema.newest}: run strongroom migrate`,
     )
-  const store = await storage.open()
+  const store = await storage.openForCommand()
   try {
     return await work(await openVault({ store, keyProvider, clock: Date.now }))
   } finally {

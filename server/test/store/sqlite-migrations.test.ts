@@ -106,7 +106,7 @@ describe('migrations (sqlite)', () => {
   test('C35.3 all who open new storage at the same moment get it', async () => {
     const threads = Array.from({ length: 4 }, opener)
     try {
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; round < 10; round++) {
         path = join(folder.path, `vault-${round}.db`)
         const gate = new Int32Array(new SharedArrayBuffer(4))
         const answers = threads.map(async thread => {

@@ -22,15 +22,26 @@ export type WritingSide = {
   close(): Promise<void>
 }
 
-/** Writes on this thread, for tests and benchmarks that watch the connection. Servers and commands use a thread. */
+/** Writes on this thread, for commands, and for tests and benchmarks that watch the connection. Servers use a thread. */
 export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide => {
-  const database = openDatabase(path, lockWaitMs, { isWriter: true })
-  const writer = new BatchWriter(database)
-  const writes = syncStandaloneWrites(database, lockWaitMs)
+  let opened: ReturnType<typeof open> | undefined
+  const open = () => {
+    const database = openDatabase(path, lockWaitMs, { isWriter: true })
+    return {
+      database,
+      writer: new BatchWriter(database),
+      writes: syncStandaloneWrites(database, lockWaitMs),
+    }
+  }
+  // Opened by the first write, like a thread: many commands only read.
+  const writing = () => {
+    opened ??= open()
+    return opened
+  }
   return {
-    commit: async sets => writer.commit(sets),
+    commit: async sets => writing().writer.commit(sets),
     standalone: async (name, args) =>
-      (writes[name] as (...args: unknown[]) => StandaloneResult<typeof name>)(...args),
-    close: async () => database.close(),
+      (writing().writes[name] as (...args: unknown[]) => StandaloneResult<typeof name>)(...args),
+    close: async () => opened?.database.close(),
   }
 }
