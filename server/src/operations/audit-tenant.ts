@@ -1,4 +1,4 @@
-import type { Audit } from './audit/audit.ts'
+import { Audit, type Tell } from './audit/audit.ts'
 import { wasWrittenBetween, wrongCounters } from './audit/audit-counters.ts'
 import { auditTokens } from './audit/audit-tokens.ts'
 import { findExtraEntries } from './audit/find-extra-entries.ts'
@@ -8,20 +8,28 @@ import type { UnlockedTenant, Vault } from './vault/vault.ts'
 
 /**
  * Audits everything a tenant has, page by page, while other requests keep writing. A difference counts only if the token's row is
- * still the same after the difference was found.
+ * still the same after the difference was found. `repair` gets the differences of a page before the next page is read.
  */
-export const auditTenant = async (vault: Vault, tenant: UnlockedTenant): Promise<Audit> => {
+export const auditTenant = async (
+  vault: Vault,
+  tenant: UnlockedTenant,
+  repair: Tell = async () => {},
+): Promise<Audit> => {
+  const audit = new Audit()
+  const tell: Tell = async found => {
+    audit.note(found)
+    await repair(found)
+  }
   const before = await vault.store.listCounters(tenant.tenantNumber)
-  const tokens = await auditTokens(vault, tenant, pagesOfAll(vault, tenant))
-  const { missing, deadFields } = tokens
-  const unreadable = new Set(tokens.unreadable)
-  const isWhole = (await countEntries(vault, tenant)) === tokens.entries && missing.length === 0
-  const extra = isWhole ? [] : await findExtraEntries(vault, tenant, unreadable)
-  const matches = await findStaleMatches(vault, tenant, unreadable)
+  const tokens = await auditTokens(vault, tenant, pagesOfAll(vault, tenant), tell)
+  const isWhole = audit.missing.isEmpty && (await countEntries(vault, tenant)) === tokens.entries
+  if (!isWhole) await findExtraEntries(vault, tenant, tell)
+  await findStaleMatches(vault, tenant, tell)
   const after = await vault.store.listCounters(tenant.tenantNumber)
-  const wasWritten = wasWrittenBetween(before, after)
-  const counters = wasWritten || unreadable.size > 0 ? [] : wrongCounters(tokens, after)
-  return { unreadable: tokens.unreadable, deadFields, missing, extra, matches, counters, wasWritten }
+  audit.wasWritten = wasWrittenBetween(before, after)
+  const areAllCounted = !audit.wasWritten && audit.unreadable.isEmpty
+  if (areAllCounted) await tell({ counters: wrongCounters(tokens, after) })
+  return audit
 }
 
 /** Audits about `size` tokens from random moments. Checks that need all tokens are left out. */
@@ -31,9 +39,9 @@ export const auditSample = async (
   size: number,
   random: () => number,
 ): Promise<Audit> => {
-  const pages = pagesOfSome(vault, tenant, size, random)
-  const { unreadable, deadFields, missing } = await auditTokens(vault, tenant, pages)
-  return { unreadable, deadFields, missing, extra: [], matches: [], counters: [], wasWritten: false }
+  const audit = new Audit()
+  await auditTokens(vault, tenant, pagesOfSome(vault, tenant, size, random), async found => audit.note(found))
+  return audit
 }
 
 const countEntries = async (vault: Vault, tenant: UnlockedTenant): Promise<number> => {

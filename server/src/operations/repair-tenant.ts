@@ -1,16 +1,16 @@
 import type { Effect } from '../store/write-set.ts'
-import type { Audit, DeadField, ExtraEntry, MissingEntry } from './audit/audit.ts'
+import type { DeadField, Differences, ExtraEntry, MissingEntry } from './audit/audit.ts'
 import type { UnlockedTenant, Vault } from './vault/vault.ts'
 
 /**
- * Brings storage in line with the opened tokens. A token is repaired only while its row is the one that was audited. A counter is
+ * Repairs what a page of an audit found: brings storage in line with the opened tokens. A token is repaired only while its row is the one that was audited. A counter is
  * moved by its difference, which later writes do not change. Rows that do not open stay. A transient field that does not open is
  * dropped: it keeps its token from being shown, and would be gone within the hour anyway.
  */
 export const repairTenant = async (
   { store }: Vault,
   { tenantNumber }: UnlockedTenant,
-  audit: Audit,
+  { deadFields = [], missing = [], extra = [], matches = [], counters = [] }: Differences,
 ): Promise<void> => {
   const whileUnchanged = (
     { tokenId, sealed }: MissingEntry | ExtraEntry | DeadField,
@@ -24,16 +24,17 @@ export const repairTenant = async (
     })
   const repair = (entry: MissingEntry | ExtraEntry, kind: 'addTerms' | 'removeTerms') =>
     whileUnchanged(entry, { kind, of: entry, terms: [entry] })
-  await inGroups(audit.deadFields, dead =>
+  await inGroups(deadFields, dead =>
     whileUnchanged(dead, { kind: 'dropTransient', tokenId: dead.tokenId, field: dead.field }),
   )
-  await inGroups(audit.extra, entry => repair(entry, 'removeTerms'))
-  await inGroups(audit.missing, entry => repair(entry, 'addTerms'))
+  await inGroups(extra, entry => repair(entry, 'removeTerms'))
+  await inGroups(missing, entry => repair(entry, 'addTerms'))
+  if (matches.length === 0 && counters.length === 0) return
   await store.commit({
     tenant: tenantNumber,
     guarded: [],
-    effects: audit.matches.map(({ tokenId, ...match }): Effect => ({ kind: 'releaseMatch', match, tokenId })),
-    counters: audit.counters.map(({ name, stored, counted }) => ({ name, by: counted - stored })),
+    effects: matches.map(({ tokenId, ...match }): Effect => ({ kind: 'releaseMatch', match, tokenId })),
+    counters: counters.map(({ name, stored, counted }) => ({ name, by: counted - stored })),
   })
 }
 

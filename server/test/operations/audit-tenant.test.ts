@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AffectedTokens, type Audit, type DeadField } from '../../src/operations/audit/audit.ts'
 import { auditTenant } from '../../src/operations/audit-tenant.ts'
 import { repairTenant } from '../../src/operations/repair-tenant.ts'
 import type { Store } from '../../src/store/port.ts'
@@ -7,6 +8,15 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 
 const reads = ['scanTokens', 'absentTerms', 'getTokens', 'scanTerms', 'scanMatches', 'matchHolder'] as const
+
+const nothing = {
+  ...{ unreadable: [], deadFields: [], missing: [], extra: [], matches: [] },
+  ...{ wrongCounters: 0, wasWritten: false },
+}
+const told = (audit: Audit) =>
+  Object.fromEntries(
+    Object.entries(audit).map(([name, found]) => [name, found instanceof AffectedTokens ? found.ids : found]),
+  )
 
 onEveryEngine('audit of a tenant', vault => {
   for (const read of reads)
@@ -40,13 +50,11 @@ onEveryEngine('audit of a tenant', vault => {
           return found
         },
       }
-      const { wasWritten, ...found } = await auditTenant({ ...whole, store: busy }, tenant)
-      const nothing = { unreadable: [], deadFields: [], missing: [], extra: [], matches: [], counters: [] }
-      assert.deepEqual(found, nothing)
-      assert.equal(wasWritten, round > 0)
+      const found = await auditTenant({ ...whole, store: busy }, tenant)
+      assert.deepEqual(told(found), { ...nothing, wasWritten: round > 0 })
       const isWritten = read !== 'matchHolder' && read !== 'getTokens'
       if (isWritten) assert.ok(round > 0)
-      assert.deepEqual(await auditTenant(whole, tenant), { ...nothing, wasWritten: false })
+      assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
     })
 
   test('C11.1 a transient field that does not open is found, and repaired by going', async () => {
@@ -63,14 +71,55 @@ onEveryEngine('audit of a tenant', vault => {
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
     await engine.reach(folder.path, engine.transientBytes.write, bytes, place?.place ?? null)
     assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 500)
-    const audit = await auditTenant(whole, tenant)
+    const dead: DeadField[] = []
+    const audit = await auditTenant(whole, tenant, async found => {
+      dead.push(...(found.deadFields ?? []))
+      await repairTenant(whole, tenant, found)
+    })
     assert.deepEqual(
-      audit.deadFields.map(({ tokenId, field }) => [tokenId, field]),
+      dead.map(({ tokenId, field }) => [tokenId, field]),
       [[id, 'cvc']],
     )
-    await repairTenant(whole, tenant, audit)
-    assert.deepEqual((await auditTenant(whole, tenant)).deadFields, [])
+    assert.deepEqual(audit.deadFields.ids, [id])
+    assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
     assert.deepEqual((await vault().get(`/tokens/${id}`, keys.owner)).body.data, { number })
     assert.equal((await vault().get(`/tokens/${other.id}`, keys.owner)).body.data.cvc, '123')
   })
+
+  test('C24 C26 a tenant that has lost its whole index gets it back page by page', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner })
+    const whole = vault().service.vault
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const tenant = { tenantNumber, keys: await whole.tenantKeys.of(tenantNumber, tenantId) }
+    const values = Array.from({ length: 600 }, (_, index) => `value ${index}`)
+    await vault().post('/tokenize', keys.owner, values)
+    const { engine, folder } = vault()
+    const terms = () =>
+      engine.reach(
+        folder.path,
+        'SELECT * FROM terms WHERE tenant = ? ORDER BY term, created_at, token_id',
+        tenantNumber,
+      )
+    const before = await terms()
+    await engine.reach(folder.path, 'DELETE FROM terms WHERE tenant = ?', tenantNumber)
+    let largest = 0
+    const audit = await auditTenant(whole, tenant, async found => {
+      largest = Math.max(largest, new Set(found.missing?.map(({ tokenId }) => tokenId)).size)
+      await repairTenant(whole, tenant, found)
+    })
+    assert.equal(audit.missing.ids.length, values.length)
+    assert.ok(largest > 0 && largest < values.length, 'repaired before all of it was read')
+    assert.deepEqual(await terms(), before)
+    assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
+  })
+})
+
+test('C24 the tokens that something is wrong with are counted up to ten thousand', () => {
+  const affected = new AffectedTokens()
+  assert.ok(affected.isEmpty)
+  for (let index = 0; index < 10_000; index++) affected.add(`token-${index}`)
+  affected.add('token-7')
+  assert.deepEqual([affected.ids.length, affected.areMore, affected.isEmpty], [10_000, false, false])
+  affected.add('one more')
+  assert.deepEqual([affected.ids.length, affected.areMore], [10_000, true])
 })

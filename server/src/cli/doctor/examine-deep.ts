@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { counted } from '../../domain/counted.ts'
 import { printable } from '../../domain/printable.ts'
-import type { Audit } from '../../operations/audit/audit.ts'
+import type { AffectedTokens, Audit } from '../../operations/audit/audit.ts'
 import { auditSample, auditTenant } from '../../operations/audit-tenant.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
 import { repairTenant } from '../../operations/repair-tenant.ts'
@@ -41,13 +41,11 @@ export const examineDeep = (
         keys,
         createdAt: openTenant(vault.vaultKeys, row).createdAt,
       }
-      const audit = () =>
-        sample === undefined ? auditTenant(vault, tenant) : auditSample(vault, tenant, sample, Math.random)
-      let found = await audit()
-      if (repair) {
-        await repairTenant(vault, tenant, found)
-        found = await audit()
-      }
+      if (repair) await auditTenant(vault, tenant, differences => repairTenant(vault, tenant, differences))
+      const found =
+        sample === undefined
+          ? await auditTenant(vault, tenant)
+          : await auditSample(vault, tenant, sample, Math.random)
       findings.push(...describe(config, row.id, found))
       if (found.wasWritten)
         notes.push(`tenant ${row.id} was written to meanwhile, so its counters were not judged`)
@@ -76,31 +74,22 @@ const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => 
     ...remedy,
     blocks: false,
   })
-  const about = (check: string, ids: readonly string[], problem: string, remedy: Remedy): Finding[] =>
-    ids.length === 0 ? [] : [finding(check, `${problem}: ${listed(ids)}`, remedy)]
-  const idsOf = (entries: readonly { tokenId: string }[]): string[] => [
-    ...new Set(entries.map(({ tokenId }) => tokenId)),
-  ]
+  const about = (check: string, tokens: AffectedTokens, problem: string, remedy: Remedy): Finding[] =>
+    tokens.isEmpty ? [] : [finding(check, `${problem}: ${listed(tokens)}`, remedy)]
   return [
     ...about('tokens', audit.unreadable, 'rows of tokens that do not open', restore),
-    ...about('tokens', idsOf(audit.deadFields), 'tokens with a transient field that does not open', repair),
-    ...about('index', idsOf(audit.missing), 'tokens that lack index entries', repair),
-    ...about('index', idsOf(audit.extra), 'index entries of tokens that should not have them', repair),
-    ...about('deduplication', idsOf(audit.matches), 'tokens listed for a value they do not have', repair),
-    ...(audit.counters.length === 0
+    ...about('tokens', audit.deadFields, 'tokens with a transient field that does not open', repair),
+    ...about('index', audit.missing, 'tokens that lack index entries', repair),
+    ...about('index', audit.extra, 'index entries of tokens that should not have them', repair),
+    ...about('deduplication', audit.matches, 'tokens listed for a value they do not have', repair),
+    ...(audit.wrongCounters === 0
       ? []
-      : [
-          finding(
-            'counters',
-            `${counted(audit.counters.length, 'counter is', 'counters are')} wrong`,
-            repair,
-          ),
-        ]),
+      : [finding('counters', `${counted(audit.wrongCounters, 'counter is', 'counters are')} wrong`, repair)]),
   ]
 }
 
-const listed = (ids: readonly string[]): string => {
+const listed = ({ ids, areMore }: AffectedTokens): string => {
   const more = ids.length - idsShown
   const shown = ids.slice(0, idsShown).map(printable)
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return `${shown.join(', ')}${more > 0 ? ` and ${areMore ? 'more than ' : ''}${more} more` : ''}`
 }

@@ -1,6 +1,6 @@
 import { isActiveCounter, isSealsCounter } from '../vault/counters.ts'
 import type { WrongCounter } from './audit.ts'
-import type { TokenAudit } from './audit-tokens.ts'
+import type { TokenSums } from './audit-tokens.ts'
 
 type Counters = readonly { readonly name: string; readonly value: number }[]
 
@@ -19,7 +19,7 @@ export const wasWrittenBetween = (before: Counters, after: Counters): boolean =>
 
 /** Seal counters only grow, so each must be at least the number of rows that its key has sealed. */
 export const wrongCounters = (
-  { counted, seals }: Pick<TokenAudit, 'counted' | 'seals'>,
+  { counted, seals }: Pick<TokenSums, 'counted' | 'seals'>,
   stored: Counters,
 ): WrongCounter[] => {
   const values = new Map(stored.map(({ name, value }) => [name, value]))

@@ -4,13 +4,11 @@ import { entriesOf } from '../tokens/index-entries.ts'
 import { categoryOf } from '../tokens/token-category.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
-import type { DeadField, MissingEntry } from './audit.ts'
+import type { DeadField, MissingEntry, Tell } from './audit.ts'
 import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
 
-export type TokenAudit = {
-  readonly unreadable: string[]
-  readonly deadFields: DeadField[]
-  readonly missing: MissingEntry[]
+/** What the tokens add up to. */
+export type TokenSums = {
   /** What the counters of types and containers should be. */
   readonly counted: Map<string, number>
   /** How many rows each data key has sealed. */
@@ -24,10 +22,8 @@ export const auditTokens = async (
   vault: Vault,
   tenant: UnlockedTenant,
   pages: AsyncIterable<TokenRow[]>,
-): Promise<TokenAudit> => {
-  const unreadable: string[] = []
-  const deadFields: DeadField[] = []
-  const missing: MissingEntry[] = []
+  tell: Tell,
+): Promise<TokenSums> => {
   const counted = new Map<string, number>()
   const seals = new Map<string, number>()
   let entries = 0
@@ -35,6 +31,7 @@ export const auditTokens = async (
     sums.set(name, (sums.get(name) ?? 0) + 1)
   }
   for await (const rows of pages) {
+    const unreadable: string[] = []
     const expected: IndexEntry[] = []
     const sealed = new Map<string, Uint8Array>()
     for (const row of rows) {
@@ -50,16 +47,28 @@ export const auditTokens = async (
       count(seals, sealsCounter(sealedKeyVersion(row.sealed) ?? 0))
     }
     entries += expected.length
-    deadFields.push(...(await findDeadFields(vault, tenant, rows)))
-    const absent = await vault.store.absentTerms(tenant.tenantNumber, expected)
-    if (absent.length === 0) continue
-    const now = await sealedNow(vault, tenant, absent)
-    for (const entry of absent) {
-      const then = sealed.get(entry.tokenId)
-      if (then && isUnchanged(then, now.get(entry.tokenId))) missing.push({ ...entry, sealed: then })
-    }
+    await tell({
+      unreadable,
+      deadFields: await findDeadFields(vault, tenant, rows),
+      missing: await findMissingEntries(vault, tenant, expected, sealed),
+    })
   }
-  return { unreadable, deadFields, missing, counted, seals, entries }
+  return { counted, seals, entries }
+}
+
+const findMissingEntries = async (
+  vault: Vault,
+  tenant: UnlockedTenant,
+  expected: readonly IndexEntry[],
+  sealed: ReadonlyMap<string, Uint8Array>,
+): Promise<MissingEntry[]> => {
+  const absent = await vault.store.absentTerms(tenant.tenantNumber, expected)
+  if (absent.length === 0) return []
+  const now = await sealedNow(vault, tenant, absent)
+  return absent.flatMap(entry => {
+    const then = sealed.get(entry.tokenId)
+    return then && isUnchanged(then, now.get(entry.tokenId)) ? [{ ...entry, sealed: then }] : []
+  })
 }
 
 const findDeadFields = async (

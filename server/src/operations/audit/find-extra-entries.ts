@@ -1,38 +1,35 @@
 import type { IndexEntry } from '../../store/rows.ts'
 import { entriesOf } from '../tokens/index-entries.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
-import type { ExtraEntry } from './audit.ts'
+import type { ExtraEntry, Tell } from './audit.ts'
 import { pagesOfEntries, tokensPerPage } from './pages.ts'
 import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
 
 /** Opens the token of every entry, so it runs only if entries are missing or their number is wrong. */
-export const findExtraEntries = async (
-  vault: Vault,
-  tenant: UnlockedTenant,
-  unreadable: ReadonlySet<string>,
-): Promise<ExtraEntry[]> => {
-  const extra: ExtraEntry[] = []
+export const findExtraEntries = async (vault: Vault, tenant: UnlockedTenant, tell: Tell): Promise<void> => {
   for await (const page of pagesOfEntries(vault, tenant, tokensPerPage)) {
     const ids = [...new Set(page.map(({ tokenId }) => tokenId))]
     const { rows } = await vault.store.getTokens(tenant.tenantNumber, ids)
     const expected = new Map<string, { sealed: Uint8Array; names: Set<string> }>()
+    const unreadable = new Set<string>()
     for (const row of rows) {
       const token = openRow(row, tenant.keys)
-      if (token === undefined) continue
-      expected.set(row.id, { sealed: row.sealed, names: new Set(entriesOf(tenant, token).map(entryName)) })
+      if (token === undefined) unreadable.add(row.id)
+      else
+        expected.set(row.id, { sealed: row.sealed, names: new Set(entriesOf(tenant, token).map(entryName)) })
     }
     const suspects = page.filter(
       entry => !unreadable.has(entry.tokenId) && !expected.get(entry.tokenId)?.names.has(entryName(entry)),
     )
     const gone = new Set(await vault.store.absentTerms(tenant.tenantNumber, suspects))
     const now = await sealedNow(vault, tenant, suspects)
-    for (const entry of suspects) {
+    const extra = suspects.flatMap((entry): ExtraEntry[] => {
       const then = expected.get(entry.tokenId)?.sealed
-      if (!gone.has(entry) && isUnchanged(then, now.get(entry.tokenId)))
-        extra.push({ ...entry, sealed: then ?? null })
-    }
+      const isExtra = !gone.has(entry) && isUnchanged(then, now.get(entry.tokenId))
+      return isExtra ? [{ ...entry, sealed: then ?? null }] : []
+    })
+    await tell({ extra })
   }
-  return extra
 }
 
 /** The key of an entry. An entry with a wrong expiry, tag or signature is not extra: `missing` has it with the right values. */

@@ -2,16 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { MatchRow } from '../../store/rows.ts'
 import { matchOf, sameMatch } from '../tokens/index-entries.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
+import type { Tell } from './audit.ts'
 import { tokensPerPage } from './pages.ts'
 import { isUnchanged, openRow } from './sealed-rows.ts'
 
 /** Claims on a match (C15) by tokens that do not have it, or are gone. */
-export const findStaleMatches = async (
-  vault: Vault,
-  tenant: UnlockedTenant,
-  unreadable: ReadonlySet<string>,
-): Promise<MatchRow[]> => {
-  const stale: MatchRow[] = []
+export const findStaleMatches = async (vault: Vault, tenant: UnlockedTenant, tell: Tell): Promise<void> => {
   for (let after: MatchRow | undefined; ; ) {
     const page = await vault.store.scanMatches(tenant.tenantNumber, after, tokensPerPage)
     const { rows } = await vault.store.getTokens(
@@ -19,16 +15,19 @@ export const findStaleMatches = async (
       page.map(({ tokenId }) => tokenId),
     )
     const holders = new Map(rows.map(row => [row.id, row]))
+    const matches: MatchRow[] = []
     for (const match of page) {
       const row = holders.get(match.tokenId)
       const holder = row && openRow(row, tenant.keys)
-      if (unreadable.has(match.tokenId) || (holder && sameMatch(matchOf(tenant, holder), match))) continue
+      const isUnreadable = row !== undefined && holder === undefined
+      if (isUnreadable || (holder && sameMatch(matchOf(tenant, holder), match))) continue
       // Another token may have claimed the match meanwhile, or its holder may have changed.
       const holderNow = await vault.store.matchHolder(tenant.tenantNumber, match)
       const rowNow = await vault.store.getToken(tenant.tenantNumber, match.tokenId)
-      if (holderNow === match.tokenId && isUnchanged(row?.sealed, rowNow?.sealed)) stale.push(match)
+      if (holderNow === match.tokenId && isUnchanged(row?.sealed, rowNow?.sealed)) matches.push(match)
     }
-    if (page.length < tokensPerPage) return stale
+    await tell({ matches })
+    if (page.length < tokensPerPage) return
     after = page.at(-1)
     await nextTurn()
   }
