@@ -200,12 +200,27 @@ describe('doctor --deep', () => {
     })
 
     test('SECURITY.md: a row that does not open is named, nothing of it is touched, and storage is to be restored', async () => {
-      change(`UPDATE tokens SET created_by = 'somebody' WHERE token_id = 'card-6'`)
-      const says = ['tokens: rows of tokens that do not open: card-6']
+      // The second has a claim on its value, which nobody else may take while the row can still be restored.
+      change(`UPDATE tokens SET created_by = 'somebody' WHERE token_id IN ('card-6', 'unique-5')`)
+      const says = ['tokens: rows of tokens that do not open: card-6, unique-5']
       assert.deepEqual(await examine(), says)
       assert.deepEqual(await examine({ repair: true }), says)
-      assert.deepEqual(stored('terms'), sound.get('terms'))
-      assert.deepEqual(stored('counters'), sound.get('counters'))
+      for (const table of ['terms', 'counters', 'matches'])
+        assert.deepEqual(stored(table), sound.get(table), table)
+    })
+
+    test('SECURITY.md: of a great many rows that do not open twenty are named, and the others counted up to a point', async () => {
+      const copies = (from: number, to: number) =>
+        change(
+          `WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to})
+           INSERT INTO tokens (tenant, token_id, type, version, created_at, created_by, active_month, sealed)
+           SELECT tenant, 'a' || (100000 + i), type, version, created_at, created_by, active_month, sealed
+           FROM tokens, n WHERE token_id = 'plain-1'`,
+        )
+      copies(1, 10_000)
+      assert.match((await examine())[0] ?? '', /: a100001, .*, a100020 and 9980 more$/)
+      copies(10_001, 10_001)
+      assert.match((await examine())[0] ?? '', /, a100020 and more than 9980 more$/)
     })
 
     test('SECURITY.md: keys of a tenant that do not open are named, and the master key is not blamed', async () => {

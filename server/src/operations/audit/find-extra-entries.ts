@@ -11,19 +11,16 @@ export const findExtraEntries = async (vault: Vault, tenant: UnlockedTenant, tel
     const ids = [...new Set(page.map(({ tokenId }) => tokenId))]
     const { rows } = await vault.store.getTokens(tenant.tenantNumber, ids)
     const expected = new Map<string, { sealed: Uint8Array; names: Set<string> }>()
-    const unreadable = new Set<string>()
     for (const row of rows) {
       const token = openRow(row, tenant.keys)
-      if (token === undefined) unreadable.add(row.id)
-      else
-        expected.set(row.id, { sealed: row.sealed, names: new Set(entriesOf(tenant, token).map(entryName)) })
+      if (token === undefined) continue
+      expected.set(row.id, { sealed: row.sealed, names: new Set(entriesOf(tenant, token).map(entryName)) })
     }
-    const suspects = page.filter(
-      entry => !unreadable.has(entry.tokenId) && !expected.get(entry.tokenId)?.names.has(entryName(entry)),
-    )
+    const suspects = page.filter(entry => !expected.get(entry.tokenId)?.names.has(entryName(entry)))
     const gone = new Set(await vault.store.absentTerms(tenant.tenantNumber, suspects))
     const now = await sealedNow(vault, tenant, suspects)
     const extra = suspects.flatMap((entry): ExtraEntry[] => {
+      // Undefined for a token that is gone, and for one whose row does not open: its entries stay, because the row is there.
       const then = expected.get(entry.tokenId)?.sealed
       const isExtra = !gone.has(entry) && isUnchanged(then, now.get(entry.tokenId))
       return isExtra ? [{ ...entry, sealed: then ?? null }] : []
