@@ -21,9 +21,10 @@ export const auditTenant = async (
     await repair(found)
   }
   const before = await vault.store.listCounters(tenant.tenantNumber)
+  // Before any is repaired, so that a lost index is not gone through again as soon as it is back.
+  const entries = await countEntries(vault, tenant)
   const tokens = await auditTokens(vault, tenant, pagesOfAll(vault, tenant), tell)
-  const isWhole = audit.missing.isEmpty && (await countEntries(vault, tenant)) === tokens.entries
-  if (!isWhole) await findExtraEntries(vault, tenant, tell)
+  if (entries !== tokens.entries) await findExtraEntries(vault, tenant, tell)
   await findStaleMatches(vault, tenant, tell)
   const after = await vault.store.listCounters(tenant.tenantNumber)
   audit.wasWritten = wasWrittenBetween(before, after)

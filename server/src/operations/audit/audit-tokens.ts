@@ -13,7 +13,7 @@ export type TokenSums = {
   readonly counted: Map<string, number>
   /** How many rows each data key has sealed. */
   readonly seals: Map<string, number>
-  /** How many index entries the tokens should have. */
+  /** How many of the index entries that the tokens should have are there. */
   readonly entries: number
 }
 
@@ -46,26 +46,27 @@ export const auditTokens = async (
       for (const name of [typeCounter, ...containerCounters]) count(counted, name)
       count(seals, sealsCounter(sealedKeyVersion(row.sealed) ?? 0))
     }
-    entries += expected.length
+    const absent = await vault.store.absentTerms(tenant.tenantNumber, expected)
+    entries += expected.length - absent.length
     await tell({
       unreadable,
       deadFields: await findDeadFields(vault, tenant, rows),
-      missing: await findMissingEntries(vault, tenant, expected, sealed),
+      missing: await whereUnchanged(vault, tenant, absent, sealed),
     })
   }
   return { counted, seals, entries }
 }
 
-const findMissingEntries = async (
+/** The entries whose token's row is still the one that was opened. */
+const whereUnchanged = async (
   vault: Vault,
   tenant: UnlockedTenant,
-  expected: readonly IndexEntry[],
+  entries: readonly IndexEntry[],
   sealed: ReadonlyMap<string, Uint8Array>,
 ): Promise<MissingEntry[]> => {
-  const absent = await vault.store.absentTerms(tenant.tenantNumber, expected)
-  if (absent.length === 0) return []
-  const now = await sealedNow(vault, tenant, absent)
-  return absent.flatMap(entry => {
+  if (entries.length === 0) return []
+  const now = await sealedNow(vault, tenant, entries)
+  return entries.flatMap(entry => {
     const then = sealed.get(entry.tokenId)
     return then && isUnchanged(then, now.get(entry.tokenId)) ? [{ ...entry, sealed: then }] : []
   })

@@ -5,7 +5,7 @@ import type { ExtraEntry, Tell } from './audit.ts'
 import { pagesOfEntries, tokensPerPage } from './pages.ts'
 import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
 
-/** Opens the token of every entry, so it runs only if entries are missing or their number is wrong. */
+/** Opens the token of every entry, so it runs only if there are more entries than tokens account for. */
 export const findExtraEntries = async (vault: Vault, tenant: UnlockedTenant, tell: Tell): Promise<void> => {
   for await (const page of pagesOfEntries(vault, tenant, tokensPerPage)) {
     const ids = [...new Set(page.map(({ tokenId }) => tokenId))]
