@@ -21,7 +21,7 @@ const page = (text: string): string => conformance(requirements, [{ file: 'api/a
 /** The page without its preamble. */
 const listOf = (text: string): string => page(text).split('## Open\n\n')[1] ?? ''
 
-test('a requirement lists the tests that cite it, a rule those that cite it whole, the rest is open', () => {
+test('a requirement lists the tests that cite it, a rule those that cite it as a whole, and the rest is open', () => {
   const text = `
     test('C2.1 §4.5.1 one', () => {})
     test('C2 whole', () => {})
@@ -55,7 +55,7 @@ As a whole:
   )
 })
 
-test('a rule of which nothing is cited is open as a whole; nothing open is said so', () => {
+test('a rule that nothing cites is open as a whole; if nothing is open, the page says so', () => {
   assert.match(listOf(''), /^- \*\*§4\.5\*\* Update token: all\n- \*\*C2\*\* Errors: all\n/)
   assert.match(listOf("test('§4.5.1 C2.1 C2.2 C25.1 all', f)"), /^Nothing: every requirement has a test\.\n/)
 })
@@ -85,7 +85,7 @@ const notCited = [
 for (const text of notCited)
   test(`no requirement is closed by ${JSON.stringify(text)}`, () => assert.equal(page(text), page('')))
 
-test('a name in a loop over engines stands there once', () => {
+test('a name that occurs twice is listed once', () => {
   const twice = "test('C2.1 one', f)\ntest('C2.1 one', f)"
   assert.equal(listOf(twice).split('C2.1 one').length, 2)
 })

@@ -31,7 +31,7 @@ test('docs/reference.md: no text breaks its table', () => {
   }
 })
 
-test('docs/reference.md: a config file takes each key under the name that the table has', t => {
+test('docs/reference.md: a config file accepts each key under its name in the table', t => {
   const folder = mkdtempSync(join(tmpdir(), 'reference-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const settings = tables.find(({ head }) => head[0] === 'flag')?.rows ?? []

@@ -26,7 +26,7 @@ describe('authenticated encryption', () => {
     assert.equal(open(key, seal(key, 1, text, ''), '')?.toString(), text)
   })
 
-  test('SECURITY.md: a value damaged in any bit or at any length does not open', () => {
+  test('SECURITY.md: a value with any bit flipped or any other length does not open', () => {
     const key = newKey()
     for (const text of ['', 'a secret of some length']) {
       const sealed = seal(key, 7, text, 'context')
@@ -53,7 +53,7 @@ describe('authenticated encryption', () => {
     assert.equal(open(key, inside, 'context')?.toString(), 'a secret')
   })
 
-  test('SECURITY.md: no nonce comes twice in a hundred thousand seals, nor does it show a pattern', () => {
+  test('SECURITY.md: in a hundred thousand seals no nonce repeats and no bit of the nonces is biased', () => {
     const key = newKey()
     const nonces = new Set<string>()
     const ones = new Array<number>(96).fill(0)

@@ -33,7 +33,7 @@ describe('the master key file', () => {
     return true
   }
 
-  test('C34.3 it is made for its owner alone, whatever the umask, and no two are alike', () => {
+  test('C34.3 it is created for its owner only, whatever the umask, and no two are alike', () => {
     const umask = process.umask(0)
     try {
       const open = newFile()
@@ -55,7 +55,7 @@ describe('the master key file', () => {
   })
 
   for (const mode of [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o666, 0o777])
-    test(`C34.3 one that is open to others (${mode.toString(8)}) is refused with the command that helps`, async () => {
+    test(`C34.3 one that is open to others (${mode.toString(8)}) is refused with the command that fixes it`, async () => {
       chmodSync(path, mode)
       assert.throws(() => fileKeyProvider(path), refusal(`run chmod 600 ${path}$`))
       chmodSync(path, 0o600)
@@ -64,19 +64,19 @@ describe('the master key file', () => {
       await assert.rejects(provider.health(), refusal(`run chmod 600 ${path}$`))
     })
 
-  test('C34.3 one that only its owner may read is fine', async () => {
+  test('C34.3 one that only its owner may read is accepted', async () => {
     chmodSync(path, 0o400)
     await fileKeyProvider(path).health()
   })
 
-  test('C36.2 another one in its place is told, before a restart that would open nothing', async () => {
+  test('C36.2 another one in its place is reported, before a restart that would open nothing', async () => {
     const provider = fileKeyProvider(path)
     await provider.health()
     writeFileSync(path, readFileSync(newFile()))
     await assert.rejects(provider.health(), refusal(/holds another master key than at the start$/))
   })
 
-  test('C36.2 one that is missing is told, at the start and later', async () => {
+  test('C36.2 a missing one is reported, at the start and later', async () => {
     const says =
       /does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup$/
     assert.throws(() => fileKeyProvider(newPath()), refusal(says))
@@ -99,7 +99,7 @@ describe('the master key file', () => {
     'is something else': () => '-----BEGIN PRIVATE KEY-----\n',
   }
   for (const [name, change] of Object.entries(wrongContents))
-    test(`C34.3 one that ${name} is refused, and its content is not told`, () => {
+    test(`C34.3 one that ${name} is refused without revealing its content`, () => {
       const content = change(readFileSync(path, 'utf8'))
       writeFileSync(path, content)
       assert.throws(
@@ -113,7 +113,7 @@ describe('the master key file', () => {
       )
     })
 
-  test('C31.7 the wrong one says what to restore', async () => {
+  test('C31.7 the error for a wrong one says what to restore', async () => {
     const wrapped = await fileKeyProvider(newFile()).wrap(new Uint8Array(32), 'a context')
     await assert.rejects(
       fileKeyProvider(path).unwrap(wrapped, 'a context'),

@@ -23,11 +23,11 @@ describe('fingerprints', () => {
   const keys = newTenantKeys({ fingerprint: fixedKey })
 
   for (const [tokenType, type, canonical, fingerprint] of vectors)
-    test(`C14.1 C14.4 the fingerprint of the ${type} ${canonical} in a ${tokenType} is for ever`, () => {
+    test(`C14.1 C14.4 the fingerprint of the ${type} ${canonical} in a ${tokenType} never changes`, () => {
       assert.equal(fingerprintOf(keys, tokenType, { type, canonical }), fingerprint)
     })
 
-  test('C14.1 type, JSON type and text each make a difference, and so does where one ends', () => {
+  test('C14.1 the token type, the JSON type and the text each change the fingerprint, and so does where each ends', () => {
     const all = [
       ['token', 'string', 'x'],
       ['card', 'string', 'x'],
@@ -42,7 +42,7 @@ describe('fingerprints', () => {
     assert.equal(new Set(all).size, all.length)
   })
 
-  test('C14.4 §1.3 it depends on the tenant, and on no key of it that is rotated', () => {
+  test('C14.4 §1.3 a fingerprint depends on the tenant, but on none of the keys that are rotated', () => {
     const rendered = { type: 'string' as const, canonical: '"x"' }
     const own = fingerprintOf(keys, 'token', rendered)
     assert.notEqual(fingerprintOf(newTenantKeys(), 'token', rendered), own)

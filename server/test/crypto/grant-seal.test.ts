@@ -28,7 +28,7 @@ describe('sealed grants', () => {
     assert.ok(!sealed.includes('token:read'))
   })
 
-  test('C28.1 a grant damaged in any bit or at any length names its row and grants nothing', () => {
+  test('C28.1 a grant with any bit flipped or any other length does not open, and the error names its row', () => {
     for (const { how, bytes } of damages(sealed))
       assert.throws(() => openGrant(keys, 'application', identity, bytes), namesRow, how)
   })
@@ -42,19 +42,19 @@ describe('sealed grants', () => {
   })
 
   for (const kind of ['tenant', 'api-key'] as GrantKind[])
-    test(`C28.1 the grant of an application is none of a row of kind ${kind}`, () => {
+    test(`C28.1 the grant of an application does not open in a row of kind ${kind}`, () => {
       assert.throws(() => openGrant(keys, kind, identity, sealed), TamperedError)
     })
 
   const others: Record<string, (string | number | null)[]> = {
     'with another id': ['another', ...identity.slice(1)],
     'with another tenant': ['the id', 'another', ...identity.slice(2)],
-    'with two parts changed round': ['the id', 'the application', 'the tenant', 5, null],
+    'with two parts swapped': ['the id', 'the application', 'the tenant', 5, null],
     'with a number as text': ['the id', 'the tenant', 'the application', '5', null],
     'with null as text': ['the id', 'the tenant', 'the application', 5, 'null'],
-    'with a part less': identity.slice(0, -1),
-    'with a part more': [...identity, null],
-    'with two parts in one': ['the id', 'the tenant","the application', 5, null],
+    'with one part fewer': identity.slice(0, -1),
+    'with one part more': [...identity, null],
+    'with two parts joined into one': ['the id', 'the tenant","the application', 5, null],
   }
   for (const [name, other] of Object.entries(others))
     test(`C28.1 a grant does not open in a row ${name}`, () => {

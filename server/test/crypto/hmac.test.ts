@@ -19,11 +19,11 @@ describe('HMAC-SHA-256', () => {
     },
   ]
   for (const { key, message, mac } of vectors)
-    test(`C14.1 the vector of RFC 4231 for "${message}"`, () => {
+    test(`C14.1 the MAC of "${message}" is that of RFC 4231`, () => {
       assert.equal(hmacSha256(createSecretKey(key), message), mac)
     })
 
-  test('C14.1 it is what node:crypto says, for any key and any message, one after the other', () => {
+  test('C14.1 the MAC equals that of node:crypto for any key and any sequence of messages', () => {
     const message = fc.oneof(
       fc.string({ unit: anyCharacter, maxLength: 400 }),
       // On both sides of the length from which node:crypto is used.
@@ -41,7 +41,7 @@ describe('HMAC-SHA-256', () => {
     )
   })
 
-  test('C14.1 a key longer than a block is refused, not used wrongly', () => {
+  test('C14.1 a key longer than a block is refused, not misused', () => {
     assert.throws(() => hmacSha256(createSecretKey(Buffer.alloc(65)), 'text'), /longer than a block/)
   })
 })

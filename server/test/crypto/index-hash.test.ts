@@ -7,12 +7,12 @@ describe('index hashes', () => {
   const keys = newTenantKeys({ index: fixedKey })
   const hex = (field: string, value: string, by = keys) => indexHash(by, field, value).toString('hex')
 
-  test('C24.6 they never change for a key: the index was written with them', () => {
+  test('C24.6 the hashes under a key never change: the stored index depends on them', () => {
     assert.equal(hex('type', 'card'), '1cf9b96eea0f0eb9ec30e60b')
     assert.equal(hex('metadata.color', 'red'), '75b2203f0eeb9e9d1f673108')
   })
 
-  test('C24.6 equal values of different fields differ, wherever field and value meet', () => {
+  test('C24.6 equal values of different fields have different hashes, wherever the field ends and the value begins', () => {
     const pairs = [
       ['type', 'card'],
       ['container', 'card'],
@@ -32,7 +32,7 @@ describe('index hashes', () => {
     assert.equal(new Set(pairs.map(([field, value]) => hex(field, value))).size, pairs.length)
   })
 
-  test('§1.3 C31.9 equal terms of two tenants differ', () => {
+  test('§1.3 C31.9 equal terms of two tenants have different hashes', () => {
     const other = newTenantKeys()
     for (const field of ['type', 'data']) assert.notEqual(hex(field, 'card'), hex(field, 'card', other))
   })

@@ -32,7 +32,7 @@ describe('wrapped keys', () => {
       for (const key of all) assert.ok(!Buffer.from(bytes).includes(key ?? '', 0, 'hex'))
   })
 
-  test('C31.7 new rows take the newest data key, the others stay for old rows', async () => {
+  test('C31.7 new rows use the newest data key, and the others remain for old rows', async () => {
     const first = await newTenantKeys(provider, 'a tenant')
     const second = await newWrappedKey(provider, 'a tenant', 'data', 2)
     const tenth = await newWrappedKey(provider, 'a tenant', 'data', 10)
@@ -47,7 +47,7 @@ describe('wrapped keys', () => {
     assert.ok(keys.data.get(1)?.equals(before.data.get(1) ?? keys.index))
   })
 
-  test('C31.7 §1.3 a wrapped key that was moved to another tenant, purpose or version is refused', async () => {
+  test('C31.7 §1.3 a wrapped key moved to another tenant, purpose or version is refused', async () => {
     const wrapped = await newTenantKeys(provider, 'a tenant')
     const [data, index, fingerprint] = wrapped
     assert.ok(data && index && fingerprint)
@@ -71,7 +71,7 @@ describe('wrapped keys', () => {
     for (const [move, result] of Object.entries(moves)) await assert.rejects(result, KeyProviderError, move)
   })
 
-  test('C31.7 without one of its keys nothing is made up', async () => {
+  test('C31.7 a missing key is an error and is never made up', async () => {
     const wrapped = await newTenantKeys(provider, 'a tenant')
     for (const missing of ['data', 'index', 'fingerprint'])
       await assert.rejects(
@@ -85,7 +85,7 @@ describe('wrapped keys', () => {
     await assert.rejects(unwrapVaultKeys(provider, []), /storage holds no key/)
   })
 
-  test('C30.2 the vault has its own keys', async () => {
+  test('C30.2 the vault has separate keys for API keys and for grants', async () => {
     const keys = await unwrapVaultKeys(provider, await newVaultKeys(provider))
     assert.ok(!keys.apiKeys.equals(keys.grants))
   })

@@ -21,7 +21,7 @@ describe('randomness', () => {
     assert.equal(seen.size, blocks)
   })
 
-  test('SECURITY.md: exactly the bytes of the target are filled', () => {
+  test('SECURITY.md: a target is filled exactly, and nothing around it', () => {
     for (const length of [0, 1, 12, 4_096, 5_000]) {
       const around = new Uint8Array(length + 16)
       fillRandom(around.subarray(8, 8 + length))
@@ -31,7 +31,7 @@ describe('randomness', () => {
     }
   })
 
-  test('C16.1 ids are UUIDs of version 7, none twice', () => {
+  test('C16.1 ids are unique UUIDs of version 7', () => {
     const ids = Array.from({ length: 20_000 }, newUuid)
     assert.equal(new Set(ids).size, ids.length)
     for (const id of ids)

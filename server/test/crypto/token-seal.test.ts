@@ -56,7 +56,7 @@ describe('sealed tokens', () => {
     assert.equal(openTransient(keys, columns, { ...transient, sealed: sealedCode }).toString(), '"123"')
   })
 
-  test('SECURITY.md: a record damaged in any bit or at any length names its token and opens nothing', () => {
+  test('SECURITY.md: a record with any bit flipped or any other length does not open, and the error names its token', () => {
     for (const { how, bytes } of damages(sealed))
       assert.throws(() => openToken(keys, { ...columns, sealed: bytes }), namesId(columns.id), how)
     for (const { how, bytes } of damages(sealedCode))
@@ -69,17 +69,17 @@ describe('sealed tokens', () => {
 
   for (const [name, values] of Object.entries(otherColumns))
     for (const value of values)
-      test(`SECURITY.md: a record does not open where ${name} is ${JSON.stringify(value)}`, () => {
+      test(`SECURITY.md: a record does not open if ${name} is ${JSON.stringify(value)}`, () => {
         const moved = { ...columns, [name]: value }
         assert.throws(() => openToken(keys, { ...moved, sealed }), namesId(moved.id))
       })
 
   const transientMoves: Record<string, [Partial<TokenColumns>, Partial<TransientColumns>]> = {
     'under another token': [{ id: 'another' }, {}],
-    'of another type': [{ type: 'token' }, {}],
-    'of a token of another maker': [{ createdBy: 'another' }, {}],
-    'of a token made at another time': [{ createdAt: 1_001 }, {}],
-    'under another field': [{}, { field: 'pin' }],
+    'under a token of another type': [{ type: 'token' }, {}],
+    'under a token of another maker': [{ createdBy: 'another' }, {}],
+    'under a token made at another time': [{ createdAt: 1_001 }, {}],
+    'as another field': [{}, { field: 'pin' }],
     'with a later deadline': [{}, { expiresAt: 4_601 }],
   }
   for (const [name, [token, field]] of Object.entries(transientMoves))
@@ -91,7 +91,7 @@ describe('sealed tokens', () => {
       )
     })
 
-  test('C11.5 a transient field outlives a change of its token', () => {
+  test('C11.5 a transient field still opens after its token is changed', () => {
     const changed = { ...columns, version: 9, modifiedAt: 9_999, modifiedBy: null, expiresAt: null }
     assert.equal(openTransient(keys, changed, { ...transient, sealed: sealedCode }).toString(), '"123"')
   })
@@ -113,7 +113,7 @@ describe('sealed tokens', () => {
     }
   })
 
-  test('SECURITY.md: old rows open with the version of their key; a version that is not there is named, not guessed', () => {
+  test('SECURITY.md: old rows open with the key version that sealed them; a missing version is reported, never guessed', () => {
     const rotated = { ...keys, data: new Map([...keys.data, [2, newKey()]]), currentDataVersion: 2 }
     const young = sealToken(rotated, columns, record)
     assert.equal(openToken(rotated, { ...columns, sealed }).toString(), record)
@@ -124,7 +124,7 @@ describe('sealed tokens', () => {
     assert.throws(() => openToken(rotated, { ...columns, sealed: relabelled }), namesId(columns.id))
   })
 
-  test('SECURITY.md: of any two rows neither opens with the sealed part of the other', () => {
+  test('SECURITY.md: no row opens with the sealed part of another', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '[', ']', 'null', '\\', '\0', 'é') })
     const moment = fc.integer({ min: -2, max: 2 })
     const anyColumns = fc.record({

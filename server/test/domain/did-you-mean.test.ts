@@ -48,9 +48,10 @@ for (const sent of [
   '__proto__',
   'number'.repeat(100_000),
 ])
-  test(`C6 ${sent.slice(0, 20)} is near to nothing`, () => assert.equal(didYouMean(sent, known), undefined))
+  test(`C6 nothing is suggested for "${sent.slice(0, 20)}"`, () =>
+    assert.equal(didYouMean(sent, known), undefined))
 
-test('C6 the nearest one wins, then the first', () => {
+test('C6 the nearest name wins; on a tie, the first one', () => {
   assert.equal(didYouMean('expiration_yeah', known), 'expiration_year')
   assert.equal(didYouMean('maks', ['make', 'mask']), 'make')
   assert.equal(didYouMean('mskk', ['mask', 'make']), 'mask')

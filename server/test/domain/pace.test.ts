@@ -5,9 +5,9 @@ import { pace } from '../../src/domain/pace.ts'
 const { sweepIntervalMs, sweepDeadlineMs, upkeepLeaseMs, clockSkewMs } = pace
 
 const relations: [string, boolean][] = [
-  ['C17.6 C11.2 two sweeps fit into the purge deadline', sweepIntervalMs * 2 < sweepDeadlineMs],
+  ['C17.6 C11.2 two sweeps fit within the purge deadline', sweepIntervalMs * 2 < sweepDeadlineMs],
   [
-    'C17.6 a living node renews its lease before another one takes it over',
+    'C17.6 a live node renews its lease before another one takes it over',
     sweepIntervalMs + clockSkewMs <= upkeepLeaseMs,
   ],
   [

@@ -22,7 +22,7 @@ describe('secrets', () => {
   const secret = new Secret('4242424242424242')
   const nested = { token: { data: secret, list: [secret], map: new Map([['data', secret]]) } }
 
-  test('C2.5 a secret shown by itself is [secret]', () => {
+  test('C2.5 a secret is printed as [secret]', () => {
     assert.equal(String(secret), '[secret]')
     assert.equal(`${secret}`, '[secret]')
     assert.equal(`${'a '}${secret}`, 'a [secret]')
@@ -38,7 +38,7 @@ describe('secrets', () => {
   const ways: Record<string, (value: unknown) => string> = {
     JSON: value => JSON.stringify(value),
     inspection: value => inspect(value, { depth: 20, showHidden: true, getters: true, compact: false }),
-    'inspection without custom texts': value =>
+    'inspection with customInspect off': value =>
       inspect(value, { depth: 20, showHidden: true, customInspect: false }),
     'the console': consoleText,
     'its properties': value => JSON.stringify(Object.getOwnPropertyDescriptors(value)),
@@ -62,12 +62,12 @@ describe('secrets', () => {
       }
     })
 
-  test('C2.5 structured clones carry nothing along', () => {
+  test('C2.5 a structured clone carries nothing of the secret', () => {
     assert.deepEqual(Object.keys(structuredClone({ ...secret })), [])
     assert.equal(inspect(structuredClone(secret)).includes('4242'), false)
   })
 
-  test('ARCHITECTURE.md invariants: it has one door', () => {
+  test('ARCHITECTURE.md invariants: expose returns the value of a secret', () => {
     assert.equal(secret.expose('the test'), '4242424242424242')
     const value = { a: 1 }
     assert.equal(new Secret(value).expose('the test'), value)

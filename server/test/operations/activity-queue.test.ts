@@ -19,7 +19,7 @@ const refusingStore = () => {
 
 const read = (...ids: string[]) => ids.map(id => ({ id, activeMonth: 0 }) as Token)
 
-test('C32.3 what storage did not take is counted once it does, each token once', async () => {
+test('C32.3 activity that storage did not accept is counted once it does, each token once', async () => {
   const { state, queue } = refusingStore()
   queue.note(1, read('a', 'b'), 0)
   await assert.rejects(queue.flush())

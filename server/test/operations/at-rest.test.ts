@@ -7,7 +7,7 @@ import { devApplications, TestVault } from '../rig/test-vault.ts'
 import { assertAbsent } from '../rig/traces.ts'
 
 for (const engine of engines)
-  describe(`what lies in storage (${engine.name})`, () => {
+  describe(`what storage holds (${engine.name})`, () => {
     let vault: TestVault
     let keys: Record<'general' | 'private', string>
     before(async () => {
@@ -19,7 +19,7 @@ for (const engine of engines)
     const content = async (): Promise<Record<string, Uint8Array>> =>
       Object.fromEntries(await engine.content(vault.folder.path))
 
-    test('§1.1 C30.2 nothing that a caller sent but ids, and no key, can be read from the files', async () => {
+    test('§1.1 C30.2 no key, and nothing that a caller sent except ids, can be read from storage', async () => {
       const texts = {
         data: 'a value to keep',
         mask: 'a mask of mine',

@@ -18,9 +18,9 @@ const told = (audit: Audit) =>
     Object.entries(audit).map(([name, found]) => [name, found instanceof AffectedTokens ? found.ids : found]),
   )
 
-onEveryEngine('audit of a tenant', vault => {
+onEveryEngine('the audit of a tenant', vault => {
   for (const read of reads)
-    test(`C24 C26 C27.1 what is written just before or after ${read} is not taken for a difference`, async () => {
+    test(`C24 C26 C27.1 a write just before or after ${read} is not reported as a difference`, async () => {
       const { keys, tenantId } = await vault().tenant({ owner }, { deduplicateTokens: true })
       const whole = vault().service.vault
       const tenantNumber = await vault().tenantNumber(tenantId)
@@ -57,7 +57,7 @@ onEveryEngine('audit of a tenant', vault => {
       assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
     })
 
-  test('C11.1 a transient field that does not open is found, and repaired by going', async () => {
+  test('C11.1 a transient field that does not open is found, and repaired by removing it', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const whole = vault().service.vault
     const tenantNumber = await vault().tenantNumber(tenantId)

@@ -16,7 +16,7 @@ test('C27.2 callers are remembered until a grant changes, and not across the cha
   assert.equal(callers.get('key'), undefined)
 })
 
-test('C27.2 thousands of keys in use are remembered, and of too many the newer ones', () => {
+test('C27.2 thousands of keys in use are remembered, and the newer ones if there are too many', () => {
   const callers = callerCache<number>(() => 1)
   const known = (count: number): number =>
     Array.from({ length: count }, (_, key) => callers.get(`key ${key}`)).filter(
@@ -29,7 +29,7 @@ test('C27.2 thousands of keys in use are remembered, and of too many the newer o
   assert.ok(known(10_001) > 5_000)
 })
 
-test('C29.7 of each key the latest use is told once, however often it was looked up', () => {
+test('C29.7 the latest use of each key is reported once, however often the key was used', () => {
   const uses = keyUses()
   uses.note(Buffer.from('one'), 3)
   uses.note(Buffer.from('one'), 5)
@@ -45,7 +45,7 @@ test('C29.7 of each key the latest use is told once, however often it was looked
   assert.deepEqual(uses.take(), [])
 })
 
-test('C29.7 uses that storage did not take are told again, and do not hide later ones', async () => {
+test('C29.7 uses that storage did not accept are reported again, and do not hide later ones', async () => {
   const uses = keyUses()
   const [one, two] = [Buffer.from('one'), Buffer.from('two')]
   const store = {

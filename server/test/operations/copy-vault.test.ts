@@ -75,7 +75,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     ['before a batch is written', true],
     ['after a batch is written', false],
   ] as const)
-    test(`C35 killed ${moment}, again and again, it ends as if it never was`, async () => {
+    test(`C35 a copy killed ${moment}, again and again, ends as if it had never been killed`, async () => {
       let copied = 0
       let runs = 0
       let result: CopyResult | undefined
@@ -111,14 +111,14 @@ describe('a copy of a vault into PostgreSQL', () => {
       await (await openPostgres(settingsOf(database.url))).close()
     })
 
-  test('C35 a copy that nobody finished cannot be served, and is finished by the next run', async () => {
+  test('C35 an unfinished copy cannot be served, and is finished by the next run', async () => {
     await killedAtTheEnd()
     await cannotBeServed()
     assert.deepEqual((await run()).faults, [])
     await (await openPostgres(settingsOf(database.url))).close()
   })
 
-  test('C35 whatever was changed past the vault does not open, and is named', async () => {
+  test('C35 every row that was changed behind the back of the vault does not open, and is named', async () => {
     const { ids } = lived
     const [grants] = await inSource(
       `SELECT (SELECT application_id FROM applications WHERE tenant = 1 ORDER BY 1 LIMIT 1) AS application,
@@ -160,7 +160,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     await cannotBeServed()
   })
 
-  test('C35 a tenant whose keys do not unwrap is named, with all that they would open', async () => {
+  test('C35 a tenant whose keys do not unwrap is named, along with the rows that they would open', async () => {
     const [tenant] = await inSource('SELECT tenant_id AS id FROM tenants WHERE tenant = 2')
     await inSource(
       `UPDATE slots SET bytes = zeroblob(size) WHERE slot IN
@@ -173,7 +173,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     assert.ok(!names.some(name => name.startsWith('tokens 1 ')))
   })
 
-  test('C35 a copy that is not the source, in whatever row, is named', async () => {
+  test('C35 every row of the copy that differs from the source is named', async () => {
     await killedAtTheEnd()
     const [last] = await inSource(
       'SELECT tenant, lower(hex(term)) AS term, lower(hex(tag)) AS tag FROM matches',

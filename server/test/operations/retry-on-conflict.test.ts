@@ -6,7 +6,7 @@ import type { Outcome } from '../../src/store/write-set.ts'
 
 const lost: Outcome = { committed: false, conflict: 'tokenChanged' }
 
-test('C18.8 C2.18 who loses every round is told to try again, and when', async () => {
+test('C18.8 C2.18 a writer that loses every round is told to try again, and when', async () => {
   const refused = retryOnConflict(async () => ({ outcome: lost, answer: 'never' }))
   await assert.rejects(refused, error => {
     assert.ok(error instanceof VaultError)
@@ -16,7 +16,7 @@ test('C18.8 C2.18 who loses every round is told to try again, and when', async (
   })
 })
 
-test('C18.8 who loses all but one round is answered by that one', async () => {
+test('C18.8 a writer that loses some rounds is answered from the round it wins', async () => {
   let rounds = 0
   const outcomes: Outcome[] = [lost, lost, { committed: true }]
   const answer = await retryOnConflict(async () => ({ outcome: outcomes[rounds] ?? lost, answer: ++rounds }))

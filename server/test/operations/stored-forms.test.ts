@@ -148,12 +148,12 @@ const forms: Record<
   },
 }
 
-describe('what lies sealed in every vault', () => {
+describe('what every vault stores sealed', () => {
   for (const [name, { key, sealed, context, text, read, is }] of Object.entries(forms)) {
-    test(`ARCHITECTURE.md data at rest: ${name} is written in this form`, () =>
+    test(`ARCHITECTURE.md data at rest: ${name} is written in its fixed form`, () =>
       assert.equal(open(key, sealed, context)?.toString(), text))
 
-    test(`ARCHITECTURE.md data at rest: ${name} is read from this form`, () =>
+    test(`ARCHITECTURE.md data at rest: ${name} is read from its fixed form`, () =>
       assert.deepEqual(read(seal(key, 1, text, context)), is))
   }
 })

@@ -94,36 +94,37 @@ for (const engine of engines) {
       'a bit of the nonce flipped': reseal(sealed => flipped(sealed, 9 * 8)),
       'a bit of the text flipped': reseal(sealed => flipped(sealed, 20 * 8)),
       'a bit of the tag flipped': reseal(sealed => flipped(sealed, sealed.length * 8 - 1)),
-      'its sealed part cut': reseal(sealed => sealed.subarray(0, -1)),
-      'half of its sealed part': reseal(sealed => sealed.subarray(0, sealed.length / 2)),
+      'its sealed part cut short': reseal(sealed => sealed.subarray(0, -1)),
+      'only half of its sealed part': reseal(sealed => sealed.subarray(0, sealed.length / 2)),
       'no sealed part': reseal(() => new Uint8Array(0)),
       'text as its sealed part': reseal(() => 'text'),
       'a number as its sealed part': reseal(() => 5),
       'the sealed part of another token': reseal((_own, other) => other),
       'another type': set('type', 'token'),
-      'a type that is none': set('type', 'nonsense'),
+      'a type that does not exist': set('type', 'nonsense'),
       'bytes as its type': set('type', new Uint8Array([1, 2, 3])),
       'another version': set('version', 2),
       'a word as its version': set('version', 'one'),
-      'an earlier creation': set('created_at', 1),
-      'a creation far beyond numbers': set('created_at', 9_223_372_036_854_775_807n),
-      'a broken moment of creation': set('created_at', 1.5),
-      'a word as its creation': set('created_at', 'today'),
+      'an earlier time of creation': set('created_at', 1),
+      'a time of creation beyond safe integers': set('created_at', 9_223_372_036_854_775_807n),
+      'a fractional time of creation': set('created_at', 1.5),
+      'a word as its time of creation': set('created_at', 'today'),
       'another maker': set('created_by', crypto.randomUUID()),
       'bytes as its maker': set('created_by', new Uint8Array([1])),
-      'a change that never was': set('modified_at', Date.parse('2026-03-01T12:00:00Z')),
-      'a word as its change': set('modified_at', 'never'),
-      'a changer that never was': set('modified_by', crypto.randomUUID()),
+      'a time of change that it never had': set('modified_at', Date.parse('2026-03-01T12:00:00Z')),
+      'a word as its time of change': set('modified_at', 'never'),
+      'a modifier that it never had': set('modified_by', crypto.randomUUID()),
       'an expiry that it never had': set('expires_at', Date.parse('2030-01-01T00:00:00Z')),
       'a word as its expiry': set('expires_at', 'never'),
-      'an expiry far beyond numbers': set('expires_at', 9_223_372_036_854_775_807n),
+      'an expiry beyond safe integers': set('expires_at', 9_223_372_036_854_775_807n),
       'a bit of its card code flipped': async id =>
         replaceCode(id, flipped((await codeOf(id)).bytes, 20 * 8)),
-      'a card code cut': async id => replaceCode(id, (await codeOf(id)).bytes.subarray(0, 10)),
+      'its card code cut short': async id => replaceCode(id, (await codeOf(id)).bytes.subarray(0, 10)),
       'text as its card code': id => replaceCode(id, 'text'),
-      'the card code of another': async (id, bystander) => replaceCode(id, (await codeOf(bystander)).bytes),
+      'the card code of another token': async (id, bystander) =>
+        replaceCode(id, (await codeOf(bystander)).bytes),
       ...(engine.name === 'sqlite' && {
-        'the slot of another': async (id: string, bystander: string) =>
+        'the slot of the card code of another token': async (id: string, bystander: string) =>
           reach('UPDATE transients SET slot = ? WHERE token_id = ?', (await codeOf(bystander)).place, id),
         'no slot for its card code': async (id: string) =>
           reach('DELETE FROM slots WHERE slot = ?', (await codeOf(id)).place),
@@ -136,7 +137,7 @@ for (const engine of engines) {
 
     for (const [name, change] of Object.entries(changes))
       for (const isChosen of [false, true])
-        test(`C2.17 C2.5 C2.8 with ${name} ${isChosen ? 'a token of a chosen id' : 'it'} answers 500 and is named`, async t => {
+        test(`C2.17 C2.5 C2.8 a token with ${isChosen ? 'a chosen id' : 'an id of the vault'} and ${name} answers 500 and is logged`, async t => {
           const { vault, keys } = scene
           const card = (cvc: string, id?: string) => ({
             type: 'card',
@@ -189,7 +190,7 @@ for (const engine of engines) {
           await scene.assertAllElseWell()
         })
 
-    test('SECURITY.md: an expiry that is later, earlier or gone is noticed', async () => {
+    test('SECURITY.md: an expiry that was moved or removed is detected', async () => {
       for (const sql of ['expires_at + 1', 'expires_at - 1', 'NULL', '1']) {
         const id = await scene.create({ type: 'token', data: 'x', expires_at: '2030-01-01' })
         await reach(`UPDATE tokens SET expires_at = ${sql} WHERE token_id = ?`, id)
@@ -256,7 +257,7 @@ for (const engine of engines) {
     after(() => scene.vault.stop())
     const termsOf = (id: string) => scene.reach('SELECT * FROM terms WHERE token_id = ?', id)
 
-    test('C24.6 it only proposes: what it names wrongly is not in the list', async () => {
+    test('C24.6 it only proposes candidates: a token that it names wrongly is not listed', async () => {
       const { keys, vault } = scene
       const body = (color: string) => ({ type: 'token', data: color, metadata: { color } })
       const [red, blue] = [await scene.create(body('red')), await scene.create(body('blue'))]
@@ -279,7 +280,7 @@ for (const engine of engines) {
       )
     })
 
-    test('C15.3 a match that points to another value is no match', async () => {
+    test('C15.3 a match that points to a token with another value is ignored', async () => {
       const { keys, vault } = scene
       const body = (data: string) => ({ type: 'token', data, deduplicate_token: true })
       const [one, other] = [await scene.create(body('one')), await scene.create(body('other'))]
@@ -299,7 +300,7 @@ for (const engine of engines) {
       assert.notEqual(made.body.id, other)
     })
 
-    test('C17.4 an expired token does not come back by its index entries', async () => {
+    test('C17.4 an expired token does not come back through its index entries', async () => {
       const { keys, vault } = scene
       const expires = new Date(vault.now + hour).toISOString()
       const id = await scene.create({
@@ -314,7 +315,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a row that grants and was changed in storage (${engine.name})`, () => {
+  describe(`a grant whose row was changed in storage (${engine.name})`, () => {
     let scene: Scene
     beforeEach(async () => {
       scene = new Scene()
@@ -348,11 +349,11 @@ for (const engine of engines) {
         kind: 'api-key',
         change: () => everyRow('api_keys', 'sealed', row => (row.sealed as Uint8Array).subarray(0, 20)),
       },
-      'an API key of text': {
+      'an API key replaced by text': {
         kind: 'api-key',
         change: () => everyRow('api_keys', 'sealed', () => 'let me in'),
       },
-      'an API key with the sealed part of another': {
+      'an API key with the sealed part of another key': {
         kind: 'api-key',
         change: () => everyRow('api_keys', 'sealed', ofNext('sealed')),
       },
@@ -368,7 +369,7 @@ for (const engine of engines) {
         kind: 'application',
         change: () => everyRow('applications', 'sealed', flipSealed(300)),
       },
-      'an application with the rights of another': {
+      'an application with the rights of another one': {
         kind: 'application',
         change: () => everyRow('applications', 'sealed', ofNext('sealed')),
       },
@@ -376,7 +377,7 @@ for (const engine of engines) {
         kind: 'tenant',
         change: () => everyRow('tenants', 'sealed', flipSealed(300)),
       },
-      'a tenant with the settings of another': {
+      'a tenant with the settings of another one': {
         kind: 'tenant',
         change: () => everyRow('tenants', 'sealed', ofNext('sealed')),
       },
@@ -387,7 +388,7 @@ for (const engine of engines) {
     }
 
     for (const [name, { kind, change }] of Object.entries(changes))
-      test(`C2.11 C28.1 C30.2 ${name} grants nothing: 401, and the log names the row`, async () => {
+      test(`C2.11 C28.1 C30.2 ${name}: access is refused with 401, and the log names the row`, async () => {
         const { vault, keys } = scene
         const id = await scene.create({ type: 'token', data: 'guarded value' })
         await change()
@@ -407,7 +408,7 @@ for (const engine of engines) {
         assert.equal((await vault.send('GET', '/ready')).status, 200)
       })
 
-    test('C28.1 C30.2 §1.3 a key cannot be led to another application or tenant', async () => {
+    test('C28.1 C30.2 §1.3 a key cannot be redirected to another application or tenant', async () => {
       const { vault, keys } = scene
       const id = await scene.create({ type: 'token', data: 'guarded value' })
       const [own, other] = [await scene.numberOf(scene.tenantId), await scene.numberOf(scene.otherTenantId)]
@@ -417,7 +418,7 @@ for (const engine of engines) {
       for (const key of Object.values(keys)) assert.equal((await vault.get(`/tokens/${id}`, key)).status, 401)
     })
 
-    test('C2.23 §1.3 a tenant whose wrapped keys were changed is unavailable, the others are not', async () => {
+    test('C2.23 §1.3 a tenant whose wrapped keys were changed is unavailable, and the others are not', async () => {
       const { vault, keys } = scene
       const id = await scene.create({ type: 'token', data: 'guarded value' })
       const elsewhere = await scene.create({ type: 'token', data: 'elsewhere' }, keys.otherGeneral)
@@ -443,7 +444,7 @@ for (const engine of engines) {
     const stored = async (id: string) =>
       (await scene.reach('SELECT 1 FROM tokens WHERE token_id = ?', id)).length === 1
 
-    test('C17.6 a token whose expiry was moved into the past is not purged by it, but named', async () => {
+    test('C17.6 a token whose expiry was moved into the past is not purged, but logged', async () => {
       const { vault } = scene
       const id = await scene.create({ type: 'token', data: 'kept' })
       await scene.reach('UPDATE tokens SET expires_at = 1 WHERE token_id = ?', id)
@@ -461,7 +462,7 @@ for (const engine of engines) {
           'UPDATE tokens SET expires_at = 1 WHERE tenant = ?',
           await scene.numberOf(scene.tenantId),
         ),
-      'rows of a tenant that is not there': async () =>
+      'rows of a tenant that does not exist': async () =>
         scene.reach(
           'UPDATE tokens SET expires_at = 1, tenant = 999 WHERE tenant = ?',
           await scene.numberOf(scene.tenantId),

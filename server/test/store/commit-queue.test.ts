@@ -18,7 +18,7 @@ const batchesOf = async (options: { lanes?: number; oneTenant?: boolean }) => {
   return { batches, most }
 }
 
-test('C27.1 what waits commits together, in the order in which it came', async () => {
+test('C27.1 waiting sets are committed together, in the order in which they came', async () => {
   assert.deepEqual(await batchesOf({}), { batches: [[1, 2, 1, 3, 2, 1]], most: 1 })
 })
 

@@ -16,14 +16,14 @@ const thrown = (act: () => unknown): unknown => {
 const bug = thrown(() => JSON.parse('Sensitive Value'))
 const here = /log\.test\.ts/
 
-test('C2.5 a bug behind an outage is logged with its place, and without what its message quotes', () => {
+test('C2.5 a bug behind an outage is logged with its location, but without what its message quotes', () => {
   const logged = JSON.stringify(describeError(new StoreUnavailableError('unread', { cause: bug })))
   assert.match(logged, /SyntaxError/)
   assert.match(logged, here)
   assert.doesNotMatch(logged, /Sensitive/)
 })
 
-test('C2.5 an outage with a code of the engine is told by its code alone', () => {
+test('C2.5 an outage with a code from the engine is logged by that code alone', () => {
   const refused = Object.assign(new Error('Sensitive Value'), { code: '57P01' })
   assert.deepEqual(
     describeError(new StoreUnavailableError('unread', { cause: refused, outage: 'refused' })),
@@ -35,7 +35,7 @@ test('C2.5 an outage with a code of the engine is told by its code alone', () =>
   )
 })
 
-test('C2.5 the reason why a batch failed names the place of a bug, which crosses threads as text', () => {
+test('C2.5 the reason why a batch failed, which crosses threads as text, names the location of the bug', () => {
   assert.match(engineReason(bug), /SyntaxError at /)
   assert.doesNotMatch(engineReason(bug), /Sensitive/)
 })

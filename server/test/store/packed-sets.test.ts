@@ -89,7 +89,7 @@ test('C27.1 write sets arrive at the writing thread as they were sent', () => {
   )
 })
 
-test('docs/decisions/0005: a batch takes along the bytes of its sets and no more, whatever they were cut from', () => {
+test('docs/decisions/0005: a batch carries only the bytes of its sets, whatever buffer they were cut from', () => {
   const sealed = Buffer.alloc(1_000_000).subarray(0, 8)
   const { bytes } = packSets([
     { tenant: 1, guarded: [{ kind: 'expectToken', id: 'a', sealed }], effects: [], counters: [] },
@@ -97,7 +97,7 @@ test('docs/decisions/0005: a batch takes along the bytes of its sets and no more
   assert.ok(bytes.buffer.byteLength < 200)
 })
 
-test('C2.23 a batch may be larger than any before it, and what cannot be packed spoils nothing behind it', () => {
+test('C2.23 a batch may be larger than any before it, and a set that cannot be packed spoils none after it', () => {
   const one = (sealed: Uint8Array): WriteSet => {
     const columns = {
       tenant: 1,

@@ -47,7 +47,7 @@ describe('connections to PostgreSQL', () => {
     ['on', 'on'],
     ['local', 'local'],
   ])
-    test(`C2.23 C27.1 with synchronous_commit ${set} a session keeps to ${used}, whatever is set later`, async () => {
+    test(`C2.23 C27.1 with synchronous_commit ${set} a session uses ${used}, whatever is set later`, async () => {
       const { rows } = await admin.query('SELECT current_database() AS name')
       await admin.query(`ALTER DATABASE ${rows[0].name} SET synchronous_commit = ${set}`)
       const connection = new Connection(settingsOf(await databaseOf(path)))
@@ -60,7 +60,7 @@ describe('connections to PostgreSQL', () => {
       assert.deepEqual(found, [{ setting: used, source: 'session' }])
     })
 
-  test('C2.23 a server that says what the driver cannot read is one that does not answer', async () => {
+  test('C2.23 a server whose reply the driver cannot read counts as unavailable', async () => {
     const asksForGssapi = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 7])
     const server = createServer(socket => {
       socket.on('error', () => {})
@@ -76,7 +76,7 @@ describe('connections to PostgreSQL', () => {
     server.close()
   })
 
-  test('C27.2 who lost its line relies on nothing that it remembers, though the epoch reads as before', async () => {
+  test('C27.2 a store that lost its connection relies on nothing it remembers, even if the stored epoch is unchanged', async () => {
     const { line, settings } = await byLine()
     const store = await openPostgres(settings)
     const watching = "query LIKE '%grants_epoch%' AND state = 'idle'"
@@ -89,7 +89,7 @@ describe('connections to PostgreSQL', () => {
     await line.close()
   })
 
-  test('C2.23 C18.8 a transaction whose end was lost on its way holds its locks for a moment only', async () => {
+  test('C2.23 C18.8 a transaction whose COMMIT was lost on the way holds its locks only briefly', async () => {
     const { line, settings } = await byLine()
     const store = await openPostgres({ ...settings, poolSize: 4, standstillMaxMs: 100 })
     const [one, other] = [await rig.newTenant(), await rig.newTenant()]
@@ -103,7 +103,7 @@ describe('connections to PostgreSQL', () => {
     await line.close()
   })
 
-  test('C2.23 a server that gives few connections is used with those', async () => {
+  test('C2.23 a server that allows only a few connections is used with those', async () => {
     const { line, settings } = await byLine()
     const store: Store = await openPostgres({ ...settings, poolSize: 10 })
     const tenant = await rig.newTenant()
@@ -124,7 +124,7 @@ describe('connections to PostgreSQL', () => {
     await line.close()
   })
 
-  test('C35.1 a schema may take longer than a statement of a request', async () => {
+  test('C35.1 a schema migration may take longer than the statement of a request', async () => {
     const settings = { ...settingsOf(await databaseOf(path)), statementTimeoutMs: 50 }
     // Another node is migrating the schema at this moment.
     await admin.query('SELECT pg_advisory_lock(-1)')

@@ -89,7 +89,7 @@ describe('a vault whose database fails (postgres)', () => {
   const isCommit = (sent: Buffer): boolean => sent.includes('"sealed"')
 
   for (const isHeard of [false, true])
-    test(`C2.23 C33.5 a connection that breaks ${isHeard ? 'before the answer' : 'before the request'} is a 503, and the retry makes one token`, async () => {
+    test(`C2.23 C33.5 a connection that breaks before the ${isHeard ? 'answer' : 'request'} arrives gives a 503, and the retry creates one token`, async () => {
       granted(await create('warm'))
       const total = await count()
       const idempotencyKey = crypto.randomUUID()
@@ -101,7 +101,7 @@ describe('a vault whose database fails (postgres)', () => {
       assert.equal(await count(), total + 1)
     })
 
-  test('C2.23 a server that ends all connections and takes no new ones is a 503 until it is back', async () => {
+  test('C2.23 a server that ends all connections and takes no new ones gives a 503 until it is back', async () => {
     const { id } = granted(await create('kept')).body
     await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
     await endConnections(admin, database)
@@ -114,14 +114,14 @@ describe('a vault whose database fails (postgres)', () => {
     granted(await recovered(() => create('kept again')))
   })
 
-  test('C27.1 connections that were ended while nobody looked are no failure of the next request', async () => {
+  test('C27.1 the vault recovers from connections that were ended while they were idle', async () => {
     const { id } = granted(await create('here')).body
     await endConnections(admin, database)
     assert.equal((await recovered(() => vault.get(`/tokens/${id}`, key))).status, 200)
     granted(await recovered(() => create('and here')))
   })
 
-  test('C2.23 C27.1 a server that became a standby is a 503, and the one that takes writes is found', async () => {
+  test('C2.23 C27.1 a server that became a standby gives a 503 until a server that takes writes is found', async () => {
     await admin.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`)
     await endConnections(admin, database)
     // The first request meets the connection that was ended, the others the server as it is now.
@@ -130,7 +130,7 @@ describe('a vault whose database fails (postgres)', () => {
     granted(await recovered(() => create('somewhere')))
   })
 
-  test('C2.23 a full disk is a 503 for writes, reads go on, and nothing is half done', async () => {
+  test('C2.23 a full disk gives a 503 for writes, reads go on, and nothing is half done', async () => {
     const total = await count()
     await reach(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$`)
@@ -142,7 +142,7 @@ describe('a vault whose database fails (postgres)', () => {
     assert.equal(await count(), total + 1)
   })
 
-  test('C2.23 a statement that takes too long is a 503, and nothing of it happens later', async () => {
+  test('C2.23 a statement that takes too long gives a 503 and has no effect later', async () => {
     const { id } = granted(await create('slow')).body
     const other = await lockToken(vault.folder.path, id)
     assertUnavailable(await vault.patch(`/tokens/${id}`, key, { metadata: { late: 'x' } }))
@@ -150,7 +150,7 @@ describe('a vault whose database fails (postgres)', () => {
     assert.equal((await vault.get(`/tokens/${id}`, key)).body.metadata, undefined)
   })
 
-  test('C27.2 C2.23 a node that hears nothing of grants relies on nothing that it remembers', async () => {
+  test('C27.2 C2.23 a node that cannot hear of changes to grants relies on nothing it remembers', async () => {
     granted(await recovered(() => create('remembered')))
     await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
     await endConnections(admin, database)
@@ -166,14 +166,14 @@ describe('a vault whose database fails (postgres)', () => {
   })
 })
 
-describe("transactions that stand in each other's way (postgres)", () => {
+describe('contending transactions and failing connections (postgres)', () => {
   let path = ''
   const rig = new StoreRig(async folder => {
     path = folder
     return openPostgres(settingsOf(await databaseOf(folder)))
   })
 
-  test('C18.8 a deadlock is resolved inside: the write that PostgreSQL gave up is made again', async () => {
+  test('C18.8 a deadlock is resolved internally: the write that PostgreSQL aborted is repeated', async () => {
     const tenant = await rig.newTenant()
     const [one, two] = [tokenRow(tenant, 'one'), tokenRow(tenant, 'two')]
     await rig.write(
@@ -217,7 +217,7 @@ describe("transactions that stand in each other's way (postgres)", () => {
     )
   })
 
-  test('C27.1 a server that was not the primary is not asked again before the one that was', async () => {
+  test('C27.1 a server that was not the primary is not tried again before the one that was', async () => {
     const settings = settingsOf(await databaseOf(path))
     let asked = 0
     const closed = createServer(socket => {
@@ -245,7 +245,7 @@ describe("transactions that stand in each other's way (postgres)", () => {
     return { line, connection: new Connection({ ...settings, address: { ...address, hosts } }) }
   }
 
-  test('C2.23 an attempt to connect that fails is the failure of who made it, not of who came later', async () => {
+  test('C2.23 a failed attempt to connect fails the request that made it, not those that came later', async () => {
     const { line, connection } = await connectionByLine()
     line.cutOn(() => true, { isHeard: false })
     const ask = (): Promise<unknown> => connection.query({ text: 'SELECT 1' })
@@ -266,7 +266,7 @@ describe("transactions that stand in each other's way (postgres)", () => {
     await line.close()
   })
 
-  test('C2.23 a conflict that this release does not know is no outcome: the write is refused as unavailable', async () => {
+  test('C2.23 a write that ends in a conflict unknown to this release is refused as unavailable', async () => {
     const tenant = await rig.newTenant()
     const create = () => rig.store.commit(insertion(tenant, [{ row: tokenRow(tenant, 'new'), terms: [] }]))
     const client = new pg.Client(await databaseOf(path))
@@ -281,7 +281,7 @@ describe("transactions that stand in each other's way (postgres)", () => {
     await client.end()
   })
 
-  test('C2.23 more than can wait is refused, and what waits is answered', async () => {
+  test('C2.23 requests beyond those that can wait are refused, and those that wait are answered', async () => {
     const tenant = await rig.newTenant()
     const asked = await Promise.allSettled(
       Array.from({ length: 6_000 }, () => rig.store.getToken(tenant, 'nobody')),
@@ -303,7 +303,7 @@ const waitsForLock = async (client: pg.Client): Promise<void> => {
   }
 }
 
-test('C27.1 C2.23 C33.5 while the server restarts nothing answered is lost and nothing happens twice (postgres)', async () => {
+test('C27.1 C2.23 C33.5 while the server restarts no answered write is lost and none happens twice (postgres)', async () => {
   const cluster = await startCluster()
   const vault = await TestVault.start({
     engine: { ...postgres, open: () => openPostgres(settingsOf(cluster.url)) },

@@ -27,14 +27,14 @@ describe('migrations (postgres)', () => {
     }
   }
 
-  test('C35 they have numbers in order, without gaps', () => {
+  test('C35 they are numbered in order, without gaps', () => {
     assert.deepEqual(
       migrations.map(({ number }) => number),
       migrations.map((_, index) => index + 1),
     )
   })
 
-  test('C8.5 C35 a database that cannot hold every id is refused, and nothing is made in it', async () => {
+  test('C8.5 C35 a database that cannot hold every id is refused, and nothing is created in it', async () => {
     const name = new URL(database.url).pathname.slice(1)
     const server = new URL(database.url)
     server.pathname = '/postgres'
@@ -49,7 +49,7 @@ describe('migrations (postgres)', () => {
     assert.deepEqual(await query("SELECT FROM pg_tables WHERE schemaname = 'public'"), [])
   })
 
-  test('C35 bytes are read as they were written, whatever the database says about how to show them', async () => {
+  test('C35 bytes are read as they were written, whatever output format the database sets for them', async () => {
     await query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET bytea_output = 'escape'`)
     const store = await openPostgres(settingsOf(database.url))
     const wrapped = Uint8Array.from({ length: 256 }, (_, byte) => byte)
@@ -72,7 +72,7 @@ describe('migrations (postgres)', () => {
     assert.deepEqual(await state(), { current: newest, newest, pending: false, distributed: false })
   })
 
-  test('C35 a step that fails leaves the steps before it, and none of itself', async () => {
+  test('C35 a step that fails leaves nothing of itself, and the migration can be run again', async () => {
     await query('CREATE TABLE tokens (in_the_way integer)')
     await assert.rejects(openPostgres(settingsOf(database.url)))
     assert.equal((await postgresSchema(settingsOf(database.url))).current, 0)
@@ -82,7 +82,7 @@ describe('migrations (postgres)', () => {
     assert.equal((await postgresSchema(settingsOf(database.url))).current, newest)
   })
 
-  test('C35 C24.7 a vault without signatures is brought up to date, while nodes of the release before write to it', async () => {
+  test('C35 C24.7 a vault without signatures is migrated while nodes of the previous release write to it', async () => {
     for (const { sql } of migrations.slice(0, 2)) await query(sql)
     await query(`CREATE TABLE migrations (number integer PRIMARY KEY, name text NOT NULL);
       INSERT INTO migrations VALUES (1, 'vault'), (2, 'apply-changes')`)
@@ -118,7 +118,7 @@ describe('migrations (postgres)', () => {
     await store.close()
   })
 
-  test('C35 a node goes on while a newer release adds to the schema, and does not start on it', async () => {
+  test('C35 a node keeps running while a newer release adds to the schema, but does not start on it', async () => {
     const store = await openPostgres(settingsOf(database.url))
     const tenant = await store.createTenant({
       id: 'one',

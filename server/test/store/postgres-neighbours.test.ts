@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/port.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 
-describe('processes of one machine on one database (postgres)', () => {
+describe('processes of one machine that share a database (postgres)', () => {
   let database: Awaited<ReturnType<typeof emptyDatabase>>
   let store: Store
   const told = Promise.withResolvers<void>()
@@ -29,7 +29,7 @@ describe('processes of one machine on one database (postgres)', () => {
     await database.drop()
   })
 
-  test('C27.2 a change of grants is answered once the neighbours have heard of it', async () => {
+  test('C27.2 a change to grants is answered only once the neighbours have heard of it', async () => {
     const tenant = {
       id: crypto.randomUUID(),
       sealed: new Uint8Array(8),
@@ -59,7 +59,7 @@ describe('processes of one machine on one database (postgres)', () => {
     assert.deepEqual(await change, { committed: true })
   })
 
-  test('C27.2 nothing that was remembered is used once a neighbour has told of a change', () => {
+  test('C27.2 a change announced by a neighbour invalidates what was remembered', () => {
     const before = store.grantsEpoch()
     assert.equal(store.grantsEpoch(), before)
     announce?.()
@@ -73,7 +73,7 @@ describe('announcements', () => {
     return { sent, send: ({ announcement }: { announcement: number }) => sent.push(announcement) }
   }
 
-  test('C27.2 one is told when all have heard it or are gone', async () => {
+  test('C27.2 one is complete once all have heard it or are gone', async () => {
     const [one, other] = [listener(), listener()]
     const news = new Announcements()
     let isTold = false

@@ -45,7 +45,7 @@ describe('how PostgreSQL answers lists and searches', () => {
     ['one term', { ...base, groups: [[a]] }],
     ['an AND', { ...base, groups: [[a], [b], [c]] }],
     ['a group of several terms', { ...base, groups: [[a, b], [c]] }],
-    ['behind a place', { ...base, groups: [[a], [b, c]], after: { createdAt: 5, id: 'x' } }],
+    ['after a position', { ...base, groups: [[a], [b, c]], after: { createdAt: 5, id: 'x' } }],
     [
       'negations',
       { ...base, groups: [[a]], without: [b, c], withoutIds: ['x', 'y'], notCreatedAt: [{ from: 1 }] },
@@ -58,7 +58,7 @@ describe('how PostgreSQL answers lists and searches', () => {
       ['page', pageQuery(query, { offset: 0, limit: 20 }, postgresDialect)],
       ['count', countQuery(query, postgresDialect)],
     ] as const)
-      test(`C24.10 C25.2 C26.8 ${name}: the ${kind} walks indexes of one tenant, and gathers nothing to sort it`, async () => {
+      test(`C24.10 C25.2 C26.8 ${name}: the ${kind} uses only indexes of one tenant and ${sorts ? 'may' : 'does not'} sort`, async () => {
         const plan = await planOf(sql)
         assertOneTenant(plan)
         if (sorts === undefined)
@@ -79,11 +79,11 @@ describe('how PostgreSQL answers lists and searches', () => {
     tenantByNumber: statements.tenantByNumber,
     applicationById: statements.applicationById,
   }))
-    test(`C24.10 ${name} is one look-up of one tenant`, async () => {
+    test(`C24.10 ${name} uses only indexes of one tenant`, async () => {
       assertOneTenant(await planOf(sql))
     })
 
-  test('C26.9 the widest search that the limits allow is one statement', async () => {
+  test('C26.9 the widest search that the limits allow fits in one statement', async () => {
     const roots = Array.from({ length: 50 }, (_, index) => Buffer.from(`root ${index}`))
     const branch = { groups: [roots, [a], roots], without: [b] }
     const { sql, values } = countQuery({ ...base, anyOf: Array(64).fill(branch) }, postgresDialect)

@@ -56,7 +56,7 @@ describe('TLS to the database (postgres)', () => {
     ['verify-ca', ca.cert],
     ['require', undefined],
   ] as const)
-    test(`C35.4 ${mode}: every connection of a store is sealed`, async () => {
+    test(`C35.4 ${mode}: every connection of a store is encrypted`, async () => {
       const store = await open(mode, authority)
       try {
         await store.health()
@@ -69,10 +69,10 @@ describe('TLS to the database (postgres)', () => {
     })
 
   for (const [what, mode, authority] of [
-    ['of an authority that nobody named', 'verify-full', undefined],
-    ['of another authority', 'verify-full', certificate('another authority').cert],
-    ['of another authority', 'verify-ca', certificate('another authority').cert],
+    ['from an authority that was not configured', 'verify-full', undefined],
+    ['from another authority', 'verify-full', certificate('another authority').cert],
+    ['from another authority', 'verify-ca', certificate('another authority').cert],
   ] as const)
-    test(`C35.4 ${mode}: a server with a certificate ${what} is not talked to`, () =>
+    test(`C35.4 ${mode}: a server with a certificate ${what} is refused`, () =>
       assert.rejects(open(mode, authority), StoreUnavailableError))
 })

@@ -26,7 +26,7 @@ describe('a vault at rest (sqlite)', () => {
   }
   const change = (sql: string) => sqlite.reach(folder.path, sql)
 
-  test('C35 is nobody else’s while it is held, and cannot be had while anybody has it open', async () => {
+  test('C35 is locked to others while it is held, and cannot be held while anybody has it open', async () => {
     const vault = openRestingVault(path)
     const other = new DatabaseSync(path, { timeout: 0 })
     assert.throws(() => other.exec('SELECT * FROM tenants'), /locked/)
@@ -37,7 +37,7 @@ describe('a vault at rest (sqlite)', () => {
     openRestingVault(path).close()
   })
 
-  test('C35 is another one after each write, and only then', async () => {
+  test('C35 gets another identity with each write, and only then', async () => {
     const before = identity()
     await change('SELECT * FROM tenants')
     await (await sqlite.open(folder.path)).close()
@@ -46,7 +46,7 @@ describe('a vault at rest (sqlite)', () => {
     assert.notEqual(identity(), before)
   })
 
-  test('C35 what a killed process left in the log belongs to it', () => {
+  test('C35 includes what a killed process left in the log', () => {
     const killed = new DatabaseSync(path)
     killed.exec('PRAGMA journal_mode = WAL; INSERT INTO dead_tenants VALUES (5)')
     const left = temporaryFolder()
@@ -58,7 +58,7 @@ describe('a vault at rest (sqlite)', () => {
     left.remove()
   })
 
-  test('C35 pages are bounded in rows and in bytes, and begin where they are asked to', async () => {
+  test('C35 gives pages that are bounded in rows and bytes and start where they are asked to', async () => {
     await change(`INSERT INTO results WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
       SELECT 1, CAST(printf('%02d', i) AS BLOB), i, zeroblob(CASE WHEN i > 10 THEN 3000000 ELSE 1 END) FROM n`)
     const vault = openRestingVault(path)
@@ -76,7 +76,7 @@ describe('a vault at rest (sqlite)', () => {
     vault.close()
   })
 
-  test('C35 numbers of tenants that are gone count', async () => {
+  test('C35 counts the numbers of deleted tenants as used', async () => {
     await change("INSERT INTO tenants (tenant, tenant_id, revision, sealed) VALUES (7, 'x', 1, x'00')")
     await change('DELETE FROM tenants')
     const vault = openRestingVault(path)

@@ -50,11 +50,11 @@ describe('durability (sqlite)', () => {
     temp_store: 2,
     auto_vacuum: 0,
   }))
-    test(`C27.1 C11.3 the engine works with ${pragma} = ${value}`, () => {
+    test(`C27.1 C11.3 the engine runs with ${pragma} = ${value}`, () => {
       assert.deepEqual(Object.values(connection.prepare(`PRAGMA ${pragma}`).get() ?? {}), [value])
     })
 
-  test('C27.1 sets of the same moment share one commit, and each is answered after it', async () => {
+  test('C27.1 sets sent at the same moment share one commit, and each is answered after it', async () => {
     await store.shred()
     const answered = Array.from({ length: 200 }, (_, i) => create(`t${i}`).then(() => seen(`t${i}`)))
     assert.ok(!seen('t0'), 'nothing is stored before the writer had its turn')
@@ -65,7 +65,7 @@ describe('durability (sqlite)', () => {
     assert.equal(commitsInLog(path), 4)
   })
 
-  test('C27.1 a batch is bounded, a set is never split', async () => {
+  test('C27.1 a batch is bounded, but a set is never split', async () => {
     await store.shred()
     const large = (name: string) =>
       store.commit(

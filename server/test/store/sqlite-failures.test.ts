@@ -105,7 +105,7 @@ describe('storage that fails (sqlite)', () => {
     mend?.()
   })
 
-  test('C2.23 C32.3 a batch whose commit fails once is stored set by set, each once', async () => {
+  test('C2.23 C32.3 if the commit of a batch fails once, its sets are stored one by one, each exactly once', async () => {
     let failures = 1
     watch.beforeExec = sql => {
       if (sql === 'COMMIT' && failures-- > 0) throw new Error('disk I/O error')
@@ -115,7 +115,7 @@ describe('storage that fails (sqlite)', () => {
     assert.deepEqual(await counts(), [20, 20, 1])
   })
 
-  test('C2.23 a store that may only read reads, and refuses writes as unavailable', async () => {
+  test('C2.23 a read-only store serves reads and refuses writes as unavailable', async () => {
     await store.commit(create('before'))
     const reading = openSqlite({ path: `${pathToFileURL(path).href}?mode=ro`, writing: 'inline' })
     assert.ok(await reading.getToken(tenant, 'before'))
@@ -133,7 +133,7 @@ describe('storage that fails (sqlite)', () => {
     'in another process': () => sharedWriting(threadedWriting({ path, lockWaitMs: 1 })),
   }
   for (const [place, writing] of Object.entries(writers))
-    test(`C2.23 a writer ${place} says why it cannot write, of every kind of write`, async () => {
+    test(`C2.23 a writer ${place} says why it cannot write, for every kind of write`, async () => {
       const other = openSqlite({ path, writing: writing(), lockWaitMs: 1 })
       const outages = async (...writes: Promise<unknown>[]): Promise<unknown[]> =>
         (await Promise.allSettled(writes)).map(result => result.status === 'rejected' && result.reason.outage)
@@ -157,7 +157,7 @@ describe('storage that fails (sqlite)', () => {
       await other.close()
     })
 
-  test('C2.23 C36.2 a file that was overwritten is unavailable, for reads, for writes and for health', async () => {
+  test('C2.23 C36.2 an overwritten file is unavailable to reads, writes and the health check', async () => {
     await store.commit(create('before'))
     await store.close()
     // The schema stays readable, so that the store opens; the first page of every table and index does not.
@@ -183,7 +183,7 @@ describe('storage that fails (sqlite)', () => {
 })
 
 describe('a vault on storage that fails (sqlite)', () => {
-  test('C2.23 requests that write get 503 with Retry-After, reads go on, and all is well afterwards', async () => {
+  test('C2.23 requests that write get 503 with Retry-After, reads go on, and everything works afterwards', async () => {
     const sqlite = engines.find(({ name }) => name === 'sqlite')
     assert.ok(sqlite)
     const vault = await TestVault.start({

@@ -53,7 +53,7 @@ describe('migrations (sqlite)', () => {
     assert.deepEqual(schema(), before)
   })
 
-  test('C35.1 storage of a newer release is refused with what to do, and left as it is', async () => {
+  test('C35.1 storage of a newer release is refused with advice on what to do, and left unchanged', async () => {
     await openSqlite({ path }).close()
     raw(database => database.exec(`PRAGMA user_version = ${newest + 1}`))
     const before = schema()
@@ -75,7 +75,7 @@ describe('migrations (sqlite)', () => {
     )
   })
 
-  test('C34.7 C24.7 a vault without signatures is brought up to date, and its tokens are found', async () => {
+  test('C34.7 C24.7 a vault without signatures is migrated, and its tokens are found', async () => {
     raw(database => {
       for (const { sql } of migrations.slice(0, 3)) database.exec(sql)
       database.exec(`
@@ -90,7 +90,7 @@ describe('migrations (sqlite)', () => {
     assert.equal(schemaNumber(), newest)
   })
 
-  test('C35.3 how far the schema is can be asked at any moment, also while the last server closes the file', async () => {
+  test('C35.3 the schema version can be read at any moment, even while the last server closes the file', async () => {
     await openSqlite({ path }).close()
     const isDone = new Int32Array(new SharedArrayBuffer(4))
     const thread = closer({ path, isDone })
@@ -103,7 +103,7 @@ describe('migrations (sqlite)', () => {
     }
   })
 
-  test('C35.3 all who open new storage at the same moment get it', async () => {
+  test('C35.3 all who open new storage at the same moment succeed', async () => {
     const threads = Array.from({ length: 4 }, opener)
     try {
       for (let round = 0; round < 10; round++) {

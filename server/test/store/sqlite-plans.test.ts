@@ -21,7 +21,7 @@ const planOf = (database: DatabaseSync, sql: string): string[] =>
 let watch: SqliteWatch
 
 // The contract exercises everything that the port promises, so its SQL is all the SQL there is.
-describe('SQL that is watched (sqlite)', () => {
+describe('watched SQL (sqlite)', () => {
   before(() => {
     watch = watchSqlite()
   })
@@ -41,7 +41,7 @@ describe('query plans (sqlite)', () => {
     queries = [...watch.prepared].filter(sql => /\bFROM\b|\bUPDATE\b/.test(sql) && !sql.includes('IN ()'))
   })
 
-  test('C24.10 C25.2 no query goes through a whole table of tokens, terms or what else grows with them', () => {
+  test('C24.10 C25.2 no query scans a whole table of tokens, terms or anything else that grows with them', () => {
     assert.ok(queries.length > 50, 'the watch saw the queries')
     assert.ok(queries.some(sql => sql.includes('UNION')) && queries.some(sql => sql.includes('EXISTS')))
     for (const sql of queries)
@@ -49,7 +49,7 @@ describe('query plans (sqlite)', () => {
         assert.ok(!step.startsWith('SCAN') || mayBeScanned.test(step), `${step}\n${sql}`)
   })
 
-  test('C24.7 C25.2 a further group is met or not by one look at the index', () => {
+  test('C24.7 C25.2 a further group is checked with one look-up in the index', () => {
     const steps = queries
       .filter(sql => sql.includes('EXISTS'))
       .flatMap(sql => planOf(database, sql).filter(step => /^SEARCH e\b/.test(step)))
@@ -73,7 +73,7 @@ describe('query plans (sqlite)', () => {
   })
 })
 
-test('C24.10 expired tokens are counted on their own index, not by going through the tenant', () => {
+test('C24.10 expired tokens are counted from their own index, not by scanning the tenant', () => {
   const database = new DatabaseSync(':memory:')
   migrate(database)
   const counts = [...watch.prepared].filter(sql => sql.includes('GROUP BY t.type') && !sql.includes('IN ()'))

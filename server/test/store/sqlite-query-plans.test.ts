@@ -28,12 +28,12 @@ describe('how SQLite answers lists and searches', () => {
     ['an AND', { ...base, groups: [[a], [b], [c]] }, 'tenant=? AND term=?'],
     ['a group of several terms', { ...base, groups: [[a, b], [c]] }, 'tenant=? AND term=?'],
     [
-      'behind a place',
+      'after a position',
       { ...base, groups: [[a], [b, c]], after: { createdAt: 5, id: 'x' } },
       'tenant=? AND term=? AND created_at<?',
     ],
     [
-      'behind a place and within a time',
+      'after a position and within a span',
       { ...base, groups: [[a]], createdAt: { from: 1, until: 9 }, after: { createdAt: 5, id: 'x' } },
       'tenant=? AND term=? AND created_at>? AND created_at<?',
     ],
@@ -49,7 +49,7 @@ describe('how SQLite answers lists and searches', () => {
     ],
     // A start of several terms next to other branches is sorted; a search uses one only if it is rare.
     [
-      'alternatives with a start of several terms',
+      'alternatives that start from several terms',
       { ...base, anyOf: [{ groups: [[a, b]] }, { groups: [[c]] }] },
       'tenant=? AND term=?',
       true,
@@ -61,7 +61,7 @@ describe('how SQLite answers lists and searches', () => {
       ['page', pageQuery(query, { offset: 0, limit: 20 }, sqliteDialect)],
       ['count', countQuery(query, sqliteDialect)],
     ] as const)
-      test(`C24.10 C25.2 C26.8 ${name}: the ${kind} starts from its first group and walks no table`, () => {
+      test(`C24.10 C25.2 C26.8 ${name}: the ${kind} starts with a search in an index and scans no table`, () => {
         const plan = planOf(sql)
         const touched = plan.filter(line => /^(SEARCH|SCAN) [tek]\b/.test(line))
         const [first = ''] = touched
@@ -80,7 +80,7 @@ describe('how SQLite answers lists and searches', () => {
           )
       })
 
-  test('C26.9 the widest search that the limits allow is one statement', () => {
+  test('C26.9 the widest search that the limits allow fits in one statement', () => {
     const roots = Array.from({ length: 50 }, (_, index) => term(`root ${index}`))
     const branch = { groups: [roots, [a], roots], without: [b] }
     const query: TokenQuery = { ...base, anyOf: Array(64).fill(branch) }

@@ -49,7 +49,7 @@ describe('one writer for several processes', () => {
     request?.kind === 'commit' ? request.batches.flatMap(unpackSets).map(({ tenant }) => tenant) : []
   const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-  test('C27.1 what comes while a batch is under way is one batch, and each gets its own results', async () => {
+  test('C27.1 requests that arrive while a batch is under way form one batch, and each gets its own results', async () => {
     const { asked, writer } = heldWriter()
     const shared = sharedWriting(writer).ask
     const first = shared({ kind: 'commit', batches: batches(1) })
@@ -72,7 +72,7 @@ describe('one writer for several processes', () => {
     assert.deepEqual(await third, { results: [{ failed: 'x' }] })
   })
 
-  test('C2.23 a writer that dies fails all that waited for it, and the next batch is asked anew', async () => {
+  test('C2.23 a writer that dies fails everything that waits for it, and the next batch is sent anew', async () => {
     const { asked, writer } = heldWriter()
     const shared = sharedWriting(writer).ask
     const first = shared({ kind: 'commit', batches: batches(1) })
@@ -85,7 +85,7 @@ describe('one writer for several processes', () => {
     assert.deepEqual(await next, { results: [{ committed: true }] })
   })
 
-  test('C16.4 C27.1 of two stores that insert one id at once one does, and both see it', async () => {
+  test('C16.4 C27.1 of two stores that insert the same id at once one succeeds, and both see the token', async () => {
     const folder = temporaryFolder()
     const path = join(folder.path, 'vault.db')
     const writer = sharedWriting(threadedWriting({ path, lockWaitMs: 5_000 }))

@@ -49,7 +49,7 @@ const shapes: Record<string, Make> = {
 
 describe('shredding (sqlite)', () => {
   for (const [shape, make] of Object.entries(shapes))
-    test(`C11.2 C11.3 of ${shape}, no byte of what is gone is left in the folder`, async () => {
+    test(`C11.2 C11.3 no byte of deleted ${shape} is left in the folder`, async () => {
       const folder = temporaryFolder()
       const store = openSqlite({ path: join(folder.path, 'vault.db') })
       try {
@@ -110,7 +110,7 @@ describe('shredding (sqlite)', () => {
     }
   }
 
-  test('C31.7 the wrapped keys of a tenant that is gone leave no byte in the folder', async () => {
+  test('C31.7 deleted wrapped keys of a tenant leave no byte in the folder', async () => {
     const folder = temporaryFolder()
     const path = join(folder.path, 'vault.db')
     const store = openSqlite({ path })
@@ -165,7 +165,7 @@ describe('shredding (sqlite)', () => {
     folder.remove()
   })
 
-  test('C11.3 while another process reads, shredding says that it did not happen; later it does', async () => {
+  test('C11.3 shredding reports that it failed while another process reads, and succeeds afterwards', async () => {
     const folder = temporaryFolder()
     const path = join(folder.path, 'vault.db')
     const store = openSqlite({ path, writing: 'inline' })
@@ -208,7 +208,7 @@ describe('the code of a card (sqlite)', () => {
   }
   const hour = 3_600_000
 
-  test('C11.1 C11.2 C11.3 it is shredded after its hour, and before that when its token or its value goes', async () => {
+  test('C11.1 C11.2 C11.3 it is shredded after its hour, or earlier if its token is deleted or its value replaced', async () => {
     const made = []
     for (const cvc of ['123', '4567', '891', '234'])
       made.push(await vault.post('/tokens', keys.general, card(cvc)))

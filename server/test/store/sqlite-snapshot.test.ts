@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { bytes, insertion, tokenRow } from './contract/rig.ts'
 
-describe('a snapshot that reads share (sqlite)', () => {
+describe('a snapshot shared by reads (sqlite)', () => {
   const folder = temporaryFolder()
   const path = join(folder.path, 'vault.db')
   let store: Store
@@ -40,7 +40,7 @@ describe('a snapshot that reads share (sqlite)', () => {
   const write = (version: number) => outsider.prepare('UPDATE tokens SET version = ?').run(version)
   const read = async () => (await store.getToken(tenant, 'token'))?.version
 
-  test('C27.1 reads that follow each other without a pause see one state, the next event sees the newest', async () => {
+  test('C27.1 reads that follow each other without a pause see one state, and the next event sees the newest', async () => {
     const first = await read()
     const second = await read()
     write(2)
@@ -49,12 +49,12 @@ describe('a snapshot that reads share (sqlite)', () => {
     assert.equal(await read(), 2)
   })
 
-  test('C27.1 a read that stays alone sees what was committed just before', async () => {
+  test('C27.1 a single read sees what was committed just before', async () => {
     write(3)
     assert.equal(await read(), 3)
   })
 
-  test('C27.1 whoever is told of a commit reads it, however many read meanwhile without a pause', async () => {
+  test('C27.1 a caller that is told of a commit can read it, however many others read meanwhile without a pause', async () => {
     let isTold = false
     const readers = async (): Promise<void> => {
       while (!isTold) {
@@ -70,7 +70,7 @@ describe('a snapshot that reads share (sqlite)', () => {
     assert.equal((await told)?.id, 'another')
   })
 
-  test('C11.2 the log is truncated although others were reading', async () => {
+  test('C11.2 the log is truncated even though others were reading', async () => {
     await Promise.all([read(), read(), read()])
     await assert.doesNotReject(store.shred())
   })

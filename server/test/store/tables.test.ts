@@ -44,13 +44,13 @@ const kinds: Record<string, 'integer' | 'text' | 'bytes'> = {
 }
 
 for (const engine of engines)
-  describe(`what a copy of a vault takes along (${engine.name})`, () => {
+  describe(`what a copy of a vault includes (${engine.name})`, () => {
     const folder = temporaryFolder()
     const { columns, own, within } = schemas[engine.name]
     before(async () => (await engine.open(folder.path)).close())
     after(() => folder.remove())
 
-    test('C35 each table is copied, or it is said why not', async () => {
+    test('C35 each table is copied, or listed with the reason why not', async () => {
       const stored = (await engine.reach(folder.path, engine.tables)).map(({ name }) => String(name))
       const known = [...tables.map(({ name }) => name), ...Object.keys(notCopied)]
       assert.deepEqual(
@@ -60,7 +60,7 @@ for (const engine of engines)
       for (const { name } of tables) assert.ok(stored.includes(within[name] ?? name), name)
     })
 
-    test('C35 each column of them is copied, as what it is', async () => {
+    test('C35 each column of these tables is copied with its type', async () => {
       for (const table of tables.filter(({ name }) => within[name] === undefined)) {
         const stored = await engine.reach(folder.path, columns, table.name)
         assert.deepEqual(
@@ -77,7 +77,7 @@ for (const engine of engines)
     })
   })
 
-test('§1.2 C31 rows of content are kept by their tenant, so that they can be spread and removed by it', () => {
+test('§1.2 C31 the keys of content rows begin with the tenant, so that they can be sharded and removed by it', () => {
   for (const { name, key } of contentTables) assert.match(key, /^tenant, /, name)
 })
 

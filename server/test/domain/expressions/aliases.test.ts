@@ -18,7 +18,7 @@ const draws = fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 40 })
 const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.array(fc.constantFrom(...'0123456789'), { minLength, maxLength }).map(list => list.join(''))
 
-test('C21 alias_card keeps the length, what it is told to keep, and never passes Luhn', () => {
+test('C21 alias_card keeps the length and what it is told to keep, and its aliases never pass Luhn', () => {
   fc.assert(
     fc.property(digits(12, 19), fc.boolean(), draws, (number, last4, seed) => {
       const made = alias(`alias_card: false, ${last4}`, number, fromSeed(seed))
@@ -31,7 +31,7 @@ test('C21 alias_card keeps the length, what it is told to keep, and never passes
   )
 })
 
-test('C21 alias_preserve_format keeps kinds and separators, and never looks like a card', () => {
+test('C21 alias_preserve_format keeps character classes and separators, and its aliases never look like a card number', () => {
   const text = fc.string({
     unit: fc.constantFrom(...'01234567890123456789-_. aZé😀\ud800'),
     minLength: 12,
@@ -69,7 +69,7 @@ test('C21 alias_preserve_format keeps kinds and separators, and never looks like
   )
 })
 
-test('C21 a card in another spelling gets an alias that fails Luhn whatever is drawn', () => {
+test('C21 a card number with dashes gets an alias that fails Luhn, whatever is drawn', () => {
   for (let draw = 0; draw < 10; draw++) {
     const made = alias('alias_preserve_format: 0, 4', '4242-4242-4242-4242', () => draw)
     assert.match(String(made), /^\d{4}-\d{4}-\d{4}-4242$/)
@@ -78,7 +78,7 @@ test('C21 a card in another spelling gets an alias that fails Luhn whatever is d
 })
 
 for (const separator of ['', '-', ' ', '.', '_', ', '])
-  test(`C21 a card whose digits are grouped by "${separator}" gets an alias that fails Luhn`, () => {
+  test(`C21 a card number whose digits are grouped by "${separator}" gets an alias that fails Luhn`, () => {
     const value = ['4242', '4242', '4242', '4242', '12345'].join(separator)
     for (let draw = 0; draw < 10; draw++) {
       const made = String(alias('alias_preserve_format: 0, 5', value, () => draw))
@@ -95,14 +95,14 @@ for (const after of [
   "replace: '4', ''",
   'last4',
 ])
-  test(`C21 an alias stays as random as it was made: ${after} must not follow it`, () => {
+  test(`C21 an alias keeps its randomness: ${after} must not follow it`, () => {
     assert.throws(
       () => compileExpression(`{{ data | alias_card | ${after} }}`, 'id'),
       /must not follow an alias/,
     )
   })
 
-test('C21 what leaves all of an alias may follow it', () => {
+test('C21 filters that keep all of an alias may follow it', () => {
   const text =
     "{{ data | alias_preserve_format: 2 | prepend: 'a' | append: 'b' | upcase | downcase | capitalize }}"
   assert.match(String(render(text, '1234567890', 'id', () => 7)), /^A1277777777b$/)
@@ -128,7 +128,7 @@ const refused: readonly (readonly [filter: string, data: Json, message: RegExp])
   ['alias_preserve_length: 16, 0', '4242424242424242,abcdefgh', /must not hold a card number/],
 ]
 for (const [filter, data, message] of refused)
-  test(`C21 refused: ${filter} of ${JSON.stringify(data)}`, () => {
+  test(`C21 ${filter} on ${JSON.stringify(data)} is refused`, () => {
     // A high draw makes letters, so that nothing random joins the digits that are kept.
     assert.throws(() => alias(filter, data, below => below - 1), message)
   })
@@ -143,7 +143,7 @@ for (const [short, full, data] of [
     assert.equal(alias(short, data, fromSeed([7, 1, 4])), alias(full, data, fromSeed([7, 1, 4])))
   })
 
-test('C21 an alias that keeps nothing tells nothing of the value', () => {
+test('C21 an alias that keeps nothing tells nothing about the value', () => {
   const zero = () => 0
   const [one, other] = ['5555555555554444', '4242424242424242'].map(card => alias('alias_card', card, zero))
   assert.equal(one, other)
@@ -153,7 +153,7 @@ test('C21 an alias that keeps nothing tells nothing of the value', () => {
   )
 })
 
-test('C21 19 digits leave room for BIN and last four', () => {
+test('C21 a 19-digit number leaves room to keep both the BIN and the last four digits', () => {
   const made = alias('alias_card: "true", "true"', '4242424242424242424', () => 7)
   assert.match(String(made), /^42424242\d{7}2424$/)
 })

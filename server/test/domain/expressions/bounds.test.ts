@@ -54,7 +54,7 @@ const bombs: readonly (readonly [text: string, data: Json])[] = [
   [`{{ data | split: '' | map: '${'a.'.repeat(150)}a' | size }}`, large],
 ]
 for (const [text, data] of bombs)
-  test(`C20 too much work: ${text.slice(0, 60)}`, () => {
+  test(`C20 ${text.slice(0, 60)} is refused as too much work`, () => {
     const { value } = costOf(text, data)
     assert.equal(value, undefined)
   })
@@ -101,19 +101,19 @@ const growing: readonly (readonly [text: string, data: Json])[] = [
   ['{{ 0 | date: data }}', '%A'.repeat(1_000)],
 ]
 for (const [text, data] of growing)
-  test(`C20 what is read and what is produced is paid for: ${text}`, () => {
+  test(`C20 the cost covers what is read and what is produced: ${text}`, () => {
     const { value, steps } = costOf(text, data)
     assert(typeof value === 'string')
     assert(steps >= stringify(data).length - 8 + value.length)
   })
 
-test('C20 the cost is that of the value, the same each time', () => {
+test('C20 values of equal length cost the same, and the cost stays near their length', () => {
   const text = "{{ data | append: 'x' | upcase }}"
   assert.equal(costOf(text, 'abc').steps, costOf(text, 'xyz').steps)
   assert(costOf(text, 'a'.repeat(1_000)).steps < 10_000)
 })
 
-test('C20 leaves that share a budget cannot show a large value over and over', () => {
+test('C20 expressions that share a budget cannot render a large value over and over', () => {
   const scope = { data: large }
   const budget = budgetFor('mask', scope)
   const leaf = compileExpression('{{ data }}', 'mask')
@@ -121,7 +121,7 @@ test('C20 leaves that share a budget cannot show a large value over and over', (
   assert.throws(() => leaf.render(scope, undefined, budget), /takes too much work to evaluate/)
 })
 
-test('C20 nesting beyond any legal body is refused, not recursed into', () => {
+test('C20 nesting deeper than any legal body is refused, not recursed into', () => {
   let deep: Json = 1
   for (let level = 0; level < 5_000; level++) deep = [deep]
   assert.throws(() => compileExpression('{{ data | stringify }}', 'mask').render({ data: deep }), /too deep/)

@@ -17,7 +17,7 @@ test('C21.1 C21.2 C21.5 the language has these filters and no others', () => {
   assert.deepEqual([...filters.keys()].sort(), listed.split(' ').sort())
 })
 
-table('C21.5 text', 'index', [
+table('C21.5 text filters', 'index', [
   ["append: '!'", 'a', 'a!'],
   ["append: '!'", null, '!'],
   ["append: '!'", exact, '12345678901234567890!'],
@@ -78,7 +78,7 @@ table('C21.5 text', 'index', [
   ['escape', null, ''],
 ])
 
-table('C21.1 conversions', 'index', [
+table('C21.1 conversion filters', 'index', [
   ['stringify', null, null],
   ['stringify', false, 'false'],
   ['stringify', exact, '12345678901234567890'],
@@ -139,7 +139,7 @@ table('C21.1 conversions', 'index', [
   ["json: ''", {}, fails('a JSONPath to one value')],
 ])
 
-table('C21.5 C21.6 numbers', 'index', [
+table('C21.5 C21.6 number filters', 'index', [
   ['plus: 1', 1, 2],
   ['plus: "1.5"', '2', 3.5],
   ['plus: 1', null, 1],
@@ -175,7 +175,7 @@ table('C21.5 C21.6 numbers', 'index', [
   ['at_most: 5', 9, 5],
 ])
 
-table('C21.5 arrays', 'index', [
+table('C21.5 array filters', 'index', [
   ["join: '-'", ['a', null, 1, [2], true], 'a--1-[2]-true'],
   ['join', ['a', 'b'], 'a b'],
   ["join: ''", [exact], '12345678901234567890'],
@@ -226,7 +226,7 @@ table('C21.5 arrays', 'index', [
   ['compact', null, []],
 ])
 
-table('C21.5 date, always in UTC', 'index', [
+table('C21.5 the date filter, always in UTC', 'index', [
   ["date: '%Y-%m-%d %H:%M:%S.%L'", '2024-02-29T23:05:09.0789Z', '2024-02-29 23:05:09.078'],
   ["date: '%F %T'", '2024-01-01T00:30:00+02:00', '2023-12-31 22:30:00'],
   ["date: '%F %R'", '2024-01-01 00:30-0130', '2024-01-01 02:00'],

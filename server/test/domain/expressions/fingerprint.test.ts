@@ -21,7 +21,7 @@ const typed: readonly (readonly [text: string, data: Json, value: Json, type: Js
   ['literal', 8, 'literal', 'string'],
 ]
 for (const [text, data, value, type] of typed)
-  test(`C14 ${text} of ${JSON.stringify(data)} counts as ${type}`, () => {
+  test(`C14 ${text} on ${JSON.stringify(data)} has the JSON type ${type}`, () => {
     assert.deepEqual(compileExpression(text, 'fingerprint').renderTyped({ data }), { value, type })
   })
 
@@ -34,7 +34,7 @@ test('C7 key order and the spelling of a number make no difference to a fingerpr
   assert.notEqual(render(exactNumber('12345678901234567890')), render(exactNumber('12345678901234567891')))
 })
 
-test('C22 outside fingerprints stringify keeps the order that was sent', () => {
+test('C22 outside fingerprints stringify keeps the key order that was sent', () => {
   const text = '{{ data | stringify }}'
   assert.equal(compileExpression(text, 'mask').render({ data: { b: 1, a: 2 } }), '{"b":1,"a":2}')
 })

@@ -113,7 +113,7 @@ test('C20 whatever the text, only ExpressionError is thrown', () => {
   fc.assert(fc.property(mess, uses, nested, nothingButExpressionErrors), { numRuns: 2_000 })
 })
 
-test('C20 whatever the filters meet, only ExpressionError is thrown, within the budget', () => {
+test('C20 whatever the filters are given, only ExpressionError is thrown, within the budget', () => {
   fc.assert(fc.property(sentence, uses, nested, nothingButExpressionErrors), { numRuns: 4_000 })
 })
 

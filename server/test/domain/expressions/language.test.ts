@@ -10,7 +10,7 @@ import { fails, render, table } from './table.ts'
 const exact = exactNumber('12345678901234567890')
 const proto = JSON.parse('{"__proto__":{"x":1},"a":{"b":[10,20,{"c":"deep"}]},"odd key":1,"size":7}') as Json
 
-table('C20 exactly one output keeps its JSON type', 'mask', [
+table('C20 a single output keeps its JSON type', 'mask', [
   ['{{ data }}', 'x', 'x'],
   ['{{ data }}', 8.5, 8.5],
   ['{{ data }}', true, true],
@@ -24,7 +24,7 @@ table('C20 exactly one output keeps its JSON type', 'mask', [
   ['{{ nil }}', 1, null],
 ])
 
-table('C20 mixed text is a string', 'mask', [
+table('C20 several outputs, or outputs mixed with text, give a string', 'mask', [
   ['plain {{ "text" }}', 1, 'plain text'],
   [' {{ data }}', 5, ' 5'],
   ['{{ data }}{{ data }}', 5, '55'],
@@ -39,7 +39,7 @@ table('C20 mixed text is a string', 'mask', [
   ['a {{ data }} b', '\udc00', 'a \udc00 b'],
 ])
 
-table('C20 paths read own properties; what is missing is null', 'mask', [
+table('C20 paths read only own properties; a missing one is null', 'mask', [
   ['{{ data.a.b[0] }}', proto, 10],
   ['{{ data.a.b[-1].c }}', proto, 'deep'],
   ['{{ data.a.b.1 }}', proto, 20],
@@ -172,7 +172,7 @@ const broken: readonly (readonly [text: string, message: string, use?: Use])[] =
   ],
 ]
 for (const [text, message, use = 'mask'] of broken)
-  test(`C20 refused when it is written, with the position: ${text} in ${use}`, () => {
+  test(`C20 ${text} (${use}) is refused when it is compiled, with the position of the error`, () => {
     assert.throws(
       () => compileExpression(text, use),
       error => {
@@ -185,7 +185,7 @@ for (const [text, message, use = 'mask'] of broken)
     )
   })
 
-test('C20 text without an output is its own result', () => {
+test('C20 text without an output renders as itself', () => {
   for (const text of ['', ' ', 'a }} b', '{ { data } }']) assert.equal(render(text, 1), text)
 })
 
@@ -198,7 +198,7 @@ test('C8 an expression has at most 400 code points', () => {
   )
 })
 
-test('C2 no message holds data, whatever goes wrong while rendering', () => {
+test('C2 no message contains data, whatever goes wrong while rendering', () => {
   const secret = '4242424242424242x'
   for (const filter of [
     'plus: 1',
@@ -218,7 +218,7 @@ test('C2 no message holds data, whatever goes wrong while rendering', () => {
       }
 })
 
-test('C20 metadata is there for fingerprints, and only its own properties', () => {
+test('C20 fingerprint expressions can read metadata, but only its own properties', () => {
   const expression = compileExpression(
     '{{ data }}/{{ metadata.a }}/{{ metadata.constructor }}',
     'fingerprint',
@@ -276,7 +276,7 @@ test('C16 an expression says whether it is literal and whether it makes aliases'
   assert.deepEqual(facts('x{{ data | alias_preserve_length: 0, 0 }}'), { isLiteral: false, hasAlias: true })
 })
 
-test('C20 a text is compiled once for each use', () => {
+test('C20 an expression is compiled once for each use', () => {
   const text = '{{ data | last4 }}'
   assert.equal(compileExpression(text, 'mask'), compileExpression(text, 'mask'))
   assert.notEqual(compileExpression(text, 'mask'), compileExpression(text, 'index'))

@@ -40,7 +40,7 @@ const places = fc.integer({ min: -3, max: 5 })
 const index = fc.integer({ min: -6, max: 6 })
 const list = (element: fc.Arbitrary<Json>): fc.Arbitrary<Json[]> => fc.array(element, { maxLength: 8 })
 const objects = list(fc.record({ a: decimal, b: fc.record({ c: text }) }, { requiredKeys: [] }))
-const property = (filter: string): string => `${filter}_by_property`
+const property = (filter: string): string => `${filter} on a list of objects`
 const instant = fc.date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
 const format = fc
   .array(
@@ -108,7 +108,7 @@ const shared: Record<string, readonly [input: fc.Arbitrary<Json>, ...args: fc.Ar
 }
 
 for (const [filter, [input, ...args]] of Object.entries(shared))
-  test(`C21.5 ${filter} answers as liquidjs does`, () => {
+  test(`C21.5 ${filter} gives the same result as liquidjs`, () => {
     fc.assert(
       fc.property(input, fc.tuple(...args), (value, values) => {
         const question = { filter, input: value, args: values }
@@ -119,7 +119,7 @@ for (const [filter, [input, ...args]] of Object.entries(shared))
   })
 
 for (const filter of ["map: 'a'", "map: 'b.c'", "sort: 'a'", "sort: 'b.c'"])
-  test(`C21.5 ${property(filter)} answers as liquidjs does`, () => {
+  test(`C21.5 ${property(filter)} gives the same result as liquidjs`, () => {
     fc.assert(
       fc.property(objects, input => {
         const question = { filter, input, args: [] }
@@ -144,22 +144,22 @@ const differences: readonly Difference[] = [
     input: '😀',
     ours: ['😀'],
     theirs: ['\ud83d', '\ude00'],
-    because: 'C8: code points',
+    because: 'C8: characters are code points',
   },
   {
     filter: "replace: '', '-'",
     input: '😀',
     ours: '😀',
     theirs: '\ud83d-\ude00',
-    because: 'C8: code points',
+    because: 'C8: characters are code points',
   },
-  { filter: 'capitalize', input: '𐐨', ours: '𐐀', theirs: '𐐨', because: 'C8: code points' },
+  { filter: 'capitalize', input: '𐐨', ours: '𐐀', theirs: '𐐨', because: 'C8: characters are code points' },
   {
     filter: 'reverse',
     input: 'abc',
     ours: 'cba',
     theirs: ['abc'],
-    because: 'reversing text is no use otherwise',
+    because: 'reversing text would be useless otherwise',
   },
   {
     filter: 'upcase',
@@ -180,7 +180,7 @@ const differences: readonly Difference[] = [
     input: [[1, 2], {}],
     ours: '[1,2] {}',
     theirs: '1,2 [object Object]',
-    because: 'the same',
+    because: 'lists and objects must not collide (C14)',
   },
   { filter: 'size', input: { length: 5 }, ours: 0, theirs: 5, because: 'an object is not an array' },
   { filter: 'first', input: { length: 1, 0: 5 }, ours: '', theirs: 5, because: 'an object is not an array' },
@@ -189,30 +189,36 @@ const differences: readonly Difference[] = [
     input: [[1], [1]],
     ours: [[1]],
     theirs: [[1], [1]],
-    because: 'JSON has values, no identity',
+    because: 'JSON values have no identity',
   },
   {
     filter: 'sort',
     input: [2, '10'],
     ours: 'refused',
     theirs: [2, '10'],
-    because: 'no order that all would expect',
+    because: 'no order would be what everyone expects',
   },
   {
     filter: 'plus: 1',
     input: 'abc',
     ours: 'refused',
     theirs: 1,
-    because: 'a wrong field must not turn into 0',
+    because: 'a wrong field must not become 0',
   },
   {
     filter: 'plus: 1',
     input: true,
     ours: 'refused',
     theirs: 2,
-    because: 'a wrong field must not turn into 1',
+    because: 'a wrong field must not become 1',
   },
-  { filter: 'plus: 1', input: '0x10', ours: 'refused', theirs: 17, because: 'decimal numbers only' },
+  {
+    filter: 'plus: 1',
+    input: '0x10',
+    ours: 'refused',
+    theirs: 17,
+    because: 'only decimal numbers are numbers',
+  },
   { filter: 'divided_by: 0', input: 1, ours: 'refused', theirs: null, because: 'JSON has no infinity' },
   { filter: 'modulo: 0', input: 1, ours: 'refused', theirs: null, because: 'JSON has no NaN' },
   { filter: 'times: 10', input: 1e308, ours: 'refused', theirs: null, because: 'JSON has no infinity' },
@@ -221,7 +227,7 @@ const differences: readonly Difference[] = [
     input: 'secret',
     ours: 'refused',
     theirs: 'secret',
-    because: 'would show the whole value',
+    because: 'it would show the whole value',
   },
   {
     filter: "date: '%Y'",
@@ -231,50 +237,62 @@ const differences: readonly Difference[] = [
     because: 'there is no such day',
   },
   { filter: "date: '%Z'", input: 0, ours: 'UTC', theirs: '+0000', because: 'dates are always in UTC' },
-  { filter: "date: '%F'", input: 0, ours: '1970-01-01', theirs: '%F', because: 'known from strftime' },
+  { filter: "date: '%F'", input: 0, ours: '1970-01-01', theirs: '%F', because: '%F is known from strftime' },
   {
     filter: "date: '%Q'",
     input: 0,
     ours: 'refused',
     theirs: '%Q',
-    because: 'a typo is found when it is written',
+    because: 'a typo is caught when the expression is written',
   },
-  { filter: "date: '%5d'", input: 0, ours: 'refused', theirs: '00001', because: 'a width can be a bomb' },
+  {
+    filter: "date: '%5d'",
+    input: 0,
+    ours: 'refused',
+    theirs: '00001',
+    because: 'a width can blow up the result',
+  },
   {
     filter: 'date',
     input: 0,
     ours: 'refused',
     theirs: 'Thursday, January 1, 1970 at 12:00 am +0000',
-    because: 'arity',
+    because: 'a format is required',
   },
   {
     filter: "strip: 'a'",
     input: 'aba',
     ours: 'refused',
     theirs: 'b',
-    because: 'standard Liquid has no argument here',
+    because: 'standard Liquid takes no argument here',
   },
-  { filter: "replace: 'a'", input: 'ab', ours: 'refused', theirs: 'b', because: 'remove says what is meant' },
+  {
+    filter: "replace: 'a'",
+    input: 'ab',
+    ours: 'refused',
+    theirs: 'b',
+    because: 'remove is the filter for that',
+  },
   {
     filter: 'truncate: -1',
     input: 'ab',
     ours: 'refused',
     theirs: '...',
-    because: 'a length is not negative',
+    because: 'a length cannot be negative',
   },
   {
     filter: 'url_encode',
     input: '\ud800',
     ours: 'refused',
     theirs: 'throws',
-    because: 'ours is an ExpressionError',
+    because: 'ours throws an ExpressionError',
   },
   {
     filter: 'url_decode',
     input: '%',
     ours: 'refused',
     theirs: 'throws',
-    because: 'ours is an ExpressionError',
+    because: 'ours throws an ExpressionError',
   },
   {
     filter: 'unknown',
@@ -285,7 +303,7 @@ const differences: readonly Difference[] = [
   },
 ]
 for (const { filter, input, ours: expected, theirs, because } of differences)
-  test(`C21.5 unlike liquidjs, ${filter} of ${JSON.stringify(input)}: ${because}`, () => {
+  test(`C21.5 ${filter} on ${JSON.stringify(input)} differs from liquidjs: ${because}`, () => {
     const question = { filter, input, args: [] }
     if (expected === 'refused') assert.throws(() => ours(question), ExpressionError)
     else assert.deepEqual(plain(ours(question)), expected)

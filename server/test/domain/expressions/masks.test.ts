@@ -17,7 +17,7 @@ table('C22.10 vector', 'mask', [
   ['stringify', { a: [1, null], b: 'x' }, '{"a":[1,null],"b":"x"}'],
 ])
 
-table('C22.1 in a mask a value no longer than what would show is hidden whole', 'mask', [
+table('C22.1 a mask hides a value entirely if it is no longer than the part to be shown', 'mask', [
   ['last4', '12345', '2345'],
   ['last4', '1234', 'XXXX'],
   ['last4', '1', 'X'],
@@ -41,7 +41,7 @@ table('C22.1 in a mask a value no longer than what would show is hidden whole', 
   ['card_bin', '4242424', '424242'],
 ])
 
-table('C22.1 in other uses last4 and reveal_last give what is there', 'index', [
+table('C22.1 outside masks last4 and reveal_last show even short values', 'index', [
   ['last4', '123', '123'],
   ['last4', '12345', '2345'],
   ['reveal_last: 4', '1234', '1234'],
@@ -72,7 +72,7 @@ table('C21.1 reveal filters count characters', 'mask', [
   ['last4', { a: 1 }, fails('text or a number is needed')],
 ])
 
-table('C22.2 the BIN has 6 digits below 16 digits, else 8', 'mask', [
+table('C22.2 the BIN has 6 digits if the number has fewer than 16, otherwise 8', 'mask', [
   ['card_bin', '378282246310005', '378282'],
   ['card_bin', '4242424242424242', '42424242'],
   ['card_bin', '4242 4242-4242 4242', '42424242'],
@@ -93,7 +93,7 @@ table('C22.2 the BIN has 6 digits below 16 digits, else 8', 'mask', [
 ])
 
 const card = { number: '4242424242424242', expiration_month: 3, expiration_year: 2031 }
-table('C21.1 card_exp writes month and year', 'mask', [
+table('C21.1 card_exp formats the month and the year', 'mask', [
   ["card_exp: 'MM/YY'", card, '03/31'],
   ["card_exp: 'MM/YYYY'", card, '03/2031'],
   ["card_exp: 'MM/YY'", { expiration_month: 1, expiration_year: 2031 }, '01/31'],

@@ -21,7 +21,7 @@ export const render = (text: string, data: Json, use: Use = 'index', random?: Ra
 export const table = (rule: string, use: Use, rows: readonly Row[]): void => {
   for (const [text, data, expected] of rows) {
     const expression = text.includes('{{') ? text : `{{ data | ${text} }}`
-    test(`${rule}: ${text} of ${stringify(data).slice(0, 60)}`, () => {
+    test(`${rule}: ${text} on ${stringify(data).slice(0, 60)}`, () => {
       if (isFailure(expected))
         assert.throws(
           () => render(expression, data, use),

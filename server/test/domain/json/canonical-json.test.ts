@@ -8,26 +8,38 @@ import { fc } from '../../rig/properties.ts'
 const canonical = (text: string): string => canonicalText(parseJson(new TextEncoder().encode(text)))
 
 const texts: { name: string; sent: string; text: string }[] = [
-  { name: 'primitives', sent: '[ null, true, false, "a" ]', text: '[null,true,false,"a"]' },
-  { name: 'empty containers', sent: '{ "b" : [ ], "a" : { } }', text: '{"a":{},"b":[]}' },
+  {
+    name: 'primitives are written without white space',
+    sent: '[ null, true, false, "a" ]',
+    text: '[null,true,false,"a"]',
+  },
+  {
+    name: 'empty arrays and objects are written without white space',
+    sent: '{ "b" : [ ], "a" : { } }',
+    text: '{"a":{},"b":[]}',
+  },
   {
     name: 'keys are sorted at each level',
     sent: '{"b":{"d":1,"c":2},"a":3}',
     text: '{"a":3,"b":{"c":2,"d":1}}',
   },
   { name: 'arrays keep their order', sent: '[3,1,2]', text: '[3,1,2]' },
-  { name: 'digits as keys sort as text', sent: '{"2":0,"10":0,"1":0}', text: '{"1":0,"10":0,"2":0}' },
+  { name: 'numeric keys are sorted as text', sent: '{"2":0,"10":0,"1":0}', text: '{"1":0,"10":0,"2":0}' },
   {
-    name: 'the strings of RFC 8785 §3.2.2',
+    name: 'strings are written as in RFC 8785 §3.2.2',
     sent: '"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/"',
     text: '"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"',
   },
   {
-    name: 'the order of RFC 8785 §3.2.3: by UTF-16 code units, not by code points',
+    name: 'keys are sorted as in RFC 8785 §3.2.3: by UTF-16 code units, not by code points',
     sent: '{"\\u20ac":1,"\\r":2,"\\ufb33":3,"1":4,"\\ud83d\\ude00":5,"\\u0080":6,"\\u00f6":7}',
     text: '{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\u{1f600}":5,"\ufb33":3}',
   },
-  { name: '__proto__ is a key', sent: '{"b":1,"__proto__":{"x":1}}', text: '{"__proto__":{"x":1},"b":1}' },
+  {
+    name: '__proto__ is a key like any other',
+    sent: '{"b":1,"__proto__":{"x":1}}',
+    text: '{"__proto__":{"x":1},"b":1}',
+  },
 ]
 
 // 333333333.33333329 is not the shortest text of its double, so C7 keeps it exact; the RFC rounds.
@@ -67,11 +79,11 @@ test('C14 neighbours of a double differ from it and from one another', () => {
   assert.equal(new Set(numbers.map(canonical)).size, numbers.length)
 })
 
-test('C14 an exact number is told from the string that looks like it', () => {
+test('C14 an exact number is distinguished from the string that looks like it', () => {
   assert.notEqual(canonicalText(exactNumber('1e400')), canonicalText('1e400'))
 })
 
-test('C14 lone surrogates have a text of their own', () => {
+test('C14 each lone surrogate has a text of its own', () => {
   const texts = ['\ud800', '\udc00', '\\ud800', '\ufffd', '\ud800\udc00'].map(text =>
     canonicalText({ [text]: text }),
   )
@@ -85,7 +97,7 @@ const shuffled = (value: Json): Json => {
   return Object.fromEntries(entries.map(([key, item]) => [key, shuffled(item)]))
 }
 
-test('C14 the text is JSON of the same value, and key order does not change it', () => {
+test('C14 the text is JSON for the same value, and key order does not change it', () => {
   fc.assert(
     fc.property(fc.jsonValue(), sent => {
       const value = JSON.parse(JSON.stringify(sent)) as Json

@@ -34,11 +34,11 @@ const appendix: [target: Json, patch: Json, result: Json][] = [
 ]
 
 for (const [target, patch, result] of appendix)
-  test(`C18 RFC 7386 appendix A: ${stringify(target)} with ${stringify(patch)}`, () => {
+  test(`C18 RFC 7386 appendix A: ${stringify(target)} patched with ${stringify(patch)}`, () => {
     assert.deepEqual(mergePatch(target, patch), result)
   })
 
-test('C18 a patch of nothing is built from scratch', () => {
+test('C18 a patch without a target builds its value from scratch', () => {
   assert.deepEqual(mergePatch(undefined, { a: { b: null, c: [null] } }), { a: { c: [null] } })
   assert.deepEqual(mergePatch(undefined, 1), 1)
 })
@@ -61,7 +61,7 @@ test('C7 __proto__ is set, merged and removed like any key', () => {
   assert.equal(stringify(mergePatch(again, JSON.parse('{"__proto__":null}') as Json)), '{"a":1}')
 })
 
-test('C7 an inherited name is no target', () => {
+test('C7 an inherited property is not a merge target', () => {
   assert.equal(stringify(mergePatch({}, { constructor: { name: 'x' } })), '{"constructor":{"name":"x"}}')
   assert.equal(stringify(mergePatch({ a: 1 }, { toString: null })), '{"a":1}')
 })
@@ -94,7 +94,7 @@ test('C18 neither the target nor the patch is changed', () => {
   )
 })
 
-test('C18 a patch applied twice is a patch applied once', () => {
+test('C18 applying a patch twice gives the same result as applying it once', () => {
   fc.assert(
     fc.property(json, json, (target, patch) => {
       const once = mergePatch(target, patch)
@@ -111,7 +111,7 @@ test('C18 an empty patch leaves an object as it is', () => {
   )
 })
 
-test('C18 after a patch each key is what the patch says, or what it was', () => {
+test('C18 after a patch each key has the value that the patch gives it, or else keeps its own', () => {
   fc.assert(
     fc.property(json.filter(isJsonObject), json.filter(isJsonObject), (target, patch) => {
       const merged = mergePatch(target, patch) as JsonObject

@@ -32,19 +32,19 @@ const nested = (levels: number, open = '[', close = ']') => open.repeat(levels) 
 
 const refused: { name: string; body: string | number[]; message: string }[] = [
   { name: 'an empty body', body: '', message: 'the body is empty' },
-  { name: 'white space alone', body: ' \n', message: ends },
+  { name: 'only white space', body: ' \n', message: ends },
   { name: 'plain text', body: 'secret4242', message: notJson(1, 1) },
   { name: 'an unclosed string', body: '"secret4242', message: notJson(1, 12) },
   { name: 'a string that ends in a backslash', body: '"secret4242\\', message: ends },
   { name: 'a trailing comma', body: '{"secret4242":1,}', message: notJson(1, 17) },
   { name: 'a trailing comma in a list', body: '[1,\n "secret4242",\r\n ]', message: notJson(3, 2) },
   { name: 'a value without quotes', body: '{"a":\r1,\r"b": secret4242}', message: notJson(3, 6) },
-  { name: 'a word that goes wrong', body: '[true, nulL, "secret4242"]', message: notJson(1, 11) },
-  { name: 'a word that does not end', body: 'nul', message: ends },
+  { name: 'a misspelt keyword', body: '[true, nulL, "secret4242"]', message: notJson(1, 11) },
+  { name: 'an unfinished keyword', body: 'nul', message: ends },
   { name: 'a wrong token beside an exact number', body: '[1e400,\n secret4242]', message: notJson(2, 2) },
   { name: 'a wrong token in a long text', body: `["${'x'.repeat(9_000)}", secret4242]`, message: ends },
   { name: 'another fault in a long text', body: `["${'x'.repeat(9_000)}" 1]`, message: notJson(1, 9_005) },
-  { name: 'a place that the body makes up', body: `secret4242 (line 7 column 7)`, message: notJson(1, 1) },
+  { name: 'a body that fakes a position', body: `secret4242 (line 7 column 7)`, message: notJson(1, 1) },
   { name: 'two values', body: '1 2', message: notJson(1, 3) },
   { name: 'a raw control character in a string', body: '"a\u0001"', message: notJson(1, 3) },
   { name: 'a leading zero', body: '01', message: notJson(1, 2) },
@@ -55,8 +55,8 @@ const refused: { name: string; body: string | number[]; message: string }[] = [
   },
   { name: 'a bare exponent', body: '1e', message: notJson(1, 3) },
   { name: 'a byte order mark', body: '\ufeff1', message: notJson(1, 1) },
-  { name: 'closing brackets that nothing opened', body: ']]]]', message: notJson(1, 1) },
-  { name: 'a cut UTF-8 sequence', body: [0x22, 0xc3, 0x22], message: notUtf8 },
+  { name: 'unmatched closing brackets', body: ']]]]', message: notJson(1, 1) },
+  { name: 'a truncated UTF-8 sequence', body: [0x22, 0xc3, 0x22], message: notUtf8 },
   { name: 'an overlong UTF-8 sequence', body: [0x22, 0xc0, 0xaf, 0x22], message: notUtf8 },
   { name: 'a surrogate in UTF-8', body: [0x22, 0xed, 0xa0, 0x80, 0x22], message: notUtf8 },
   { name: '33 levels of arrays', body: nested(33), message: tooDeep },
@@ -69,28 +69,28 @@ const refused: { name: string; body: string | number[]; message: string }[] = [
   },
   { name: '33 levels that never close', body: '['.repeat(33), message: tooDeep },
   {
-    name: 'an exact number below 33 levels',
+    name: 'an exact number inside 33 levels',
     body: `${'['.repeat(33)}1e400${']'.repeat(33)}`,
     message: tooDeep,
   },
 ]
 
 for (const { name, body, message } of refused)
-  test(`C2, C8 ${name}: refused by a constant text and its place`, () => {
+  test(`C2, C8 the parser refuses ${name} with a fixed message and, where known, the position`, () => {
     const found = refusalOf(typeof body === 'string' ? bytes(body) : Uint8Array.from(body))
     assert.equal(found, message)
     assert.ok(!found.includes('secret4242'))
   })
 
 for (const levels of [10_000, 500_000])
-  test(`C8 ${levels} levels are refused without recursion, soon`, () => {
+  test(`C8 ${levels} levels are refused quickly, without recursion`, () => {
     const start = performance.now()
     assert.equal(refusalOf(bytes(nested(levels))), tooDeep)
     assert.equal(refusalOf(bytes('{"a":'.repeat(levels))), tooDeep)
     assert.ok(performance.now() - start < 1_000)
   })
 
-test('C8 32 levels are fine, whatever brackets stand in strings', () => {
+test('C8 32 levels are accepted, whatever brackets the strings contain', () => {
   assert.equal(stringify(parse(nested(32))), nested(32))
   const quoted = '["[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[","\\"[","\\\\",[]]'
   assert.deepEqual(parse(quoted), JSON.parse(quoted))
@@ -124,7 +124,7 @@ const numbers: { text: string; exact: boolean }[] = [
 ]
 
 for (const { text, exact } of numbers)
-  test(`C7 the number ${text} ${exact ? 'comes back as it was sent' : 'is a double'}`, () => {
+  test(`C7 the number ${text} ${exact ? 'comes back as it was sent' : 'is read as a double'}`, () => {
     for (const [body, pick] of [
       [text, (value: unknown) => value],
       [` ${text}\n`, (value: unknown) => value],
@@ -141,7 +141,7 @@ for (const { text, exact } of numbers)
     }
   })
 
-test('C7 the exact number keeps its text in an answer, the neighbours are untouched', () => {
+test('C7 an exact number keeps its text when it is written back, and its neighbours are untouched', () => {
   const text = '{"a":[1e400,1,"1e400",true,null],"b":12345678901234567890}'
   assert.equal(stringify(parse(text)), text)
 })
@@ -155,12 +155,12 @@ for (const number of ['1', '1e400'])
   })
 
 for (const number of ['1', '1e400'])
-  test(`C7 of two equal keys the last counts, beside ${number}`, () => {
+  test(`C7 of two equal keys the last one wins, beside ${number}`, () => {
     assert.equal(stringify(parse(`{"a":${number},"a":{"b":2}}`)), '{"a":{"b":2}}')
     assert.equal(stringify(parse(`{"a":{"b":2},"a":[${number}]}`)), `{"a":[${number}]}`)
   })
 
-test('C7.3 strings are kept to the code unit', () => {
+test('C7.3 strings are kept code unit for code unit', () => {
   assert.equal(parse('"\\ud800"'), '\ud800')
   assert.equal(parse('"\\udc00x\\ud800"'), '\udc00x\ud800')
   assert.equal(parse('"e\u0301 \u{1f600} \\u0000"'), 'e\u0301 \u{1f600} \u0000')
@@ -172,7 +172,7 @@ test('C7 a view into a larger buffer is read within its bounds', () => {
   assert.deepEqual(parseJson(Buffer.from('xx{"a":1}yy').subarray(2, 9)), { a: 1 })
 })
 
-test('C7.5 C7.3 any JSON value comes back, without exact numbers where doubles do', () => {
+test('C7.5 C7.3 any JSON value comes back as it was sent, with no exact numbers where doubles are enough', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 8 }), value => {
       const text = JSON.stringify(value)
@@ -205,7 +205,7 @@ test('C7 any number comes back as the number that was sent', () => {
 })
 
 for (const digits of [20, 2_000])
-  test(`C7 C14.1 numbers whose exponent has ${digits} digits differ where they differ`, () => {
+  test(`C7 C14.1 numbers with exponents of ${digits} digits stay distinct, and equal ones stay equal`, () => {
     const power = '9'.repeat(digits)
     const texts = ['1', '10', '1.5', '15', '0.15', '150', '-15'].map(mantissa =>
       canonicalDecimal(`${mantissa}e${power}`),
@@ -215,7 +215,7 @@ for (const digits of [20, 2_000])
     assert.equal(canonicalDecimal(`1.5e${power}`), canonicalDecimal(`01.50e${power}`.slice(1)))
   })
 
-test('C2 whatever the bytes are, only a VaultError comes out', () => {
+test('C2 whatever the bytes are, only a VaultError is thrown', () => {
   const jsonLike = fc.string({
     unit: fc.constantFrom(...'{}[]":,\\0123456789.eE+-truefalsn \u00e9'),
     maxLength: 60,

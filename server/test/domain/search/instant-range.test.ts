@@ -10,7 +10,7 @@ import {
 
 const at = (text: string): number => Date.parse(text)
 
-describe('dates of a search query', () => {
+describe('dates in a search query', () => {
   const spans: [text: string, from: string, until: string][] = [
     ['2026-03-01', '2026-03-01T00:00:00Z', '2026-03-02T00:00:00Z'],
     ['3/1/2026', '2026-03-01T00:00:00Z', '2026-03-02T00:00:00Z'],
@@ -18,15 +18,15 @@ describe('dates of a search query', () => {
     ['2026-03-01T12:00:00.5+02:00', '2026-03-01T10:00:00.500Z', '2026-03-01T10:00:00.501Z'],
   ]
   for (const [text, from, until] of spans)
-    test(`C26.5 ${text} stands for its day or its millisecond`, () =>
+    test(`C26.5 ${text} stands for its whole day or its millisecond`, () =>
       assert.deepEqual(readInstant(text), { from: at(from), until: at(until) }))
 
   const day = { first: '2026-03-01', last: '2026-03-03' }
   const ranges: [name: string, holdsFrom: boolean, holdsTo: boolean, from: string, until: string][] = [
-    ['[a TO b] holds both days whole', true, true, '2026-03-01', '2026-03-04'],
-    ['{a TO b} holds neither', false, false, '2026-03-02', '2026-03-03'],
-    ['[a TO b} holds the first', true, false, '2026-03-01', '2026-03-03'],
-    ['{a TO b] holds the last', false, true, '2026-03-02', '2026-03-04'],
+    ['[a TO b] includes both days in full', true, true, '2026-03-01', '2026-03-04'],
+    ['{a TO b} includes neither day', false, false, '2026-03-02', '2026-03-03'],
+    ['[a TO b} includes only the first day', true, false, '2026-03-01', '2026-03-03'],
+    ['{a TO b] includes only the last day', false, true, '2026-03-02', '2026-03-04'],
   ]
   for (const [name, holdsFrom, holdsTo, from, until] of ranges)
     test(`C26.5 ${name}`, () =>
@@ -35,14 +35,14 @@ describe('dates of a search query', () => {
         until: at(until),
       }))
 
-  test('C26.5 an open end is open', () => {
+  test('C26.5 an open end sets no bound', () => {
     const ends = { holdsFrom: true, holdsTo: true, kind: 'range' } as const
     assert.deepEqual(readRange(ends), {})
     assert.deepEqual(readRange({ ...ends, from: day.first }), { from: at(day.first) })
     assert.deepEqual(readRange({ ...ends, to: day.first }), { until: at('2026-03-02') })
   })
 
-  test('C26.9 what is no date, or ends before it starts, is no range', () => {
+  test('C26.9 a range with an invalid date, or one that ends before it starts, is refused', () => {
     const ends = { holdsFrom: true, holdsTo: true, kind: 'range' } as const
     for (const [from, to] of [
       ['yesterday', '2026-03-01'],
@@ -62,7 +62,7 @@ describe('dates of a search query', () => {
     assert.ok(nothing && isEmpty(nothing), 'a range without its only day is legal and holds nothing')
   })
 
-  test('C26.5 ranges hold their start, not their end, and intersect', () => {
+  test('C26.5 ranges include their start but not their end, and can be intersected', () => {
     const range = { from: 10, until: 20 }
     assert.deepEqual(
       [9, 10, 19, 20].map(instant => isWithin(instant, range)),

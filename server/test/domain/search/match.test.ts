@@ -33,7 +33,7 @@ const token: Token = {
 const matches = (query: string, transform: Transform = 'reveal'): boolean =>
   matchesQuery(parseQuery(query), token, transform)
 
-describe('whether an opened token meets a query', () => {
+describe('whether an opened token matches a query', () => {
   const cases: [id: string, query: string, expected: boolean][] = [
     ['C26.3', 'id:Token-1', true],
     ['C26.3', 'id:token-1', false],
@@ -78,9 +78,10 @@ describe('whether an opened token meets a query', () => {
     ['C26.4', 'NOT (type:card OR data:1815)', false],
   ]
   for (const [id, query, expected] of cases)
-    test(`${id} ${query} is ${expected}`, () => assert.equal(matches(query), expected))
+    test(`${id} ${query} ${expected ? 'matches' : 'does not match'}`, () =>
+      assert.equal(matches(query), expected))
 
-  test('C26.7 under redact no value is found, and its absence says nothing', () => {
+  test('C26.7 under redact a data or fingerprint term never matches, and its negation always does', () => {
     for (const query of ['data:1815', 'fingerprint:FpAbC']) {
       assert.equal(matches(query, 'redact'), false)
       assert.equal(matches(`NOT ${query}`, 'redact'), true)
@@ -89,7 +90,7 @@ describe('whether an opened token meets a query', () => {
     assert.equal(matches('type:token metadata.City:zürich', 'redact'), true)
   })
 
-  test('C26.5 a token that was never changed has no date of change', () => {
+  test('C26.5 a token that was never changed matches no modified_at or modified_by', () => {
     const { modifiedAt: _at, modifiedBy: _by, ...unchanged } = token
     for (const query of ['modified_at:[* TO *]', `modified_by:${editor}`])
       assert.equal(matchesQuery(parseQuery(query), unchanged, 'reveal'), false)

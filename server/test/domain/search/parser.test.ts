@@ -37,9 +37,9 @@ describe('the structure of a search query', () => {
     ['(a)(b)', '(a&b)'],
   ]
   for (const [query, expected] of read)
-    test(`C26.4 ${query} is ${expected}`, () => assert.equal(structure(query), expected))
+    test(`C26.4 ${query} is read as ${expected}`, () => assert.equal(structure(query), expected))
 
-  test('C26.3 every field is known, and names itself', () => {
+  test('C26.3 every field is known by its own name', () => {
     const query =
       'id:x type:card data:x fingerprint:x container:/a/ metadata.k:x created_by:x created_at:2026-01-01 modified_by:x modified_at:2026-01-01'
     assert.equal(
@@ -83,7 +83,7 @@ describe('the structure of a search query', () => {
     test(`C26.9 refuses "${query}" at character ${position}`, () =>
       assert.equal(positionOf(faultOf(() => parseQuery(query))), position))
 
-  test('C26.9 C2.5 a fault names the place and never what was sent', () => {
+  test('C26.9 C2.5 an error never repeats what was sent, but suggests a known field', () => {
     for (const query of [
       '4242424242424242',
       '4242424242424242:x',
@@ -97,7 +97,7 @@ describe('the structure of a search query', () => {
     )
   })
 
-  test('C26.9 terms and depth are bounded', () => {
+  test('C26.9 the number of terms and the depth are bounded', () => {
     const terms = (count: number): string => Array(count).fill('id:x').join(' ')
     const nested = (depth: number): string => `${'('.repeat(depth)}id:x${')'.repeat(depth)}`
     parseQuery(terms(limits.searchTerms))

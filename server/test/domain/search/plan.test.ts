@@ -78,13 +78,13 @@ describe('the plan of a search', () => {
     test(`C26.8 ${query} starts from the index`, () =>
       assert.deepEqual(plan(query).branches.map(show), branches))
 
-  test('C26.4 a branch that cannot hold is not asked for', () => {
+  test('C26.4 a branch that no token can satisfy is left out of the plan', () => {
     assert.deepEqual(plan('id:abc id:xyz').branches, [])
     assert.deepEqual(plan('type:card created_at:2026-01-01 created_at:2026-01-02').branches, [])
     assert.equal(plan('(id:abc id:xyz) OR type:card').branches.length, 1)
   })
 
-  test('C26.8 what storage tells exactly, by an index or by a column, is counted by it', () => {
+  test('C26.8 conditions that an index or a column decides exactly are counted by storage', () => {
     for (const query of [
       'type:card -data:x created_at:2026-01-01',
       'container:/a/* OR id:abc',
@@ -95,7 +95,7 @@ describe('the plan of a search', () => {
       assert.equal(plan(query).isExact, true, query)
   })
 
-  test('C26.7 where tokens may be redacted, data and fingerprint are decided on the opened token', () => {
+  test('C26.7 where tokens may be redacted, data and fingerprint are checked on the opened token', () => {
     assert.equal(plan('type:card metadata.k:x', true).isExact, true)
     for (const query of ['data:x', 'fingerprint:x', 'type:card -data:x'])
       assert.equal(plan(query, true).isExact, false)
@@ -119,7 +119,7 @@ describe('the plan of a search', () => {
     test(`C26.8 refuses ${query} at character ${position}`, () =>
       assert.equal(positionOf(faultOf(() => plan(query))), position))
 
-  test('C26.9 the alternatives are bounded, however they come about', () => {
+  test('C26.9 the number of alternatives is bounded, however they arise', () => {
     const pair = '(container:/x/ OR data:y)'
     const pairs = (count: number): string => Array(count).fill(pair).join(' ')
     assert.equal(plan(pairs(Math.log2(limits.searchBranches))).branches.length, limits.searchBranches)

@@ -8,7 +8,7 @@ import { token } from '../../../src/domain/tokens/types/token.ts'
 
 const number = '4242424242424242'
 
-test('C13 where data holds no card number that a mask could be judged on, the mask discloses it', () => {
+test('C13 if the data holds no card number to judge a mask by, the mask counts as disclosing it', () => {
   const odd: Json[] = [null, 1, [], [number], {}, { number: 4242 }, { number: null }, { pan: number }]
   for (const data of odd)
     for (const type of [card, cardNumber])
@@ -16,7 +16,7 @@ test('C13 where data holds no card number that a mask could be judged on, the ma
         assert.equal(disclosesCard(mask, type, data), true, `${type.name} ${JSON.stringify(data)}`)
 })
 
-test('C13 a mask is judged by what it renders of the number, and of types without one not at all', () => {
+test('C13 a mask is judged by how much of the card number it renders, or not at all for types without one', () => {
   for (const { type, data, path } of [
     { type: card, data: { number }, path: 'data.number' },
     { type: cardNumber, data: number, path: 'data' },
@@ -43,12 +43,12 @@ const shown: { text: string; of: string; isTooMuch: boolean }[] = [
   { text: '50000000-0611', of: '500000000611', isTooMuch: true },
 ]
 for (const { text, of, isTooMuch } of shown)
-  test(`C13 ${text} shows ${isTooMuch ? 'too much' : 'no more than may be shown'} of ${of}`, () => {
+  test(`C13 ${text} shows ${isTooMuch ? 'too much' : 'no more than is allowed'} of ${of}`, () => {
     assert.equal(disclosesCard(text, card, { number: of }), isTooMuch)
     assert.equal(disclosesCard({ [text]: 'a key' }, card, { number: of }), isTooMuch)
   })
 
-test('C13.6 of a number of twelve digits eight in a row may be shown', () => {
+test('C13.6 a mask may show eight digits in a row of a twelve-digit number, but not nine', () => {
   const shows = (count: number): boolean =>
     disclosesCard(`{{ data.number | slice: 0, ${count} }}`, card, { number: '500000000611' })
   assert.deepEqual([shows(8), shows(9)], [false, true])

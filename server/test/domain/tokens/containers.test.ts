@@ -42,11 +42,11 @@ const bad = [
   ...['/\u212a/', '/a\u0000/', ' /a/', '/a/ ', '\\a\\', '/\u{1f600}/'],
 ]
 for (const container of bad)
-  test(`C19 not a container: ${JSON.stringify(container)}`, () => {
+  test(`C19 ${JSON.stringify(container)} is refused as a container`, () => {
     assert.deepEqual(parse(['/ok/', container]).issues, [{ path: 'containers[1]', message: shape }])
   })
 
-test('C8 400 characters and 16 levels are the most', () => {
+test('C8 a container has at most 400 characters and 16 levels', () => {
   const longest = `/${'a'.repeat(398)}/`
   assert.deepEqual(parse([longest]).issues, [])
   assert.deepEqual(parse([`/a${longest}`]).issues, [
@@ -59,7 +59,7 @@ test('C8 400 characters and 16 levels are the most', () => {
   ])
 })
 
-test('C8, C19 1 to 10 containers', () => {
+test('C8, C19 a list has 1 to 10 containers', () => {
   const many = (count: number) => Array.from({ length: count }, (_, index) => `/c${index}/`)
   const message = 'must hold 1 to 10 containers'
   assert.deepEqual(parse([]).issues, [{ path: 'containers', message }])
@@ -68,7 +68,7 @@ test('C8, C19 1 to 10 containers', () => {
   assert.equal(parse(Array<string>(50_000).fill('bad')).issues.length, 1)
 })
 
-test('C19 duplicates are refused, also those that differ in letter case', () => {
+test('C19 duplicates are refused, even if they differ in letter case', () => {
   const message = 'must not be repeated'
   assert.deepEqual(parse(['/a/', '/b/', '/A/', '/a/']).issues, [
     { path: 'containers[2]', message },
@@ -76,7 +76,7 @@ test('C19 duplicates are refused, also those that differ in letter case', () => 
   ])
 })
 
-test('C2 no message holds a submitted value', () => {
+test('C2 no message repeats a submitted value', () => {
   const sent = [
     '/secret',
     '/SECRET/',
@@ -89,7 +89,7 @@ test('C2 no message holds a submitted value', () => {
   assert.ok(!JSON.stringify(issues).toLowerCase().includes('secret'))
 })
 
-test('C19 a rule may also stand on / alone', () => {
+test('C19 a rule may also be set on / itself', () => {
   const issues: Issue[] = []
   assert.equal(parseContainerOrRoot('/', 'rules[0].container', issues), '/')
   assert.equal(parseContainerOrRoot('/PCI/', 'rules[0].container', issues), '/pci/')
@@ -124,7 +124,7 @@ const container = fc
   .array(fc.stringMatching(/^[ab]{1,2}$/), { minLength: 1, maxLength: 4 })
   .map(segments => `/${segments.join('/')}/`)
 
-test('C19 a rule covers a container exactly when it stands on one of its ancestors', () => {
+test('C19 a rule covers a container exactly when it is set on one of its ancestors', () => {
   fc.assert(
     fc.property(fc.oneof(container, fc.constant('/')), container, (rule, inner) => {
       assert.equal(covers(rule, inner), ancestors(inner).includes(rule))

@@ -6,42 +6,46 @@ import { fc } from '../../rig/properties.ts'
 
 const accepted: { rule: string; text: string; answer: string }[] = [
   {
-    rule: '§2.3 DateTime with offset',
+    rule: '§2.3 a DateTime with an offset',
     text: '8/26/2030 7:23:57 PM -07:00',
     answer: '2030-08-26T19:23:57.000-07:00',
   },
   {
-    rule: '§2.3 two digits each',
+    rule: '§2.3 two digits in each part',
     text: '08/06/2030 07:03:07 AM +05:30',
     answer: '2030-08-06T07:03:07.000+05:30',
   },
-  { rule: '§2.3 without offset: UTC', text: '8/26/2030 7:23:57 PM', answer: '2030-08-26T19:23:57.000+00:00' },
-  { rule: '§2.3 ShortDate: 12 AM UTC', text: '8/26/2030', answer: '2030-08-26T00:00:00.000+00:00' },
+  { rule: '§2.3 no offset means UTC', text: '8/26/2030 7:23:57 PM', answer: '2030-08-26T19:23:57.000+00:00' },
+  { rule: '§2.3 a ShortDate means 12 AM UTC', text: '8/26/2030', answer: '2030-08-26T00:00:00.000+00:00' },
   {
     rule: '§2.3 12 AM is midnight',
     text: '1/1/2030 12:00:00 AM +00:00',
     answer: '2030-01-01T00:00:00.000+00:00',
   },
   { rule: '§2.3 12 PM is noon', text: '1/1/2030 12:59:59 PM', answer: '2030-01-01T12:59:59.000+00:00' },
-  { rule: '§2.3 lower case', text: '1/1/2030 1:00:00 am', answer: '2030-01-01T01:00:00.000+00:00' },
-  { rule: '§2.3 lower case', text: '1/1/2030 11:00:00 pm', answer: '2030-01-01T23:00:00.000+00:00' },
-  { rule: '§2.3 mixed case', text: '1/1/2030 11:00:00 Pm', answer: '2030-01-01T23:00:00.000+00:00' },
-  { rule: '§2.3 leap day', text: '2/29/2028', answer: '2028-02-29T00:00:00.000+00:00' },
-  { rule: 'C17 ISO date', text: '2030-08-26', answer: '2030-08-26T00:00:00.000+00:00' },
+  { rule: '§2.3 lower-case am', text: '1/1/2030 1:00:00 am', answer: '2030-01-01T01:00:00.000+00:00' },
+  { rule: '§2.3 lower-case pm', text: '1/1/2030 11:00:00 pm', answer: '2030-01-01T23:00:00.000+00:00' },
+  { rule: '§2.3 mixed-case Pm', text: '1/1/2030 11:00:00 Pm', answer: '2030-01-01T23:00:00.000+00:00' },
+  { rule: '§2.3 a leap day', text: '2/29/2028', answer: '2028-02-29T00:00:00.000+00:00' },
+  { rule: 'C17 an ISO date', text: '2030-08-26', answer: '2030-08-26T00:00:00.000+00:00' },
   { rule: 'C17 ISO with Z', text: '2030-08-26T19:23:57Z', answer: '2030-08-26T19:23:57.000+00:00' },
   {
-    rule: 'C17 ISO, offset of hours',
+    rule: 'C17 ISO with an offset in hours',
     text: '2030-08-26T19:23:57+02',
     answer: '2030-08-26T19:23:57.000+02:00',
   },
   {
-    rule: 'C17 ISO, short offset',
+    rule: 'C17 ISO with an offset without a colon',
     text: '2030-08-26T19:23:57-0730',
     answer: '2030-08-26T19:23:57.000-07:30',
   },
-  { rule: 'C17 ISO with offset', text: '2030-08-26T19:23:57-07:00', answer: '2030-08-26T19:23:57.000-07:00' },
   {
-    rule: 'C17 ISO without offset: UTC',
+    rule: 'C17 ISO with an offset',
+    text: '2030-08-26T19:23:57-07:00',
+    answer: '2030-08-26T19:23:57.000-07:00',
+  },
+  {
+    rule: 'C17 ISO without an offset means UTC',
     text: '2030-08-26T19:23:57',
     answer: '2030-08-26T19:23:57.000+00:00',
   },
@@ -56,11 +60,15 @@ const accepted: { rule: string; text: string; answer: string }[] = [
     answer: '2030-08-26T19:23:57.500+00:00',
   },
   {
-    rule: 'C17 a fine fraction is cut',
+    rule: 'C17 a fraction finer than milliseconds is truncated',
     text: '2030-08-26T19:23:57.999999999Z',
     answer: '2030-08-26T19:23:57.999+00:00',
   },
-  { rule: 'C17 minus zero', text: '2030-08-26T00:00:00-00:00', answer: '2030-08-26T00:00:00.000+00:00' },
+  {
+    rule: 'C17 an offset of minus zero',
+    text: '2030-08-26T00:00:00-00:00',
+    answer: '2030-08-26T00:00:00.000+00:00',
+  },
   {
     rule: 'C17 the widest offsets',
     text: '2030-08-26T00:00:00+14:00',
@@ -73,7 +81,7 @@ const accepted: { rule: string; text: string; answer: string }[] = [
   },
   { rule: 'C17 the first year', text: '1/1/0001', answer: '0001-01-01T00:00:00.000+00:00' },
   {
-    rule: 'C17 the first year, east',
+    rule: 'C17 the first year at the easternmost offset',
     text: '0001-01-01T00:00:00+14:00',
     answer: '0001-01-01T00:00:00.000+14:00',
   },
@@ -131,7 +139,7 @@ const refused: { rule: string; texts: string[] }[] = [
     ],
   },
   {
-    rule: 'a half-written time',
+    rule: 'an incomplete or malformed time',
     texts: [
       '1/1/2030 1:00 AM',
       '1/1/2030 1:00:00',
@@ -168,7 +176,7 @@ const refused: { rule: string; texts: string[] }[] = [
     ],
   },
   {
-    rule: 'space around it',
+    rule: 'no text, or stray white space',
     texts: [
       '',
       ' ',
@@ -188,7 +196,7 @@ for (const { rule, texts } of refused)
     for (const text of texts) assert.equal(parseDateTime(text), undefined, text)
   })
 
-test('C17 a long text is refused soon', () => {
+test('C17 a long text is refused quickly', () => {
   const start = performance.now()
   for (const piece of ['1', '1/', ' ', '2030-01-01T00:00:00.', '+'])
     assert.equal(parseDateTime(piece.repeat(300_000)), undefined)
@@ -202,7 +210,7 @@ const instants = fc.date({
   noInvalidDate: true,
 })
 
-test('C17 what an answer shows is accepted and means the same', () => {
+test('C17 a date in the form that answers use is accepted and means the same', () => {
   fc.assert(
     fc.property(instants, offsets, (date, offsetMinutes) => {
       const expiry = { at: date.getTime(), offsetMinutes: offsetMinutes + 0 }
@@ -211,7 +219,7 @@ test('C17 what an answer shows is accepted and means the same', () => {
   )
 })
 
-test('§2.3 the twelve-hour form means what the ISO form means', () => {
+test('§2.3 the twelve-hour form means the same as the ISO form', () => {
   fc.assert(
     fc.property(instants, offsets, (date, offsetMinutes) => {
       const iso = formatExpiry({

@@ -76,7 +76,7 @@ test('C9 the registry holds the types of the table, with their defaults', () => 
   }
 })
 
-test('C36.3 C9 the data that the documentation shows is accepted, and without checksums its form tells what is not', () => {
+test('C36.3 C9 the documented examples are accepted, and the documented schemas refuse malformed data, checksums aside', () => {
   for (const [name, { example }] of tokenTypes) assert.deepEqual(parse(name, example).issues, [], name)
   const refused: [type: string, data: Json][] = [
     ['card', {}],
@@ -133,8 +133,12 @@ const accepted: { rule: string; type: string; data: Json; stored?: Json }[] = [
     data: { number, expiration_month: '9', expiration_year: 1999 },
     stored: { number, expiration_month: 9, expiration_year: 1999 },
   },
-  { rule: 'C10 the bounds', type: 'card', data: { number, expiration_month: 12, expiration_year: 1000 } },
-  { rule: 'C10 the bounds', type: 'card', data: { number, expiration_year: 9999, cvc: '0000' } },
+  {
+    rule: 'C10 values at the bounds',
+    type: 'card',
+    data: { number, expiration_month: 12, expiration_year: 1000 },
+  },
+  { rule: 'C10 values at the bounds', type: 'card', data: { number, expiration_year: 9999, cvc: '0000' } },
   { rule: 'C10 12 digits', type: 'card', data: { number: '424242424242' } },
   { rule: 'C10 15 digits', type: 'card', data: { number: '378282246310005' } },
   { rule: 'C10 19 digits', type: 'card', data: { number: '6304000000000000000' } },
@@ -150,9 +154,9 @@ const accepted: { rule: string; type: string; data: Json; stored?: Json }[] = [
   { rule: 'C9 3 digits', type: 'us_bank_account_number', data: '001' },
   { rule: 'C9 17 digits', type: 'us_bank_account_number', data: '12345678901234567' },
   { rule: 'C9 nine digits', type: 'us_bank_routing_number', data: routing },
-  { rule: 'C9 with dashes, kept', type: 'social_security_number', data: '123-45-6789' },
+  { rule: 'C9 dashes are kept', type: 'social_security_number', data: '123-45-6789' },
   { rule: 'C9 without dashes', type: 'social_security_number', data: '123456789' },
-  { rule: 'C9 with a dash, kept', type: 'employer_id_number', data: '12-3456789' },
+  { rule: 'C9 a dash is kept', type: 'employer_id_number', data: '12-3456789' },
   { rule: 'C9 without dashes', type: 'employer_id_number', data: '123456789' },
 ]
 
@@ -255,7 +259,7 @@ const refused: { rule: string; type: string; data: Json[]; issues: string[] }[] 
     issues: [`data.cvv: ${stranger}; did you mean cvc?`],
   },
   {
-    rule: 'C10 unknown fields, C2 named by position where they look like a number',
+    rule: 'C10 unknown fields are named, by position (C2) if they look like a number',
     type: 'card',
     data: [
       JSON.parse(
@@ -271,7 +275,7 @@ const refused: { rule: string; type: string; data: Json[]; issues: string[] }[] 
     ],
   },
   {
-    rule: 'C2 everything that is wrong is named at once',
+    rule: 'C2 all errors are reported at once',
     type: 'card',
     data: [{ Number: number, expiration_month: 99, cvc: 98765 }],
     issues: [
@@ -394,7 +398,7 @@ test('C2 thousands of unknown fields are refused without naming each', () => {
   assert.equal(found.issues.length, limits.errorsPerAnswer)
 })
 
-test('C2 a card inside an array is found by its place', () => {
+test('C2 an error in a card inside an array names the place in the array', () => {
   const issues: Issue[] = []
   known('card').parse({ number: '1' }, '[2].data', issues)
   assert.deepEqual(
@@ -403,7 +407,7 @@ test('C2 a card inside an array is found by its place', () => {
   )
 })
 
-test('C16 the number as digits alone, for every type but token', () => {
+test('C16 every type but token gives its number as bare digits', () => {
   const numbers = (type: string, data: Json) => known(type).numbers(data)
   assert.deepEqual(numbers('card', { number, cvc: '123', expiration_month: 1 }), [number])
   assert.deepEqual(numbers('card_number', number), [number])
@@ -415,13 +419,13 @@ test('C16 the number as digits alone, for every type but token', () => {
   assert.deepEqual(numbers('token', number), [])
 })
 
-test('C16 no type gives an empty text, which every id would contain', () => {
+test('C16 no type gives an empty number, which every id would contain', () => {
   for (const type of tokenTypes.values())
     for (const data of [null, {}, 1, [], { number: 1 }, { account_number: null }] as Json[])
       assert.deepEqual(type.numbers(data), [])
 })
 
-test('C13 only card types have a card number, which can be read and exchanged', () => {
+test('C13 only card types have a card number, which can be read and replaced', () => {
   const having = [...tokenTypes.values()].filter(type => type.cardNumber !== undefined).map(type => type.name)
   assert.deepEqual(having, ['card', 'card_number'])
   for (const [name, data] of [
@@ -445,7 +449,7 @@ for (const { name, length, passes } of [
   { name: 'C10.1 Luhn', length: 16, passes: passesLuhn },
   { name: 'C10.6 ABA', length: 9, passes: passesAba },
 ])
-  test(`${name}: one wrong digit is noticed, and one last digit in ten is right`, () => {
+  test(`${name}: one wrong digit is detected, and exactly one last digit in ten is right`, () => {
     const shift = fc.integer({ min: 1, max: 9 })
     fc.assert(
       fc.property(digitString(length - 1), fc.nat(length - 1), shift, (prefix, at, shift) => {
@@ -458,7 +462,7 @@ for (const { name, length, passes } of [
     )
   })
 
-test('C10 checksums of numbers that are in the open', () => {
+test('C10 well-known card and routing numbers pass their checksums', () => {
   for (const card of [
     '4111111111111111',
     '5555555555554444',

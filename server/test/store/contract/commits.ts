@@ -24,7 +24,7 @@ export const commitContract = (open: OpenStore): void => {
   describe('a write set', () => {
     const rig = new StoreRig(open)
 
-    test('C27.1 what was answered is seen by every connection, at once', async () => {
+    test('C27.1 an answered write is seen by every connection at once', async () => {
       const other = await rig.again()
       const tenant = await rig.newTenant()
       for (let i = 0; i < 20; i++) {
@@ -35,7 +35,7 @@ export const commitContract = (open: OpenStore): void => {
       }
     })
 
-    test('§3.1 §3.2 §3.3 a token is inserted, changed and deleted, each column as it was given', async () => {
+    test('§3.1 §3.2 §3.3 a token is inserted, changed and deleted, with each column as it was given', async () => {
       const tenant = await rig.newTenant()
       const row = tokenRow(tenant, 'one', { expiresAt: 9_000, transientUntil: 5_000 })
       await rig.write(writeSet(tenant, { guarded: [{ kind: 'insertToken', row }] }))
@@ -63,7 +63,7 @@ export const commitContract = (open: OpenStore): void => {
       assertRows(await rig.store.getToken(tenant, 'one'), row)
     })
 
-    test('§2.2.7 C11.5 a transient field is put, put anew, dropped, and goes with its token', async () => {
+    test('§2.2.7 C11.5 a transient field is stored, replaced and dropped, and goes with its token', async () => {
       const tenant = await rig.newTenant()
       const stored = async () => (await rig.store.getTokens(tenant, ['one', 'other'])).transients
       const first = transientRow(tenant, 'one')
@@ -91,7 +91,7 @@ export const commitContract = (open: OpenStore): void => {
       assertRows((await rig.store.getTokens(tenant, [])).transients, [])
     })
 
-    test('C24.6 terms are added, re-dated and removed', async () => {
+    test('C24.6 terms are added, given another expiry and removed', async () => {
       const tenant = await rig.newTenant()
       const row = tokenRow(tenant, 'one')
       const [a, b] = [bytes('term a'), bytes('term b')]
@@ -108,7 +108,7 @@ export const commitContract = (open: OpenStore): void => {
       assert.deepEqual([await having(a), await having(b)], [1, 0])
     })
 
-    test('C15.9 a match has one holder, who can be replaced by name and lets go only of what he holds', async () => {
+    test('C15.9 a match has one holder, which can be replaced by name and releases only what it holds', async () => {
       const tenant = await rig.newTenant()
       const match = matchOf(bytes('match'))
       const claim = (tokenId: string, insteadOf: string | null): Promise<Outcome> =>
@@ -127,7 +127,7 @@ export const commitContract = (open: OpenStore): void => {
       assert.equal(await rig.store.matchHolder(tenant, match), undefined)
     })
 
-    test('C32.3 counters add up over sets, batches and signs, and keep the latest moment', async () => {
+    test('C32.3 counters add up across sets and batches, up and down, and keep the latest time', async () => {
       const tenant = await rig.newTenant()
       const move = (...moves: { name: string; by: number; at?: number }[]): WriteSet =>
         writeSet(tenant, { counters: moves })
@@ -150,7 +150,7 @@ export const commitContract = (open: OpenStore): void => {
       ])
     })
 
-    test('§1.3 C31.9 equal ids, terms, matches and counters of two tenants do not meet', async () => {
+    test('§1.3 C31.9 equal ids, terms, matches and counters of two tenants stay apart', async () => {
       const [one, other] = [await rig.newTenant(), await rig.newTenant()]
       const term = bytes('shared')
       const everything = (tenant: number): WriteSet => ({
@@ -275,12 +275,12 @@ export const commitContract = (open: OpenStore): void => {
         conflict: 'matchTaken',
       },
       {
-        name: 'C15.9 a claim in place of someone who is not the holder',
+        name: 'C15.9 a claim in place of a token that is not the holder',
         change: () => ({ kind: 'claimMatch', match, tokenId: 'gone', insteadOf: 'somebody' }),
         conflict: 'matchTaken',
       },
       {
-        name: 'C15.9 a claim in place of a holder who let go',
+        name: 'C15.9 a claim in place of a holder that has let go',
         change: () => ({
           kind: 'claimMatch',
           match: matchOf(bytes('nobody holds it')),
@@ -290,7 +290,7 @@ export const commitContract = (open: OpenStore): void => {
         conflict: 'matchTaken',
       },
       {
-        name: 'C31.7 a key version that exists',
+        name: 'C31.7 an insert of a key version that exists',
         change: () => ({ kind: 'insertTenantKey', row: { ...key, wrapped: bytes('second') } }),
         conflict: 'keyExists',
       },
@@ -302,7 +302,7 @@ export const commitContract = (open: OpenStore): void => {
         'before all others': (good: readonly GuardedChange[], bad: GuardedChange) => [bad, ...good],
         'after all others': (good: readonly GuardedChange[], bad: GuardedChange) => [...good, bad],
       }))
-        test(`${name} (${place}) drops its set whole, and its set only`, async () => {
+        test(`${name} (${place}) drops its whole set, and no other`, async () => {
           const tenant = await settled()
           const before = await state(tenant)
           const good = fine(tenant)
@@ -319,7 +319,7 @@ export const commitContract = (open: OpenStore): void => {
           assert.notDeepEqual(await state(tenant), before)
         })
 
-    test('C27.3 a set of a tenant that does not live is dropped whole', async () => {
+    test('C27.3 a set for a tenant that does not exist is dropped whole', async () => {
       const tenant = await rig.newTenant()
       const gone = tenant + 1_000
       const outcomes = await Promise.all([
@@ -330,7 +330,7 @@ export const commitContract = (open: OpenStore): void => {
       assertRows(await state(gone), await state(gone + 1))
     })
 
-    test('C23.5 C16.4 of two inserts under one id the first stands, in one set or in two', async () => {
+    test('C23.5 C16.4 of several inserts under one id the first succeeds, and a set that inserts one id twice is dropped', async () => {
       const tenant = await rig.newTenant()
       const insert = (id: string, sealed: string): GuardedChange => ({
         kind: 'insertToken',
@@ -351,7 +351,7 @@ export const commitContract = (open: OpenStore): void => {
       assert.equal(await rig.store.getToken(tenant, 'twice'), undefined)
     })
 
-    test('C15.9 C18.8 of many who want the same thing through two connections one gets it', async () => {
+    test('C15.9 C18.8 of many writers that want the same thing over two connections exactly one gets it', async () => {
       const other = await rig.again()
       const tenant = await settled()
       const race = async (contender: (store: Store, name: string) => Promise<Outcome>): Promise<number> => {
@@ -400,7 +400,7 @@ export const commitContract = (open: OpenStore): void => {
             { kind: 'putTransient', row: transientRow(tenant, 'half', { field: {} as string }) },
           ],
         }),
-      'a counter that is no number': tenant =>
+      'a counter that is not a number': tenant =>
         writeSet(tenant, {
           guarded: [{ kind: 'insertToken', row: tokenRow(tenant, 'half') }],
           effects: [terms('addTerms', tokenRow(tenant, 'half'), [bytes('half')])],
@@ -408,7 +408,7 @@ export const commitContract = (open: OpenStore): void => {
         }),
     }
     for (const [name, poison] of Object.entries(poisons))
-      test(`C2.23 ${name} fails its set alone; the others of the same moment are stored`, async () => {
+      test(`C2.23 ${name} fails only its own set; others sent at the same moment are stored`, async () => {
         const tenant = await rig.newTenant()
         const good = (id: string) =>
           rig.store.commit({
@@ -434,7 +434,7 @@ export const commitContract = (open: OpenStore): void => {
         assert.deepEqual(await rig.store.readCounters(tenant, ['n']), [{ name: 'n', value: 3, at: null }])
       })
 
-    test('C27.1 however many sets come at one moment, one that meets a taken id is refused alone', async () => {
+    test('C27.1 however many sets come at once, only the one with a taken id is refused', async () => {
       const tenant = await rig.newTenant()
       const create = (id: string) =>
         rig.store.commit(insertion(tenant, [{ row: tokenRow(tenant, id), terms: [] }]))
@@ -449,7 +449,7 @@ export const commitContract = (open: OpenStore): void => {
   describe('closing', () => {
     const rig = new StoreRig(open)
 
-    test('C27.1 a write that was accepted before is stored, and everything after is refused as unavailable', async () => {
+    test('C27.1 a write accepted before closing is stored, and everything after is refused as unavailable', async () => {
       const tenant = await rig.newTenant()
       const closing = await rig.again()
       rig.forget(closing)

@@ -68,12 +68,12 @@ export const leaseContract = (open: OpenStore): void => {
     for (const { name, moments, got } of table)
       test(`C17.6 a lease: ${name}`, async () => assert.deepEqual(await asked(name, ...moments), got))
 
-    test('C17.6 each lease is one of its own', async () => {
+    test('C17.6 leases of different names are independent', async () => {
       assert.deepEqual(await asked('one', [1_000, 'a']), [true])
       assert.deepEqual(await asked('other', [1_000, 'b']), [true])
     })
 
-    test('C17.6 a lease that is given up is free at once, and only its holder gives it up', async () => {
+    test('C17.6 a released lease is free at once, and only its holder can release it', async () => {
       const name = 'given up'
       assert.deepEqual(await asked(name, [1_000, 'a']), [true])
       await rig.store.releaseLease({ name, holder: 'b' })
@@ -83,7 +83,7 @@ export const leaseContract = (open: OpenStore): void => {
       await rig.store.releaseLease({ name: 'never held', holder: 'a' })
     })
 
-    test('C17.6 of many nodes that ask at the same moment one gets it', async () => {
+    test('C17.6 of many nodes that ask for a lease at the same moment exactly one gets it', async () => {
       const stores = [rig.store, await rig.again(), await rig.again()]
       const got = await Promise.all(
         Array.from({ length: 30 }, (_, index) =>

@@ -90,14 +90,18 @@ export const queryContract = (open: OpenStore): void => {
 
     const cases: { name: string; query: Asked; now?: number; found: string }[] = [
       { name: 'C24.4 one term: newest first', query: { groups: [[red]] }, found: 'dca' },
-      { name: 'C24.6 one group is an OR, ties by id', query: { groups: [[red, blue]] }, found: 'fdbca' },
       {
-        name: 'C24.5 a token that two arms of an OR share is there once',
+        name: 'C24.6 a group is an OR, with ties ordered by id',
+        query: { groups: [[red, blue]] },
+        found: 'fdbca',
+      },
+      {
+        name: 'C24.5 a token found by two arms of an OR is listed once',
         query: { groups: [[round, square, red, blue]] },
         found: 'fdbca',
       },
       { name: 'C24.6 a term given twice changes nothing', query: { groups: [[red, red]] }, found: 'dca' },
-      { name: 'C24.7 groups are an AND', query: { groups: [[red], [square]] }, found: 'dc' },
+      { name: 'C24.7 several groups are an AND', query: { groups: [[red], [square]] }, found: 'dc' },
       {
         name: 'C24.7 an AND of ORs',
         query: {
@@ -109,18 +113,34 @@ export const queryContract = (open: OpenStore): void => {
         found: 'dba',
       },
       { name: 'C24.7 an AND of four', query: { groups: [[red], [blue], [round], [square]] }, found: 'd' },
-      { name: 'C24.7 an AND that nothing meets', query: { groups: [[red], [rare]] }, found: '' },
-      { name: 'C24.6 a term that nothing has', query: { groups: [[bytes('none')]] }, found: '' },
-      { name: 'C24.5 a group without terms is met by nothing', query: { groups: [[]] }, found: '' },
-      { name: 'C24.5 nor is it beside another', query: { groups: [[red], []] }, found: '' },
-      { name: 'C24.5 nor with ids', query: { groups: [[]], ids: ['a'] }, found: '' },
+      {
+        name: 'C24.7 an AND that no token satisfies finds nothing',
+        query: { groups: [[red], [rare]] },
+        found: '',
+      },
+      {
+        name: 'C24.6 a term that no token has finds nothing',
+        query: { groups: [[bytes('none')]] },
+        found: '',
+      },
+      { name: 'C24.5 a group without terms finds nothing', query: { groups: [[]] }, found: '' },
+      {
+        name: 'C24.5 a group without terms finds nothing beside another group',
+        query: { groups: [[red], []] },
+        found: '',
+      },
+      {
+        name: 'C24.5 a group without terms finds nothing beside ids',
+        query: { groups: [[]], ids: ['a'] },
+        found: '',
+      },
       { name: '§4.3.6 ids alone', query: { groups: [], ids: ['a', 'f', 'b', 'none'] }, found: 'fba' },
       {
-        name: '§4.3.6 an id given twice is there once',
+        name: '§4.3.6 an id given twice is listed once',
         query: { groups: [], ids: ['a', 'a'] },
         found: 'a',
       },
-      { name: '§4.3.6 no ids, no tokens', query: { groups: [], ids: [] }, found: '' },
+      { name: '§4.3.6 an empty list of ids finds nothing', query: { groups: [], ids: [] }, found: '' },
       { name: 'C24.7 ids and a group', query: { groups: [[red]], ids: ['f', 'a', 'c'] }, found: 'ca' },
       {
         name: 'C24.7 ids and two groups',
@@ -128,23 +148,46 @@ export const queryContract = (open: OpenStore): void => {
         found: 'fdc',
       },
       { name: 'C17.4 expired tokens are left out', query: { groups: [[rare]] }, found: '' },
-      { name: 'C17.4 expired tokens are left out of ids', query: { groups: [], ids: ['e'] }, found: '' },
-      { name: 'C17.4 up to their last millisecond', query: { groups: [[rare]] }, now: 4_999, found: 'e' },
-      { name: 'C17.4 and not from their instant on', query: { groups: [[rare]] }, now: 5_000, found: '' },
-      { name: 'C17.4 also by id', query: { groups: [], ids: ['e', 'f'] }, now: 4_999, found: 'fe' },
       {
-        name: 'C26.4 without a term, or any of two',
+        name: 'C17.4 expired tokens are left out even if asked for by id',
+        query: { groups: [], ids: ['e'] },
+        found: '',
+      },
+      {
+        name: 'C17.4 tokens are found up to the last millisecond before they expire',
+        query: { groups: [[rare]] },
+        now: 4_999,
+        found: 'e',
+      },
+      {
+        name: 'C17.4 tokens are not found from the instant at which they expire',
+        query: { groups: [[rare]] },
+        now: 5_000,
+        found: '',
+      },
+      {
+        name: 'C17.4 tokens are found by id up to the last millisecond before they expire',
+        query: { groups: [], ids: ['e', 'f'] },
+        now: 4_999,
+        found: 'fe',
+      },
+      {
+        name: 'C26.4 tokens with any of two excluded terms are left out',
         query: { groups: [[red, blue]], without: [square, rare] },
         found: 'ba',
       },
-      { name: 'C26.4 without ids', query: { groups: [[red]], withoutIds: ['c', 'none'] }, found: 'da' },
       {
-        name: 'C26.4 ids, but not all of them',
+        name: 'C26.4 excluded ids are left out',
+        query: { groups: [[red]], withoutIds: ['c', 'none'] },
+        found: 'da',
+      },
+      {
+        name: 'C26.4 ids without those that are excluded by term or by id',
         query: { groups: [], ids: ['a', 'b', 'c'], without: [square], withoutIds: ['b'] },
         found: 'a',
       },
       {
-        name: 'C26.5 a span holds its first moment and not its end',
+        name: 'C26.5 a span includes its start but not its end',
         query: { groups: [[red, blue]], createdAt: { from: 200, until: 300 } },
         found: 'bc',
       },
@@ -158,31 +201,39 @@ export const queryContract = (open: OpenStore): void => {
         query: { groups: [[red, blue]], createdAt: { from: 300 } },
         found: 'fd',
       },
-      { name: 'C26.5 an open span is no condition', query: { groups: [[red]], createdAt: {} }, found: 'dca' },
+      {
+        name: 'C26.5 a span that is open at both ends excludes nothing',
+        query: { groups: [[red]], createdAt: {} },
+        found: 'dca',
+      },
       {
         name: 'C26.5 ids within a span',
         query: { groups: [], ids: ['a', 'b', 'd'], createdAt: { from: 200 } },
         found: 'db',
       },
       {
-        name: 'C26.5 outside of several spans',
+        name: 'C26.5 outside several spans',
         query: { groups: [[red, blue]], notCreatedAt: [{ until: 200 }, { from: 300, until: 301 }] },
         found: 'fbc',
       },
-      { name: 'C26.5 outside of everything', query: { groups: [[red]], notCreatedAt: [{}] }, found: '' },
+      {
+        name: 'C26.5 outside a span that is open at both ends there is nothing',
+        query: { groups: [[red]], notCreatedAt: [{}] },
+        found: '',
+      },
       { name: 'C26.3 a term without a tag', query: { groups: [[loose]], untagged: [loose] }, found: 'b' },
       {
-        name: 'C26.3 two, one of them with a tag',
+        name: 'C26.3 a term without a tag and one that occurs only with a tag',
         query: { groups: [[loose]], untagged: [loose, red] },
         found: '',
       },
       {
-        name: 'C26.4 not a term without a tag',
+        name: 'C26.4 tokens that have an excluded term without a tag are left out',
         query: { groups: [[red, blue]], withoutUntagged: [loose, round] },
         found: 'fdca',
       },
       {
-        name: 'C26.3 by the application that made the token',
+        name: 'C26.3 tokens made by an application',
         query: {
           groups: [[red, blue]],
           columns: [{ column: 'createdBy', is: 'maker of d', negated: false }],
@@ -190,22 +241,22 @@ export const queryContract = (open: OpenStore): void => {
         found: 'd',
       },
       {
-        name: 'C26.4 not by it',
+        name: 'C26.4 tokens not made by an application',
         query: { groups: [[red]], columns: [{ column: 'createdBy', is: 'maker of d', negated: true }] },
         found: 'ca',
       },
       {
-        name: 'C26.3 by the application that changed the token',
+        name: 'C26.3 tokens changed by an application',
         query: { groups: [[red, blue]], columns: [{ column: 'modifiedBy', is: 'editor', negated: false }] },
         found: 'db',
       },
       {
-        name: 'C26.4 not by it, or never changed',
+        name: 'C26.4 tokens not changed by an application, or never changed',
         query: { groups: [[red, blue]], columns: [{ column: 'modifiedBy', is: 'editor', negated: true }] },
         found: 'fca',
       },
       {
-        name: 'C26.5 changed within a span, which holds its first moment and not its end',
+        name: 'C26.5 tokens changed within a span, which includes its start but not its end',
         query: {
           groups: [[red, blue]],
           columns: [{ column: 'modifiedAt', within: { from: 210, until: 310 }, negated: false }],
@@ -213,12 +264,12 @@ export const queryContract = (open: OpenStore): void => {
         found: 'b',
       },
       {
-        name: 'C26.5 changed at all',
+        name: 'C26.5 tokens changed at any time',
         query: { groups: [[red, blue]], columns: [{ column: 'modifiedAt', within: {}, negated: false }] },
         found: 'db',
       },
       {
-        name: 'C26.5 never changed',
+        name: 'C26.5 tokens that were never changed',
         query: {
           groups: [],
           ids: ['a', 'b', 'c'],
@@ -226,17 +277,17 @@ export const queryContract = (open: OpenStore): void => {
         },
         found: 'ca',
       },
-      { name: 'C26.4 no alternatives, no tokens', query: { anyOf: [] }, found: '' },
+      { name: 'C26.4 an empty list of alternatives finds nothing', query: { anyOf: [] }, found: '' },
       { name: 'C26.4 one alternative', query: { anyOf: [{ groups: [[red]] }] }, found: 'dca' },
       {
-        name: 'C26.4 what several alternatives find is there once',
+        name: 'C26.4 a token found by several alternatives is listed once',
         query: {
           anyOf: [{ groups: [[red]] }, { groups: [[blue], [round]] }, { groups: [], ids: ['d', 'f'] }],
         },
         found: 'fdbca',
       },
       {
-        name: 'C26.4 an alternative that nothing can meet takes nothing from the others',
+        name: 'C26.4 an alternative that no token can satisfy takes nothing from the others',
         query: { anyOf: [{ groups: [[]] }, { groups: [[square]], without: [blue] }] },
         found: 'c',
       },
@@ -250,30 +301,30 @@ export const queryContract = (open: OpenStore): void => {
         },
         found: 'da',
       },
-      { name: 'C25.2 behind a token', query: { groups: [[red, blue]], after: at('d') }, found: 'bca' },
+      { name: 'C25.2 after a token', query: { groups: [[red, blue]], after: at('d') }, found: 'bca' },
       {
-        name: 'C25.2 behind the first of a tie',
+        name: 'C25.2 after the first of a tie',
         query: { groups: [[red, blue]], after: at('b') },
         found: 'ca',
       },
       {
-        name: 'C25.2 behind the last of a tie',
+        name: 'C25.2 after the last of a tie',
         query: { groups: [[red, blue]], after: at('c') },
         found: 'a',
       },
-      { name: 'C25.2 behind the last token', query: { groups: [[red]], after: at('a') }, found: '' },
+      { name: 'C25.2 after the last token', query: { groups: [[red]], after: at('a') }, found: '' },
       {
-        name: 'C25.2 behind a place where no token is (any more)',
+        name: 'C25.2 after a position where there is no token (any more)',
         query: { groups: [[red, blue]], after: { createdAt: 250, id: 'gone' } },
         found: 'bca',
       },
       {
-        name: 'C25.2 ids behind a token',
+        name: 'C25.2 ids after a token',
         query: { groups: [], ids: ['a', 'b', 'c', 'd'], after: at('b') },
         found: 'ca',
       },
       {
-        name: 'C25.2 a span that ends above the place, and one that ends below it',
+        name: 'C25.2 after a position, one span that ends before it in the list and one that does not',
         query: {
           anyOf: [
             { groups: [[red]], createdAt: { until: 400 } },
@@ -298,7 +349,7 @@ export const queryContract = (open: OpenStore): void => {
           )
       })
 
-    test('C24.3 whole rows come back, and a page past the end or of no length is empty', async () => {
+    test('C24.3 whole rows come back, and a page past the end or of zero length is empty', async () => {
       const tenant = await rig.newTenant()
       const row = tokenRow(tenant, 'whole', { modifiedAt: 1, modifiedBy: 'm', expiresAt: 9_000 })
       await rig.write(insertion(tenant, [{ row, terms: [red] }]))
@@ -313,7 +364,7 @@ export const queryContract = (open: OpenStore): void => {
     const rig = new StoreRig(open)
     const term = bytes('fingerprint')
 
-    test('C15.3 C15.4 the oldest living token with a term is the one that deduplication returns, ties by id', async () => {
+    test('C15.3 C15.4 deduplication returns the oldest live token with a term, with ties resolved by id', async () => {
       const tenant = await rig.newTenant()
       const oldest = async (now: number) => (await rig.store.oldestMatch(tenant, matchOf(term), now))?.id
       assert.equal(await oldest(0), undefined)
@@ -353,7 +404,7 @@ export const queryContract = (open: OpenStore): void => {
       assert.deepEqual(await rig.store.estimateTerms(await rig.newTenant(), [common], 100), [0])
     })
 
-    test('C11.1 tokens come with all of their transient fields, and only those that were asked for', async () => {
+    test('C11.1 only the requested tokens come back, with all of their transient fields', async () => {
       const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
       for (const owner of [tenant, other])
         await rig.write(
@@ -371,7 +422,7 @@ export const queryContract = (open: OpenStore): void => {
       assertRows(await rig.store.getTokens(tenant, []), { rows: [], transients: [] })
     })
 
-    test('C17.5 expired tokens that are not purged yet are counted by type', async () => {
+    test('C17.5 expired tokens that are not yet purged are counted by type', async () => {
       const tenant = await rig.newTenant()
       const other = await rig.newTenant()
       const card = (owner: number, id: string, type: string, expiresAt: number | null) => ({

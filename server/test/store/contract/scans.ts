@@ -62,7 +62,7 @@ export const scanContract = (open: OpenStore): void => {
     }
 
     for (const limit of [1, 3, 100])
-      test(`C24.10 in pages of ${limit} every token, entry and match of the tenant comes once`, async () => {
+      test(`C24.10 a scan in pages of ${limit} returns every token, index entry and match of the tenant once`, async () => {
         const [tenant, other] = [await filled(), await filled()]
         const { store } = rig
         const ids: string[] = []
@@ -111,7 +111,7 @@ export const scanContract = (open: OpenStore): void => {
       )
     })
 
-    test('C24.10 entries that are not stored, or otherwise, are told from those that are', async () => {
+    test('C24.10 entries that are missing or stored differently are told apart from those that are stored', async () => {
       const tenant = await filled()
       const signature = signatureOf([bytes('shared'), bytes('of 0')])
       const entry: IndexEntry = {
@@ -144,7 +144,7 @@ export const scanContract = (open: OpenStore): void => {
       assert.deepEqual(await rig.store.absentTerms(tenant, [unsigned, { ...unsigned, signature }]), [])
     })
 
-    test('C18.8 what is done only while a token is as expected is left alone otherwise', async () => {
+    test('C18.8 a set that expects a token to be unchanged, or absent, is dropped otherwise', async () => {
       const tenant = await filled()
       const attempt = (id: string, sealed: Uint8Array | null) =>
         rig.store.commit(

@@ -20,10 +20,10 @@ export const signatureContract = (open: OpenStore): void => {
       { name: 'a term without a tag', query: { groups: [[a]], untagged: [b] }, asksSignature: true },
       { name: 'a term and one of many', query: { groups: [[a], many] }, asksSignature: false },
       { name: 'an id and a term', query: { groups: [[b]], ids: ['t'] }, asksSignature: false },
-      { name: 'not a term', query: { groups: [[a]], without: [c] }, asksSignature: false },
+      { name: 'an excluded term', query: { groups: [[a]], without: [c] }, asksSignature: false },
     ]
     for (const { name, query, asksSignature } of questions)
-      test(`C24.7 C24.10 C26.4 ${name}: an entry is looked up unless its signature tells that it is in vain`, async () => {
+      test(`C24.7 C24.10 C26.4 ${name}: a signature that denies a term ${asksSignature ? 'saves' : 'does not save'} its look-up`, async () => {
         const count = async (signature: number | null): Promise<number> => {
           const tenant = await rig.newTenant()
           const row = tokenRow(tenant, 't')

@@ -49,7 +49,7 @@ export const upkeepContract = (open: OpenStore): void => {
       assert.equal(await page(50, 0, 10), 'ac', 'those of a deleted tenant go with the rest of it')
     })
 
-    test('C11.2 transient fields that are due go in batches, the oldest first, and nothing else does', async () => {
+    test('C11.2 transient fields that are due are purged in batches, the oldest first, and nothing else is', async () => {
       const [one, other] = [await rig.newTenant(), await rig.newTenant()]
       for (const [tenant, base] of [
         [one, 0],
@@ -84,7 +84,7 @@ export const upkeepContract = (open: OpenStore): void => {
       assertRows(await rig.store.getToken(one, 'card'), tokenRow(one, 'card', { transientUntil: 90 }))
     })
 
-    test('C11.2 transient fields whose deadline lies too far ahead go too, behind those whose hour is over', async () => {
+    test('C11.2 transient fields whose deadline lies too far ahead are purged too, after those that are due', async () => {
       await rig.store.purgeTransients(pendingAfter(999), 100)
       const tenant = await rig.newTenant()
       const deadlines = [10, 20, 30, 40, 50]
@@ -190,7 +190,7 @@ export const upkeepContract = (open: OpenStore): void => {
           assert.equal(await store.getApplication(number, `application ${name}`), undefined)
       })
 
-    test('C31.7 a tenant gets new key versions, listed by purpose and version', async () => {
+    test('C31.7 a tenant can get new key versions, which are listed by purpose and version', async () => {
       const tenant = await rig.store.createTenant(newTenant('rotating'))
       const row: KeyRow = { purpose: 'data', version: 2, wrapped: bytes('the next') }
       const other = await rig.again()
