@@ -72,15 +72,21 @@ describe('migrations (postgres)', () => {
     assert.deepEqual(await state(), { current: newest, newest, pending: false, distributed: false })
   })
 
-  test('C35 a step that fails leaves nothing of itself, and the migration can be run again', async () => {
-    await query('CREATE TABLE tokens (in_the_way integer)')
-    await assert.rejects(openPostgres(settingsOf(database.url)))
-    assert.equal((await postgresSchema(settingsOf(database.url))).current, 0)
-    assert.deepEqual(await query("SELECT FROM pg_tables WHERE tablename = 'tenants'"), [])
-    await query('DROP TABLE tokens')
-    await (await openPostgres(settingsOf(database.url))).close()
-    assert.equal((await postgresSchema(settingsOf(database.url))).current, newest)
-  })
+  for (const { step, inTheWay, reached } of [
+    { step: 'the first step', inTheWay: 'tokens', reached: 0 },
+    { step: 'a later step', inTheWay: 'terms_signed_key', reached: 3 },
+  ])
+    test(`C35 if ${step} fails, nothing of it remains, and the migration goes on from there when run again`, async () => {
+      await query(`CREATE TABLE ${inTheWay} (in_the_way integer)`)
+      await assert.rejects(openPostgres(settingsOf(database.url)))
+      const { current } = await postgresSchema(settingsOf(database.url))
+      assert.equal(current, reached)
+      const tenants = await query("SELECT FROM pg_tables WHERE tablename = 'tenants'")
+      assert.equal(tenants.length, reached === 0 ? 0 : 1)
+      await query(`DROP TABLE ${inTheWay}`)
+      await (await openPostgres(settingsOf(database.url))).close()
+      assert.equal((await postgresSchema(settingsOf(database.url))).current, newest)
+    })
 
   test('C35 C24.7 a vault without signatures is migrated while nodes of the previous release write to it', async () => {
     for (const { sql } of migrations.slice(0, 2)) await query(sql)

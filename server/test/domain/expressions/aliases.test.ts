@@ -77,12 +77,12 @@ test('C21 a card number with dashes gets an alias that fails Luhn, whatever is d
   }
 })
 
-for (const separator of ['', '-', ' ', '.', '_', ', '])
+for (const separator of ['-', ' ', '.', '_', ', '])
   test(`C21 a card number whose digits are grouped by "${separator}" gets an alias that fails Luhn`, () => {
     const value = ['4242', '4242', '4242', '4242', '12345'].join(separator)
     for (let draw = 0; draw < 10; draw++) {
       const made = String(alias('alias_preserve_format: 0, 5', value, () => draw))
-      assert(!passesLuhn(made.replace(/\D/g, '').slice(0, 16)) || separator === '')
+      assert(!passesLuhn(made.replace(/\D/g, '').slice(0, 16)))
     }
   })
 
