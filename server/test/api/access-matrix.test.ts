@@ -219,7 +219,7 @@ onEveryEngine('the access matrix', vault => {
   }
 
   for (const container of ruleContainers)
-    test(`C28.7 C28.8 C28.9 C12.1 §5.12 reading every place under a rule on ${container}`, async () => {
+    test(`C28.7 C28.8 C28.9 C12.1 §5.12 a rule on ${container} decides what a read shows in every place`, async () => {
       const { keys, tokens } = await populate()
       for (const transform of transforms) {
         const rules = [only('token:read', container, transform)]
@@ -255,7 +255,7 @@ onEveryEngine('the access matrix', vault => {
     }
   }
 
-  test('C24.5 C26.2 C28.7 C28.8 C28.9 reading and searching every place under any rules, as a second telling of the rules has it', async () => {
+  test('C24.5 C26.2 C28.7 C28.8 C28.9 reads and searches in every place match the oracle, whatever the rules', async () => {
     const { keys, tokens } = await populate()
     const { key, setRules } = await callerOfChangingRules(keys.manager)
     await fc.assert(
@@ -273,7 +273,7 @@ onEveryEngine('the access matrix', vault => {
     )
   })
 
-  test('C28.6 flat permissions are a rule on every container under mask', async () => {
+  test('C28.6 flat permissions act as a rule on every container under mask', async () => {
     const { keys, tokens } = await populate()
     const { key } = await newApplication(vault(), keys.manager, { permissions: ['token:read'] })
     await assertReads(key, { rules: [only('token:read', '/', 'mask')] }, tokens, 'flat')
@@ -297,7 +297,7 @@ onEveryEngine('the access matrix', vault => {
 onSqliteAlone('the access matrix', 'what a write may do and show is decided above storage', vault => {
   const { populate, appear, callerOfChangingRules } = stage(vault)
 
-  test('C28.7 C28.8 C28.10 C12.2 C12.3 writing in every place under any rules, as a second telling of the rules has it', async () => {
+  test('C28.7 C28.8 C28.10 C12.2 C12.3 writes in every place match the oracle, whatever the rules', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key, setRules } = await callerOfChangingRules(keys.manager)
     await fc.assert(
@@ -345,7 +345,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
   })
 
   for (const container of ruleContainers)
-    test(`C28.10 C2.12 C12.2 C12.3 §4.1.2 creating in every place under a rule on ${container}`, async () => {
+    test(`C28.10 C2.12 C12.2 C12.3 §4.1.2 a rule on ${container} decides where a token can be created and what the answer shows`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const stored = async (): Promise<number> =>
         granted(await vault().get('/tokens', keys.owner)).pagination.total_items
@@ -388,7 +388,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     })
 
   for (const container of ruleContainers)
-    test(`C28.9 C28.10 C2.13 C12.2 C12.3 changing every place under a rule on ${container}`, async () => {
+    test(`C28.9 C28.10 C2.13 C12.2 C12.3 a rule on ${container} decides which tokens can be changed and what the answer shows`, async () => {
       const { keys, tokens } = await populate()
       for (const transform of transforms) {
         const application = { rules: [only('token:update', container, transform)] }
@@ -410,7 +410,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     })
 
   for (const container of ruleContainers)
-    test(`C28.9 C28.10 C2.13 C1.4 deleting in every place under a rule on ${container}`, async () => {
+    test(`C28.9 C28.10 C2.13 C1.4 a rule on ${container} decides which tokens can be deleted`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       for (const transform of transforms) {
         const application = { rules: [only('token:delete', container, transform)] }
@@ -449,9 +449,9 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
           },
         ],
       }
-      const who = `who writes under ${write} and reads ${read === undefined ? 'nothing' : `under ${read}`}`
+      const who = `a caller who writes under ${write} and ${read === undefined ? 'cannot read' : `reads under ${read}`}`
 
-      test(`C12.2 C12.3 C12.7 C13.2 ${who} sees no more of a write than the lesser of both`, async () => {
+      test(`C12.2 C12.3 C12.7 C13.2 ${who} sees only what the rules allow in the answers to its writes`, async () => {
         const { keys } = await vault().tenant(ownerAndManager)
         const { key } = await appear(keys.manager, application.rules)
         const shown = (permission: string) => writeShows(application, permission, ['/a/b/'])
@@ -476,7 +476,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
         }
       })
 
-      test(`C15.5 C15.7 C15.8 C12.7 §4.5.14 ${who} meets an equal token`, async () => {
+      test(`C15.5 C15.7 C15.8 C12.7 §4.5.14 ${who} hits a duplicate`, async () => {
         const { keys } = await vault().tenant(ownerAndManager)
         const { key } = await appear(keys.manager, application.rules)
         const shown = writeShows(application, 'token:create', ['/a/b/'])
@@ -527,7 +527,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
         search_indexes: ['{{ data | stringify }}'],
         containers: ['/a/c/'],
       }))
-        test(`C13.1 C13.2 C13.4 ${who} changes ${field} ${read === 'mask' || read === 'redact' ? 'never' : 'and learns nothing by it'}`, async () => {
+        test(`C13.1 C13.2 C13.4 ${who} ${read === 'mask' || read === 'redact' ? `may not change ${field}` : `may change ${field} but learns nothing from it`}`, async () => {
           const { keys } = await vault().tenant(ownerAndManager)
           const { key } = await appear(keys.manager, application.rules)
           const token = newToken(['/a/b/'], kinds[1])
@@ -562,7 +562,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
 
   for (const from of readings)
     for (const to of readings)
-      test(`C13.4 C13.5 C19.5 a move from where the caller reads ${from ?? 'nothing'} to where it reads ${to ?? 'nothing'}`, async () => {
+      test(`C13.4 C13.5 C19.5 a move from where the caller ${from === undefined ? 'cannot read' : `reads under ${from}`} to where it ${to === undefined ? 'cannot read' : `reads under ${to}`}`, async () => {
         const { keys } = await vault().tenant(ownerAndManager)
         const application: OracleApplication = {
           rules: [
@@ -582,7 +582,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
         assert.deepEqual(after.containers, reply.status === 200 ? ['/to/'] : ['/from/'])
       })
 
-  test('C13.1 C13.2 C13.3 a mask that was set blindly shows nothing until someone with reveal sets it', async () => {
+  test('C13.1 C13.2 C13.3 a mask set blindly shows nothing until a caller with reveal sets it', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const [one, two] = [
       await appear(keys.manager, [only('token:update', '/', 'mask')]),
@@ -606,7 +606,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assertShows(await touch(two.key), token, 'mask', 'after')
   })
 
-  test('§2.1.22 C13.1 who cannot read a token and writes data with a mask sees its own data under it, once', async () => {
+  test('§2.1.22 C13.1 a caller who cannot read a token and writes data with a mask sees its own data under that mask once', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const token = newToken(['/a/'], kinds[1])
@@ -622,7 +622,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.deepEqual([later.data, later.fingerprint], [undefined, undefined])
   })
 
-  test('§2.1.22 C13.1 a mask and a fingerprint expression that are set to what they were are not blind', async () => {
+  test('§2.1.22 C13.1 a mask and a fingerprint expression set to their current values are not blind', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const fields = {
@@ -640,7 +640,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(again.data, undefined, 'saying it twice makes no difference')
   })
 
-  test('C13.1 C12.6 C18.3 what is set to what is in force by itself is not changed either', async () => {
+  test('C13.1 C12.6 C18.3 a mask or fingerprint expression set to the default already in force counts as unchanged', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const card = { type: 'card', data: { number: '4242424242424242' }, containers: ['/a/'] }
@@ -663,7 +663,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     }
   })
 
-  test('C13.1 C14.5 a fingerprint that such a caller starts is blind', async () => {
+  test('C13.1 C14.5 a fingerprint first requested by a caller who cannot read the token is blind', async () => {
     const { keys } = await vault().tenant(ownerAndManager, { fingerprintTokens: false })
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const made = granted(await vault().post('/tokens', keys.owner, { type: 'token', data: 'x' }))
@@ -671,7 +671,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(granted(await vault().patch(`/tokens/${made.id}`, key, patch)).fingerprint, undefined)
   })
 
-  test('C12.3 C13.5 a move never shows more in the answers to writes than before, then or later', async () => {
+  test('C12.3 C13.5 a move never makes the answers to writes show more, at once or later', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [
       only('token:update', '/a/', 'redact'),
@@ -699,7 +699,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(granted(await vault().patch(`/tokens/${id}`, key, { containers: ['/a/'] })).data, undefined)
   })
 
-  test('C13.1 C13.2 leaves of a mask that were set blindly stay so until someone with reveal sets the whole', async () => {
+  test('C13.1 C13.2 mask leaves set blindly stay blind until a caller with reveal sets the whole mask', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const body = { type: 'token', data: { ssn: '123456789' }, mask: { a: 'x' } }
@@ -711,7 +711,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.deepEqual(granted(await vault().patch(`/tokens/${id}`, key, {})).data, { title: 'Person' })
   })
 
-  test('C13.1 C13.4 the expiry of a card changes under a mask that shows it', async () => {
+  test('C13.1 C13.4 the expiry of a card can be changed under a mask that shows it', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const writer = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const masked = await appear(keys.manager, [
@@ -732,7 +732,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     }
   })
 
-  test('C28.3 a public application changes data, metadata and expiry, whatever its rules', async () => {
+  test('C28.3 a public application may change only data, metadata and expiry, whatever its rules', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await newApplication(vault(), keys.manager, {
       type: 'public',

@@ -22,36 +22,46 @@ const reads: readonly {
   rules: readonly Grant[]
   sees: Transform | 'nothing'
 }[] = [
-  { name: 'C28.7 the container itself', containers: ['/a/b/'], rules: [['/a/b/', 'reveal']], sees: 'reveal' },
-  { name: 'C19.3 an ancestor', containers: ['/a/b/'], rules: [['/a/', 'reveal']], sees: 'reveal' },
-  { name: 'C19.3 the root', containers: ['/a/b/'], rules: [['/', 'mask']], sees: 'mask' },
   {
-    name: 'C19.3 C28.9 a descendant',
+    name: 'C28.7 a rule on the container itself',
+    containers: ['/a/b/'],
+    rules: [['/a/b/', 'reveal']],
+    sees: 'reveal',
+  },
+  { name: 'C19.3 a rule on an ancestor', containers: ['/a/b/'], rules: [['/a/', 'reveal']], sees: 'reveal' },
+  { name: 'C19.3 a rule on the root', containers: ['/a/b/'], rules: [['/', 'mask']], sees: 'mask' },
+  {
+    name: 'C19.3 C28.9 a rule on a descendant',
     containers: ['/a/b/'],
     rules: [['/a/b/c/', 'reveal']],
     sees: 'nothing',
   },
-  { name: 'C19.3 C28.9 a sibling', containers: ['/a/b/'], rules: [['/a/c/', 'reveal']], sees: 'nothing' },
   {
-    name: 'C19.3 C28.9 a sibling with a common beginning',
+    name: 'C19.3 C28.9 a rule on a sibling',
+    containers: ['/a/b/'],
+    rules: [['/a/c/', 'reveal']],
+    sees: 'nothing',
+  },
+  {
+    name: 'C19.3 C28.9 a rule on a sibling whose name is a prefix',
     containers: ['/ab/'],
     rules: [['/a/', 'reveal']],
     sees: 'nothing',
   },
   {
-    name: 'C19.3 C28.9 a sibling whose name goes on',
+    name: 'C19.3 C28.9 a rule on a sibling whose name is longer',
     containers: ['/a/b/'],
     rules: [['/a/bc/', 'reveal']],
     sees: 'nothing',
   },
   {
-    name: 'C19.2 a token that was put there in other letters',
+    name: 'C19.2 a token whose container was written in upper case',
     containers: ['/A/B/'],
     rules: [['/a/b/', 'reveal']],
     sees: 'reveal',
   },
   {
-    name: 'C28.7 the first rule by priority decides, more',
+    name: 'C28.7 the first rule by priority decides, even if it shows more',
     containers: ['/a/b/'],
     rules: [
       ['/a/', 'reveal'],
@@ -60,7 +70,7 @@ const reads: readonly {
     sees: 'reveal',
   },
   {
-    name: 'C28.7 the first rule by priority decides, less',
+    name: 'C28.7 the first rule by priority decides, even if it shows less',
     containers: ['/a/b/'],
     rules: [
       ['/a/', 'redact'],
@@ -69,7 +79,7 @@ const reads: readonly {
     sees: 'redact',
   },
   {
-    name: 'C28.7 a rule that does not cover is passed over',
+    name: 'C28.7 a rule that does not cover the container is skipped',
     containers: ['/a/b/'],
     rules: [
       ['/c/', 'redact'],
@@ -78,13 +88,13 @@ const reads: readonly {
     sees: 'reveal',
   },
   {
-    name: 'C28.8 two containers, one rule',
+    name: 'C28.8 one rule covers two containers',
     containers: ['/a/', '/b/'],
     rules: [['/', 'reveal']],
     sees: 'reveal',
   },
   {
-    name: 'C28.8 the least revealing wins: mask',
+    name: 'C28.8 the least revealing transform wins (mask)',
     containers: ['/a/', '/b/'],
     rules: [
       ['/a/', 'reveal'],
@@ -93,7 +103,7 @@ const reads: readonly {
     sees: 'mask',
   },
   {
-    name: 'C28.8 the least revealing wins: redact',
+    name: 'C28.8 the least revealing transform wins (redact)',
     containers: ['/a/', '/b/', '/c/'],
     rules: [
       ['/a/', 'reveal'],
@@ -109,7 +119,7 @@ const reads: readonly {
     sees: 'redact',
   },
   {
-    name: 'C28.8 C28.9 no rule for any of several containers',
+    name: 'C28.8 C28.9 no rule covers any of several containers',
     containers: ['/a/', '/b/'],
     rules: [['/c/', 'reveal']],
     sees: 'nothing',
@@ -161,27 +171,27 @@ const creates: readonly {
     data: 'XXXXXXXXXXXalue',
   },
   {
-    name: 'C19.3 C2.12 a rule with a common beginning does not cover',
+    name: 'C19.3 C2.12 a rule on a container that shares only a prefix does not cover',
     containers: ['/ab/'],
     rules: [['/a/', 'mask']],
     status: 403,
   },
   {
-    name: 'C12.2 reveal shows no more than the mask on a write',
+    name: 'C12.2 a write under reveal shows no more than the mask',
     containers: ['/a/'],
     rules: [['/a/', 'reveal']],
     status: 201,
     data: 'XXXXXXXXXXXalue',
   },
   {
-    name: 'C12.3 redact shows nothing on a write',
+    name: 'C12.3 a write under redact shows no data',
     containers: ['/a/'],
     rules: [['/a/', 'redact']],
     status: 201,
     data: undefined,
   },
   {
-    name: 'C12.3 C28.8 redact on one of two destinations',
+    name: 'C12.3 C28.8 redact on one of two destinations hides the data',
     containers: ['/a/', '/b/'],
     rules: [
       ['/a/', 'mask'],
@@ -201,7 +211,7 @@ const moves: readonly {
   status: number
 }[] = [
   {
-    name: 'C19.5 both are covered',
+    name: 'C19.5 both containers are covered',
     from: ['/a/'],
     to: ['/b/'],
     rules: [
@@ -210,16 +220,22 @@ const moves: readonly {
     ],
     status: 200,
   },
-  { name: 'C19.5 the new one is not', from: ['/a/'], to: ['/b/'], rules: [['/a/', 'mask']], status: 403 },
   {
-    name: 'C19.5 C28.9 the old one is not',
+    name: 'C19.5 the new container is not covered',
+    from: ['/a/'],
+    to: ['/b/'],
+    rules: [['/a/', 'mask']],
+    status: 403,
+  },
+  {
+    name: 'C19.5 C28.9 the old container is not covered',
     from: ['/a/'],
     to: ['/b/'],
     rules: [['/b/', 'mask']],
     status: 404,
   },
   {
-    name: 'C19.5 one of the old ones is not',
+    name: 'C19.5 one of the old containers is not covered',
     from: ['/a/', '/c/'],
     to: ['/b/'],
     rules: [
@@ -229,15 +245,21 @@ const moves: readonly {
     status: 403,
   },
   {
-    name: 'C19.5 one of the new ones is not',
+    name: 'C19.5 one of the new containers is not covered',
     from: ['/a/'],
     to: ['/a/', '/b/'],
     rules: [['/a/', 'mask']],
     status: 403,
   },
-  { name: 'C19.5 C18.2 the default is not', from: ['/a/'], to: null, rules: [['/a/', 'mask']], status: 403 },
   {
-    name: 'C3.1 C19.5 neither is: the destination is asked for first',
+    name: 'C19.5 C18.2 the default container is not covered',
+    from: ['/a/'],
+    to: null,
+    rules: [['/a/', 'mask']],
+    status: 403,
+  },
+  {
+    name: 'C3.1 C19.5 neither container is covered, and the destination is checked first',
     from: ['/a/'],
     to: ['/b/'],
     rules: [['/c/', 'mask']],
@@ -270,7 +292,7 @@ onEveryEngine('access rules', vault => {
     })
 
   for (const { name, containers, rules, status, data } of creates)
-    test(`${name}: ${JSON.stringify(rules)} to ${containers ?? 'the default'} is ${status}`, async () => {
+    test(`${name}: creating in ${containers ?? 'the default container'} under ${JSON.stringify(rules)} is ${status}`, async () => {
       const { keys } = await vault().tenant({ owner, limited: rulesFor(['token:create'], rules) })
       const reply = await vault().post('/tokens', keys.limited, { ...token, containers })
       assert.equal(reply.status, status)
@@ -279,7 +301,7 @@ onEveryEngine('access rules', vault => {
     })
 
   for (const { name, from, to, rules, status } of moves)
-    test(`${name}: a move from ${from} to ${to ?? 'the default'} under ${JSON.stringify(rules)} is ${status}`, async () => {
+    test(`${name}: a move from ${from} to ${to ?? 'the default container'} under ${JSON.stringify(rules)} is ${status}`, async () => {
       const { keys } = await vault().tenant({ owner, limited: rulesFor(['token:update'], rules) })
       await vault().create(keys.owner, { ...token, containers: from })
       const reply = await vault().patch('/tokens/a-token', keys.limited, {
@@ -292,7 +314,7 @@ onEveryEngine('access rules', vault => {
       assert.equal(body.metadata?.moved, status === 200 ? 'yes' : undefined)
     })
 
-  test('C28.10 C2.12 who may not write to all containers of a token is told so, or of those that were named', async () => {
+  test('C28.10 C2.12 a refused write says whether a container of the token or a named target is not writable', async () => {
     const rules = rulesFor(
       ['token:update', 'token:delete'],
       [
@@ -345,7 +367,7 @@ onEveryEngine('access rules', vault => {
     )
   })
 
-  test('C28.6 flat permissions hold everywhere, under mask', async () => {
+  test('C28.6 flat permissions apply everywhere, under mask', async () => {
     const { keys } = await vault().tenant({
       owner,
       flat: { permissions: ['token:create', 'token:read', 'token:update', 'token:delete'] },
@@ -359,7 +381,7 @@ onEveryEngine('access rules', vault => {
     assert.equal((await vault().delete('/tokens/a-token', keys.flat)).status, 204)
   })
 
-  test('C28.3 a public application changes data, metadata and expiry, and nothing else', async () => {
+  test('C28.3 a public application may change data, metadata and expiry, and nothing else', async () => {
     const { keys } = await vault().tenant({
       owner,
       public: { type: 'public', permissions: ['token:create', 'token:update'] },

@@ -49,7 +49,7 @@ onEveryEngine('API keys', vault => {
       assertAbsent({ [path]: (await vault().get(path, manager)).text, list: list.text }, [key, first])
   })
 
-  test('C30.1 a key says its kind, has at least 190 random bits and a checksum', async () => {
+  test('C30.1 a key names its type and has at least 190 random bits and a checksum', async () => {
     const { manager } = await start()
     for (const type of ['public', 'private', 'management']) {
       const { id, key } = await newApplication(vault(), manager, { type })
@@ -75,7 +75,7 @@ onEveryEngine('API keys', vault => {
     }
   })
 
-  test('C29.6 C30.2 the text of a key is nowhere at rest, and in no log', async () => {
+  test('C29.6 C30.2 the text of a key is never stored or logged', async () => {
     const { manager, id, key } = await start()
     const further = granted(await makeKey(manager, id)).key
     await works(key)
@@ -88,7 +88,7 @@ onEveryEngine('API keys', vault => {
     assertAbsent({ ...Object.fromEntries(content), log: vault().log.join('\n') }, parts)
   })
 
-  test('C29.4 the body is optional, and an unknown field is not', async () => {
+  test('C29.4 the body is optional, and unknown fields and bad values are refused', async () => {
     const { manager, id } = await start()
     const path = `/applications/${id}/keys`
     assert.equal((await vault().send('POST', path, { key: manager })).status, 201)
@@ -157,7 +157,7 @@ onEveryEngine('API keys', vault => {
       assert.equal((await revoke(manager, id, made.id)).status, 204)
     })
 
-  test('C8.17 an application has ten living keys; an eleventh is refused until one is gone', async () => {
+  test('C8.17 an application has at most ten live keys; an eleventh is refused until one expires or is revoked', async () => {
     const { manager, id } = await start()
     const expires_at = instant(vault().now + 60_000)
     const made = [granted(await makeKey(manager, id, { expires_at }))]
@@ -180,7 +180,7 @@ onEveryEngine('API keys', vault => {
     granted(await makeKey(manager, another.id))
   })
 
-  test('C8.17 of two tenth keys that are made at once one is refused', async () => {
+  test('C8.17 of two tenth keys created at once, one is refused', async () => {
     const { manager, id } = await start()
     for (let count = 1; count < 9; count++) granted(await makeKey(manager, id))
     const gate = commitGate(vault())
@@ -192,7 +192,7 @@ onEveryEngine('API keys', vault => {
     assert.equal((await listKeys(manager, id)).length, 10)
   })
 
-  test('C29.4 keys are exchanged without a gap', async () => {
+  test('C29.4 keys are rotated without a gap', async () => {
     const { manager, id, key: old } = await start()
     const [{ id: oldId }] = await listKeys(manager, id)
     const next = granted(await makeKey(manager, id)).key
@@ -205,7 +205,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(made.created_by, id, 'both keys are one and the same application')
   })
 
-  test('C29.4 C27.2 a revoked key answers 401 at once, and revoking it again 404', async () => {
+  test('C29.4 C27.2 a revoked key gets 401 at once, and revoking it again gets 404', async () => {
     const { manager, id, key } = await start()
     const [{ id: keyId }] = await listKeys(manager, id)
     assert.equal(await works(key), 200)
@@ -218,7 +218,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(await works(key), 401)
   })
 
-  test('C27.2 a key that is revoked while its first request is looked up is not remembered', async () => {
+  test('C27.2 a key revoked while its first request is being looked up is not cached', async () => {
     const { manager, id, key } = await start()
     const [{ id: keyId }] = await listKeys(manager, id)
     await vault().restart()
@@ -243,7 +243,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(await works(key), 401)
   })
 
-  test('C29.4 C2.13 a key is revoked through its own application only', async () => {
+  test('C29.4 C2.13 a key can be revoked only through its own application', async () => {
     const { manager, id, key } = await start()
     const [{ id: keyId }] = await listKeys(manager, id)
     const another = await newApplication(vault(), manager, {})
@@ -257,7 +257,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(await works(key), 200)
   })
 
-  test('C29.7 last_used_at is written down by the clockwork, and never goes back', async () => {
+  test('C29.7 last_used_at is recorded by the clockwork and never goes back', async () => {
     const { manager, id, key } = await start()
     const used = async () => (await listKeys(manager, id))[0].last_used_at
     vault().now += 1_000
@@ -281,7 +281,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(await used(), instant(latest + 9_000), 'an orderly end writes it down, too')
   })
 
-  test('C29.7 what was never used has no last_used_at, and a use of one key is none of another', async () => {
+  test('C29.7 an unused key has no last_used_at, and using one key does not count for another', async () => {
     const { manager, id, key } = await start()
     granted(await makeKey(manager, id))
     await works(key)
@@ -291,7 +291,7 @@ onEveryEngine('API keys', vault => {
     assert.equal('last_used_at' in unused, false)
   })
 
-  test('C30.3 unknown, revoked and expired keys take the same way; a malformed one is not even looked up', async () => {
+  test('C30.3 unknown, revoked and expired keys take the same path; a malformed one is never looked up', async () => {
     const { manager, id, key: revoked } = await start()
     const [{ id: keyId }] = await listKeys(manager, id)
     const expired = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) })).key
@@ -330,7 +330,7 @@ onEveryEngine('API keys', vault => {
     Object.assign(store, spied)
   })
 
-  test('§5.1 C2.11 no key, an empty one and two of them are no key', async () => {
+  test('§5.1 C2.11 a missing, empty, doubled or misplaced key is refused', async () => {
     const { key } = await start()
     for (const headers of [
       {},
@@ -359,7 +359,7 @@ onEveryEngine('API keys', vault => {
       act: (manager, id) => vault().delete(`/applications/${id}`, manager),
     },
     {
-      name: 'revoking it when the only other one has expired',
+      name: 'revoking it when the only other management key has expired',
       prepare: async (manager, id) => {
         granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
         vault().now += 1_000
@@ -367,7 +367,7 @@ onEveryEngine('API keys', vault => {
       act: revoke,
     },
     {
-      name: 'deleting its application when the other management application has no living key',
+      name: 'deleting its application when the other management application has no live key',
       prepare: async manager => {
         const other = await newApplication(vault(), manager, { type: 'management' })
         const [{ id }] = await listKeys(manager, other.id)
@@ -376,7 +376,7 @@ onEveryEngine('API keys', vault => {
       act: (manager, id) => vault().delete(`/applications/${id}`, manager),
     },
     {
-      name: 'revoking it when other types have keys',
+      name: 'revoking it when only applications of other types have keys',
       prepare: manager => newApplication(vault(), manager, { permissions: ['token:read'] }),
       act: revoke,
     },
@@ -402,7 +402,7 @@ onEveryEngine('API keys', vault => {
       assert.equal(await works(other.key), 200)
     })
 
-  test('C2.18 the last key that can give permissions keeps that: taking it away is 409', async () => {
+  test('C2.18 the last key that can grant permissions keeps that right: taking it away is 409', async () => {
     const { manager } = (await vault().tenant(ownerAndManager)).keys
     const id = await idOf(manager)
     const { name } = (await vault().get(`/applications/${id}`, manager)).body
@@ -422,7 +422,7 @@ onEveryEngine('API keys', vault => {
     assert.equal((await narrow()).status, 403)
   })
 
-  test('C2.18 an expired management key may be revoked, and any key of another type', async () => {
+  test('C2.18 an expired management key may be revoked, and so may any key of another type', async () => {
     const { manager, owner } = (await vault().tenant(ownerAndManager)).keys
     const id = await idOf(manager)
     const { id: keyId } = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
@@ -444,7 +444,7 @@ onEveryEngine('API keys', vault => {
     { name: 'two applications', second: 'another application', with: 'applications' },
   ]
   for (const { name, second, with: what } of pairs)
-    test(`C2.18 C29.4 ${name} deleted at once leave one management key`, async () => {
+    test(`C2.18 C29.4 deleting ${name} at once leaves one management key`, async () => {
       const { manager } = (await vault().tenant(ownerAndManager)).keys
       const id = await idOf(manager)
       const other =

@@ -16,12 +16,12 @@ const manyRules = (count: number) =>
 /** What a create may ask for, and what the application is then. */
 const accepted: readonly { name: string; send: Record<string, unknown>; is: Record<string, unknown> }[] = [
   {
-    name: 'C28.2 a public one with all that it may hold',
+    name: 'C28.2 a public application with every permission it may hold',
     send: { type: 'public', permissions: ['token:create', 'token:update'] },
     is: { type: 'public', permissions: ['token:create', 'token:update'], rules: [] },
   },
   {
-    name: 'C28.4 a private one with all that it may hold',
+    name: 'C28.4 a private application with every permission it may hold',
     send: {
       type: 'private',
       permissions: ['token:create', 'token:read', 'token:update', 'token:delete', 'token:search'],
@@ -33,7 +33,7 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
     },
   },
   {
-    name: 'C28.5 a management one with all that it may hold',
+    name: 'C28.5 a management application with every permission it may hold',
     send: {
       type: 'management',
       permissions: [
@@ -50,7 +50,7 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
     is: { type: 'management' },
   },
   {
-    name: 'C28.6 rules, which come back by priority',
+    name: 'C28.6 an application whose rules come back by priority',
     send: {
       rules: [
         { ...rule, priority: 20, description: 'later' },
@@ -72,24 +72,28 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
     },
   },
   {
-    name: 'C28.6 a public one with rules',
+    name: 'C28.6 a public application with rules',
     send: { type: 'public', rules: [{ ...rule, permissions: ['token:create'] }] },
     is: { type: 'public', rules: [{ ...rule, permissions: ['token:create'] }] },
   },
   {
-    name: 'C19.2 the container of a rule in lower case',
+    name: 'C19.2 an application with a rule whose container is lower-cased',
     send: { rules: [{ ...rule, container: '/PCI/High/' }] },
     is: { rules: [{ ...rule, container: '/pci/high/' }] },
   },
-  { name: 'C8.16 50 rules', send: { rules: manyRules(50) }, is: { rules: manyRules(50) } },
   {
-    name: 'C5.3 null is the same as leaving out',
+    name: 'C8.16 an application with 50 rules',
+    send: { rules: manyRules(50) },
+    is: { rules: manyRules(50) },
+  },
+  {
+    name: 'C5.3 an application with null in place of absent fields',
     send: { permissions: null, rules: [{ ...rule, description: null }] },
     is: { permissions: [], rules: [rule] },
   },
-  { name: 'C28.6 nothing at all', send: {}, is: { permissions: [], rules: [] } },
+  { name: 'C28.6 an application without permissions or rules', send: {}, is: { permissions: [], rules: [] } },
   {
-    name: 'C28.6 empty lists of both',
+    name: 'C28.6 an application with empty permissions and rules',
     send: { permissions: [], rules: [] },
     is: { permissions: [], rules: [] },
   },
@@ -104,62 +108,62 @@ const refusedGrants: readonly {
 }[] = [
   { name: 'C28.1 an unknown permission', send: { permissions: ['token:steal'] }, errors: ['permissions[0]'] },
   {
-    name: 'C28.1 C28.4 permissions of another type, each at its place',
+    name: 'C28.1 C28.4 permissions of another application type, each reported at its place',
     send: { permissions: ['token:read', 'tenant:read', 'report:read'] },
     errors: ['permissions[1]', 'permissions[2]'],
   },
   {
-    name: 'C28.2 a public one that reads, deletes or searches',
+    name: 'C28.2 a public application that reads, deletes or searches',
     type: 'public',
     send: { permissions: ['token:create', 'token:read', 'token:delete', 'token:search'] },
     errors: ['permissions[1]', 'permissions[2]', 'permissions[3]'],
   },
   {
-    name: 'C28.5 a management one that touches tokens',
+    name: 'C28.5 a management application with a token permission',
     type: 'management',
     send: { permissions: ['token:read', 'tenant:read'] },
     errors: ['permissions[0]'],
   },
   {
-    name: 'C28.5 C28.6 a management one with rules',
+    name: 'C28.5 C28.6 a management application with rules',
     type: 'management',
     send: { rules: [{ ...rule, permissions: ['tenant:read'] }] },
     errors: ['rules'],
   },
   {
-    name: 'C28.1 a permission in other letters',
+    name: 'C28.1 a permission in the wrong letter case',
     send: { permissions: ['Token:Read'] },
     errors: ['permissions[0]'],
   },
   { name: 'C28.1 a wildcard', send: { permissions: ['token:*'] }, errors: ['permissions[0]'] },
   {
-    name: 'C28.1 a permission twice',
+    name: 'C28.1 a permission listed twice',
     send: { permissions: ['token:read', 'token:read'] },
     errors: ['permissions[1]'],
   },
   {
-    name: 'C28.6 permissions that are no list',
+    name: 'C28.6 permissions that are not a list',
     send: { permissions: 'token:read' },
     errors: ['permissions'],
   },
-  { name: 'C28.6 permissions that are no strings', send: { permissions: [1] }, errors: ['permissions[0]'] },
+  { name: 'C28.6 permissions that are not strings', send: { permissions: [1] }, errors: ['permissions[0]'] },
   {
     name: 'C28.6 permissions and rules together',
     send: { permissions: ['token:read'], rules: [rule] },
     errors: ['rules'],
   },
   {
-    name: 'C28.6 two rules of one priority',
+    name: 'C28.6 two rules with the same priority',
     send: { rules: [rule, { ...rule, priority: 2 }, { ...rule, container: '/b/' }] },
     errors: ['rules[2].priority'],
   },
   {
-    name: 'C28.1 a permission of another type in a rule',
+    name: 'C28.1 a permission of another application type in a rule',
     send: { rules: [{ ...rule, permissions: ['token:read', 'tenant:read'] }] },
     errors: ['rules[0].permissions[1]'],
   },
   {
-    name: 'C28.6 a rule without its parts',
+    name: 'C28.6 a rule without its required fields',
     send: { rules: [{}] },
     errors: ['rules[0].container', 'rules[0].permissions', 'rules[0].priority', 'rules[0].transform'],
   },
@@ -169,7 +173,7 @@ const refusedGrants: readonly {
     errors: ['rules[0].transform'],
   },
   {
-    name: 'C28.6 priorities that are no whole numbers from 0',
+    name: 'C28.6 priorities that are not whole numbers from 0 up',
     send: {
       rules: [
         { ...rule, priority: -1 },
@@ -192,17 +196,17 @@ const refusedGrants: readonly {
     errors: ['rules[0].container'],
   },
   {
-    name: 'C6.1 an unknown field of a rule',
+    name: 'C6.1 an unknown field in a rule',
     send: { rules: [{ ...rule, contianer: '/' }] },
     errors: ['rules[0].contianer'],
   },
   { name: 'C8.16 51 rules', send: { rules: manyRules(51) }, errors: ['rules'] },
-  { name: 'C28.6 rules that are no list', send: { rules: rule }, errors: ['rules'] },
+  { name: 'C28.6 rules that are not a list', send: { rules: rule }, errors: ['rules'] },
   { name: 'C8.15 an empty name', send: { name: '' }, errors: ['name'] },
   { name: 'C8.15 a name of 201 characters', send: { name: 'a'.repeat(201) }, errors: ['name'] },
-  { name: 'C8.15 a name that is no string', send: { name: 1 }, errors: ['name'] },
-  { name: 'C6.1 a key that the caller chose', send: { key: 'key_private_x' }, errors: ['key'] },
-  { name: 'C6.1 an id that the caller chose', send: { id: 'x' }, errors: ['id'] },
+  { name: 'C8.15 a name that is not a string', send: { name: 1 }, errors: ['name'] },
+  { name: 'C6.1 a key chosen by the caller', send: { key: 'key_private_x' }, errors: ['key'] },
+  { name: 'C6.1 an id chosen by the caller', send: { id: 'x' }, errors: ['id'] },
 ]
 
 onEveryEngine('applications', vault => {
@@ -239,13 +243,13 @@ onEveryEngine('applications', vault => {
     { name: 'C28.1 an unknown type', send: { type: 'server' }, errors: ['type'] },
     { name: 'C29.1 no name', send: { name: undefined }, errors: ['name'] },
     {
-      name: 'C2.2 several faults, each at its place',
+      name: 'C2.2 several faults, each reported at its place',
       send: { name: '', typ: 'x', rules: [{ ...rule, priority: 'x' }] },
       errors: ['name', 'rules[0].priority', 'typ'],
     },
   ]
   for (const { name, type, send, errors } of refusedCreates as typeof refusedGrants)
-    test(`${name} cannot be created`, async () => {
+    test(`${name}: creation is refused`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const before = (await vault().get('/applications', keys.manager)).text
       const body = { name: 'new', type: type ?? 'private', ...send }
@@ -305,7 +309,7 @@ onEveryEngine('applications', vault => {
     }
   })
 
-  test('C29.1 the list is newest first, in pages, without any key', async () => {
+  test('C29.1 the list is newest first, paged, and shows no keys', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const made: string[] = []
     for (let count = 0; count < 3; count++) {
@@ -337,7 +341,7 @@ onEveryEngine('applications', vault => {
       assert.equal((await vault().get(`/applications?${query}`, keys.manager)).status, 400, query)
   })
 
-  test('C29.1 the list can be narrowed to ids and types', async () => {
+  test('C29.1 the list can be filtered by id and type', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     vault().now += 1_000
     const { id } = await newApplication(vault(), keys.manager, { type: 'public' })
@@ -356,7 +360,7 @@ onEveryEngine('applications', vault => {
     }
   })
 
-  test('C29.1 an application can be made without a key, and gets one later', async () => {
+  test('C29.1 an application can be created without a key and given one later', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const reply = await vault().send('POST', '/applications', {
       key: keys.manager,
@@ -374,7 +378,7 @@ onEveryEngine('applications', vault => {
     assert.equal(granted(await vault().get('/applications/key', made.key)).id, made.id)
   })
 
-  test('C29.3 every key reads its own application, whatever it may do', async () => {
+  test('C29.3 every key can read its own application, whatever its permissions', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       nothing: {},
@@ -418,7 +422,7 @@ onEveryEngine('applications', vault => {
   const changes: readonly { name: string; send: Record<string, unknown>; is: Record<string, unknown> }[] = [
     { name: 'the name alone', send: {}, is: { permissions: ['token:create'], rules: [] } },
     {
-      name: 'null grants, the same as none',
+      name: 'null grants, the same as leaving them out',
       send: { permissions: null, rules: null },
       is: { permissions: ['token:create'] },
     },
@@ -427,16 +431,20 @@ onEveryEngine('applications', vault => {
       send: { permissions: ['token:read'] },
       is: { permissions: ['token:read'], rules: [] },
     },
-    { name: 'no permissions', send: { permissions: [] }, is: { permissions: [], rules: [] } },
-    { name: 'rules in their place', send: { rules: [rule] }, is: { permissions: [], rules: [rule] } },
+    { name: 'an empty list of permissions', send: { permissions: [] }, is: { permissions: [], rules: [] } },
     {
-      name: 'the type that it has',
+      name: 'rules in place of permissions',
+      send: { rules: [rule] },
+      is: { permissions: [], rules: [rule] },
+    },
+    {
+      name: 'the type it already has',
       send: { type: 'private' },
       is: { type: 'private', permissions: ['token:create'] },
     },
   ]
   for (const { name, send, is } of changes)
-    test(`C29.2 an update takes ${name}`, async () => {
+    test(`C29.2 an update accepts ${name}`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
       const before = granted(await vault().get(`/applications/${id}`, keys.manager))
@@ -454,7 +462,7 @@ onEveryEngine('applications', vault => {
       assert.deepEqual(granted(await vault().get('/applications/key', key)), reply.body, 'its key stays')
     })
 
-  test('C29.2 C5.5 a clock that was set back puts no update before the creation, nor before another update', async () => {
+  test('C29.2 C5.5 a clock set back never dates an update before the creation or before an earlier update', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { id } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     const { created_at } = granted(await vault().get(`/applications/${id}`, keys.manager))
@@ -473,11 +481,11 @@ onEveryEngine('applications', vault => {
   const refusedUpdates = [
     ...refusedGrants,
     { name: 'C29.2 no name', send: { name: undefined }, errors: ['name'] },
-    { name: 'C28.1 another type', send: { type: 'public' }, errors: ['type'] },
-    { name: 'C28.1 a stronger type', send: { type: 'management' }, errors: ['type'] },
+    { name: 'C28.1 a change to another type', send: { type: 'public' }, errors: ['type'] },
+    { name: 'C28.1 a change to a stronger type', send: { type: 'management' }, errors: ['type'] },
   ]
   for (const { name, type, send, errors } of refusedUpdates as typeof refusedGrants)
-    test(`${name} is no update, and changes nothing`, async () => {
+    test(`${name}: the update is refused and changes nothing`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { id } = await newApplication(vault(), keys.manager, { type: type ?? 'private' })
       const before = (await vault().get(`/applications/${id}`, keys.manager)).text
@@ -487,7 +495,7 @@ onEveryEngine('applications', vault => {
       assert.equal((await vault().get(`/applications/${id}`, keys.manager)).text, before)
     })
 
-  test('C27.2 a changed rule counts from the next request on', async () => {
+  test('C27.2 a changed rule takes effect with the next request', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const body = { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
     const { id: token } = granted(await vault().post('/tokens', keys.owner, body))
@@ -510,7 +518,7 @@ onEveryEngine('applications', vault => {
     assert.equal(await look(), 401)
   })
 
-  test('C29.2 C27.2 a deleted application is gone with all of its keys, and what it made stays', async () => {
+  test('C29.2 C27.2 a deleted application is gone with all its keys, and the tokens it created stay', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     const further = granted(await vault().post(`/applications/${id}/keys`, keys.manager, {})).key
@@ -527,7 +535,7 @@ onEveryEngine('applications', vault => {
     assert.equal((await vault().get('/applications/key', key)).status, 401)
   })
 
-  test('C29.2 changes of two applications that meet at storage both stay', async () => {
+  test('C29.2 changes to applications that reach storage together are all kept', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const [one, two] = [
       await newApplication(vault(), keys.manager, { name: 'one' }),
@@ -563,7 +571,7 @@ onEveryEngine('applications', vault => {
     try: (key: string, strong: string, own: string) => Promise<TestReply>
   }[] = [
     {
-      name: 'creating an application that may',
+      name: 'creating an application that has it',
       try: key =>
         vault().post('/applications', key, {
           name: 'x',
@@ -577,15 +585,15 @@ onEveryEngine('applications', vault => {
         put(key, own, { name: 'x', permissions: ['application:update', 'tenant:delete'] }),
     },
     {
-      name: 'giving another application one more',
+      name: 'giving another application one more permission',
       try: (key, strong) => put(key, strong, { name: 'x', permissions: ['tenant:delete', 'tenant:read'] }),
     },
     {
-      name: 'making a key for an application that may',
+      name: 'creating a key for an application that has it',
       try: (key, strong) => vault().post(`/applications/${strong}/keys`, key, {}),
     },
   ]
-  test('C29.8 a new name grants nothing', async () => {
+  test('C29.8 a caller with fewer permissions may rename an application but not set its permissions', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       clerk: { type: 'management', permissions: ['application:update', 'application:read'] },
@@ -597,7 +605,7 @@ onEveryEngine('applications', vault => {
   })
 
   for (const climb of climbs)
-    test(`C29.8 nobody gets a management permission that they lack by ${climb.name}`, async () => {
+    test(`C29.8 a caller cannot gain a management permission it lacks by ${climb.name}`, async () => {
       const { keys } = await vault().tenant({
         ...ownerAndManager,
         climber: {
@@ -626,7 +634,7 @@ onEveryEngine('applications', vault => {
       granted(await climb.try(keys.manager, strong, own))
     })
 
-  test('C29.8 what the caller holds it may grant, and permissions on tokens are not its own', async () => {
+  test('C29.8 a caller may grant the management permissions it holds, and any token permissions', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       weak: { type: 'management', permissions: ['application:create', 'application:update', 'report:read'] },
@@ -641,7 +649,7 @@ onEveryEngine('applications', vault => {
     granted(await vault().get('/tokens', key))
   })
 
-  test('C34.7 applications outlive a restart', async () => {
+  test('C34.7 applications survive a restart', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { id, key } = await newApplication(vault(), keys.manager, { rules: [rule] })
     const before = granted(await vault().get(`/applications/${id}`, keys.manager))

@@ -9,8 +9,8 @@ import { owner } from '../rig/test-vault.ts'
 const body = '{"type":"token","data":"Sensitive Value"}'
 
 onSqliteAlone(
-  'a client that waits until its body is asked for',
-  'the head is judged above storage',
+  'a client that waits for 100 Continue before sending its body',
+  'the head is checked above storage',
   vault => {
     let key: string
     before(async () => {
@@ -46,13 +46,13 @@ onSqliteAlone(
     const create = (): string => asking('POST /tokens', `SVC-API-KEY: ${key}`, json, length)
     const list = (): string => head('GET /tokens', `SVC-API-KEY: ${key}`)
 
-    test('C1.1 is asked for it once its head is found right', async () =>
+    test('C1.1 is asked for the body once its head is accepted', async () =>
       assert.deepEqual(statuses(await exchange(create())), [100, 201]))
 
-    test('C1.1 is asked for it after the answer to the request before it', async () =>
+    test('C1.1 is asked for the body after the answer to the request before it', async () =>
       assert.deepEqual(statuses(await exchange(list() + create())), [200, 100, 201]))
 
-    test('C1.1 may go on with the connection once it was asked', async () => {
+    test('C1.1 can keep using the connection after it is asked', async () => {
       assert.deepEqual(statuses(await exchange(create(), body + list())), [100, 201, 200])
       assert.deepEqual(statuses(await exchange(create() + body + list(), '')), [100, 201, 200])
     })
@@ -60,30 +60,30 @@ onSqliteAlone(
     const refused: { name: string; line?: string; fields: () => string[]; status: number }[] = [
       { name: 'C3.1 no key', fields: () => [json, length], status: 401 },
       {
-        name: 'C2.19 C8.2 more than is taken',
+        name: 'C2.19 C8.2 a body over the limit',
         fields: () => [`SVC-API-KEY: ${key}`, json, `Content-Length: ${limits.bodyBytes + 1}`],
         status: 413,
       },
       {
-        name: 'C2.20 another type',
+        name: 'C2.20 a wrong Content-Type',
         fields: () => [`SVC-API-KEY: ${key}`, 'Content-Type: text/plain', length],
         status: 415,
       },
       {
-        name: 'C2.13 no such path',
+        name: 'C2.13 an unknown path',
         line: 'POST /nowhere',
         fields: () => [`SVC-API-KEY: ${key}`, length],
         status: 404,
       },
       {
-        name: 'C1.3 a body that nobody reads',
+        name: 'C1.3 a body that is never read',
         line: 'GET /tokens',
         fields: () => [`SVC-API-KEY: ${key}`, length],
         status: 200,
       },
     ]
     for (const { name, line = 'POST /tokens', fields, status } of refused)
-      test(`${name}: it is answered with ${status} and not asked, and the connection ends`, async () => {
+      test(`${name}: the answer is ${status} without asking for the body, and the connection closes`, async () => {
         const said = await exchange(asking(line, ...fields()))
         assert.match(said, new RegExp(`^HTTP/1\\.1 ${status} `))
         assert.match(said, /\r\nconnection: close\r\n/i)

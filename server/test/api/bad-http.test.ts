@@ -13,7 +13,7 @@ import { assertAbsent } from '../rig/traces.ts'
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', vault => {
+onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is asked', vault => {
   let key: string
   before(async () => {
     key = (await vault().tenant({ owner })).keys.owner
@@ -29,35 +29,39 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
 
   /** A request target, exactly as sent, and the status of a GET of it. */
   const targets: readonly { name: string; target: string; status: number }[] = [
-    { name: 'C2.13 dots', target: '/tokens/..', status: 404 },
-    { name: 'C2.13 encoded dots', target: '/tokens/%2e%2e', status: 404 },
-    { name: 'C2.13 dots that lead elsewhere', target: '/tokens/../health', status: 404 },
-    { name: 'C2.13 dots that lead back', target: '/x/../tokens', status: 404 },
-    { name: 'C2.13 two slashes', target: '//tokens', status: 404 },
-    { name: 'C2.13 two slashes at the end', target: '/tokens//', status: 404 },
-    { name: 'C2.13 two slashes after an id', target: '/tokens/a-token//', status: 404 },
-    { name: 'C2.13 other letters', target: '/TOKENS', status: 404 },
+    { name: 'C2.13 dots in place of an id', target: '/tokens/..', status: 404 },
+    { name: 'C2.13 percent-encoded dots in place of an id', target: '/tokens/%2e%2e', status: 404 },
+    { name: 'C2.13 dots that lead to another path', target: '/tokens/../health', status: 404 },
+    { name: 'C2.13 dots that lead back to a known path', target: '/x/../tokens', status: 404 },
+    { name: 'C2.13 a double slash at the start', target: '//tokens', status: 404 },
+    { name: 'C2.13 a double slash at the end', target: '/tokens//', status: 404 },
+    { name: 'C2.13 a double slash after an id', target: '/tokens/a-token//', status: 404 },
+    { name: 'C2.13 upper-case letters', target: '/TOKENS', status: 404 },
     { name: 'C2.13 an encoded slash in an id', target: '/tokens/a%2Fb', status: 404 },
     { name: 'C2.13 an encoded slash at the end of an id', target: '/tokens/a-token%2F', status: 404 },
     { name: 'C2.13 a backslash', target: '/tokens\\a-token', status: 404 },
-    { name: 'C2.13 a parameter of the path', target: '/tokens;x=1', status: 404 },
-    { name: 'C2.13 NUL in an id', target: '/tokens/a-token%00', status: 404 },
-    { name: 'C2.13 NUL within an id', target: '/tokens/a%00b', status: 404 },
+    { name: 'C2.13 a path parameter', target: '/tokens;x=1', status: 404 },
+    { name: 'C2.13 NUL at the end of an id', target: '/tokens/a-token%00', status: 404 },
+    { name: 'C2.13 NUL inside an id', target: '/tokens/a%00b', status: 404 },
     { name: 'C2.13 a line break in an id', target: '/tokens/a-token%0d%0aX:%20y', status: 404 },
-    { name: 'C2.13 an id that is encoded twice', target: '/tokens/%2561-token', status: 404 },
-    { name: 'C2.13 an id beyond measure', target: `/tokens/${'x'.repeat(8_000)}`, status: 404 },
-    { name: 'C2.13 an id that SQL would like', target: "/tokens/a-token'%20OR%20'1'='1", status: 404 },
+    { name: 'C2.13 an id encoded twice', target: '/tokens/%2561-token', status: 404 },
+    { name: 'C2.13 an oversized id', target: `/tokens/${'x'.repeat(8_000)}`, status: 404 },
+    { name: 'C2.13 SQL in an id', target: "/tokens/a-token'%20OR%20'1'='1", status: 404 },
     { name: 'C2.13 a wildcard', target: '/tokens/*', status: 404 },
-    { name: '§4.4.1 an id whose letters are encoded', target: '/tokens/%61-token', status: 200 },
-    { name: 'C2.10 a percent sign alone', target: '/tokens/%', status: 400 },
-    { name: 'C2.10 a percent sign before other letters', target: '/tokens/%zz', status: 400 },
-    { name: 'C2.10 half an encoding', target: '/tokens/a%2', status: 400 },
-    { name: 'C2.10 a byte that is no UTF-8', target: '/tokens/%ff', status: 400 },
+    { name: '§4.4.1 an id with a percent-encoded letter', target: '/tokens/%61-token', status: 200 },
+    { name: 'C2.10 a lone percent sign', target: '/tokens/%', status: 400 },
+    {
+      name: 'C2.10 a percent sign before letters that are not hex digits',
+      target: '/tokens/%zz',
+      status: 400,
+    },
+    { name: 'C2.10 an incomplete encoding', target: '/tokens/a%2', status: 400 },
+    { name: 'C2.10 a byte that is not UTF-8', target: '/tokens/%ff', status: 400 },
     { name: 'C2.10 an overlong encoding', target: '/tokens/%c0%af', status: 400 },
     { name: 'C2.10 an encoded surrogate', target: '/tokens/%ed%a0%80', status: 400 },
-    { name: 'C2.10 a bad encoding in a value of the query', target: '/tokens?id=%zz', status: 400 },
-    { name: 'C2.10 a bad encoding in a name of the query', target: '/tokens?%ff=1', status: 400 },
-    { name: 'C2.10 a bad encoding in metadata', target: '/tokens?metadata.%c3=x', status: 400 },
+    { name: 'C2.10 a bad encoding in a query value', target: '/tokens?id=%zz', status: 400 },
+    { name: 'C2.10 a bad encoding in a query name', target: '/tokens?%ff=1', status: 400 },
+    { name: 'C2.10 a bad encoding in a metadata key', target: '/tokens?metadata.%c3=x', status: 400 },
     { name: 'C24.6 NUL in a filter', target: '/tokens?id=%00&metadata.%00=%00', status: 200 },
     { name: 'C24.6 control characters in a filter', target: '/tokens?metadata.a=%01%7f%0a', status: 200 },
     { name: 'C6.3 a second question mark belongs to the value', target: '/tokens?id=?x=1', status: 200 },
@@ -70,8 +74,8 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
       else if (target.includes('?')) assert.deepEqual(reply?.body.data, [], 'the filter finds nothing')
     })
 
-  for (const [reader, ...headers] of [['the plain reader'], ["Node's", 'TE: trailers']])
-    test(`C2.1 C2.10 a path or query that cannot be decoded is told as such, whoever reads it: ${reader}`, async () => {
+  for (const [reader, ...headers] of [['the plain reader'], ["Node's reader", 'TE: trailers']])
+    test(`C2.1 C2.10 a path or query that cannot be decoded is reported as such by ${reader}`, async () => {
       for (const [target, what] of [
         ['/tokens/%', 'path'],
         ['/tokens/%zz', 'path'],
@@ -95,7 +99,7 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
       }
     })
 
-  test('C2.13 what a GET does not find, a DELETE and a PATCH do not find', async () => {
+  test('C2.13 what GET does not find, DELETE and PATCH do not find either', async () => {
     for (const { target, status } of targets.filter(
       ({ target }) => !target.includes('?') && !target.includes('%61'),
     )) {
@@ -114,28 +118,28 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     { name: 'HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
     { name: 'a version that does not exist', bytes: 'GET /tokens HTTP/9.9\r\nHost: x\r\n\r\n' },
     { name: 'a method that does not exist', bytes: 'BREW /tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
-    { name: 'a method in small letters', bytes: 'get /tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
+    { name: 'a method in lower case', bytes: 'get /tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
     { name: 'a header without a colon', bytes: 'GET /tokens HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n' },
     {
-      name: 'a header with a blank in its name',
+      name: 'a header with a space in its name',
       bytes: 'GET /tokens HTTP/1.1\r\nHost: x\r\nSVC-API-KEY : y\r\n\r\n',
     },
     { name: 'a NUL in a header', bytes: 'GET /tokens HTTP/1.1\r\nHost: x\r\nX-Y: a\0b\r\n\r\n' },
     { name: 'a negative length', bytes: 'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n' },
     {
-      name: 'a length that is no number',
+      name: 'a hexadecimal length',
       bytes: 'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 0x10\r\n\r\n',
     },
     {
-      name: 'a length beyond measure',
+      name: 'a huge length',
       bytes: `POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: ${'9'.repeat(30)}\r\n\r\n`,
     },
     {
-      name: 'two lengths',
+      name: 'two different lengths',
       bytes: 'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} ',
     },
     {
-      name: 'a length and chunks',
+      name: 'a length and a chunked body',
       bytes:
         'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     },
@@ -145,10 +149,10 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
       statuses: [401, 400],
     },
     { name: 'no Host', bytes: 'GET /tokens HTTP/1.1\r\n\r\n' },
-    { name: 'a target that is no path', bytes: 'GET tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
+    { name: 'a target that is not a path', bytes: 'GET tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
   ]
   for (const { name, bytes, statuses = [400] } of garbage)
-    test(`C2.1 C2.10 C4.1 ${name}: a problem`, async () => {
+    test(`C2.1 C2.10 C4.1 ${name}: answered with a problem`, async () => {
       const replies = await raw(bytes, statuses.length)
       assert.deepEqual(
         replies.map(({ status }) => status),
@@ -157,7 +161,7 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
       assert.equal((await vault().send('GET', '/health')).status, 200)
     })
 
-  test('C2.10 bad chunks of a body are refused', async () => {
+  test('C2.10 a body with malformed chunks is refused', async () => {
     const start = head('POST /tokens', 'Content-Type: application/json', 'Transfer-Encoding: chunked')
     for (const chunks of ['zz\r\n{}\r\n0\r\n\r\n', '2\r\n{}garbage\r\n0\r\n\r\n', '-2\r\n{}\r\n']) {
       const replies = await raw(start + chunks)
@@ -166,7 +170,7 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     assert.equal(await countTokens(vault(), key), 1)
   })
 
-  test('C2.1 requests in one breath are answered in their order', async () => {
+  test('C2.1 pipelined requests are answered in order', async () => {
     const body = '{"id":"third","type":"token","data":"x"}'
     const post = head('POST /tokens', 'Content-Type: application/json', `Content-Length: ${body.length}`)
     const breath = [
@@ -183,13 +187,13 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     assert.equal((await vault().delete('/tokens/third', key)).status, 204)
   })
 
-  test('C2.1 garbage after a request is a problem of its own', async () => {
+  test('C2.1 garbage after a request gets a problem of its own', async () => {
     const replies = await raw(`${head('GET /health')}nonsense\r\n\r\n`, 2)
     assert.equal(replies.at(-1)?.status, 400)
     assert.equal((await vault().send('GET', '/health')).status, 200)
   })
 
-  test('C2.19 C2.13 a request hidden in a body that was refused is no request', async () => {
+  test('C2.19 C2.13 a request hidden in a refused body is not carried out', async () => {
     const hidden = head('DELETE /tokens/a-token')
     const requests = [
       head('POST /tokens', 'Content-Type: text/plain', `Content-Length: ${hidden.length}`),
@@ -208,7 +212,7 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     assert.equal(await countTokens(vault(), key), 1)
   })
 
-  test('C2.15 methods that HTTP knows and the vault does not', async () => {
+  test('C2.15 methods that HTTP knows and the vault does not are 405', async () => {
     for (const method of [
       'PROPFIND',
       'TRACE',
@@ -228,13 +232,13 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     }
   })
 
-  test('C2.1 an expectation that we do not know is answered like any request', async () => {
+  test('C2.1 a request with an unknown Expect header is answered like any other', async () => {
     assert.equal(await statusOf(head('GET /tokens/a-token', 'Expect: the-unexpected')), 200)
     assert.equal(await statusOf(head('GET /tokens/unknown', 'Expect: the-unexpected')), 404)
     assert.equal(await statusOf('GET /tokens HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n'), 401)
   })
 
-  test('C2.15 C4.1 no tunnel is made: CONNECT is 405, with every method that there is and the trace id that was sent', async () => {
+  test('C2.15 C4.1 CONNECT is 405, with every method in Allow and the trace id that was sent', async () => {
     const [reply] = await raw(head('CONNECT a:1', 'SVC-TRACE-ID: my-trace-0001'))
     assert.equal(reply?.status, 405)
     assert.deepEqual(reply.headers.get('allow')?.split(', ').sort(), [
@@ -248,19 +252,19 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     assert.equal(reply.headers.get('svc-trace-id'), 'my-trace-0001')
   })
 
-  test('C2.1 an upgrade is not made', async () => {
+  test('C2.1 a request to upgrade is answered without upgrading', async () => {
     assert.equal(
       await statusOf(head('GET /tokens/unknown', 'Connection: Upgrade', 'Upgrade: websocket')),
       404,
     )
   })
 
-  test('§4.4.1 an old client that keeps nothing open', async () => {
+  test('§4.4.1 an HTTP/1.0 client is answered', async () => {
     const bytes = `GET /tokens/a-token HTTP/1.0\r\nSVC-API-KEY: ${key}\r\n\r\n`
     assert.equal(await statusOf(bytes), 200)
   })
 
-  test('§4.6.1 C2.19 bodies where none belongs do no harm, and are bounded', async () => {
+  test('§4.6.1 C2.19 bodies where none is expected do no harm and are limited in size', async () => {
     const withBody = (line: string, body: string): string =>
       `${head(line, 'Content-Type: application/json', `Content-Length: ${body.length}`)}${body}`
     assert.equal(await statusOf(withBody('GET /tokens/a-token', '{"a":1}')), 200)
@@ -271,7 +275,7 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     assert.equal(await countTokens(vault(), key), 1)
   })
 
-  test('§4.2.1 who has said all, and says so, is answered, however the request is written', async () => {
+  test('§4.2.1 a client that ends its side of the connection after sending is still answered, however the request is written', async () => {
     const body = '{"type":"token","data":"said"}'
     const json = 'Content-Type: application/json'
     const length = `Content-Length: ${body.length}`
@@ -291,7 +295,7 @@ onSqliteAlone('HTTP that no client sends', 'refused before storage is asked', va
     }
   })
 
-  test('C2.5 nothing of all this reached the log', () => {
+  test('C2.5 nothing from these requests reaches the log', () => {
     assertAbsent({ log: vault().log.join('\n') }, ['a-token', 'Sensitive Value', 'nonsense', 'unknown', key])
   })
 })
@@ -323,7 +327,11 @@ onSqliteAlone('bodies of a hundred megabytes', 'refused before storage is asked'
   }
 
   for (const { name, framing, frame } of [
-    { name: 'announced', framing: `Content-Length: ${100 * megabyte}`, frame: (bytes: Buffer) => bytes },
+    {
+      name: 'with a Content-Length',
+      framing: `Content-Length: ${100 * megabyte}`,
+      frame: (bytes: Buffer) => bytes,
+    },
     {
       name: 'in chunks',
       framing: 'Transfer-Encoding: chunked',
@@ -331,7 +339,7 @@ onSqliteAlone('bodies of a hundred megabytes', 'refused before storage is asked'
         Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]),
     },
   ])
-    test(`C8.2 C2.19 ${name}, they are 413, and are not kept in memory`, async () => {
+    test(`C8.2 C2.19 bodies sent ${name} are 413 and are not held in memory`, async () => {
       const { keys } = await vault().tenant({ owner })
       const send = (line: string, key: string, type = 'application/json') =>
         sendBytes(
@@ -353,7 +361,7 @@ onSqliteAlone('bodies of a hundred megabytes', 'refused before storage is asked'
       assert.equal(await countTokens(vault(), keys.owner), 0)
     })
 
-  test('C8.2 C2.19 one byte more than a megabyte is too much, however it is sent', async () => {
+  test('C8.2 C2.19 one byte over a megabyte is too much, however it is sent', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const length of [megabyte, megabyte + 1]) {
       const raw = '{"type":"token","data":"x"}'.padEnd(length)

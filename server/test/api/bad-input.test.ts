@@ -19,13 +19,13 @@ const withToken = async (vault: TestVault): Promise<string> => {
 }
 
 const notJson: readonly { name: string; bodies: readonly string[] }[] = [
-  { name: 'nothing', bodies: ['', ' ', '\n\t '] },
+  { name: 'an empty or blank body', bodies: ['', ' ', '\n\t '] },
   {
-    name: 'half a value',
+    name: 'an incomplete value',
     bodies: ['{', '[1,2', '"Sensitive', '{"type":"token","data":', '{"a"', 'tru', '-', '1e'],
   },
   {
-    name: 'what only JavaScript takes',
+    name: 'syntax that only JavaScript accepts',
     bodies: [
       "{'a':1}",
       '{a:1}',
@@ -49,23 +49,23 @@ const notJson: readonly { name: string; bodies: readonly string[] }[] = [
     bodies: ['{} {}', '{"type":"token","data":"Sensitive Value"}x', '1 2', '[]]', 'null,'],
   },
   { name: 'a byte order mark', bodies: ['\ufeff{}'] },
-  { name: 'control characters in a text', bodies: ['"a\nb"', '"a\u0000b"', '"a\tb"'] },
+  { name: 'control characters in a string', bodies: ['"a\nb"', '"a\u0000b"', '"a\tb"'] },
   { name: 'bad escapes', bodies: ['"\\x41"', '"\\u12"', '"\\', '"\\u{41}"'] },
 ]
 
 const notUtf8: readonly { name: string; bytes: readonly number[] }[] = [
   { name: 'a byte that never occurs', bytes: [0xff] },
   { name: 'half a character', bytes: [0xc3] },
-  { name: 'a continuation alone', bytes: [0x80] },
+  { name: 'a lone continuation byte', bytes: [0x80] },
   { name: 'an overlong slash', bytes: [0xc0, 0xaf] },
   { name: 'an encoded surrogate', bytes: [0xed, 0xa0, 0x80] },
-  { name: 'a character beyond the last', bytes: [0xf4, 0x90, 0x80, 0x80] },
+  { name: 'a code point beyond the last', bytes: [0xf4, 0x90, 0x80, 0x80] },
   { name: 'Latin-1', bytes: [0x63, 0x61, 0x66, 0xe9] },
 ]
 
-onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vault => {
+onSqliteAlone('bodies that are not JSON', 'refused before storage is asked', vault => {
   for (const { name, bodies } of notJson)
-    test(`C2.10 C2.5 ${name}: 400 on every path, nothing is stored and nothing repeated`, async () => {
+    test(`C2.10 C2.5 ${name}: 400 on every path, with nothing stored or repeated`, async () => {
       const key = await withToken(vault())
       for (const door of doors)
         for (const raw of bodies) {
@@ -80,7 +80,7 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
     })
 
   for (const { name, bytes } of notUtf8)
-    test(`C2.10 ${name} is not UTF-8: 400`, async () => {
+    test(`C2.10 invalid UTF-8 is 400: ${name}`, async () => {
       const key = await withToken(vault())
       const raw = Buffer.concat([
         Buffer.from('{"type":"token","data":"'),
@@ -91,7 +91,7 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
         await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
     })
 
-  test('C8.3 C2.10 32 levels are kept, 33 and any more are refused', async () => {
+  test('C8.3 C2.10 32 levels of nesting are kept, 33 or more are refused', async () => {
     const key = await withToken(vault())
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
     const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
@@ -120,7 +120,7 @@ onSqliteAlone('bodies that are no JSON', 'refused before storage is asked', vaul
         await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
   })
 
-  test('C2.10 C7.1 a body that is no object', async () => {
+  test('C2.10 C7.1 a body that is not an object is refused', async () => {
     const key = await withToken(vault())
     for (const raw of ['null', 'true', '1', '1e400', '12345678901234567890', '""', '"text"', '[]', '[{}]'])
       for (const door of [doors[0], doors[2]])
@@ -162,7 +162,7 @@ const fields: readonly Field[] = [
   takes('C5.3 C18.2 fingerprint_expression', 'fingerprint_expression', ['null', '"x"']),
   takes('C5.3 C18.2 deduplicate_token', 'deduplicate_token', ['null', 'true']),
 ]
-const told = (right: readonly Value[]): string => right.join(' ') || 'none of them'
+const told = (right: readonly Value[]): string => right.join(' ') || 'none of the values tried'
 
 onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked', vault => {
   /** Exactly one place: the field itself or its first element. */
@@ -172,7 +172,7 @@ onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked'
   }
 
   for (const { name, field, create: right } of fields)
-    test(`${name}: a create takes ${told(right)}`, async () => {
+    test(`${name}: a create accepts ${told(right)}`, async () => {
       const { keys } = await vault().tenant({ owner })
       for (const [at, value] of values.entries()) {
         const body = { type: '"token"', data: `"Sensitive Value ${at}"`, [field]: value }
@@ -193,7 +193,7 @@ onSqliteAlone('fields of the wrong JSON type', 'refused before storage is asked'
     })
 
   for (const { name, field, update: right } of fields)
-    test(`${name}: an update takes ${told(right)}`, async () => {
+    test(`${name}: an update accepts ${told(right)}`, async () => {
       const { keys } = await vault().tenant({ owner })
       for (const [at, value] of values.entries()) {
         const { id } = await vault().create(keys.owner, {

@@ -20,8 +20,8 @@ const preflight = (origin: string, more: Record<string, string> = {}) => ({
   headers: { origin, 'access-control-request-method': 'POST', ...more },
 })
 
-onEveryEngine('CORS, off', vault => {
-  test('C4.6 without origins no answer has a CORS header, and a preflight is a request without a key', async () => {
+onEveryEngine('CORS when off', vault => {
+  test('C4.6 with no origins set, no answer has a CORS header and a preflight needs a key like any request', async () => {
     const { keys } = await vault().tenant(players)
     const asked = await vault().send('OPTIONS', '/tokens', preflight(shop))
     assert.equal(asked.status, 401)
@@ -84,7 +84,7 @@ onEveryEngine(
         assert.deepEqual(corsHeaders(reply), [])
       })
 
-    test('C4.6 the answers to public keys are shown to the page, refusals too', async () => {
+    test('C4.6 the page may read the answers to public keys, including refusals', async () => {
       const { keys } = await vault().tenant(players)
       const send = (method: string, path: string, more: object = {}) =>
         vault().send(method, path, { key: keys.page, headers: { origin: shop }, ...more })
@@ -120,7 +120,7 @@ onEveryEngine(
       )
     })
 
-    test('C4.6 the answers to other keys, and to none, are not shown', async () => {
+    test('C4.6 the page may not read the answers to other keys or to no key', async () => {
       const { keys } = await vault().tenant(players)
       const headers = { origin: shop }
       for (const key of [keys.private, keys.owner, keys.manager, 'key_public_x', undefined])
@@ -141,7 +141,7 @@ onEveryEngine(
         assert.deepEqual(corsHeaders(await vault().send('GET', path, { headers })), [])
     })
 
-    test('C4.6 a key that is revoked loses it at once', async () => {
+    test('C4.6 a key whose application is deleted loses its CORS headers at once', async () => {
       const { keys } = await vault().tenant(players)
       const send = () =>
         vault().send('POST', '/tokens', { key: keys.page, body: token, headers: { origin: shop } })
@@ -153,7 +153,7 @@ onEveryEngine(
       assert.deepEqual(corsHeaders(refused), [])
     })
 
-    test('C4.6 an OPTIONS that is no preflight needs a key like anything else', async () => {
+    test('C4.6 an OPTIONS request that is not a preflight needs a key like any other', async () => {
       const reply = await vault().send('OPTIONS', '/tokens', { headers: { origin: shop } })
       assert.equal(reply.status, 401)
       assert.deepEqual(corsHeaders(reply), [])
@@ -163,7 +163,7 @@ onEveryEngine(
       assert.equal(withoutOrigin.status, 401)
     })
 
-    test('C4.6 a preflight does nothing', async () => {
+    test('C4.6 a preflight creates nothing', async () => {
       const { keys } = await vault().tenant(players)
       await vault().send('OPTIONS', '/tokens', { key: keys.page, ...preflight(shop) })
       assert.equal(granted(await vault().get('/tokens', keys.owner)).pagination.total_items, 0)
@@ -175,7 +175,7 @@ onEveryEngine(
 onEveryEngine(
   'CORS and the rate limit',
   vault => {
-    test('C4.6 C2.22 the page can see that it asks too often', async () => {
+    test('C4.6 C2.22 the page can read a 429, and preflights are not limited', async () => {
       const { keys } = await vault().tenant(players)
       const send = () =>
         vault().send('POST', '/tokens', { key: keys.page, body: token, headers: { origin: shop } })
@@ -191,9 +191,9 @@ onEveryEngine(
 )
 
 onEveryEngine(
-  'CORS with another prefix of the headers',
+  'CORS with another header prefix',
   vault => {
-    test('C4.5 C4.6 the preflight and the answers name the headers as they are', async () => {
+    test('C4.5 C4.6 the preflight and the answers use the configured header prefix', async () => {
       const { keys } = await vault().tenant(players)
       const send = (method: string, headers: Record<string, string>) =>
         fetch(`${vault().baseUrl}/tokens`, {

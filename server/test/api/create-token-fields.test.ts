@@ -12,12 +12,12 @@ const levels = (count: number): string => `/${'a/'.repeat(count)}`
 /** Each is created and returned as it was sent, unless `body` says otherwise. */
 const kept: readonly { name: string; send: Record<string, unknown>; body?: Record<string, unknown> }[] = [
   {
-    name: 'C19.2 containers are lower-cased',
+    name: 'C19.2 containers, lower-cased',
     send: { containers: ['/Orders/EU-West_1/'] },
     body: { containers: ['/orders/eu-west_1/'] },
   },
   {
-    name: 'C19.3 a container and one below it are two',
+    name: 'C19.3 a container, one below it and one with a common prefix',
     send: { containers: ['/a/', '/a/b/', '/ab/'] },
   },
   { name: 'C19.3 the default container and another', send: { containers: ['/general/high/', '/other/'] } },
@@ -25,18 +25,24 @@ const kept: readonly { name: string; send: Record<string, unknown>; body?: Recor
     name: 'C8.11 ten containers',
     send: { containers: Array.from({ length: 10 }, (_, at) => `/c${at}/`) },
   },
-  { name: 'C8.11 sixteen levels', send: { containers: [levels(16)] } },
-  { name: 'C8.11 400 characters', send: { containers: [`/${'c'.repeat(398)}/`] } },
-  { name: 'C8.7 fifty keys', send: { metadata: keysOf(50) } },
-  { name: 'C8.7 C8.18 a key of 64 characters', send: { metadata: { ['😀'.repeat(64)]: 'v' } } },
-  { name: 'C8.7 C8.18 a value of 1,024 characters', send: { metadata: { key: '😀'.repeat(1_024) } } },
-  { name: '§4.2.7 C7.3 metadata to the letter', send: { metadata: { 'A.b c': 'Ünï\u0000\n', 'a.b c': '' } } },
+  { name: 'C8.11 a container of sixteen levels', send: { containers: [levels(16)] } },
+  { name: 'C8.11 a container of 400 characters', send: { containers: [`/${'c'.repeat(398)}/`] } },
+  { name: 'C8.7 fifty metadata keys', send: { metadata: keysOf(50) } },
+  { name: 'C8.7 C8.18 a metadata key of 64 characters', send: { metadata: { ['😀'.repeat(64)]: 'v' } } },
+  {
+    name: 'C8.7 C8.18 a metadata value of 1,024 characters',
+    send: { metadata: { key: '😀'.repeat(1_024) } },
+  },
+  {
+    name: '§4.2.7 C7.3 metadata, character for character',
+    send: { metadata: { 'A.b c': 'Ünï\u0000\n', 'a.b c': '' } },
+  },
   { name: 'C8.8 ten search indexes', send: { search_indexes: Array(10).fill('{{ data }}') } },
   {
-    name: '§4.2.8 C8.9 an index of 400 characters',
+    name: '§4.2.8 C8.9 a search index of 400 characters',
     send: { search_indexes: [`{{ data }}${'x'.repeat(390)}`] },
   },
-  { name: '§4.2.8 C20.6 an index that renders nothing', send: { search_indexes: ['{{ data.none }}'] } },
+  { name: '§4.2.8 C20.6 a search index that renders nothing', send: { search_indexes: ['{{ data.none }}'] } },
   {
     name: '§4.2.9 C8.9 a fingerprint expression of 400 characters',
     send: { fingerprint_expression: `{{ data }}${'x'.repeat(390)}` },
@@ -45,7 +51,7 @@ const kept: readonly { name: string; send: Record<string, unknown>; body?: Recor
 
 const refused: readonly Scenario[] = [
   {
-    name: 'C19.1 containers without their slashes or with empty or strange segments',
+    name: 'C19.1 containers without slashes or with empty or invalid segments',
     send: { containers: ['orders', '/orders', 'orders/', '/', '//', '/a//b/', '/a b/', '/ä/', '/a.b/', ''] },
     expect: {
       status: 400,
@@ -53,18 +59,22 @@ const refused: readonly Scenario[] = [
     },
   },
   {
-    name: 'C19.2 a letter that only lower-casing makes one',
+    name: 'C19.2 a character that only lower-casing turns into a valid letter',
     send: { containers: ['/\u212aelvin/'] },
     expect: { status: 400, errors: ['containers[0]'] },
   },
-  { name: 'C19.4 an empty list', send: { containers: [] }, expect: { status: 400, errors: ['containers'] } },
   {
-    name: 'C19.4 a duplicate',
+    name: 'C19.4 an empty list of containers',
+    send: { containers: [] },
+    expect: { status: 400, errors: ['containers'] },
+  },
+  {
+    name: 'C19.4 a duplicate container',
     send: { containers: ['/a/', '/b/', '/a/'] },
     expect: { status: 400, errors: ['containers[2]'] },
   },
   {
-    name: 'C19.4 C19.2 a duplicate in other letters',
+    name: 'C19.4 C19.2 a duplicate container in another letter case',
     send: { containers: ['/abc/', '/ABC/'] },
     expect: { status: 400, errors: ['containers[1]'] },
   },
@@ -74,42 +84,42 @@ const refused: readonly Scenario[] = [
     expect: { status: 400, errors: ['containers'] },
   },
   {
-    name: 'C8.11 seventeen levels',
+    name: 'C8.11 a container of seventeen levels',
     send: { containers: [levels(17)] },
     expect: { status: 400, errors: ['containers[0]'] },
   },
   {
-    name: 'C8.11 401 characters',
+    name: 'C8.11 a container of 401 characters',
     send: { containers: [`/${'c'.repeat(399)}/`] },
     expect: { status: 400, errors: ['containers[0]'] },
   },
   {
-    name: 'C8.7 fifty-one keys',
+    name: 'C8.7 fifty-one metadata keys',
     send: { metadata: keysOf(51) },
     expect: { status: 400, errors: ['metadata'] },
   },
   {
-    name: 'C8.7 an empty key',
+    name: 'C8.7 an empty metadata key',
     send: { metadata: { '': 'value' } },
     expect: { status: 400, errors: ['metadata[key 1]'] },
   },
   {
-    name: 'C8.7 C8.18 C2.6 a key of 65 characters',
+    name: 'C8.7 C8.18 C2.6 a metadata key of 65 characters',
     send: { metadata: { ['😀'.repeat(65)]: 'v' } },
     expect: { status: 400, errors: [`metadata.${'😀'.repeat(64)}`] },
   },
   {
-    name: 'C8.7 a value of 1,025 characters',
+    name: 'C8.7 a metadata value of 1,025 characters',
     send: { metadata: { key: 'v'.repeat(1_025) } },
     expect: { status: 400, errors: ['metadata.key'] },
   },
   {
-    name: 'C8.7 values that are no strings',
+    name: 'C8.7 metadata values that are not strings',
     send: { metadata: { a: 123456, b: true, c: null, d: ['listed'], e: { f: 'nested' } } },
     expect: { status: 400, errors: ['a', 'b', 'c', 'd', 'e'].map(key => `metadata.${key}`) },
   },
   {
-    name: 'C2.7 a metadata key that may be a number is named by its position',
+    name: 'C2.7 a metadata key that could be a card number, named by its position',
     send: { metadata: { fine: 'value', 'card 4242424242424242': 7 } },
     expect: { status: 400, errors: ['metadata[key 2]'], absent: ['4242424242424242'] },
   },
@@ -119,19 +129,19 @@ const refused: readonly Scenario[] = [
     expect: { status: 400, errors: ['search_indexes'] },
   },
   {
-    name: 'C20.4 C2.4 indexes that cannot be read are named by their position',
+    name: 'C20.4 C2.4 search indexes that cannot be parsed, named by their position',
     send: {
       search_indexes: ['{{ data }}', '{{ data | nofilter }}', '{{ other }}', '{{ metadata.a }}', '{{'],
     },
     expect: { status: 400, errors: [1, 2, 3, 4].map(at => `search_indexes[${at}]`) },
   },
   {
-    name: 'C8.9 an index of 401 characters',
+    name: 'C8.9 a search index of 401 characters',
     send: { search_indexes: [`{{ data }}${'x'.repeat(391)}`] },
     expect: { status: 400, errors: ['search_indexes[0]'] },
   },
   {
-    name: 'C20.4 an index that cannot take this data',
+    name: 'C20.4 a search index that cannot be rendered for this data',
     send: { search_indexes: ['{{ data | plus: 1 }}'] },
     expect: { status: 400, errors: ['search_indexes[0]'] },
   },
@@ -141,7 +151,7 @@ const refused: readonly Scenario[] = [
     expect: { status: 400, errors: ['fingerprint_expression'] },
   },
   {
-    name: 'C20.4 a fingerprint expression that cannot be read',
+    name: 'C20.4 a fingerprint expression that cannot be parsed',
     send: { fingerprint_expression: '{{ data | last4: }}' },
     expect: { status: 400, errors: ['fingerprint_expression'] },
   },
@@ -156,7 +166,7 @@ const refused: readonly Scenario[] = [
     expect: { status: 400, errors: ['fingerprint_expression'] },
   },
   {
-    name: 'C14.7 a fingerprint expression that renders an empty text',
+    name: 'C14.7 a fingerprint expression that renders an empty string',
     send: { fingerprint_expression: "{{ data | remove: 'Sensitive Value' }}" },
     expect: { status: 400, errors: ['fingerprint_expression'] },
   },
@@ -202,7 +212,7 @@ onEveryEngine('the fields of a create', vault => {
       )
     })
 
-  test('C11.6 the cvc of a card does not exist for indexes and fingerprints', async () => {
+  test('C11.6 search indexes and fingerprint expressions cannot name the cvc of a card', async () => {
     const { keys } = await vault().tenant(devApplications)
     const body = {
       type: 'card',

@@ -13,13 +13,23 @@ const good: readonly { name: string; id: string; data?: unknown; becomes: string
   { name: 'C8.5 400 characters', id: 'i'.repeat(400), becomes: 'i'.repeat(400) },
   { name: 'C8.18 400 code points', id: '😀'.repeat(400), becomes: '😀'.repeat(400) },
   {
-    name: 'C8.5 blanks and signs that are not forbidden',
+    name: 'C8.5 spaces and punctuation that are not forbidden',
     id: "a b.c,d:e;f!g'(h)*~$@",
     becomes: "a b.c,d:e;f!g'(h)*~$@",
   },
   { name: 'C16.2 an expression', id: 'order-{{ data.n }}', data: { n: 17 }, becomes: 'order-17' },
-  { name: 'C16.2 a number is its digits', id: '{{ data.n }}', data: { n: 1234.5 }, becomes: '1234.5' },
-  { name: 'C16.2 filters', id: '{{ data | downcase | slice: 0, 4 }}', data: 'ABCDEF', becomes: 'abcd' },
+  {
+    name: 'C16.2 a number, rendered as its digits',
+    id: '{{ data.n }}',
+    data: { n: 1234.5 },
+    becomes: '1234.5',
+  },
+  {
+    name: 'C16.2 an expression with filters',
+    id: '{{ data | downcase | slice: 0, 4 }}',
+    data: 'ABCDEF',
+    becomes: 'abcd',
+  },
   {
     name: 'C16.3 C21.2 an alias of the same length',
     id: '{{ data | alias_preserve_length: 2, 4 }}',
@@ -27,19 +37,19 @@ const good: readonly { name: string; id: string; data?: unknown; becomes: string
     becomes: /^AB.{8}WXYZ$/,
   },
   {
-    name: 'C16.3 C21.2 an alias of the same form',
+    name: 'C16.3 C21.2 an alias of the same format',
     id: '{{ data | alias_preserve_format: 0, 3 }}',
     data: '123-45-6789',
     becomes: /^\d{3}-\d{2}-\d789$/,
   },
   {
-    name: 'C16.3 C21.2 an alias of the same form that keeps nothing',
+    name: 'C16.3 C21.2 an alias of the same format that keeps no digits',
     id: '{{ data | alias_preserve_format }}',
     data: '123-45-6789',
     becomes: /^\d{3}-\d{2}-\d{4}$/,
   },
   {
-    name: 'C16.3 C21.4 an alias that looks like a card',
+    name: 'C16.3 C21.4 an alias that looks like a card number',
     id: '{{ data | alias_card: "false", "true" }}',
     data: '4242424242424242',
     becomes: /^\d{12}4242$/,
@@ -52,7 +62,7 @@ const bad: readonly { name: string; id: string; data?: unknown; type?: string }[
   { name: 'C8.18 two code points', id: '😀😀' },
   { name: 'C8.5 401 characters', id: 'i'.repeat(401) },
   { name: 'C8.18 401 code points', id: '😀'.repeat(401) },
-  ...[...'#/\\+?[]|&=%<>^'].map(sign => ({ name: `C8.5 the sign ${sign}`, id: `abc${sign}def` })),
+  ...[...'#/\\+?[]|&=%<>^'].map(sign => ({ name: `C8.5 the character ${sign}`, id: `abc${sign}def` })),
   { name: 'C8.5 an opening brace', id: 'abc{def' },
   { name: 'C8.5 a closing brace', id: 'abc}def' },
   ...['\0', '\t', '\n', '\r', '\u001f', '\u007f', '\u0085', '\u2028'].map(sign => ({
@@ -63,16 +73,16 @@ const bad: readonly { name: string; id: string; data?: unknown; type?: string }[
   { name: 'C16.2 an expression that renders nothing', id: '{{ data.none }}', data: {} },
   { name: 'C16.2 an expression that renders too little', id: '{{ data }}', data: 'ab' },
   { name: 'C16.2 an expression that renders too much', id: '{{ data }}', data: 'x'.repeat(401) },
-  { name: 'C16.2 an expression that renders a forbidden sign', id: '{{ data }}', data: 'a/b-c/d' },
+  { name: 'C16.2 an expression that renders a forbidden character', id: '{{ data }}', data: 'a/b-c/d' },
   { name: 'C16.2 an expression that renders an object', id: '{{ data }}', data: { some: 'thing' } },
-  { name: 'C20.4 an expression that cannot be read', id: '{{ data | nothing }}' },
-  { name: 'C20.2 metadata is for fingerprints', id: '{{ metadata.key }}' },
+  { name: 'C20.4 an expression that cannot be parsed', id: '{{ data | nothing }}' },
+  { name: 'C20.2 metadata, which only fingerprints may use', id: '{{ metadata.key }}' },
   {
-    name: 'C21.3 an alias with too little chance',
+    name: 'C21.3 an alias with too little randomness',
     id: '{{ data | alias_preserve_length: 4, 4 }}',
     data: '1234567890',
   },
-  { name: 'C11.6 the cvc', type: 'card', id: 'x{{ data.cvc }}', data: { number, cvc: '123' } },
+  { name: 'C11.6 the cvc of a card', type: 'card', id: 'x{{ data.cvc }}', data: { number, cvc: '123' } },
 ]
 
 /** C16.6: ids that contain what the token is supposed to hide. */
@@ -108,7 +118,7 @@ const telling: readonly { type: string; data: unknown; ids: readonly string[] }[
 
 onEveryEngine('token ids', vault => {
   for (const { name, id, data = 'Sensitive Value', becomes } of good)
-    test(`${name} make an id`, async () => {
+    test(`${name}: accepted as an id`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const caller = { key: keys.general, counter: keys.private }
       const body = { id, type: 'token', data }
@@ -123,7 +133,7 @@ onEveryEngine('token ids', vault => {
     })
 
   for (const { name, id, type = 'token', data = 'Sensitive Value' } of bad)
-    test(`${name}: no id`, async () => {
+    test(`${name}: refused as an id`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const caller = { key: keys.general, counter: keys.private }
       const body = { id, type, data }
@@ -136,7 +146,7 @@ onEveryEngine('token ids', vault => {
     })
 
   for (const { type, data, ids } of telling)
-    test(`C16.6 an id does not hold the number of a ${type}`, async () => {
+    test(`C16.6 an id may not contain the number of a token of type ${type}`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const caller = { key: keys.general, counter: keys.private }
       for (const id of ids)
@@ -148,14 +158,14 @@ onEveryEngine('token ids', vault => {
         )
     })
 
-  test('C16.6 a short number is looked for as it is: in groups, chance would put it into many ids', async () => {
+  test('C16.6 a short number is matched only as written: grouped digits would match too many ids by chance', async () => {
     const { keys } = await vault().tenant(devApplications)
     const body = { type: 'us_bank_account_number', data: '1234' }
     for (const id of ['12-34', '2012-3-4 order'])
       assert.equal((await vault().create(keys.general, { ...body, id })).id, id)
   })
 
-  test('C21.4 C16.3 an alias with something around it is no look-alike of a card either', async () => {
+  test('C21.4 C16.3 an alias with text around it does not look like a card number either', async () => {
     const { keys } = await vault().tenant(devApplications)
     const ids = [
       '4{{ data | slice: 1, 15 | alias_preserve_format }}',
@@ -169,20 +179,20 @@ onEveryEngine('token ids', vault => {
     assert.deepEqual(lookAlikes, [])
   })
 
-  test('C16.3 C21.4 where every draw is a look-alike of a card the vault makes the id', async () => {
+  test('C16.3 C21.4 the vault generates the id where every alias drawn would look like a card number', async () => {
     const { keys } = await vault().tenant(devApplications)
     const id = `${number} {{ data | alias_preserve_length: 2, 2 }}`
     const made = await vault().create(keys.general, { id, type: 'token', data: 'not a number' })
     assert.match(made.id, uuid7)
   })
 
-  test('C16.6 the id of a generic token may hold its data', async () => {
+  test('C16.6 the id of a generic token may contain its data', async () => {
     const { keys } = await vault().tenant(devApplications)
     const created = await vault().create(keys.general, { id: 'no-{{ data }}', type: 'token', data: '12345' })
     assert.equal(created.id, 'no-12345')
   })
 
-  test('§4.2.2 C16.1 an absent id becomes a UUIDv7, another one each time', async () => {
+  test('§4.2.2 C16.1 an absent id becomes a UUIDv7, a different one each time', async () => {
     const { keys } = await vault().tenant(devApplications)
     const ids = new Set<string>()
     for (let at = 0; at < 10; at++) {
@@ -193,7 +203,7 @@ onEveryEngine('token ids', vault => {
     assert.equal(ids.size, 10)
   })
 
-  test('C16.4 C2.18 a taken id is a conflict, and the token that has it stays as it is', async () => {
+  test('C16.4 C2.18 a taken id is a conflict, and the token that has it is unchanged', async () => {
     const { keys } = await vault().tenant(devApplications)
     const caller = { key: keys.general, counter: keys.private }
     const first = await vault().create(keys.general, { id: 'taken-id', type: 'token', data: 'first value' })
@@ -213,7 +223,7 @@ onEveryEngine('token ids', vault => {
     assert.equal(read.body.created_at, first.created_at)
   })
 
-  test('C16.4 ids differ in letter case and composition', async () => {
+  test('C16.4 ids that differ only in letter case or Unicode composition are different ids', async () => {
     const { keys } = await vault().tenant(devApplications)
     for (const id of ['token-a', 'TOKEN-A', 'caf\u00e9', 'cafe\u0301'])
       await vault().create(keys.general, { id, type: 'token', data: id })
@@ -221,7 +231,7 @@ onEveryEngine('token ids', vault => {
       assert.equal((await vault().get(`/tokens/${encodeURIComponent(id)}`, keys.private)).body.data, id)
   })
 
-  test('C16.5 an id is free again after delete', async () => {
+  test('C16.5 an id is free again after its token is deleted', async () => {
     const { keys } = await vault().tenant(devApplications)
     await vault().create(keys.general, { id: 'again', type: 'token', data: 'first' })
     assert.equal((await vault().delete('/tokens/again', keys.private)).status, 204)
@@ -230,7 +240,7 @@ onEveryEngine('token ids', vault => {
     assert.equal(await countTokens(vault(), keys.private), 1)
   })
 
-  test('§1.3 C31.9 two tenants have the same id without knowing it', async () => {
+  test('§1.3 C31.9 two tenants can use the same id independently', async () => {
     const one = await vault().tenant(devApplications)
     const two = await vault().tenant(devApplications)
     await vault().create(one.keys.general, { id: 'same', type: 'token', data: 'one' })
@@ -239,7 +249,7 @@ onEveryEngine('token ids', vault => {
     assert.equal((await vault().get('/tokens/same', two.keys.private)).body.data, 'two')
   })
 
-  test('C16.4 of two creates at once with one id exactly one wins', async () => {
+  test('C16.4 of several creates at once with one id, exactly one wins', async () => {
     const { keys } = await vault().tenant(devApplications)
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, data) =>
@@ -250,7 +260,7 @@ onEveryEngine('token ids', vault => {
     assert.equal(await countTokens(vault(), keys.private), 1)
   })
 
-  test('C16.4 C17.6 an id is free also when the sweeper takes its expired holder away in between', async () => {
+  test('C16.4 C17.6 the id of an expired token is free even if a sweep removes the token during the create', async () => {
     const { keys } = await vault().tenant(devApplications)
     const expires_at = new Date(vault().now + 1_000).toISOString()
     await vault().create(keys.general, { id: 'swept', type: 'token', data: 1, expires_at })
@@ -266,7 +276,7 @@ onEveryEngine('token ids', vault => {
     assert.equal(again.id, 'swept')
   })
 
-  test('C16.3 an alias that is taken is drawn again, ten times in all, then a UUID is used', async () => {
+  test('C16.3 a taken alias is drawn again, ten times in all, before a UUID is used', async () => {
     const { keys } = await vault().tenant(devApplications)
     const { store } = vault().service.vault
     const { commit, getToken } = store

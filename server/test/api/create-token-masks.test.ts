@@ -9,36 +9,46 @@ const number = '4242424242424242'
 /** What a mask makes of data; `shown` is undefined if nothing is left to show. */
 const masks: readonly { name: string; type?: string; data: unknown; mask: unknown; shown: unknown }[] = [
   {
-    name: '§2.1.22 §2.1.23 §2.1.24 C22.3 all but the last four characters',
+    name: '§2.1.22 §2.1.23 §2.1.24 C22.3 all but the last four characters are hidden',
     data: 'Sensitive Value',
     mask: '{{ data | reveal_last: 4 }}',
     shown: 'XXXXXXXXXXXalue',
   },
   {
-    name: 'C22.1 C22.5 a short value is masked whole',
+    name: 'C22.1 C22.5 a short value is masked entirely',
     data: '1234',
     mask: '{{ data | last4 }}',
     shown: 'XXXX',
   },
   { name: 'C20.1 text without output stands for itself', data: 'secret', mask: 'hidden', shown: 'hidden' },
   {
-    name: 'C20.1 C20.5 text around output is text',
+    name: 'C20.1 C20.5 text around an output makes the result text',
     data: { n: 5 },
     mask: 'n is {{ data.n }}.',
     shown: 'n is 5.',
   },
-  { name: 'C20.5 one output keeps a number', data: { n: 5 }, mask: '{{ data.n }}', shown: 5 },
-  { name: 'C20.5 one output keeps a boolean', data: { b: false }, mask: '{{ data.b }}', shown: false },
-  { name: 'C20.5 one output keeps an array', data: { l: [1, [2]] }, mask: '{{ data.l }}', shown: [1, [2]] },
-  { name: 'C20.2 §2.1.25 the data as a whole', data: { a: [1] }, mask: '{{ data }}', shown: { a: [1] } },
+  { name: 'C20.5 a single output keeps a number', data: { n: 5 }, mask: '{{ data.n }}', shown: 5 },
+  { name: 'C20.5 a single output keeps a boolean', data: { b: false }, mask: '{{ data.b }}', shown: false },
   {
-    name: 'C20.2 an index and an odd key',
+    name: 'C20.5 a single output keeps an array',
+    data: { l: [1, [2]] },
+    mask: '{{ data.l }}',
+    shown: [1, [2]],
+  },
+  {
+    name: 'C20.2 §2.1.25 a mask may show the data as a whole',
+    data: { a: [1] },
+    mask: '{{ data }}',
+    shown: { a: [1] },
+  },
+  {
+    name: 'C20.2 a path may use an index and a key with a space',
     data: { 'a b': ['x', 'y'] },
     mask: '{{ data["a b"][1] }}',
     shown: 'y',
   },
   {
-    name: '§4.2.5 C12.5 a mask may be any JSON, and its texts are expressions',
+    name: '§4.2.5 C12.5 a mask may be any JSON, and its strings are expressions',
     data: { name: 'Ada Lovelace', born: 1815, tags: ['countess', 'engine'] },
     mask: {
       who: { name: '{{ data.name | reveal_last: 3 }}' },
@@ -54,7 +64,7 @@ const masks: readonly { name: string; type?: string; data: unknown; mask: unknow
     },
   },
   {
-    name: 'C20.6 leaves that are null are dropped, wherever they stand',
+    name: 'C20.6 null leaves are dropped, wherever they are',
     data: { a: 1, nothing: null },
     mask: {
       a: '{{ data.a }}',
@@ -75,35 +85,35 @@ const masks: readonly { name: string; type?: string; data: unknown; mask: unknow
   { name: 'C12.5 a number is a mask too', data: 'secret', mask: 0, shown: 0 },
   { name: 'C12.5 false is a mask too', data: 'secret', mask: false, shown: false },
   {
-    name: 'C12.5 a mask of its own takes the place of the one of the type',
+    name: 'C12.5 the mask of a token replaces that of its type',
     type: 'card',
     data: { number, expiration_month: 3, expiration_year: 2031 },
     mask: { bin: '{{ data.number | card_bin }}', expires: "{{ data | card_exp: 'MM/YY' }}" },
     shown: { bin: '42424242', expires: '03/31' },
   },
   {
-    name: 'C11.1 only a card has fields that go: elsewhere a cvc is data like any other',
+    name: 'C11.1 only a card has short-lived fields: elsewhere a cvc is data like any other',
     type: 'token',
     data: { number: 'n', cvc: '123' },
     mask: '{{ data }}',
     shown: { number: 'n', cvc: '123' },
   },
   {
-    name: 'C13.6 C22.8 the first eight and the last four digits of a number that repeats itself',
+    name: 'C13.6 C22.8 a mask may show the first eight and the last four digits of a number that repeats itself',
     type: 'card',
     data: { number },
     mask: { number: '{{ data.number | card_mask: "true","true" }}' },
     shown: { number: '42424242XXXX4242' },
   },
   {
-    name: 'C13.6 the ends of a number of twelve digits',
+    name: 'C13.6 a mask may show both ends of a twelve-digit number',
     type: 'card',
     data: { number: '501234567896' },
     mask: { first: '{{ data.number | slice: 0, 4 }}', last: '{{ data.number | last4 }}' },
     shown: { first: '5012', last: '7896' },
   },
   {
-    name: 'C13.6 the same with other fillings',
+    name: 'C13.6 a mask may show the permitted digits with any fill characters or none',
     type: 'card_number',
     data: number,
     mask: [
@@ -139,29 +149,29 @@ const refused: readonly {
     says: /^reveal_last takes 1 or 2 arguments, at character 11$/,
   },
   { name: 'C20.4 too many arguments', mask: '{{ data | last4: 1 }}', place: 'mask', says: /at character 11/ },
-  { name: 'C20.4 output that is not closed', mask: 'abc {{ data', place: 'mask', says: /at character 5/ },
-  { name: 'C20.4 output of nothing', mask: '{{ }}', place: 'mask', says: /at character \d/ },
+  { name: 'C20.4 an unclosed output', mask: 'abc {{ data', place: 'mask', says: /at character 5/ },
+  { name: 'C20.4 an empty output', mask: '{{ }}', place: 'mask', says: /at character \d/ },
   { name: 'C20.3 a tag', mask: '{% if data %}a{% endif %}', place: 'mask', says: /at character 1/ },
   {
-    name: 'C20.2 metadata is for fingerprints',
+    name: 'C20.2 metadata, which only fingerprints may use',
     mask: '{{ metadata.a }}',
     place: 'mask',
     says: /at character 4/,
   },
   {
-    name: 'C21.2 an alias is for ids',
+    name: 'C21.2 an alias, which only ids may use',
     mask: '{{ data | alias_preserve_length: 0, 4 }}',
     place: 'mask',
     says: /only for ids/,
   },
   {
-    name: 'C20.4 a place deep inside',
+    name: 'C20.4 a fault deep inside',
     mask: { a: [1, '{{ x }}'] },
     place: 'mask.a[1]',
     says: /at character/,
   },
   {
-    name: 'C20.4 a filter that cannot take this data',
+    name: 'C20.4 a filter that cannot handle this data',
     data: { an: 'object' },
     mask: '{{ data | reveal_last: 4 }}',
     place: 'mask',
@@ -172,7 +182,7 @@ const refused: readonly {
     "{{ data | concat: data | json: '$[0].cvc' }}",
     "{{ data | compact | map: 'cvc' }}",
   ].map(mask => ({
-    name: `C11.6 a field that is not kept, as ${mask}`,
+    name: `C11.6 a short-lived field, as ${mask}`,
     type: 'card',
     data: { number, cvc: '123' },
     mask,
@@ -188,7 +198,7 @@ const refused: readonly {
     says: /^must not show more of a card number than its first 8 and last 4 digits, nor more than 8 of its digits in a row$/,
   },
   {
-    name: 'C13.6 a bare card number',
+    name: 'C13.6 nine digits of a bare card number',
     type: 'card_number',
     data: number,
     mask: 'no {{ data | slice: 0, 9 }}',
@@ -198,18 +208,21 @@ const refused: readonly {
   ...[
     { name: 'nine digits in a row', text: '{{ data.number | slice: 0, 9 }}' },
     { name: 'a digit between the first eight and the last four', text: '{{ data.number | slice: 9, 1 }}' },
-    { name: 'what depends on such a digit', text: '{{ data.number | slice: 8, 4 | to_number | modulo: 2 }}' },
+    {
+      name: 'a value that depends on such a digit',
+      text: '{{ data.number | slice: 8, 4 | to_number | modulo: 2 }}',
+    },
     {
       name: 'the number in groups',
       text: '{{ data.number | slice: 0, 4 }} {{ data.number | slice: 4, 12 }}',
     },
     {
-      name: 'the first six and last four digits side by side, where they are those of a run in the number',
+      name: 'the first six and last four digits side by side, where together they are a run of the number',
       text: '{{ data.number | slice: 0, 6 }}{{ data.number | last4 }}',
     },
     { name: 'the number, written out', text: '4242-4242-4242-4242' },
     {
-      name: 'the number, half written out',
+      name: 'the number, partly written out',
       text: '{{ data.number | slice: 0, 8 }}4242{{ data.number | last4 }}',
     },
   ].map(({ name, text }) => ({
@@ -226,7 +239,7 @@ const refused: readonly {
     "{{ data.number | split: '' }}",
     { first: '{{ data.number | slice: 0, 8 }}', last: '{{ data.number | last4 }}' },
   ].map(mask => ({
-    name: `C13.6 a number of twelve digits as a whole by ${JSON.stringify(mask)}`,
+    name: `C13.6 a whole twelve-digit number, as ${JSON.stringify(mask)}`,
     type: 'card',
     data: { number: '501234567896' },
     mask,
@@ -287,7 +300,7 @@ onEveryEngine('masks', vault => {
     })
 
   for (const { name, type = 'token', data = 'Sensitive Value', mask, place, says } of refused)
-    test(`${name} is refused in a mask`, async () => {
+    test(`${name}: refused in a mask`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const reply = await sendAndExpect(
         vault(),
@@ -298,7 +311,7 @@ onEveryEngine('masks', vault => {
       assert.match(reply.body.errors[place].join(), says)
     })
 
-  test('C8.9 C8.10 an expression of 400 characters and a mask of 16 KiB are the most', async () => {
+  test('C8.9 C8.10 an expression of 400 characters and a mask of 16 KiB are still accepted', async () => {
     const { keys } = await vault().tenant(devApplications)
     for (const mask of [['{{ data }}'.padEnd(400)], ['{{data}}'.padEnd(400, '😀')], maskOfBytes(16_384)]) {
       const reply = await vault().post('/tokens', keys.general, { type: 'token', data: 1, mask })
@@ -306,7 +319,7 @@ onEveryEngine('masks', vault => {
     }
   })
 
-  test('C11.7 §2.1.17 a card under a mask of its whole data would show its number, and never shows its cvc', async () => {
+  test('C11.7 §2.1.17 a mask of the whole data of a card is refused, and no mask sees the cvc', async () => {
     const { keys } = await vault().tenant(devApplications)
     const data = { number, cvc: '9876' }
     const whole = await vault().post('/tokens', keys.general, { type: 'card', data, mask: '{{ data }}' })

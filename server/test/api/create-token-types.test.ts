@@ -30,7 +30,7 @@ const accepted: readonly Accepted[] = [
   { name: '§1.5 C9.1 an empty array', type: 'token', data: [] },
   { name: '§1.5 C9.1 an empty object', type: 'token', data: {} },
   {
-    name: '§1.5 C9.1 C5.2 an object, and a null inside it is data',
+    name: '§1.5 C9.1 C5.2 an object with nulls inside, which are data',
     type: 'token',
     data: { a: null, b: [null, { c: null }] },
   },
@@ -41,32 +41,32 @@ const accepted: readonly Accepted[] = [
     masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2030 },
   },
   {
-    name: '§2.2.4 §2.2.5 §2.2.6 C20.6 a number alone is a card, and its mask has no date',
+    name: '§2.2.4 §2.2.5 §2.2.6 C20.6 a card with only a number, whose mask has no date',
     type: 'card',
     data: { number },
     masked: { number: 'XXXXXXXXXXXX4242' },
   },
   {
-    name: 'C10.2 month and year as digits become integers',
+    name: 'C10.2 a month and year as strings, which become integers',
     type: 'card',
     data: { number, expiration_month: '09', expiration_year: '2031' },
     read: { number, expiration_month: 9, expiration_year: 2031 },
     masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 9, expiration_year: 2031 },
   },
   {
-    name: 'C10.3 a card that has run out',
+    name: 'C10.3 an expired card',
     type: 'card',
     data: { number, expiration_month: 12, expiration_year: 1999 },
     masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 12, expiration_year: 1999 },
   },
   {
-    name: 'C10.1 twelve digits',
+    name: 'C10.1 a card number of twelve digits',
     type: 'card',
     data: { number: '500000000009' },
     masked: { number: 'XXXXXXXX0009' },
   },
   {
-    name: 'C10.1 nineteen digits',
+    name: 'C10.1 a card number of nineteen digits',
     type: 'card',
     data: { number: '6000000000000000004' },
     masked: { number: 'XXXXXXXXXXXXXXX0004' },
@@ -84,13 +84,13 @@ const accepted: readonly Accepted[] = [
     masked: { routing_number: '021000021', account_number: 'XXXXXXX6789' },
   },
   {
-    name: '§2.2.2 §8.2 C10.5 one digit, masked whole',
+    name: '§2.2.2 §8.2 C10.5 an account number of one digit, masked entirely',
     type: 'bank',
     data: { ...bank, account_number: '7' },
     masked: { routing_number: '021000021', account_number: 'X' },
   },
   {
-    name: '§2.2.2 §8.2 seventeen digits',
+    name: '§2.2.2 §8.2 an account number of seventeen digits',
     type: 'bank',
     data: { ...bank, account_number: '12345678901234567' },
     masked: { routing_number: '021000021', account_number: 'XXXXXXXXXXXXX4567' },
@@ -111,9 +111,19 @@ const accepted: readonly Accepted[] = [
     masked: 'XXXXXXXXXXXXX0007',
   },
   { name: 'C9.6 nine digits', type: 'us_bank_routing_number', data: '021000021', masked: 'XXXXX0021' },
-  { name: 'C9.7 with dashes', type: 'social_security_number', data: '078-05-1120', masked: 'XXX-XX-1120' },
-  { name: 'C9.7 without dashes', type: 'social_security_number', data: '078051120', masked: 'XXXXX1120' },
-  { name: 'C9.7 with a dash', type: 'employer_id_number', data: '12-3456789', masked: 'XX-XXX6789' },
+  {
+    name: 'C9.7 digits with dashes',
+    type: 'social_security_number',
+    data: '078-05-1120',
+    masked: 'XXX-XX-1120',
+  },
+  {
+    name: 'C9.7 digits without dashes',
+    type: 'social_security_number',
+    data: '078051120',
+    masked: 'XXXXX1120',
+  },
+  { name: 'C9.7 digits with a dash', type: 'employer_id_number', data: '12-3456789', masked: 'XX-XXX6789' },
 ]
 
 const defaults: Readonly<Record<string, { container: string; fingerprint: string; indexes?: string[] }>> = {
@@ -138,7 +148,7 @@ const defaults: Readonly<Record<string, { container: string; fingerprint: string
 /** Values that the type does not accept, by the place that the answer names. */
 const refused: readonly { name: string; type: string; place: string; values: readonly unknown[] }[] = [
   {
-    name: '§2.2.3 C10.1 a card number that is none',
+    name: '§2.2.3 C10.1 an invalid card number',
     type: 'card',
     place: 'data.number',
     values: [
@@ -159,7 +169,7 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     ],
   },
   {
-    name: '§2.2.4 C10.2 a month that is none',
+    name: '§2.2.4 C10.2 an invalid month',
     type: 'card',
     place: 'data.expiration_month',
     values: [0, 13, -1, 1.5, '0', '00', '13', '001', 'May', '', null, true, [1]].map(expiration_month => ({
@@ -168,7 +178,7 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     })),
   },
   {
-    name: '§2.2.5 C10.2 a year that is none',
+    name: '§2.2.5 C10.2 an invalid year',
     type: 'card',
     place: 'data.expiration_year',
     values: [26, 999, 10_000, '26', '02030', '203O', 2030.5, null, false, {}].map(expiration_year => ({
@@ -177,7 +187,7 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     })),
   },
   {
-    name: '§2.2.6 §8.4 C10.4 a cvc that is none',
+    name: '§2.2.6 §8.4 C10.4 an invalid cvc',
     type: 'card',
     place: 'data.cvc',
     values: [123, '12', '12345', '12a', '١٢٣', ' 123', '', null, ['123']].map(cvc => ({ number, cvc })),
@@ -189,19 +199,19 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     values: [{ number, cvv: '73737' }],
   },
   {
-    name: 'C10.7 a strange property',
+    name: 'C10.7 an unknown property',
     type: 'bank',
     place: 'data.iban',
     values: [{ ...bank, iban: 'DE8937040044' }],
   },
   {
-    name: 'C9.2 C9.3 data that is no object',
+    name: 'C9.2 C9.3 data that is not an object',
     type: 'card',
     place: 'data',
     values: [number, 4242424242424242, [number], true, 'text', []],
   },
   {
-    name: '§2.2.1 §7.4 §8.3 C10.6 a routing number that is none',
+    name: '§2.2.1 §7.4 §8.3 C10.6 an invalid routing number',
     type: 'bank',
     place: 'data.routing_number',
     values: ['021000022', '02100002', '0210000210', '02100002x', 21000021, null, '', '021-000-021'].map(
@@ -209,13 +219,13 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     ),
   },
   {
-    name: '§2.2.1 a bank without a routing number',
+    name: '§2.2.1 a bank account without a routing number',
     type: 'bank',
     place: 'data.routing_number',
     values: [{ account_number: '1234567' }],
   },
   {
-    name: '§2.2.2 §8.2 C10.5 an account number that is none',
+    name: '§2.2.2 §8.2 C10.5 an invalid account number',
     type: 'bank',
     place: 'data.account_number',
     values: ['', '123456789012345678', '12 34', '12-34', '1234x', 1234567, null].map(account_number => ({
@@ -224,37 +234,37 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     })),
   },
   {
-    name: '§2.2.2 a bank without an account number',
+    name: '§2.2.2 a bank account without an account number',
     type: 'bank',
     place: 'data.account_number',
     values: [{ routing_number: '021000021' }],
   },
   {
-    name: 'C9.4 a bare card number that is none',
+    name: 'C9.4 an invalid bare card number',
     type: 'card_number',
     place: 'data',
     values: ['500000000009', '4242424242424241', '60000000000000000004', 4242424242424242, { number }, ''],
   },
   {
-    name: 'C9.5 a bare account number that is none',
+    name: 'C9.5 an invalid bare account number',
     type: 'us_bank_account_number',
     place: 'data',
     values: ['12', '123456789012345678', '12a45', 12345, {}],
   },
   {
-    name: 'C9.6 a bare routing number that is none',
+    name: 'C9.6 an invalid bare routing number',
     type: 'us_bank_routing_number',
     place: 'data',
     values: ['021000022', '02100002', '0210000210', 21000021],
   },
   {
-    name: 'C9.7 a social security number that is none',
+    name: 'C9.7 an invalid social security number',
     type: 'social_security_number',
     place: 'data',
     values: ['07805112', '0780511200', '078--05-1120', '-078051120', '078051120-', '078 05 1120', 78051120],
   },
   {
-    name: 'C9.7 an employer id that is none',
+    name: 'C9.7 an invalid employer id',
     type: 'employer_id_number',
     place: 'data',
     values: ['12-345678', '12-34567890', '12.3456789', 123456789, true],
@@ -263,7 +273,7 @@ const refused: readonly { name: string; type: string; place: string; values: rea
 
 onEveryEngine('token types', vault => {
   for (const { name, type, data, read = data, masked } of accepted)
-    test(`C9.8 ${name}: ${type} is kept, masked as its type says, in the container of its type`, async () => {
+    test(`C9.8 ${name}: stored as ${type}, with the mask and container of its type`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const { container, fingerprint, indexes } = defaults[type] ?? assert.fail()
       const created = await sendAndExpect(
@@ -289,7 +299,7 @@ onEveryEngine('token types', vault => {
     })
 
   for (const { name, type, place, values } of refused)
-    test(`C2.3 ${name}: refused at its place, and nothing is kept or repeated`, async () => {
+    test(`C2.3 ${name}: refused at its place, with nothing stored or repeated`, async () => {
       const { keys } = await vault().tenant(devApplications)
       for (const data of values)
         await sendAndExpect(
@@ -300,7 +310,7 @@ onEveryEngine('token types', vault => {
         )
     })
 
-  test('C10.7 C6.2 a misspelt property is told what was probably meant', async () => {
+  test('C10.7 C6.2 the refusal of a misspelt property suggests the right name', async () => {
     const { keys } = await vault().tenant(devApplications)
     const reply = await vault().post('/tokens', keys.general, { type: 'card', data: { number, cvv: '123' } })
     assert.match(reply.body.errors['data.cvv'][0], /did you mean cvc\?/)

@@ -10,7 +10,7 @@ const secret = 'Sensitive Value'
 /** A single field, and how it is shown if not as it was sent. */
 const kept: readonly { name: string; field: object; shown?: Record<string, unknown> }[] = [
   { name: '§2.1.8 §4.2.6 containers are kept', field: { containers: ['/orders/', '/eu/low/'] } },
-  { name: '§2.1.9 §4.2.7 metadata are kept', field: { metadata: { colour: 'blue', empty: '' } } },
+  { name: '§2.1.9 §4.2.7 metadata is kept', field: { metadata: { colour: 'blue', empty: '' } } },
   { name: '§2.1.10 §4.2.8 search indexes are kept', field: { search_indexes: ['{{ data }}'] } },
   {
     name: '§2.1.11 §4.2.9 a fingerprint expression is kept',
@@ -50,7 +50,7 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'C5.1 C12.4 C12.10 §2.1.6 what is absent is left out, and a token without a mask shows no data',
+    name: 'C5.1 C12.4 C12.10 §2.1.6 absent fields are left out, and a token without a mask shows no data',
     send: { type: 'token', data: secret },
     expect: {
       status: 201,
@@ -128,7 +128,7 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'C5.3 an empty list of indexes and an empty map are nothing to show or nothing but empty',
+    name: 'C5.3 empty metadata is shown as empty, and an empty list of search indexes is left out',
     send: { type: 'token', data: secret, search_indexes: [], metadata: {} },
     expect: { status: 201, stored: 1, body: { metadata: {} }, lacks: ['search_indexes'] },
   },
@@ -148,22 +148,22 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 400, errors: ['data'] },
   },
   {
-    name: 'C5.3 a null type is a missing type',
+    name: 'C5.3 a null type counts as a missing type',
     send: { type: null, data: secret },
     expect: { status: 400, errors: ['type'] },
   },
   {
-    name: 'C6.1 C2.6 an unknown field is refused by its name',
+    name: 'C6.1 C2.6 an unknown field is refused by name',
     send: { type: 'token', data: secret, colour: 'ultramarine' },
     expect: { status: 400, errors: ['colour'] },
   },
   {
-    name: 'C6.1 C5.3 an unknown field is refused also where it is null',
+    name: 'C6.1 C5.3 an unknown field is refused even if it is null',
     send: { type: 'token', data: secret, colour: null },
     expect: { status: 400, errors: ['colour'] },
   },
   {
-    name: 'C6.1 fields that only answers have are unknown',
+    name: 'C6.1 fields that only answers have are refused as unknown',
     send: {
       type: 'token',
       data: secret,
@@ -180,7 +180,7 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'C2.7 a field name that holds eight digits is named by its position',
+    name: 'C2.7 a field name with eight digits is reported by its position',
     send: { type: 'token', data: secret, '4242424242424242': 1, a1b2c3d4e5f6g7h8: 2 },
     expect: {
       status: 400,
@@ -194,7 +194,7 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 400, errors: ['n'.repeat(64)] },
   },
   {
-    name: 'C2.2 every fault is told at once',
+    name: 'C2.2 every fault is reported at once',
     send: {
       type: 'bank',
       data: { routing_number: '021000022', account_number: 'twelve' },
@@ -218,24 +218,24 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'C9.9 a type that the vault does not know',
+    name: 'C9.9 an unknown type is refused',
     send: { type: 'passport', data: secret },
     expect: { status: 400, errors: ['type'] },
   },
   {
-    name: 'C9.9 the letter case of a type counts',
+    name: 'C9.9 the letter case of a type matters',
     send: { type: 'CARD', data: secret },
     expect: { status: 400, errors: ['type'] },
   },
   {
-    name: 'C8.6 a type of more than 50 characters',
+    name: 'C8.6 a type of more than 50 characters is refused',
     send: { type: 't'.repeat(51), data: secret },
     expect: { status: 400, errors: ['type'] },
   },
 ]
 
 onEveryEngine('create a token', vault => {
-  test('§1.8 §4.0.1 the life of a token, from base_url on', async () => {
+  test('§1.8 §4.0.1 a token is created, listed, read, updated and deleted under base_url', async () => {
     const { keys } = await vault().tenant(devApplications)
     const { id } = await vault().create(keys.general, { type: 'token', data: { a: 1 } })
     assert.equal((await vault().get('/tokens', keys.private)).body.data[0].id, id)
@@ -253,7 +253,7 @@ onEveryEngine('create a token', vault => {
       await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokens', body: send }, expect)
     })
 
-  test('C9.9 of a type that the vault does not know, the caller is told those that it does', async () => {
+  test('C9.9 the refusal of an unknown type lists the known ones', async () => {
     const { keys } = await vault().tenant({
       owner: { permissions: ['token:create', 'token:read', 'token:search'] },
     })
@@ -266,7 +266,7 @@ onEveryEngine('create a token', vault => {
     assert.deepEqual(found.body.errors, { query: [`a type ${says}, at character 6`] })
   })
 
-  test('C6.2 a near miss is told what was probably meant', async () => {
+  test('C6.2 the refusal of a misspelt field suggests the right name', async () => {
     const { keys } = await vault().tenant(devApplications)
     const misspelt = {
       contaners: 'containers',
@@ -293,7 +293,7 @@ onEveryEngine('create a token', vault => {
     assert.notEqual(one.id, two.id)
   })
 
-  test('C1.1 §2.1.1 Location leads to the token, whatever its id is made of', async () => {
+  test('C1.1 §2.1.1 Location leads to the token, whatever characters its id has', async () => {
     const { keys } = await vault().tenant(devApplications)
     for (const id of [
       'a b',

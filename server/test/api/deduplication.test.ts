@@ -19,7 +19,7 @@ const seconds: readonly { name: string; first?: object; second: object; isSame: 
   { name: 'C15.1 without the flag', second: { deduplicate_token: false }, isSame: false },
   { name: 'C15.1 with the flag left out', second: { deduplicate_token: null }, isSame: false },
   {
-    name: 'C15.3 a first one that was made without the flag',
+    name: 'C15.3 a first token created without the flag',
     first: { deduplicate_token: false },
     second: { deduplicate_token: true },
     isSame: true,
@@ -32,7 +32,7 @@ const seconds: readonly { name: string; first?: object; second: object; isSame: 
     isSame: false,
   },
   {
-    name: 'C15.3 other metadata, mask, indexes and expiry',
+    name: 'C15.3 different metadata, mask, indexes and expiry',
     second: {
       metadata: { made: 'second' },
       mask: 'm',
@@ -60,7 +60,7 @@ const seconds: readonly { name: string; first?: object; second: object; isSame: 
   { name: 'C15.3 another container', second: { containers: ['/other/'] }, isSame: false },
   { name: 'C15.3 one container more', second: { containers: ['/general/high/', '/other/'] }, isSame: false },
   {
-    name: 'C15.3 the default container, written out in other letters',
+    name: 'C15.3 the default container, written out in another letter case',
     second: { containers: ['/General/High/'] },
     isSame: true,
   },
@@ -87,7 +87,7 @@ const seconds: readonly { name: string; first?: object; second: object; isSame: 
 
 onEveryEngine('deduplication', vault => {
   for (const { name, first: change = {}, second, isSame } of seconds)
-    test(`${name}: ${isSame ? 'the first token comes back' : 'a token of its own'}`, async () => {
+    test(`${name}: ${isSame ? 'the first token comes back' : 'a new token is created'}`, async () => {
       const { keys } = await vault().tenant({ owner })
       const one = await vault().create(keys.owner, { ...first, ...change })
       vault().now += 1_000
@@ -102,7 +102,7 @@ onEveryEngine('deduplication', vault => {
       assert.equal((await vault().get(`/tokens/${one.id}`, keys.owner)).text, before)
     })
 
-  test('C15.5 C15.6 C12.2 C1.2 a caller who may read gets the token that exists, under its mask', async () => {
+  test('C15.5 C15.6 C12.2 C1.2 a caller who may read gets the existing token, under its mask', async () => {
     const { keys } = await vault().tenant({ owner })
     const { _extras, ...one } = await vault().create(keys.owner, first)
     assert.deepEqual(_extras, { deduplicated: false })
@@ -113,7 +113,7 @@ onEveryEngine('deduplication', vault => {
     assert.deepEqual(again.body.metadata, { made: 'first' })
   })
 
-  test('C15.7 §4.5.14 a caller who may not read learns that it exists, and no more', async () => {
+  test('C15.7 §4.5.14 a caller who may not read learns that the token exists, and no more', async () => {
     const { keys } = await vault().tenant(devApplications)
     const one = await vault().create(keys.general, {
       ...first,
@@ -128,7 +128,7 @@ onEveryEngine('deduplication', vault => {
     })
   })
 
-  test('C15.1 the setting of the tenant counts where the flag is absent', async () => {
+  test('C15.1 the tenant setting applies where the flag is absent', async () => {
     const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
     const body = { type: 'token', data: 'x' }
     const one = await vault().create(keys.owner, body)
@@ -138,7 +138,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 2)
   })
 
-  test('C15.2 of a public application only the setting of the tenant counts', async () => {
+  test('C15.2 for a public application only the tenant setting applies', async () => {
     const applications = {
       owner,
       public: { type: 'public', permissions: ['token:create', 'token:update'] },
@@ -151,7 +151,7 @@ onEveryEngine('deduplication', vault => {
     }
   })
 
-  test('C15.4 the oldest of several wins', async () => {
+  test('C15.4 the oldest of several matches wins', async () => {
     const { keys } = await vault().tenant({ owner })
     const ids: string[] = []
     for (let at = 0; at < 3; at++) {
@@ -173,7 +173,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal((await vault().post('/tokens', keys.owner, other)).status, 409)
   })
 
-  test('C15.3 §1.3 another tenant has no match', async () => {
+  test('C15.3 §1.3 a token of another tenant is not a match', async () => {
     const one = await vault().tenant({ owner })
     const two = await vault().tenant({ owner })
     const made = await vault().create(one.keys.owner, first)
@@ -182,7 +182,7 @@ onEveryEngine('deduplication', vault => {
     assert.deepEqual(other._extras, { deduplicated: false })
   })
 
-  test('C15.3 a deleted token is no match', async () => {
+  test('C15.3 a deleted token is not a match', async () => {
     const { keys } = await vault().tenant({ owner })
     const one = await vault().create(keys.owner, first)
     await vault().delete(`/tokens/${one.id}`, keys.owner)
@@ -191,7 +191,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal((await vault().create(keys.owner, first)).id, again.id)
   })
 
-  test('C15.3 C17.4 an expired token is no match, from the instant on, purged or not', async () => {
+  test('C15.3 C17.4 a token stops being a match at the instant it expires, purged or not', async () => {
     const { keys } = await vault().tenant({ owner })
     const expires_at = new Date(vault().now + 60_000).toISOString()
     const one = await vault().create(keys.owner, { ...first, expires_at })
@@ -206,7 +206,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 1)
   })
 
-  test('C15.3 C17.4 a patch that was let in before its token expired does not keep it alive beside the one that followed', async () => {
+  test('C15.3 C17.4 a patch accepted before its token expires does not keep the token alive beside its successor', async () => {
     const { keys } = await vault().tenant({ owner })
     const expires_at = new Date(vault().now + 1_000).toISOString()
     const body = { type: 'token', data: 'followed', deduplicate_token: true }
@@ -223,7 +223,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal((await vault().create(keys.owner, body)).id, followed.id)
   })
 
-  test('C15.10 what one tokenize has decided holds for all its elements, whatever others do meanwhile', async () => {
+  test('C15.10 one tokenize decides a match once for all its elements, whatever others do meanwhile', async () => {
     const { keys } = await vault().tenant({ owner })
     const element = { type: 'token', data: 'decided once', deduplicate_token: true }
     const { id } = await vault().create(keys.owner, element)
@@ -242,7 +242,7 @@ onEveryEngine('deduplication', vault => {
     }
   })
 
-  test('C15.3 a token that was changed is a match for what it has become', async () => {
+  test('C15.3 a changed token matches what it has become, not what it was', async () => {
     const { keys } = await vault().tenant({ owner })
     const one = await vault().create(keys.owner, first)
     await vault().patch(`/tokens/${one.id}`, keys.owner, { data: 'Changed Value' })
@@ -253,7 +253,7 @@ onEveryEngine('deduplication', vault => {
     assert.notEqual((await vault().create(keys.owner, { ...first, data: 'Changed Value' })).id, one.id)
   })
 
-  test('C15.9 creates of one value at once make one token', async () => {
+  test('C15.9 simultaneous creates of one value make one token', async () => {
     const { keys } = await vault().tenant({ owner })
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => vault().post('/tokens', keys.owner, first)),
@@ -277,7 +277,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 2)
   })
 
-  test('C15.10 C15.3 an element that asks for it meets an equal one before it that did not', async () => {
+  test('C15.10 C15.3 an element with the flag matches an equal one before it without the flag', async () => {
     const { keys } = await vault().tenant({ owner })
     const { body } = await vault().post('/tokenize', keys.owner, [
       { ...first, deduplicate_token: false },
@@ -287,7 +287,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 1)
   })
 
-  test('C15.1 C15.10 with the setting, plain values are deduplicated too', async () => {
+  test('C15.1 C15.10 with the tenant setting, plain values are deduplicated too', async () => {
     const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
     const { body } = await vault().post('/tokenize', keys.owner, ['a', 'b', 'a', 8, '8'])
     assert.equal(body[0], body[2])
@@ -302,63 +302,63 @@ const target = { type: 'token', data: 'target', metadata: { k: 'target' }, dedup
 
 /** An update of a second token: does it meet the first? */
 const patches: readonly { name: string; second: object; patch: object; meets: boolean }[] = [
-  { name: 'C15.8 data', second: { data: 'other' }, patch: { data: 'target' }, meets: true },
+  { name: 'C15.8 a patch of the data', second: { data: 'other' }, patch: { data: 'target' }, meets: true },
   {
-    name: 'C15.8 data and everything else',
+    name: 'C15.8 a patch of the data, metadata and expiry',
     second: { data: 'other' },
     patch: { data: 'target', metadata: { k: 'new' }, expires_at: '2031-01-01' },
     meets: true,
   },
   {
-    name: 'C15.8 the containers',
+    name: 'C15.8 a patch of the containers',
     second: { containers: ['/other/'] },
     patch: { containers: null },
     meets: true,
   },
   {
-    name: 'C15.8 the expression',
+    name: 'C15.8 a patch of the expression',
     second: { fingerprint_expression: '{{ data }}' },
     patch: { fingerprint_expression: null },
     meets: true,
   },
   {
-    name: 'C15.8 §4.5.10 the flag',
+    name: 'C15.8 §4.5.10 a patch of the flag',
     second: { deduplicate_token: false },
     patch: { deduplicate_token: true },
     meets: true,
   },
   {
-    name: 'C15.8 data together with the flag',
+    name: 'C15.8 a patch of the data together with the flag',
     second: { data: 'other', deduplicate_token: false },
     patch: { data: 'target', deduplicate_token: true },
     meets: true,
   },
   {
-    name: 'C15.1 data of a token that is not deduplicated',
+    name: 'C15.1 a patch of the data of a token that is not deduplicated',
     second: { data: 'other', deduplicate_token: false },
     patch: { data: 'target' },
     meets: false,
   },
   {
-    name: 'C15.1 data together with taking the flag off',
+    name: 'C15.1 a patch of the data that also clears the flag',
     second: { data: 'other' },
     patch: { data: 'target', deduplicate_token: false },
     meets: false,
   },
   {
-    name: 'C18.2 data together with the default of the flag',
+    name: 'C18.2 a patch of the data that also resets the flag to its default',
     second: { data: 'other' },
     patch: { data: 'target', deduplicate_token: null },
     meets: false,
   },
   {
-    name: 'C15.3 data in another container',
+    name: 'C15.3 a patch of the data in another container',
     second: { data: 'other', containers: ['/other/'] },
     patch: { data: 'target' },
     meets: false,
   },
   {
-    name: 'C15.8 metadata alone',
+    name: 'C15.8 a patch of metadata alone',
     second: { data: 'other' },
     patch: { metadata: { k: 'target' } },
     meets: false,
@@ -393,7 +393,7 @@ onEveryEngine('deduplication of updates', vault => {
       })
     })
 
-  test('C15.8 §2.4.12 the setting of the tenant counts for updates too', async () => {
+  test('C15.8 §2.4.12 the tenant setting applies to updates too', async () => {
     const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
     const one = await vault().create(keys.owner, { type: 'token', data: 'a' })
     const two = await vault().create(keys.owner, { type: 'token', data: 'b' })
@@ -402,7 +402,7 @@ onEveryEngine('deduplication of updates', vault => {
     assert.equal((await vault().get(`/tokens/${two.id}`, keys.owner)).body.data, 'b')
   })
 
-  test('C15.8 an update that changes nothing meets nobody, least of all itself', async () => {
+  test('C15.8 an update that changes nothing matches no token, not even itself', async () => {
     const { keys } = await vault().tenant({ owner })
     const one = await vault().create(keys.owner, target)
     for (const patch of [{}, { data: 'target' }, { deduplicate_token: true }, { containers: null }]) {
@@ -412,7 +412,7 @@ onEveryEngine('deduplication of updates', vault => {
     }
   })
 
-  test('C13.3 C15.8 a match tells a caller without reveal nothing of the data that its patch leaves', async () => {
+  test('C13.3 C15.8 a match tells a caller without reveal nothing about the data that its patch leaves unchanged', async () => {
     const { keys } = await vault().tenant({ owner, ...devApplications })
     const bank = { routing_number: '021000021', account_number: '1234567' }
     const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
@@ -453,7 +453,7 @@ onEveryEngine('deduplication of updates', vault => {
     assert.equal(met.body.id, one.id)
   })
 
-  test('C15.9 an equal create between the two looks of another is found by it', async t => {
+  test('C15.9 an equal create between the two lookups of another is found by the second', async t => {
     const { keys } = await vault().tenant({ owner })
     const { store } = vault()
     let looks = 0

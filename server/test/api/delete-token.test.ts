@@ -38,7 +38,7 @@ onEveryEngine('delete a token', vault => {
     }
   })
 
-  test('§4.6.2 C2.13 C2.14 what cannot be deleted is 404 with one body for all', async () => {
+  test('§4.6.2 C2.13 C2.14 every token that cannot be deleted gets the same 404', async () => {
     const { keys } = await vault().tenant({ owner, elsewhere: mayDelete('/elsewhere/') })
     const other = await vault().tenant({ owner })
     await vault().create(keys.owner, token)
@@ -60,7 +60,7 @@ onEveryEngine('delete a token', vault => {
     assert.equal((await vault().get('/tokens/theirs', other.keys.owner)).status, 200)
   })
 
-  test('§5.7 C2.12 without token:delete it is 403, whether the token exists or not', async () => {
+  test('§5.7 C2.12 deleting without token:delete is 403, whether the token exists or not', async () => {
     const { keys } = await vault().tenant(devApplications)
     await vault().create(keys.general, token)
     for (const id of ['a-token', 'unknown'])
@@ -81,14 +81,14 @@ onEveryEngine('delete a token', vault => {
     { containers: ['/a/x/', '/a/y/'], container: '/a/', status: 204 },
   ]
   for (const { containers, container, status } of rules)
-    test(`C28.9 C28.10 C19.3 a rule on ${container} deletes from ${containers}: ${status}`, async () => {
+    test(`C28.9 C28.10 C19.3 deleting from ${containers} under a rule on ${container} is ${status}`, async () => {
       const { keys } = await vault().tenant({ owner, limited: mayDelete(container) })
       await vault().create(keys.owner, { ...token, containers })
       assert.equal((await vault().delete('/tokens/a-token', keys.limited)).status, status)
       assert.equal(await countTokens(vault(), keys.owner), status === 204 ? 0 : 1)
     })
 
-  test('C27.1 of several deletes at once one finds the token', async () => {
+  test('C27.1 of several deletes at once, exactly one finds the token', async () => {
     const { keys } = await vault().tenant({ owner })
     await vault().create(keys.owner, token)
     const replies = await Promise.all(
@@ -98,7 +98,7 @@ onEveryEngine('delete a token', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 0)
   })
 
-  test('C16.5 C17.6 what was computed from a token that is gone does not fit the next one of its id', async () => {
+  test('C16.5 C17.6 a change computed from a deleted token does not apply to the next token with its id', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const tenant = await vault().tenantNumber(tenantId)
     const { store } = vault()

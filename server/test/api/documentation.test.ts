@@ -56,10 +56,10 @@ const operationOf = (id: string) => operations.find(({ operation }) => operation
 const tagOf = (id: string): string | undefined => operationOf(id)?.operation.tags[0]
 const firstBody = (id: string): unknown => operationOf(id)?.examples[0]?.body
 
-onEveryEngine('examples of the documentation', vault => {
+onEveryEngine('examples in the documentation', vault => {
   for (const { operation, examples, status } of operations)
     for (const [at, example] of examples.entries())
-      test(`C36.3 the example ${at + 1} of ${operation.operationId} works`, async () => {
+      test(`C36.3 example ${at + 1} of ${operation.operationId} works`, async () => {
         const reply = await sendExample(vault(), example, operation.operationId)
         assert.equal(reply.status, status, reply.text)
         // A filter that finds nothing would not be an example.
@@ -74,7 +74,7 @@ onEveryEngine('examples of the documentation', vault => {
     const optional = Object.entries(properties).filter(([name]) => !required.includes(name))
     const [example] = examples
     if (type !== 'application/json' || optional.length === 0 || example === undefined) continue
-    test(`C5.3 C36.3 what ${operation.operationId} takes as null is told, and is as if it were absent`, async () => {
+    test(`C5.3 C36.3 the fields that ${operation.operationId} accepts as null are documented, and null counts as absent`, async () => {
       for (const [name, field] of optional) assert.ok(acceptsNull(field), name)
       // Without a type, an explanation needs containers.
       const kept = [...required, ...(operation.operationId === 'explainAccess' ? ['containers'] : [])]
@@ -93,7 +93,7 @@ onEveryEngine('examples of the documentation', vault => {
   }
 })
 
-const reason = 'made from declarations'
+const reason = 'generated from declarations'
 
 onSqliteAlone('the OpenAPI document', reason, vault => {
   let body: OpenApiDocument
@@ -101,7 +101,7 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     body = (await vault().send('GET', '/openapi.json')).body
   })
 
-  test('C36.3 C8.1 it has every endpoint, and the limits', () => {
+  test('C36.3 C8.1 it has every endpoint and the limits', () => {
     assert.match(body.openapi, /^3\.1\./)
     for (const { id, method, path } of Object.values<Endpoint>(endpoints)) {
       const declared = body.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
@@ -111,21 +111,21 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     assert.deepEqual(body, document)
   })
 
-  test('C36.3 every schema of it is JSON Schema, as are those that bodies are checked by', () => {
+  test('C36.3 every schema in it is valid JSON Schema, as are those that check bodies', () => {
     const ajv = new Ajv({ strict: false })
     const bodies = Object.values<Endpoint>(endpoints).flatMap(({ body }) => body ?? [])
     for (const schema of [...Object.values(document.components.schemas), ...bodies])
       assert.ok(ajv.validateSchema(schema as object), JSON.stringify({ schema, faults: ajv.errors }))
   })
 
-  test('C36.3 whatever it refers to is in it', () => {
+  test('C36.3 everything it refers to is in it', () => {
     const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/g)]
     assert.ok(references.length > 100)
     const components: Record<string, Record<string, unknown>> = body.components
     for (const [, kind = '', name = ''] of references) assert.ok(components[kind]?.[name], `${kind} ${name}`)
   })
 
-  test('C36.3 clients that are generated from it know where to send, and have a name for each shape', () => {
+  test('C36.3 it tells generated clients where to send requests and names every shape', () => {
     assert.deepEqual(body.servers, [{ url: '/' }])
     for (const { path, operation } of operations) {
       assert.ok(
@@ -158,7 +158,7 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     }
   })
 
-  test('C9 C36.3 the types of token are those of the registry, each with the form of its data', () => {
+  test('C9 C36.3 the token types are those of the registry, and card data lists its fields', () => {
     const { CreateToken, CardData } = body.components.schemas
     assert.deepEqual(CreateToken?.properties?.type?.enum, [...tokenTypes.keys()])
     assert.deepEqual(CardData?.required, ['number'])
@@ -170,7 +170,7 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     ])
   })
 
-  test('C1.1 C2.22 C2.23 C4.1 C4.4 C36.3 the headers of answers are told', () => {
+  test('C1.1 C2.22 C2.23 C4.1 C4.4 C36.3 the headers of answers are documented', () => {
     const headersOf = (id: string, status: number): string[] =>
       Object.keys(operationOf(id)?.operation.responses[status]?.headers ?? {})
     assert.deepEqual(headersOf('createToken', 201), ['SVC-TRACE-ID', 'Location', 'Idempotent-Replayed'])
@@ -184,7 +184,7 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
   })
 })
 
-onSqliteAlone('the page', reason, vault => {
+onSqliteAlone('the documentation page', reason, vault => {
   let text: string
   let headers: Headers
   before(async () => {
@@ -196,12 +196,12 @@ onSqliteAlone('the page', reason, vault => {
   const part = (id: string): string => text.split(`id="${id}"`)[1]?.split(/<h[23]|<section/)[0] ?? ''
   const endpointPart = (id: string): string => text.split(`id="${id}"`)[1]?.split('</section>')[0] ?? ''
 
-  test('C36.3 it loads nothing', () => {
+  test('C36.3 it loads no other resource', () => {
     assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
     assert.doesNotMatch(text, /<script|<img|<link|src=|@import|url\(/)
   })
 
-  test('C36.3 C2 it has every endpoint, with a request to paste, its fields and its answers', () => {
+  test('C36.3 C2 it has every endpoint, with a request to paste, its headers and its answers', () => {
     for (const { path, operation, examples } of operations) {
       const shown = endpointPart(operation.operationId)
       assert.ok(shown.includes(path), path)
@@ -213,7 +213,7 @@ onSqliteAlone('the page', reason, vault => {
     }
   })
 
-  test('§4.1.5 C36.3 a body of any form is shown by an example', () => {
+  test('§4.1.5 C36.3 a body of any shape is shown by an example', () => {
     assert.match(endpointPart('tokenize'), /-d '\{[^']*&quot;type&quot;: &quot;token&quot;[^']*\}'/)
   })
 
@@ -225,7 +225,7 @@ onSqliteAlone('the page', reason, vault => {
     )
   })
 
-  test('§2.2 C9 C36.3 the types of token are shown with their data', () => {
+  test('§2.2 C9 C36.3 the token types are shown, and the fields of card data', () => {
     for (const name of tokenTypes.keys())
       assert.ok(part('Types').includes(`<td><code>${name}</code></td>`), name)
     for (const name of ['number', 'expiration_month', 'expiration_year', 'cvc'])
@@ -237,7 +237,7 @@ onSqliteAlone('the page', reason, vault => {
     assert.ok(part('Limits').includes('<td>1,048,576</td>'))
   })
 
-  test('C36.3 every link of it leads somewhere, and its sentences end once', () => {
+  test('C36.3 every link in it leads somewhere, and no sentence ends twice', () => {
     const links = [...text.matchAll(/href="#(\w+)"/g)].map(([, id = '']) => id)
     assert.ok(links.length > 50)
     for (const id of new Set(links)) assert.equal(text.split(`id="${id}"`).length, 2, id)

@@ -9,7 +9,7 @@ const token = { type: 'token', data: 'Sensitive Value', metadata: { k: 'v' } }
 /** What is sent, what is returned, and the instant that both mean. The vault's clock shows 2026-03-01. */
 const forms: readonly { name: string; sent: string; shown: string }[] = [
   {
-    name: '§2.3.3 the form with an offset',
+    name: '§2.3.3 a date-time with an offset',
     sent: '8/26/2030 7:23:57 PM -07:00',
     shown: '2030-08-26T19:23:57.000-07:00',
   },
@@ -34,15 +34,15 @@ const forms: readonly { name: string; sent: string; shown: string }[] = [
     shown: '2030-08-26T19:23:57.000+00:00',
   },
   {
-    name: '§2.3.4 §2.3.6 a date is its midnight in UTC',
+    name: '§2.3.4 §2.3.6 a date means midnight UTC',
     sent: '8/26/2030',
     shown: '2030-08-26T00:00:00.000+00:00',
   },
-  { name: '§2.3.4 a date with zeros', sent: '01/02/2030', shown: '2030-01-02T00:00:00.000+00:00' },
+  { name: '§2.3.4 a date with leading zeros', sent: '01/02/2030', shown: '2030-01-02T00:00:00.000+00:00' },
   { name: '§2.3.4 the 29th of February', sent: '2/29/2028', shown: '2028-02-29T00:00:00.000+00:00' },
   { name: 'C17.1 an ISO date', sent: '2030-08-26', shown: '2030-08-26T00:00:00.000+00:00' },
   {
-    name: 'C17.1 an ISO date-time without offset',
+    name: 'C17.1 an ISO date-time without an offset',
     sent: '2030-08-26T19:23:57',
     shown: '2030-08-26T19:23:57.000+00:00',
   },
@@ -52,7 +52,7 @@ const forms: readonly { name: string; sent: string; shown: string }[] = [
     shown: '2030-08-26T19:23:57.500+00:00',
   },
   {
-    name: 'C17.1 C5.6 an ISO date-time with offset',
+    name: 'C17.1 C5.6 an ISO date-time with an offset',
     sent: '2030-08-26T19:23:57.123-03:30',
     shown: '2030-08-26T19:23:57.123-03:30',
   },
@@ -67,7 +67,7 @@ const isNoDate =
   'must be a date like 2030-12-31, 2030-12-31T10:00:00+02:00, 12/31/2030 or 12/31/2030 11:59:59 PM +02:00'
 const refused: readonly { name: string; says: string; values: readonly string[] }[] = [
   {
-    name: 'C17.2 what is past, in every form',
+    name: 'C17.2 a past date in any format',
     says: 'must lie in the future',
     values: [
       '1/1/2020',
@@ -127,7 +127,7 @@ const refused: readonly { name: string; says: string; values: readonly string[] 
 
 onEveryEngine('expires_at', vault => {
   for (const { name, sent, shown } of forms)
-    test(`§2.3.7 ${name}: ${sent}, on create and update, in every answer`, async () => {
+    test(`§2.3.7 ${name}: ${sent} is accepted on create and update and shown in every answer`, async () => {
       const { keys } = await vault().tenant({ owner })
       const body = { ...token, expires_at: sent }
       const created = await vault().create(keys.owner, body)
@@ -161,14 +161,14 @@ onEveryEngine('expires_at', vault => {
       assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
     })
 
-  test('C17.1 a refusal names dates that are accepted', async () => {
+  test('C17.1 the example dates in a refusal are accepted', async () => {
     const { keys } = await vault().tenant({ owner })
     const named = isNoDate.match(/\d[^,]*?\d(?=,| or|$)/g) ?? []
     assert.equal(named.length, 4)
     for (const expires_at of named) await vault().create(keys.owner, { ...token, expires_at })
   })
 
-  test('§2.3.1 a token does not expire unless it is told to', async () => {
+  test('§2.3.1 a token without expires_at does not expire', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
     vault().now += 100 * 365 * 86_400_000
@@ -179,7 +179,7 @@ onEveryEngine('expires_at', vault => {
 
   const minuteAhead = (at: TestVault): string => new Date(at.now + 60_000).toISOString()
 
-  test('C17.3 C2.14 from the instant on it is 404 on every path, not a millisecond before', async () => {
+  test('C17.3 C2.14 a token is 404 on every path from the instant it expires, not a millisecond before', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, { ...token, expires_at: minuteAhead(vault()) })
     vault().now += 59_999
@@ -201,7 +201,7 @@ onEveryEngine('expires_at', vault => {
 
   const lists = ['/tokens', '/tokens?type=token', '/tokens?metadata.k=v', '/tokens?container=/general/']
 
-  test('C17.4 C17.5 C17.6 §8.5 it leaves every list and count at the instant, before and after the purge', async () => {
+  test('C17.4 C17.5 C17.6 §8.5 a token leaves every list and count at the instant it expires, purged or not', async () => {
     const { keys, tenantId } = await vault().tenant({
       owner,
       some: {
@@ -244,7 +244,7 @@ onEveryEngine('expires_at', vault => {
     await expectIds([stays.id, goes.id])
   })
 
-  test('§4.5.11 C18.1 a new expiry counts, and null takes it away', async () => {
+  test('§4.5.11 C18.1 a new expiry takes effect, and null removes it', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, { ...token, expires_at: minuteAhead(vault()) })
     await vault().patch(`/tokens/${id}`, keys.owner, {
@@ -261,7 +261,7 @@ onEveryEngine('expires_at', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 1)
   })
 
-  test('C17.3 of a card, the cvc does not outlive the token', async () => {
+  test('C17.3 the cvc of a card does not outlive the token', async () => {
     const { keys, tenantId } = await vault().tenant(devApplications)
     const number = await vault().tenantNumber(tenantId)
     const data = { number: '4242424242424242', cvc: '123' }
@@ -277,7 +277,7 @@ onEveryEngine('expires_at', vault => {
     assert.deepEqual((await vault().store.getTokens(number, [id])).transients, [])
   })
 
-  test('C16.4 C17.3 the id of a token that will expire is taken until then', async () => {
+  test('C16.4 C17.3 the id of an expiring token stays taken until it expires', async () => {
     const { keys } = await vault().tenant({ owner })
     const body = { ...token, id: 'taken', expires_at: minuteAhead(vault()) }
     await vault().create(keys.owner, body)
@@ -288,7 +288,7 @@ onEveryEngine('expires_at', vault => {
     assert.equal((await again()).status, 201)
   })
 
-  test('C16.4 C17.4 so it is where deduplication looks for a match first', async () => {
+  test('C16.4 C17.4 the id of an expired token is free where deduplication looks for a match first, then taken again', async () => {
     const { keys } = await vault().tenant({ owner })
     const body = { ...token, id: 'taken', deduplicate_token: true }
     await vault().create(keys.owner, { ...body, expires_at: minuteAhead(vault()) })

@@ -54,7 +54,7 @@ onEveryEngine('explain access', vault => {
       rules: [1],
     },
     {
-      name: 'C28.8 the least revealing of several containers',
+      name: 'C28.8 the least revealing of several containers decides',
       ask: { permission: 'token:read', containers: ['/pci/x/', '/general/high/'] },
       outcome: 'redact',
       reason: /least revealing/,
@@ -68,63 +68,63 @@ onEveryEngine('explain access', vault => {
       rules: [1, null],
     },
     {
-      name: 'C28.9 no rule for any container',
+      name: 'C28.9 a read that no rule covers is refused',
       ask: { permission: 'token:read', containers: ['/bank/', '/p/'] },
       outcome: 'refused',
       reason: /^404/,
       rules: [null, null],
     },
     {
-      name: 'C2.12 a permission that is held nowhere',
+      name: 'C2.12 a permission held nowhere is refused',
       ask: { permission: 'token:search', containers: ['/pci/'] },
       outcome: 'refused',
       reason: /^403: .*nowhere/,
       rules: [null],
     },
     {
-      name: 'C28.10 a create with a rule for every destination',
+      name: 'C28.10 a create with a rule for every destination is allowed',
       ask: { permission: 'token:create', type: 'card' },
       outcome: 'allowed',
       reason: /answers show mask/,
       rules: [1],
     },
     {
-      name: 'C28.10 a create with one destination that no rule covers',
+      name: 'C28.10 a create with one destination that no rule covers is refused',
       ask: { permission: 'token:create', containers: ['/pci/', '/bank/'] },
       outcome: 'refused',
       reason: /^403: .*\/bank\//,
       rules: [1, null],
     },
     {
-      name: 'C28.10 a create with no destination that a rule covers',
+      name: 'C28.10 a create with no destination that a rule covers is refused',
       ask: { permission: 'token:create', containers: ['/bank/'] },
       outcome: 'refused',
       reason: /^403/,
       rules: [null],
     },
     {
-      name: 'C12.3 an update whose answer shows nothing',
+      name: 'C12.3 an update whose answer is redacted is allowed',
       ask: { permission: 'token:update', type: 'token' },
       outcome: 'allowed',
       reason: /answers show redact/,
       rules: [3],
     },
     {
-      name: 'C28.9 an update of what no rule covers',
+      name: 'C28.9 an update that no rule covers is refused',
       ask: { permission: 'token:update', containers: ['/pci/'] },
       outcome: 'refused',
       reason: /^404/,
       rules: [null],
     },
     {
-      name: 'C28.10 a delete of what a rule covers in part',
+      name: 'C28.10 a delete that rules cover only in part is refused',
       ask: { permission: 'token:delete', containers: ['/general/', '/pci/'] },
       outcome: 'refused',
       reason: /^403/,
       rules: [3, null],
     },
     {
-      name: 'C19.2 containers in other letters',
+      name: 'C19.2 containers are matched in lower case',
       ask: { permission: 'token:read', containers: ['/General/High/'] },
       outcome: 'redact',
       reason: /least revealing/,
@@ -149,7 +149,7 @@ onEveryEngine('explain access', vault => {
       }
     })
 
-  test('C28.6 flat permissions: every container, transform mask', async () => {
+  test('C28.6 flat permissions cover every container under mask', async () => {
     const { manager, id } = await start({ permissions: ['token:read', 'token:create'] })
     const { body } = await explain(manager, id, {
       permission: 'token:read',
@@ -223,14 +223,14 @@ onEveryEngine('explain access', vault => {
     { ask: 'token:read', errors: ['$'] },
   ]
   for (const { ask, errors } of refused)
-    test(`C2.2 C6.1 C19.4 ${JSON.stringify(ask)} is no question`, async () => {
+    test(`C2.2 C6.1 C19.4 ${JSON.stringify(ask)} is refused as a question`, async () => {
       const { manager, id } = await start()
       const reply = await explain(manager, id, ask)
       assert.equal(reply.status, 400)
       assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
     })
 
-  test('C33.11 explaining is a read: nothing is written, and the caller needs none of what it asks about', async () => {
+  test('C33.11 explaining is a read: it writes nothing, and the caller needs none of the permissions it asks about', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       asker: { type: 'management', permissions: ['application:read'] },

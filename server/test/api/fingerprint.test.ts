@@ -24,7 +24,7 @@ const same: readonly { name: string; bodies: readonly string[] }[] = [
     bodies: ['{"type":"token","data":1e400}', '{"type":"token","data":10.0e399}'],
   },
   {
-    name: 'C9.2 §2.1.20 cards of one number, whatever else is on them',
+    name: 'C9.2 §2.1.20 cards with the same number, whatever else they hold',
     bodies: [
       `{"type":"card","data":{"number":"${number}"}}`,
       `{"type":"card","data":{"number":"${number}","expiration_month":1,"expiration_year":2030,"cvc":"123"}}`,
@@ -45,14 +45,14 @@ const same: readonly { name: string; bodies: readonly string[] }[] = [
     ],
   },
   {
-    name: 'C20.2 values and metadata together',
+    name: 'C20.2 values and metadata that render the same together',
     bodies: [
       '{"type":"token","data":"a","metadata":{"k":"b"},"fingerprint_expression":"{{ data }}{{ metadata.k }}"}',
       '{"type":"token","data":"ab","metadata":{},"fingerprint_expression":"{{ data }}{{ metadata.k }}"}',
     ],
   },
   {
-    name: 'C14.1 mask, metadata, containers, indexes and expiry take no part',
+    name: 'C14.1 tokens that differ only in mask, metadata, containers, indexes and expiry',
     bodies: [
       '{"type":"token","data":"x"}',
       '{"type":"token","data":"x","mask":"m","metadata":{"a":"b"},"containers":["/c/"],"search_indexes":["{{data}}"],"expires_at":"2030-01-01"}',
@@ -63,7 +63,7 @@ const same: readonly { name: string; bodies: readonly string[] }[] = [
 const different: readonly { name: string; bodies: readonly string[] }[] = [
   { name: '§2.1.7 two texts', bodies: ['{"type":"token","data":"x"}', '{"type":"token","data":"y"}'] },
   {
-    name: 'C14.1 the letter case and composition of a text',
+    name: 'C14.1 texts that differ in letter case or composition',
     bodies: [
       '{"type":"token","data":"é"}',
       '{"type":"token","data":"É"}',
@@ -71,7 +71,7 @@ const different: readonly { name: string; bodies: readonly string[] }[] = [
     ],
   },
   {
-    name: 'C14.1 C14.3 the JSON type',
+    name: 'C14.1 C14.3 values of different JSON types',
     bodies: [
       '{"type":"token","data":8}',
       '{"type":"token","data":"8"}',
@@ -84,7 +84,7 @@ const different: readonly { name: string; bodies: readonly string[] }[] = [
     ],
   },
   {
-    name: 'C14.1 the type of the token',
+    name: 'C14.1 tokens of different types',
     bodies: [
       '{"type":"token","data":"021000021"}',
       '{"type":"us_bank_routing_number","data":"021000021"}',
@@ -92,7 +92,7 @@ const different: readonly { name: string; bodies: readonly string[] }[] = [
     ],
   },
   {
-    name: 'C14.2 numbers that are one double',
+    name: 'C14.2 numbers that are equal as doubles',
     bodies: [
       '{"type":"token","data":12345678901234567890}',
       '{"type":"token","data":12345678901234567891}',
@@ -100,7 +100,7 @@ const different: readonly { name: string; bodies: readonly string[] }[] = [
     ],
   },
   {
-    name: 'C14.2 the order of an array, and where its elements end',
+    name: 'C14.2 arrays with another order or other element boundaries',
     bodies: [
       '{"type":"token","data":["1","23"]}',
       '{"type":"token","data":["12","3"]}',
@@ -114,7 +114,7 @@ const different: readonly { name: string; bodies: readonly string[] }[] = [
 ]
 
 onEveryEngine('fingerprints', vault => {
-  test('C14.5 C18.2 a fingerprint goes with the last reason for it', async () => {
+  test('C14.5 C18.2 a fingerprint is removed with the last reason for it', async () => {
     const { keys } = await vault().tenant({ owner }, { fingerprintTokens: false })
     for (const [reason, withoutIt] of [
       [{ fingerprint_expression: '{{ data }}' }, { fingerprint_expression: null }],
@@ -145,22 +145,22 @@ onEveryEngine('fingerprints', vault => {
   }
 
   for (const { name, bodies } of same)
-    test(`${name}: one fingerprint`, async () => {
+    test(`${name}: the same fingerprint`, async () => {
       assert.equal(new Set(await fingerprints(vault(), bodies)).size, 1)
     })
 
   for (const { name, bodies } of different)
-    test(`${name}: a fingerprint each`, async () => {
+    test(`${name}: different fingerprints`, async () => {
       assert.equal(new Set(await fingerprints(vault(), bodies)).size, bodies.length)
     })
 
-  test('C14.1 §1.3 another tenant has other fingerprints', async () => {
+  test('C14.1 §1.3 another tenant has different fingerprints', async () => {
     const [one] = await fingerprints(vault(), ['{"type":"token","data":"x"}'])
     const [two] = await fingerprints(vault(), ['{"type":"token","data":"x"}'])
     assert.notEqual(one, two)
   })
 
-  test('C14.4 a fingerprint outlives a restart', async () => {
+  test('C14.4 the fingerprint of a value is the same after a restart', async () => {
     const { keys } = await vault().tenant(devApplications)
     const before = await vault().create(keys.general, { type: 'token', data: 'x' })
     await vault().restart()
@@ -168,7 +168,7 @@ onEveryEngine('fingerprints', vault => {
     assert.equal(after.fingerprint, before.fingerprint)
   })
 
-  test('§2.4.11 C14.5 C12.9 C12.8 without the setting only an expression or deduplication makes one', async () => {
+  test('§2.4.11 C14.5 C12.9 C12.8 without the tenant setting only an expression or deduplication makes a fingerprint', async () => {
     const { keys } = await vault().tenant(devApplications, { fingerprintTokens: false })
     const cases = [
       { body: {}, has: false, expression: '{{ data | stringify }}' },
@@ -186,7 +186,7 @@ onEveryEngine('fingerprints', vault => {
     }
   })
 
-  test('§2.4.10 C14.5 with the setting of the tenant to deduplicate there is one too', async () => {
+  test('§2.4.10 C14.5 the tenant setting to deduplicate makes a fingerprint too', async () => {
     const settings = { fingerprintTokens: false, deduplicateTokens: true }
     const { keys } = await vault().tenant(devApplications, settings)
     assert.ok((await vault().create(keys.general, { type: 'token', data: 'x' })).fingerprint)
@@ -194,7 +194,7 @@ onEveryEngine('fingerprints', vault => {
     assert.equal('fingerprint' in created, false)
   })
 
-  test('C14.6 switching the setting on applies to later writes', async () => {
+  test('C14.6 switching the setting on affects only later writes', async () => {
     const { keys } = await vault().tenant(
       { owner, management: { type: 'management', permissions: ['tenant:update'] } },
       { fingerprintTokens: false },
@@ -249,7 +249,7 @@ onEveryEngine('fingerprints', vault => {
     assert.equal(back.body.fingerprint, y.fingerprint)
   })
 
-  test('C14.7 C18.5 C18.6 data under which the expression renders nothing is refused', async () => {
+  test('C14.7 C18.5 C18.6 data for which the expression renders nothing is refused', async () => {
     const { keys } = await vault().tenant({ owner })
     const fingerprint_expression = '{{ data.id }}'
     const made = await vault().create(keys.owner, {

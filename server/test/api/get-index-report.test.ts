@@ -55,7 +55,7 @@ const figures = [
 const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
 
 onEveryEngine('index report', vault => {
-  test('C26 §5 before the first time there is nothing; it needs report:read', async () => {
+  test('C26 §5 the report is empty before its first run and needs report:read', async () => {
     const { keys } = await vault().tenant(applications)
     const { status, body } = await vault().get(path, keys.management)
     assert.deepEqual({ status, body }, { status: 200, body: empty })
@@ -63,7 +63,7 @@ onEveryEngine('index report', vault => {
     assert.equal((await vault().get(`${path}?page=1`, keys.management)).status, 400)
   })
 
-  test('C26 each search index and metadata key comes with its terms and the share of the commonest', async () => {
+  test('C26 each search index and metadata key is reported with its number of terms and the share of the most common one', async () => {
     const { keys } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     await vault().service.clockwork.runAll()
@@ -78,7 +78,7 @@ onEveryEngine('index report', vault => {
     )
   })
 
-  test('C26 it is made anew after an hour, and leaves out what was deleted or expired', async () => {
+  test('C26 the report is renewed after an hour and leaves out deleted and expired tokens', async () => {
     const { keys } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     const short = { type: 'token', data: 'short', metadata: { brief: 'yes' } }
@@ -97,7 +97,7 @@ onEveryEngine('index report', vault => {
     assert.ok(!(await names()).includes('brief'))
   })
 
-  test('C26 one of a time when the clock was ahead is made anew once the clock is right', async () => {
+  test('C26 a report from a time when the clock was ahead is renewed once the clock is right', async () => {
     const { keys } = await vault().tenant(applications)
     const computedAt = async (): Promise<number> =>
       Date.parse((await vault().get(path, keys.management)).body.computed_at)
@@ -115,7 +115,7 @@ onEveryEngine('index report', vault => {
     vault().now += pace.clockSkewMs
   })
 
-  test('C26 a large tenant is gone through in slices, over restarts; the last report stands meanwhile', async () => {
+  test('C26 a large tenant is processed in slices, across restarts; the last report stands meanwhile', async () => {
     const { tenantId, keys } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     const tenantNumber = await vault().tenantNumber(tenantId)
@@ -155,7 +155,7 @@ onEveryEngine('index report', vault => {
     )
   })
 
-  test('C26 it lies sealed; one that was tampered with, or a token that does not open, does not stop it', async () => {
+  test('C26 the report is stored sealed; neither tampering with it nor a token that does not open stops the next one', async () => {
     const { keys, tenantId } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     await vault().create(keys.owner, { id: 'spoilt', type: 'token', data: 'x', metadata: { canaryKey: 'y' } })
@@ -173,7 +173,7 @@ onEveryEngine('index report', vault => {
     assert.deepEqual(body.indexes.toSorted(byName), figures.toSorted(byName))
   })
 
-  test('C31.9 a report counts the tokens of its own tenant', async () => {
+  test('C31.9 a report counts only the tokens of its own tenant', async () => {
     const [one, other] = [await vault().tenant(applications), await vault().tenant(applications)]
     await fill(vault(), one.keys.owner)
     await vault().get(path, other.keys.management)

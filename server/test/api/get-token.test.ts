@@ -58,7 +58,7 @@ const shown: readonly {
     },
   },
   {
-    name: 'C12.7 C12.8 under redact the rest of the token is there',
+    name: 'C12.7 C12.8 a token under redact, with the rest of its fields',
     send: {
       type: 'token',
       data: 'Sensitive Value',
@@ -106,7 +106,7 @@ onEveryEngine('get a token', vault => {
       }
     })
 
-  test('§4.4.1 §4.4.2 §2.1.14 C5.5 everything that a token has', async () => {
+  test('§4.4.1 §4.4.2 §2.1.14 C5.5 a get shows every field of a token', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const send = {
       id: 'whole',
@@ -136,7 +136,7 @@ onEveryEngine('get a token', vault => {
     })
   })
 
-  test('§4.4.4 C2.13 C2.14 what cannot be read is 404 with one body for all', async () => {
+  test('§4.4.4 C2.13 C2.14 every token that cannot be read gets the same 404', async () => {
     const { keys } = await vault().tenant({
       owner,
       elsewhere: {
@@ -162,7 +162,7 @@ onEveryEngine('get a token', vault => {
     }
   })
 
-  test('§5.5 §4.3.5 C2.12 without token:read it is 403, whether the token exists or not', async () => {
+  test('§5.5 §4.3.5 C2.12 reading without token:read is 403, whether the token exists or not', async () => {
     const { keys } = await vault().tenant(devApplications)
     const { id } = await vault().create(keys.general, { type: 'token', data: 1 })
     for (const path of [`/tokens/${id}`, '/tokens/unknown', '/tokens'])
@@ -187,7 +187,7 @@ onEveryEngine('get a token', vault => {
     }
   })
 
-  test('C11.1 §2.2.7 §3.5 a cvc is seen for an hour, and not a millisecond longer', async () => {
+  test('C11.1 §2.2.7 §3.5 a cvc is shown for an hour and not a millisecond longer', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, { type: 'card', data: card })
     vault().now += 3_599_999

@@ -45,7 +45,7 @@ onEveryEngine('get the usage report', vault => {
   const create = async (keys: Keys, body: object): Promise<string> =>
     granted(await vault().post('/tokens', keys.writer, body)).id
 
-  test('§4.10.2 §2.5.1 §2.5.5 §8.7 C32.4 a tenant without tokens', async () => {
+  test('§4.10.2 §2.5.1 §2.5.5 §8.7 C32.4 the report of a tenant without tokens is empty', async () => {
     const reply = await vault().get('/tenants/self/reports/usage', (await start()).reporter)
     assert.equal(reply.status, 200)
     assert.deepEqual(reply.body, {
@@ -53,7 +53,7 @@ onEveryEngine('get the usage report', vault => {
     })
   })
 
-  test('§4.10.1 §5.11 it needs report:read', async () => {
+  test('§4.10.1 §5.11 the report needs report:read', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       other: { type: 'management', permissions: ['tenant:read', 'tenant:update', 'application:read'] },
@@ -64,7 +64,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal((await vault().get('/tenants/self/reports/usage?month=3', keys.manager)).status, 400)
   })
 
-  test('§2.5.2 §2.5.3 §2.5.4 C32.1 C5.5 each type with its count and its latest creation', async () => {
+  test('§2.5.2 §2.5.3 §2.5.4 C32.1 C5.5 the report shows each type with its count and its latest creation', async () => {
     const keys = await start()
     const first = vault().now
     await create(keys, text())
@@ -106,7 +106,7 @@ onEveryEngine('get the usage report', vault => {
       },
     },
     {
-      name: 'a create that meets an equal token',
+      name: 'a create that hits a duplicate',
       by: [0, 0],
       act: async keys => {
         const met = await vault().post('/tokens', keys.writer, { ...text(), deduplicate_token: true })
@@ -114,14 +114,14 @@ onEveryEngine('get the usage report', vault => {
       },
     },
     {
-      name: 'a create that is refused',
+      name: 'a refused create',
       by: [0, 0],
       act: async keys => {
         assert.equal((await vault().post('/tokens', keys.writer, { type: 'token', data: null })).status, 400)
       },
     },
     {
-      name: 'a tokenize of which one element is refused',
+      name: 'a tokenize with a refused element',
       by: [0, 0],
       act: async keys => {
         const reply = await vault().post('/tokenize', keys.writer, ['x', { type: 'card', data: {} }])
@@ -129,7 +129,7 @@ onEveryEngine('get the usage report', vault => {
       },
     },
     {
-      name: 'an id that is taken',
+      name: 'a create with a taken id',
       by: [0, 0],
       act: async (keys, id) => {
         assert.equal((await vault().post('/tokens', keys.writer, { ...text(), id })).status, 409)
@@ -147,7 +147,7 @@ onEveryEngine('get the usage report', vault => {
     },
     { name: 'a delete', by: [-1, 0], act: (keys, id) => vault().delete(`/tokens/${id}`, keys.writer) },
     {
-      name: 'two deletes at once',
+      name: 'a delete sent twice at once',
       by: [-1, 0],
       act: (keys, id) =>
         Promise.all([
@@ -156,7 +156,7 @@ onEveryEngine('get the usage report', vault => {
         ]),
     },
     {
-      name: 'a delete and a new token of that id',
+      name: 'a delete followed by a new token with the same id',
       by: [0, 1],
       act: async (keys, id) => {
         await vault().delete(`/tokens/${id}`, keys.writer)
@@ -170,7 +170,7 @@ onEveryEngine('get the usage report', vault => {
     },
   ]
   for (const { name, by, act } of moves)
-    test(`§2.5.3 §2.5.6 C32.2 C32.3 ${name} moves the count by ${by[0]} and the month's by ${by[1]}`, async () => {
+    test(`§2.5.3 §2.5.6 C32.2 C32.3 ${name} changes the count by ${by[0]} and the monthly count by ${by[1]}`, async () => {
       const keys = await start()
       const id = await create(keys, text())
       await act(keys, id)
@@ -197,7 +197,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 3, 'all were active this month')
   })
 
-  test('C32.1 C18.1 a new expiry and no expiry move the count in time', async () => {
+  test('C32.1 C18.1 setting or removing an expiry changes when a token stops counting', async () => {
     const keys = await start()
     const [soon, never] = [await create(keys, text()), await create(keys, text())]
     const expires_at = instant(vault().now + 1_000)
@@ -210,7 +210,7 @@ onEveryEngine('get the usage report', vault => {
     assert.deepEqual(await counts(keys), { token: 1 })
   })
 
-  test('§2.5.4 the last creation stays known when the token is gone', async () => {
+  test('§2.5.4 the latest creation is still shown after the token is deleted', async () => {
     const keys = await start()
     const at = instant(vault().now)
     const id = await create(keys, card())
@@ -219,7 +219,7 @@ onEveryEngine('get the usage report', vault => {
     assert.deepEqual((await report(keys)).metrics_by_type, { card: { count: 0, last_created_at: at } })
   })
 
-  test('C32.2 the month is that of UTC, to the millisecond', async () => {
+  test('C32.2 a month begins and ends in UTC, to the millisecond', async () => {
     const keys = await start(march)
     await create(keys, text())
     assert.equal(await active(keys), 1)
@@ -240,7 +240,7 @@ onEveryEngine('get the usage report', vault => {
   }[] = [
     { name: 'a get', counts: 1, act: (keys, [id]) => vault().get(`/tokens/${id}`, keys.owner) },
     {
-      name: 'a get by each of several, again and again',
+      name: 'a get repeated by several callers',
       counts: 1,
       act: async (keys, [id]) => {
         for (const who of ['owner', 'masked', 'redacted', 'owner'] as const)
@@ -248,7 +248,7 @@ onEveryEngine('get the usage report', vault => {
       },
     },
     {
-      name: 'a get with a report after each',
+      name: 'a get repeated with a report after each',
       counts: 1,
       act: async (keys, [id]) => {
         for (let again = 0; again < 3; again++) {
@@ -258,14 +258,14 @@ onEveryEngine('get the usage report', vault => {
       },
     },
     {
-      name: 'twenty gets at once',
+      name: 'a get sent twenty times at once',
       counts: 1,
       act: (keys, [id]) =>
         Promise.all(Array.from({ length: 20 }, () => vault().get(`/tokens/${id}`, keys.owner))),
     },
     { name: 'a list', counts: 3, act: keys => vault().get('/tokens', keys.masked) },
     {
-      name: 'a list and a get',
+      name: 'a get followed by a list',
       counts: 3,
       act: async (keys, [id]) => {
         await vault().get(`/tokens/${id}`, keys.owner)
@@ -288,7 +288,7 @@ onEveryEngine('get the usage report', vault => {
       act: keys => vault().post('/tokens/search', keys.owner, { query: 'type:token', size: 1 }),
     },
     {
-      name: 'what the caller may not see',
+      name: 'a read of what the caller may not see',
       counts: 0,
       act: async (keys, [id]) => {
         assert.equal((await vault().get(`/tokens/${id}`, keys.elsewhere)).status, 404)
@@ -307,7 +307,7 @@ onEveryEngine('get the usage report', vault => {
       act: async (keys, [id]) => granted(await vault().delete(`/tokens/${id}`, keys.owner)),
     },
     {
-      name: 'a get and then an update and a delete',
+      name: 'a get followed by an update and a delete',
       counts: 1,
       act: async (keys, [id]) => {
         granted(await vault().get(`/tokens/${id}`, keys.owner))
@@ -316,7 +316,7 @@ onEveryEngine('get the usage report', vault => {
       },
     },
     {
-      name: 'an update and then a get',
+      name: 'an update followed by a get',
       counts: 1,
       act: async (keys, [id]) => {
         granted(await vault().patch(`/tokens/${id}`, keys.owner, { data: 'x' }))
@@ -339,7 +339,7 @@ onEveryEngine('get the usage report', vault => {
       assert.equal(await active(keys), 3, 'last month stays as it was')
     })
 
-  test('C32.2 C32.3 what was read counts in the month of the read, however late it is written down', async () => {
+  test('C32.2 C32.3 a read counts in the month of the read, however late it is recorded', async () => {
     const keys = await start(march - 86_400_000 * 31)
     const id = await create(keys, text())
     vault().now = march
@@ -351,7 +351,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 1)
   })
 
-  test('C32.2 C17.6 what was read counts also when it expires, and is swept or makes room, right afterwards', async () => {
+  test('C32.2 C17.6 a read counts even if the token expires and is swept or replaced right afterwards', async () => {
     const keys = await start(march - 86_400_000 * 31)
     const read = march - 10_000
     const expires_at = instant(read + 1_000)
@@ -368,7 +368,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 3)
   })
 
-  test('C32.3 C34.7 counts and activity outlive a restart', async () => {
+  test('C32.3 C34.7 counts and activity survive a restart', async () => {
     const keys = await start(march)
     const ids = [await create(keys, text()), await create(keys, text())]
     vault().now = april
@@ -396,7 +396,7 @@ onEveryEngine('get the usage report', vault => {
     assert.deepEqual(await Promise.all([first, second]), [1, 1])
   })
 
-  test('C32.3 §4.10.3 C2.23 activity that storage did not take is not lost, and a create that failed not counted', async () => {
+  test('C32.3 §4.10.3 C2.23 activity is not lost when storage fails, and a failed create is not counted', async () => {
     const keys = await start(march)
     const id = await create(keys, text())
     vault().now = april
@@ -412,7 +412,7 @@ onEveryEngine('get the usage report', vault => {
     assert.deepEqual(await counts(keys), { token: 1 })
   })
 
-  test('C32.2 more tokens than one write takes are all counted', async () => {
+  test('C32.2 more active tokens than fit in one write are all counted', async () => {
     const keys = await start(march)
     granted(
       await vault().post(
@@ -427,7 +427,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 620)
   })
 
-  test('C31.9 another tenant counts its own', async () => {
+  test('C31.9 each tenant counts only its own tokens', async () => {
     const [ours, theirs] = [await start(march), await start(march)]
     const id = await create(theirs, text())
     vault().now = april

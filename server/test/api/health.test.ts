@@ -13,7 +13,7 @@ onEveryEngine('health, readiness and documentation', vault => {
     { path: '/docs', type: /^text\/html/ },
   ]
   for (const { path, type } of open)
-    test(`C36.1 C36.2 C36.3 C1.3 GET ${path} needs no key, and minds none that is wrong`, async () => {
+    test(`C36.1 C36.2 C36.3 C1.3 GET ${path} needs no key and ignores a wrong one`, async () => {
       for (const headers of [{}, { 'svc-api-key': 'nonsense' }]) {
         const reply = await vault().send('GET', path, { headers })
         assert.equal(reply.status, 200)
@@ -23,12 +23,12 @@ onEveryEngine('health, readiness and documentation', vault => {
       assert.deepEqual([head.status, head.text], [200, ''])
     })
 
-  test('C36.1 C36.2 the answers', async () => {
+  test('C36.1 C36.2 health and readiness answer with their status', async () => {
     assert.deepEqual((await vault().send('GET', '/health')).body, { status: 'up' })
     assert.deepEqual((await vault().send('GET', '/ready')).body, { status: 'ready' })
   })
 
-  test('C36.2 C2.23 without storage or key service the vault is up but not ready, and recovers', async () => {
+  test('C36.2 C2.23 without storage or the key service the vault is up but not ready, and recovers', async () => {
     const { store, keyProvider } = vault().service.vault
     const broken = [
       {
@@ -62,7 +62,7 @@ onEveryEngine('health, readiness and documentation', vault => {
     }
   })
 
-  test('C36.2 storage or a key service that does not answer at all is not ready, after a moment', async t => {
+  test('C36.2 the vault is not ready when storage or the key service does not answer in time', async t => {
     const { store, keyProvider } = vault().service.vault
     for (const part of [store, keyProvider]) {
       const { health } = part

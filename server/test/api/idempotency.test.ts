@@ -149,7 +149,7 @@ onEveryEngine('idempotent retries', vault => {
     granted(await vault().get('/tokens', keys.owner)).pagination.total_items
 
   for (const { name, who, request } of changes)
-    test(`§4.11.1 §4.11.2 §4.11.3 §1.10 C4.4 ${name} answers a retry with what the first was answered`, async () => {
+    test(`§4.11.1 §4.11.2 §4.11.3 §1.10 C4.4 ${name} answers a retry as it answered the first request`, async () => {
       const world = await start()
       const asked = request(world)
       const key = newKey()
@@ -219,7 +219,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(replayed(await create(further, key)), true)
   })
 
-  test('C33.7 §4.11.3 a replay ignores the body, be it what it may', async () => {
+  test('C33.7 §4.11.3 a replay ignores the body, whatever it is', async () => {
     const { keys } = await start()
     const key = newKey()
     const first = await create(keys.owner, key)
@@ -242,33 +242,33 @@ onEveryEngine('idempotent retries', vault => {
 
   const failures: readonly { name: string; request: (world: World) => Request; status: number }[] = [
     {
-      name: 'a body that is no JSON',
+      name: 'a body that is not JSON',
       request: () => ({ method: 'POST', path: '/tokens', raw: '{' }),
       status: 400,
     },
     {
-      name: 'a body that is refused',
+      name: 'an invalid body',
       request: () => ({ method: 'POST', path: '/tokens', body: { type: 'card', data: { number: '1' } } }),
       status: 400,
     },
     {
-      name: 'a tokenize of which one element is refused',
+      name: 'a tokenize with a refused element',
       request: () => ({ method: 'POST', path: '/tokenize', body: ['x', { type: 'card', data: 1 }] }),
       status: 400,
     },
     {
-      name: 'an unknown token',
+      name: 'a patch of an unknown token',
       request: () => ({ method: 'PATCH', path: '/tokens/late', body: {} }),
       status: 404,
     },
     {
-      name: 'an id that is taken',
+      name: 'a create with a taken id',
       request: ({ token }) => ({ method: 'POST', path: '/tokens', body: { ...text, id: token } }),
       status: 409,
     },
   ]
   for (const { name, request, status } of failures)
-    test(`§4.11.4 ${name} is not kept: the next request with the key is new`, async () => {
+    test(`§4.11.4 a failure is not kept, and the next request with the key is new: ${name}`, async () => {
       const world = await start()
       const key = newKey()
       const asked = {
@@ -293,7 +293,7 @@ onEveryEngine('idempotent retries', vault => {
       assert.equal(replayed(await send(world.keys.owner, asked, key)), true, 'and then it is kept')
     })
 
-  test('§4.11.5 §7.2 C33.3 C2.18 while the first is under way its key answers 409 at once', async () => {
+  test('§4.11.5 §7.2 C33.3 C2.18 while the first request is under way, another with its key gets 409 at once', async () => {
     const { keys, token } = await start()
     const key = newKey()
     const gate = commitGate(vault())
@@ -314,7 +314,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.deepEqual([replayed(third), third.body.id], [true, id])
   })
 
-  test('§4.11.3 C33.5 an answer that never reached the client is what its retry gets', async () => {
+  test('§4.11.3 C33.5 a retry gets the answer that never reached the client', async () => {
     const { keys } = await start()
     const key = newKey()
     const before = await count(keys)
@@ -337,7 +337,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 1)
   })
 
-  test('§4.11.4 C33.3 a first request that fails while others wait for it leaves its key free', async () => {
+  test('§4.11.4 C33.3 a first request that fails leaves its key free', async () => {
     const { keys } = await start()
     const key = newKey()
     const before = await count(keys)
@@ -351,7 +351,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 1)
   })
 
-  test('C33.3 C33.5 of 64 at once one runs, and the others are told to wait or get its answer', async () => {
+  test('C33.3 C33.5 of 64 requests at once, one runs and the others are told to wait or get its answer', async () => {
     const { keys } = await start()
     const before = await count(keys)
     for (const [path, body] of [
@@ -374,7 +374,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 2)
   })
 
-  test('§4.11.3 C33.5 retries that meet each other all get the answer', async () => {
+  test('§4.11.3 C33.5 retries sent at once all get the answer', async () => {
     const { keys } = await start()
     const key = newKey()
     const request = { method: 'POST', path: '/tokens', body: text }
@@ -450,7 +450,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal((await create(keys.owner, key)).body.id, second.body.id, 'a new 24 hours')
   })
 
-  test('§4.11.7 C33.10 what is over is deleted from storage, and nothing before', async () => {
+  test('§4.11.7 C33.10 a result is deleted from storage after 24 hours, and not before', async () => {
     const { keys } = await start()
     granted(await create(keys.owner, newKey()))
     vault().now += hour
@@ -466,7 +466,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal((await storedRows(vault(), 'results')).length, 0)
   })
 
-  test('§4.11.7 C33.10 a result of a time when the clock was ahead is no more once the clock is right', async () => {
+  test('§4.11.7 C33.10 a result from a time when the clock was ahead is dropped once the clock is right', async () => {
     const { keys, tenantId } = await start()
     const tenant = await vault().tenantNumber(tenantId)
     const kept = async (): Promise<number> =>
@@ -488,7 +488,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await kept(), 0)
   })
 
-  test('§4.11.3 C33.10 a clock that is behind by as much as clocks may differ forgets no result', async () => {
+  test('§4.11.3 C33.10 a clock that is behind by no more than clocks may differ forgets no result', async () => {
     const { keys } = await start()
     const key = newKey()
     const first = granted(await create(keys.owner, key)).id
@@ -500,7 +500,7 @@ onEveryEngine('idempotent retries', vault => {
     vault().now += 1 + pace.clockSkewMs
   })
 
-  test('C33.4 of two requests that find a result of a wrong clock, at two nodes, one is carried out', async () => {
+  test('C33.4 of two requests on two nodes that find a result from a wrong clock, one is carried out', async () => {
     const { keys } = await start()
     const key = newKey()
     vault().now += year
@@ -529,7 +529,7 @@ onEveryEngine('idempotent retries', vault => {
     }
   })
 
-  test('C33.2 a key that is revoked or expired gets no replay', async () => {
+  test('C33.2 a revoked or expired API key gets no replay', async () => {
     const { keys, application, apiKey } = await start()
     const key = newKey()
     granted(await create(apiKey, key))
@@ -545,7 +545,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal((await create(soon, key)).status, 401)
   })
 
-  test('C33.2 a permission that was taken away gets no replay', async () => {
+  test('C33.2 a caller whose permission was taken away gets no replay', async () => {
     const { keys, application, apiKey } = await start()
     const key = newKey()
     granted(await create(apiKey, key))
@@ -556,7 +556,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(refused.headers.get('idempotent-replayed'), null)
   })
 
-  test('C33.8 C33.9 C12.2 what is kept is sealed, and holds no data, no cvc and no key', async () => {
+  test('C33.8 C33.9 C12.2 kept answers are sealed and hold no data, no cvc and no key', async () => {
     const world = await start()
     const { keys, token, application, tenantId } = world
     const made: string[] = []
@@ -601,7 +601,7 @@ onEveryEngine('idempotent retries', vault => {
   for (const { name, who, request } of changes.filter(({ name }) =>
     /^create(Application|ApiKey)$/.test(name),
   ))
-    test(`C33.9 C29.6 the replay of ${name} has all but the key, and says so`, async () => {
+    test(`C33.9 C29.6 the replay of ${name} has everything but the key, and says so`, async () => {
       const world = await start()
       const key = newKey()
       const first = await send(world.keys[who], request(world), key)
@@ -614,7 +614,7 @@ onEveryEngine('idempotent retries', vault => {
       assertAbsent({ answer: retry.text }, [shown])
     })
 
-  test('C33.5 C2.23 when storage takes neither, there is neither token nor result', async () => {
+  test('C33.5 C2.23 when storage fails, there is neither a change nor a result', async () => {
     const world = await start()
     for (const { name, who, request } of changes) {
       const asked = request(world)
@@ -675,7 +675,7 @@ onEveryEngine('idempotent retries', vault => {
     }
   })
 
-  test('C33.4 what one node has kept, the other replays', async () => {
+  test('C33.4 an answer kept by one node is replayed by the other', async () => {
     const { keys } = await start()
     const key = newKey()
     const node = await secondNode(vault())
@@ -712,7 +712,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 1)
   })
 
-  test('C33.5 a conflict at storage that is solved by a second try keeps one result', async () => {
+  test('C33.5 a storage conflict resolved by a second try keeps one result', async () => {
     const { keys, token } = await start()
     const key = newKey()
     const gate = commitGate(vault())
@@ -735,7 +735,7 @@ onEveryEngine('idempotent retries', vault => {
     )
   })
 
-  test('C33.1 C15.5 C1.2 a deduplicated create is kept, too, and replays its Location', async () => {
+  test('C33.1 C15.5 C1.2 a deduplicated create is kept too and replays its Location', async () => {
     const { keys } = await start()
     const key = newKey()
     const body = { ...text, deduplicate_token: true }
@@ -748,7 +748,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(retry.headers.get('location'), `/tokens/${first.body.id}`)
   })
 
-  test('C33.8 a result that was moved or changed in storage is refused, not replayed', async () => {
+  test('C33.8 a result whose sealed part was replaced in storage is refused, not replayed', async () => {
     const { keys } = await start()
     const [one, two] = [newKey(), newKey()]
     granted(await create(keys.owner, one))
@@ -767,7 +767,7 @@ onEveryEngine('idempotent retries', vault => {
 })
 
 onEveryEngine(
-  'idempotent retries, strict',
+  'strict idempotent retries',
   vault => {
     test('C33.7 C2.21 another body for the same key is 422, the same bytes are a replay', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
@@ -792,7 +792,7 @@ onEveryEngine(
       assert.equal((await post('{"type":"token","data":"a"}')).status, 201, 'the result is still there')
     })
 
-    test('C33.7 no body is a body like any other', async () => {
+    test('C33.7 a request without a body is replayed only to another without one', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { id } = await newApplication(vault(), keys.manager, {})
       const headers = { 'svc-idempotency-key': 'no-body' }

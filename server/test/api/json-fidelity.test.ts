@@ -4,11 +4,11 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { owner } from '../rig/test-vault.ts'
 
-onEveryEngine('names that objects inherit', vault => {
+onEveryEngine('names that JavaScript objects inherit', vault => {
   const strange = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf']
   const json = (name: string, value: string): string => `{${JSON.stringify(name)}:${value}}`
 
-  test('C6.1 C7.2 as fields of a body they are unknown', async () => {
+  test('C6.1 C7.2 they are refused as unknown fields of a body', async () => {
     const { keys } = await vault().tenant({ owner })
     const key = keys.owner
     await vault().create(key, { id: 'a-token', type: 'token', data: {} })
@@ -28,7 +28,7 @@ onEveryEngine('names that objects inherit', vault => {
       }
   })
 
-  test('C10.7 C7.2 as properties of a card they are unknown', async () => {
+  test('C10.7 C7.2 they are refused as unknown properties of a card', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const name of strange) {
       const data = `{"number":"4242424242424242",${JSON.stringify(name)}:{"cvc":"123"}}`
@@ -41,7 +41,7 @@ onEveryEngine('names that objects inherit', vault => {
     }
   })
 
-  test('C9.9 C20.4 C20.6 as types, filters and properties they are nothing', async () => {
+  test('C9.9 C20.4 C20.6 they name no type, filter, variable or property', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const name of strange) {
       assert.equal((await vault().post('/tokens', keys.owner, { type: name, data: 1 })).status, 400)
@@ -68,7 +68,7 @@ onEveryEngine('names that objects inherit', vault => {
     }
   })
 
-  test('C7.2 in data, masks and metadata they are names like any other', async () => {
+  test('C7.2 they are ordinary names in data, masks and metadata', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const name of strange) {
       const raw = `{"type":"token","data":${json(name, '{"polluted":1}')},"mask":${json(name, `"{{ data.${name}.polluted }}"`)},"metadata":${json(name, '"Value"')}}`
@@ -96,7 +96,7 @@ onEveryEngine('names that objects inherit', vault => {
     )
   })
 
-  test('C7.2 as keys of a payload they stay where they are', async () => {
+  test('C7.2 they stay in place as keys of a payload', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const name of strange) {
       const { status, text } = await vault().send('POST', '/tokenize', {
@@ -109,7 +109,7 @@ onEveryEngine('names that objects inherit', vault => {
   })
 
   // The service runs in this process: if anything had been polluted, it would show here.
-  test('C7.2 nothing of it reached a prototype', () => {
+  test('C7.2 none of them reaches a prototype', () => {
     assert.equal(({} as { polluted?: unknown }).polluted, undefined)
     assert.equal(({} as { type?: unknown }).type, undefined)
     assert.deepEqual(Object.keys(Object.prototype), [])
@@ -128,7 +128,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
     '-9007199254740993',
   ]
 
-  test('C7.1 numbers that doubles cannot hold come back to the letter, wherever they are', async () => {
+  test('C7.1 numbers that doubles cannot hold come back exactly as sent, wherever they are', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
     for (const number of numbers) {
       const data = `{"a":${number},"b":[1,${number},{"c":${number}}]}`
@@ -145,7 +145,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
     }
   })
 
-  test('C7.1 C23.1 C18.4 also alone, in a payload, and through updates', async () => {
+  test('C7.1 C23.1 C18.4 such numbers also survive alone in a payload and through updates', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const number of numbers) {
       const { text } = await vault().send('POST', '/tokenize', { key: keys.owner, raw: `[${number}]` })
@@ -165,7 +165,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
     }
   })
 
-  test('C7.1 C10.1 C10.2 C2.5 an exact number is no object, no text, no month', async () => {
+  test('C7.1 C10.1 C10.2 C2.5 an exact number is refused where an object, a string or a month is expected', async () => {
     const { keys } = await vault().tenant({ owner })
     const bodies: readonly { raw: string; place: string }[] = [
       { raw: '{"type":"card","data":12345678901234567890}', place: 'data' },
@@ -198,7 +198,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
       )
   })
 
-  test('C7.1 an object that looks like one of our exact numbers is an object', async () => {
+  test('C7.1 an object that looks like one of our exact numbers stays an object', async () => {
     const { keys } = await vault().tenant({ owner })
     const data = '{"rawJSON":"1e400"}'
     const created = await vault().send('POST', '/tokens', {
@@ -209,7 +209,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
     assert.ok((await vault().get(`/tokens/${created.body.id}`, keys.owner)).text.includes(`"data":${data}`))
   })
 
-  test('C7.3 lone surrogates and NUL are kept in data, masks and metadata, and nowhere else', async () => {
+  test('C7.3 lone surrogates and NUL are accepted in data, masks, metadata and expressions, and nowhere else', async () => {
     const { keys } = await vault().tenant({ owner })
     const odd = '\\ud800x\\udc00\\u0000'
     const raw = `{"type":"token","data":{"${odd}":"${odd}"},"mask":{"m":"${odd}{{ data['a'] }}"},"metadata":{"${odd}":"${odd}"},"search_indexes":["${odd}{{ data }}"],"fingerprint_expression":"${odd}{{ data }}"}`

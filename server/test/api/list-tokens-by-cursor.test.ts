@@ -52,7 +52,7 @@ for (const engine of engines)
     const numbered = (count: number): string[] =>
       Array.from({ length: count }, (_, index) => `token-${String(index).padStart(3, '0')}`)
 
-    test('C25.1 C24.4 pages follow one another, newest first, and the last names no next', async () => {
+    test('C25.1 C24.4 pages follow one another, newest first, and the last has no next', async () => {
       const ids = numbered(5)
       const { keys } = await tenantWith(ids)
       const newest = ids.toReversed()
@@ -68,7 +68,7 @@ for (const engine of engines)
       assert.equal(all.body.data[0].data, newest[0])
     })
 
-    test('C25.1 a page that ends with the last token names no next; nothing at all is one empty page', async () => {
+    test('C25.1 a page that ends with the last token has no next; an empty list is one empty page', async () => {
       const { keys } = await tenantWith(numbered(4))
       assert.deepEqual(
         (await walk(keys.private, 'size=2')).map(page => page.length),
@@ -78,7 +78,7 @@ for (const engine of engines)
       assert.deepEqual(await walk(empty.keys.private, 'size=2'), [[]])
     })
 
-    test('C25.1 C24.4 tokens of one moment come by id, on whatever page', async () => {
+    test('C25.1 C24.4 tokens created at the same instant are ordered by id across pages', async () => {
       const ids = numbered(7)
       const { keys } = await tenantWith(ids.toReversed(), true)
       for (const size of [1, 2, 3]) assert.deepEqual((await walk(keys.private, `size=${size}`)).flat(), ids)
@@ -91,7 +91,7 @@ for (const engine of engines)
       assert.deepEqual(idsOf(rest), numbered(4).toReversed())
     })
 
-    test('C25.2 what comes or goes between pages neither repeats nor hides others', async () => {
+    test('C25.2 tokens created or deleted between pages neither repeat nor hide others', async () => {
       const ids = numbered(9)
       const { keys, create } = await tenantWith(ids)
       const pages = await walk(keys.private, 'size=3', async page => {
@@ -109,7 +109,7 @@ for (const engine of engines)
       ])
     })
 
-    test('C25.1 C24.6 the filters are those of the list', async () => {
+    test('C25.1 C24.6 the filters are those of the list by page', async () => {
       const { keys, create } = await tenantWith([])
       await create('one', { metadata: { k: 'Red' }, containers: ['/a/'] })
       await create('two', { metadata: { k: 'blue' }, containers: ['/a/b/'] })
@@ -129,7 +129,7 @@ for (const engine of engines)
         assert.deepEqual((await walk(keys.private, `size=1&${encodeURI(query)}`)).flat(), found, query)
     })
 
-    test('C25.1 C24.5 only what the caller may read, as he may see it', async () => {
+    test('C25.1 C24.5 pages show only what the caller may read, as it may see it', async () => {
       const { keys, create } = await tenantWith([])
       await create('one', { containers: ['/a/'], mask: '{{ data | reveal_last: 1 }}' })
       await create('two', { containers: ['/b/'] })
@@ -144,7 +144,7 @@ for (const engine of engines)
       assert.equal((await vault.send('GET', '/v2/tokens')).status, 401)
     })
 
-    test('C12.7 a fingerprint finds no token that hides it, on any page', async () => {
+    test('C12.7 a fingerprint finds no token that hides it from the caller, on any page', async () => {
       const { keys, create } = await tenantWith([])
       for (const id of ['one', 'two', 'three', 'four'])
         await create(id, { data: 'same', containers: id === 'two' ? ['/a/', '/secret/'] : ['/a/'] })
@@ -155,7 +155,7 @@ for (const engine of engines)
       assert.deepEqual(await walk(keys.narrow, query), [['four'], ['three'], ['one']])
     })
 
-    test('C25.3 a cursor is good for its filters and its tenant, to the letter', async () => {
+    test('C25.3 a cursor is valid only unaltered, for its filters and its tenant', async () => {
       const { keys } = await tenantWith(numbered(3))
       const other = await tenantWith(numbered(3))
       const { next } = (
@@ -194,7 +194,7 @@ for (const engine of engines)
       assert.ok(!ids.includes('token-00'), 'a cursor does not show where it points')
     })
 
-    test('C25.3 a cursor outlives a restart', async () => {
+    test('C25.3 a cursor survives a restart', async () => {
       const { keys } = await tenantWith(numbered(2))
       const { next } = (await vault.get('/v2/tokens?size=1', keys.private)).body.pagination
       await vault.restart()
@@ -224,7 +224,7 @@ for (const engine of engines)
       assert.deepEqual(await walk(keys.private, 'size=1'), [['token-001'], ['token-000']])
     })
 
-    test('C32.2 what a page shows is active this month', async () => {
+    test('C32.2 a token shown on a page counts as active this month', async () => {
       const { keys } = await vault.tenant({
         ...devApplications,
         management: { type: 'management', permissions: ['report:read'] },

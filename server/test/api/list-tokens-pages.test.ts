@@ -4,7 +4,7 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { devApplications, owner, type TestApplication, type TestVault } from '../rig/test-vault.ts'
 
 onEveryEngine('pages of a list', vault => {
-  test('C24.1 C24.2 C24.3 C24.4 §4.3.11 pages cut the list, newest first, ties by id', async () => {
+  test('C24.1 C24.2 C24.3 C24.4 §4.3.11 pages divide the list, newest first, ties by id', async () => {
     const { keys } = await vault().tenant(devApplications)
     const ids = Array.from({ length: 25 }, (_, at) => `token-${String((at * 7) % 25).padStart(2, '0')}`)
     for (const [at, id] of ids.entries()) {
@@ -64,7 +64,7 @@ onEveryEngine('pages of a list', vault => {
     assert.deepEqual([await total('/tokens', keys.owner), await total('/tokens', keys.some)], [1, 0])
   })
 
-  test('C24.5 C24.10 C28.9 C19.3 whatever the rules, lists and counts are exactly what may be read', async () => {
+  test('C24.5 C24.10 C28.9 C19.3 lists and counts cover exactly what the caller may read, whatever the rules', async () => {
     const containers = ['/a/', '/a/b/', '/a/b/c/', '/ab/', '/b/', '/b/a/', '/c/']
     const rules: readonly (readonly string[])[] = [
       ['/'],

@@ -35,33 +35,33 @@ const population = [
 
 /** For `fingerprint` the test fills in that of the token `one`. */
 const filters: readonly { name: string; query: string; ids: readonly string[] }[] = [
-  { name: 'C24.4 everything', query: '', ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'] },
+  { name: 'C24.4 no filter', query: '', ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'] },
   { name: '§4.3.6 one id', query: 'id=alpha', ids: ['alpha'] },
   { name: '§4.3.6 C24.6 several ids', query: 'id=alpha&id=gamma', ids: ['gamma', 'alpha'] },
-  { name: '§4.3.6 an id twice', query: 'id=alpha&id=alpha', ids: ['alpha'] },
-  { name: '§4.3.6 ids that nobody has', query: 'id=unknown&id=ALPHA&id=', ids: [] },
+  { name: '§4.3.6 the same id twice', query: 'id=alpha&id=alpha', ids: ['alpha'] },
+  { name: '§4.3.6 ids that no token has', query: 'id=unknown&id=ALPHA&id=', ids: [] },
   { name: '§4.3.6 a known id beside unknown ones', query: 'id=unknown&id=beta', ids: ['beta'] },
   { name: '§4.3.7 one type', query: 'type=token', ids: ['epsilon', 'beta', 'alpha'] },
   { name: '§4.3.7 C24.6 several types', query: 'type=card&type=bank', ids: ['delta', 'gamma'] },
   { name: '§4.3.7 a type that no token has', query: 'type=card_number', ids: [] },
   { name: 'C24.6 C19.3 a container and what is below it', query: 'container=/a/', ids: ['beta', 'alpha'] },
-  { name: 'C24.6 C19.3 a container below', query: 'container=/a/b/', ids: ['beta'] },
-  { name: 'C24.6 C19.2 a container in other letters', query: 'container=/A/B/', ids: ['beta'] },
+  { name: 'C24.6 C19.3 a nested container', query: 'container=/a/b/', ids: ['beta'] },
+  { name: 'C24.6 C19.2 a container in upper case', query: 'container=/A/B/', ids: ['beta'] },
   { name: 'C24.6 the second container of a token', query: 'container=/pci/', ids: ['epsilon', 'gamma'] },
   { name: 'C24.6 C19.3 the root', query: 'container=/', ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'] },
-  { name: 'C24.6 a container that nobody has', query: 'container=/a/b/c/', ids: [] },
+  { name: 'C24.6 a container that no token has', query: 'container=/a/b/c/', ids: [] },
   { name: 'C24.6 §2.1.7 a fingerprint', query: 'fingerprint=FINGERPRINT', ids: ['epsilon', 'alpha'] },
-  { name: 'C24.6 a fingerprint that nobody has', query: 'fingerprint=abc', ids: [] },
+  { name: 'C24.6 a fingerprint that no token has', query: 'fingerprint=abc', ids: [] },
   {
     name: '§4.3.8 §4.3.2 metadata, whatever the letter case',
     query: 'metadata.colour=BLUE',
     ids: ['beta', 'alpha'],
   },
   { name: '§4.3.2 C24.9 a part of a value', query: 'metadata.colour=blu', ids: [] },
-  { name: 'C24.9 the letter case of a key counts', query: 'metadata.size=l', ids: ['alpha'] },
-  { name: 'C24.9 the other letter case', query: 'metadata.Size=l', ids: ['gamma'] },
+  { name: 'C24.9 the letter case of a key matters', query: 'metadata.size=l', ids: ['alpha'] },
+  { name: 'C24.9 a key in the other letter case', query: 'metadata.Size=l', ids: ['gamma'] },
   {
-    name: 'C24.9 values after NFC',
+    name: 'C24.9 values compared after NFC',
     query: `metadata.name=${encodeURIComponent('cafe\u0301 "K"')}`,
     ids: ['epsilon', 'delta'],
   },
@@ -72,28 +72,28 @@ const filters: readonly { name: string; query: string; ids: readonly string[] }[
     ids: [],
   },
   {
-    name: '§4.3.1 C24.8 of a repeated key the first counts',
+    name: '§4.3.1 C24.8 the first value of a repeated key counts',
     query: 'metadata.colour=red&metadata.colour=blue',
     ids: ['gamma'],
   },
   { name: '§4.3.8 an empty value', query: 'metadata.empty=', ids: ['alpha'] },
   { name: '§4.3.8 a key without a value', query: 'metadata.empty', ids: ['alpha'] },
-  { name: '§4.3.8 a dot in a key, a plus for a blank', query: 'metadata.a.b=X+Y', ids: ['beta'] },
-  { name: '§4.3.8 percent-encoded', query: 'metadata%2Ea%2Eb=x%20y', ids: ['beta'] },
+  { name: '§4.3.8 a dot in a key and a plus for a space', query: 'metadata.a.b=X+Y', ids: ['beta'] },
+  { name: '§4.3.8 a percent-encoded key and value', query: 'metadata%2Ea%2Eb=x%20y', ids: ['beta'] },
   { name: '§4.3.8 a key in brackets', query: 'metadata[colour]=BLUE', ids: ['beta', 'alpha'] },
   {
-    name: '§4.3.3 §4.3.8 keys in brackets, percent-encoded, and a dot',
+    name: '§4.3.3 §4.3.8 a key in percent-encoded brackets and one after a dot',
     query: 'metadata%5Ba.b%5D=x%20y&metadata.colour=blue',
     ids: ['beta'],
   },
   {
-    name: '§4.3.1 a key again in the other spelling',
+    name: '§4.3.1 a key repeated in the other spelling',
     query: 'metadata[colour]=red&metadata.colour=blue',
     ids: ['gamma'],
   },
-  { name: '§4.3.8 a key that nobody has', query: 'metadata.none=x', ids: [] },
+  { name: '§4.3.8 a key that no token has', query: 'metadata.none=x', ids: [] },
   {
-    name: '§4.3.8 names that objects inherit',
+    name: '§4.3.8 keys that objects inherit',
     query: 'metadata.constructor=x&metadata.__proto__=x',
     ids: [],
   },
@@ -103,7 +103,7 @@ const filters: readonly { name: string; query: string; ids: readonly string[] }[
     ids: ['alpha'],
   },
   {
-    name: 'C24.6 C24.7 both spellings',
+    name: 'C24.6 C24.7 both spellings of metadata',
     query: `metadata=${encodeURIComponent('{"colour":"blue"}')}&metadata.size=L`,
     ids: ['alpha'],
   },
@@ -113,7 +113,7 @@ const filters: readonly { name: string; query: string; ids: readonly string[] }[
     ids: ['alpha'],
   },
   {
-    name: 'C24.7 both spellings of one key, and no token meets both',
+    name: 'C24.7 both spellings of one key, and no token matches both',
     query: `metadata=${encodeURIComponent('{"size":"other"}')}&metadata.size=L`,
     ids: [],
   },
@@ -130,7 +130,7 @@ const filters: readonly { name: string; query: string; ids: readonly string[] }[
   { name: 'C24.7 type and container', query: 'type=token&container=/a/', ids: ['beta', 'alpha'] },
   { name: 'C24.7 type and id', query: 'type=token&id=gamma&id=beta', ids: ['beta'] },
   {
-    name: 'C24.7 everything at once',
+    name: 'C24.7 every filter at once',
     query:
       'id=alpha&id=epsilon&type=token&type=card&container=/a/&fingerprint=FINGERPRINT&metadata.colour=blue&page=1&size=5',
     ids: ['alpha'],
@@ -155,9 +155,9 @@ const refused: readonly {
     errors: ['colour'],
     absent: ['ultramarine'],
   },
-  { name: 'C6.3 a parameter in other letters', query: 'Type=token', errors: ['Type'] },
+  { name: 'C6.3 a parameter in the wrong letter case', query: 'Type=token', errors: ['Type'] },
   {
-    name: 'C6.3 C2.7 a parameter that may be a number',
+    name: 'C6.3 C2.7 a parameter that could be a card number',
     query: 'page=1&4242424242424242=x',
     errors: ['[key 2]'],
     absent: ['4242424242424242'],
@@ -168,20 +168,20 @@ const refused: readonly {
   { name: 'C6.3 metadata without a key', query: 'metadata.=x', errors: ['metadata.'] },
   { name: 'C6.3 a bare equals sign', query: '=x', errors: ['[key 1]'] },
   { name: 'C24.2 page 0', query: 'page=0', errors: ['page'] },
-  { name: 'C24.2 a page below', query: 'page=-1', errors: ['page'] },
-  { name: 'C24.2 a page that is no integer', query: 'page=1.0', errors: ['page'] },
-  { name: 'C24.2 a page that is no number', query: 'page=second', errors: ['page'], absent: ['second'] },
+  { name: 'C24.2 a negative page', query: 'page=-1', errors: ['page'] },
+  { name: 'C24.2 a page that is not an integer', query: 'page=1.0', errors: ['page'] },
+  { name: 'C24.2 a page that is not a number', query: 'page=second', errors: ['page'], absent: ['second'] },
   { name: 'C24.2 an empty page', query: 'page=', errors: ['page'] },
   {
-    name: 'C24.2 a page beyond measure',
+    name: 'C24.2 a huge page',
     query: 'page=99999999999999999999',
     errors: ['page'],
     absent: ['9999999999'],
   },
   { name: 'C24.2 size 0', query: 'size=0', errors: ['size'] },
   { name: 'C24.2 C8.13 size 101', query: 'size=101', errors: ['size'] },
-  { name: 'C24.2 a size that is no integer', query: 'size=1e1', errors: ['size'] },
-  { name: 'C24.2 both', query: 'size=0&page=0', errors: ['size', 'page'] },
+  { name: 'C24.2 a size that is not an integer', query: 'size=1e1', errors: ['size'] },
+  { name: 'C24.2 a bad size and a bad page', query: 'size=0&page=0', errors: ['size', 'page'] },
   { name: 'C6.3 a repeated page', query: 'page=1&page=2', errors: ['page'] },
   { name: 'C6.3 a repeated size', query: 'size=1&size=1', errors: ['size'] },
   { name: 'C6.3 a repeated container', query: 'container=/a/&container=/b/', errors: ['container'] },
@@ -189,26 +189,26 @@ const refused: readonly {
   { name: 'C6.3 repeated JSON metadata', query: 'metadata={}&metadata={}', errors: ['metadata'] },
   { name: 'C9.9 an unknown type', query: 'type=token&type=passport', errors: ['type'], absent: ['passport'] },
   {
-    name: 'C19.1 what is no container',
+    name: 'C19.1 an invalid container',
     query: 'container=nowhere',
     errors: ['container'],
     absent: ['nowhere'],
   },
   {
-    name: 'C24.6 metadata that is no JSON',
+    name: 'C24.6 metadata that is not JSON',
     query: 'metadata=colour',
     errors: ['metadata'],
     absent: ['colour'],
   },
-  { name: 'C24.6 metadata that is no object', query: 'metadata=[1]', errors: ['metadata'] },
+  { name: 'C24.6 metadata that is not an object', query: 'metadata=[1]', errors: ['metadata'] },
   {
-    name: 'C24.6 metadata whose values are no texts',
+    name: 'C24.6 metadata whose values are not strings',
     query: `metadata=${encodeURIComponent('{"a":12345678}')}`,
     errors: ['metadata'],
     absent: ['12345678'],
   },
   {
-    name: 'C24.6 metadata whose number is beyond doubles',
+    name: 'C24.6 metadata with a number that no double holds',
     query: `metadata=${encodeURIComponent('{"a":12345678901234567890}')}`,
     errors: ['metadata'],
     absent: ['12345678901234567'],
@@ -245,7 +245,7 @@ onEveryEngine('list tokens', vault => {
       )
     })
 
-  test('C6.2 C6.3 a misspelt filter is told what was probably meant', async () => {
+  test('C6.2 C6.3 the refusal of a misspelt filter suggests the right name', async () => {
     const reply = await vault().get('/tokens?containers=/a/', keys.private)
     assert.match(reply.body.errors.containers[0], /did you mean container\?/)
   })
@@ -266,7 +266,7 @@ onEveryEngine('list tokens', vault => {
       assert.deepEqual(entry, (await vault().get(`/tokens/${entry.id}`, keys.private)).body)
   })
 
-  test('§1.3 a tenant sees none of another', async () => {
+  test('§1.3 a tenant sees no tokens of another', async () => {
     const other = await vault().tenant(devApplications)
     for (const query of [
       '',

@@ -22,7 +22,7 @@ const holders: Readonly<Record<string, readonly string[]>> = {
 }
 
 onEveryEngine('permissions', vault => {
-  test('C29.5 every permission with the types of application that may hold it, for any key', async () => {
+  test('C29.5 any key can list every permission with the application types that may hold it', async () => {
     const { keys } = await vault().tenant({ ...ownerAndManager, nothing: {}, public: { type: 'public' } })
     for (const key of Object.values(keys)) {
       const reply = await vault().get('/permissions', key)
@@ -42,7 +42,7 @@ onEveryEngine('permissions', vault => {
     assert.equal((await vault().get('/permissions?type=token:read', keys.owner)).status, 400)
   })
 
-  test('C29.5 the permissions of one type of application', async () => {
+  test('C29.5 the list can be filtered by application type', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     for (const type of ['public', 'private', 'management']) {
       const reply = granted(await vault().get(`/permissions?application_type=${type}`, keys.owner))
@@ -71,54 +71,54 @@ onEveryEngine('permissions', vault => {
   /** Each endpoint, and the permission without which it answers 403. */
   const endpoints: readonly { name: string; method: string; path: string; needs: string; body?: unknown }[] =
     [
-      { name: '§5.4 tokenize', method: 'POST', path: '/tokenize', needs: 'token:create', body: 'x' },
+      { name: '§5.4 tokenizing', method: 'POST', path: '/tokenize', needs: 'token:create', body: 'x' },
       {
-        name: '§5.4 create a token',
+        name: '§5.4 creating a token',
         method: 'POST',
         path: '/tokens',
         needs: 'token:create',
         body: { type: 'token', data: 'x' },
       },
-      { name: '§5.5 list tokens', method: 'GET', path: '/tokens', needs: 'token:read' },
-      { name: 'C25.1 list tokens by cursor', method: 'GET', path: '/v2/tokens', needs: 'token:read' },
+      { name: '§5.5 listing tokens', method: 'GET', path: '/tokens', needs: 'token:read' },
+      { name: 'C25.1 listing tokens by cursor', method: 'GET', path: '/v2/tokens', needs: 'token:read' },
       {
-        name: 'C26.1 search tokens',
+        name: 'C26.1 searching tokens',
         method: 'POST',
         path: '/tokens/search',
         needs: 'token:search',
         body: { query: 'type:token' },
       },
       {
-        name: 'C25.1 search tokens by cursor',
+        name: 'C25.1 searching tokens by cursor',
         method: 'POST',
         path: '/v2/tokens/search',
         needs: 'token:search',
         body: { query: 'type:token' },
       },
-      { name: '§5.5 get a token', method: 'GET', path: '/tokens/a-token', needs: 'token:read' },
+      { name: '§5.5 getting a token', method: 'GET', path: '/tokens/a-token', needs: 'token:read' },
       {
-        name: '§5.6 update a token',
+        name: '§5.6 updating a token',
         method: 'PATCH',
         path: '/tokens/a-token',
         needs: 'token:update',
         body: {},
       },
-      { name: '§5.7 delete a token', method: 'DELETE', path: '/tokens/a-token', needs: 'token:delete' },
-      { name: '§5.8 get the tenant', method: 'GET', path: '/tenants/self', needs: 'tenant:read' },
+      { name: '§5.7 deleting a token', method: 'DELETE', path: '/tokens/a-token', needs: 'token:delete' },
+      { name: '§5.8 getting the tenant', method: 'GET', path: '/tenants/self', needs: 'tenant:read' },
       {
-        name: '§5.9 update the tenant',
+        name: '§5.9 updating the tenant',
         method: 'PUT',
         path: '/tenants/self',
         needs: 'tenant:update',
         body: { name: 'x' },
       },
       {
-        name: '§5.11 get the usage report',
+        name: '§5.11 getting the usage report',
         method: 'GET',
         path: '/tenants/self/reports/usage',
         needs: 'report:read',
       },
-      { name: '§5.10 delete the tenant', method: 'DELETE', path: '/tenants/self', needs: 'tenant:delete' },
+      { name: '§5.10 deleting the tenant', method: 'DELETE', path: '/tenants/self', needs: 'tenant:delete' },
     ]
   for (const { name, method, path, needs, body } of endpoints)
     test(`${name} needs ${needs}, and no other permission will do (C2.12)`, async () => {

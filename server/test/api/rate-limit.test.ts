@@ -14,7 +14,7 @@ onEveryEngine(
       return seen
     }
 
-    test('C2.22 C2.1 a key that asks more than its share gets 429 with Retry-After', async () => {
+    test('C2.22 C2.1 a key that exceeds its limit gets 429 with Retry-After', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       assert.deepEqual(await statuses(keys.owner, 3), [200, 200, 200])
       const reply = await ask(keys.owner)
@@ -24,7 +24,7 @@ onEveryEngine(
       assert.ok(reply.headers.get('svc-trace-id'))
     })
 
-    test('C2.22 the share grows with the clock, to the burst and no further', async () => {
+    test('C2.22 the allowance refills with time, up to the burst and no further', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       assert.deepEqual(await statuses(keys.owner, 4), [200, 200, 200, 429])
       vault().now += 1_999
@@ -37,7 +37,7 @@ onEveryEngine(
       assert.deepEqual(await statuses(keys.owner, 4), [200, 200, 200, 429])
     })
 
-    test('C2.22 who waits as long as Retry-After says gets through', async () => {
+    test('C2.22 a caller who waits as long as Retry-After says gets through', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       await statuses(keys.owner, 3)
       vault().now += 700
@@ -47,7 +47,7 @@ onEveryEngine(
       assert.equal((await ask(keys.owner)).status, 200)
     })
 
-    test('C2.22 a clock that is set back takes nothing away', async () => {
+    test('C2.22 a clock set back takes no allowance away', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       assert.deepEqual(await statuses(keys.owner, 3), [200, 200, 200])
       vault().now -= 3_600_000
@@ -56,7 +56,7 @@ onEveryEngine(
       assert.equal((await ask(keys.owner)).status, 200)
     })
 
-    test('C2.22 each key has its own share, also two keys of one application', async () => {
+    test('C2.22 each key has its own allowance, even two keys of one application', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { id, key } = await newApplication(vault(), keys.manager, {})
       const further = granted(await vault().post(`/applications/${id}/keys`, keys.manager, {})).key
@@ -76,7 +76,7 @@ onEveryEngine(
       for (let time = 0; time < 10; time++) assert.equal((await vault().send('GET', '/tokens')).status, 401)
     })
 
-    test('C2.22 what is refused does nothing, and what fails counts', async () => {
+    test('C2.22 a request over the limit does nothing, and a failed one counts', async () => {
       const { keys } = await vault().tenant({ ...ownerAndManager, counter: ownerAndManager.owner })
       for (const status of [403, 404, 400])
         assert.equal(
@@ -92,7 +92,7 @@ onEveryEngine(
       assert.equal(granted(await vault().get('/tokens', keys.counter)).pagination.total_items, 0)
     })
 
-    test('C36.1 C36.2 C36.3 C2.22 what needs no key has no limit', async () => {
+    test('C36.1 C36.2 C36.3 C2.22 endpoints that need no key have no limit', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       await statuses(keys.owner, 4)
       for (let time = 0; time < 10; time++)
@@ -102,7 +102,7 @@ onEveryEngine(
         }
     })
 
-    test('C33.2 a replay counts like any request', async () => {
+    test('C33.2 a replay counts like any other request', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const send = () =>
         vault().send('POST', '/tokens', {
@@ -120,7 +120,7 @@ onEveryEngine(
 )
 
 onEveryEngine('without a rate limit', vault => {
-  test('C2.22 it is off unless it is set', async () => {
+  test('C2.22 there is no limit unless one is set', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const replies = await Promise.all(
       Array.from({ length: 300 }, () => vault().get('/permissions', keys.owner)),

@@ -303,7 +303,7 @@ for (const engine of engines)
       return { keyOf, names, tokens }
     }
 
-    test('C26 every answer is that of the model, by pages and by cursor', async () => {
+    test('C26 every search finds what the model finds, by page and by cursor', async () => {
       let answered = 0
       await fc.assert(
         fc.asyncProperty(
@@ -351,7 +351,7 @@ for (const engine of engines)
       assert.ok(answered > 300, `only ${answered} searches were answered`)
     })
 
-    test('C24 C25 every list is that of the model, by pages and by cursor', async () => {
+    test('C24 C25 every list shows what the model finds, by page and by cursor', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(newToken, { maxLength: 8 }),

@@ -20,7 +20,7 @@ onEveryEngine('search tokens by cursor', vault => {
   }
   const ids = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id)
 
-  test('C25.1 C25.2 pages follow one another, whatever comes or goes between them', async () => {
+  test('C25.1 C25.2 pages follow one another, whatever is created or deleted between them', async () => {
     const key = await filled()
     const first = granted(await vault().post(path, key, { query, size: 2, start: null }))
     assert.deepEqual(Object.keys(first.pagination), ['page_size', 'next'])
@@ -35,7 +35,7 @@ onEveryEngine('search tokens by cursor', vault => {
     assert.deepEqual(ids(last), ['token-2', 'token-0'])
   })
 
-  test('C25.3 a cursor is good for its query and its tenant, and no list takes it', async () => {
+  test('C25.3 a cursor is valid only for its query and its tenant, and not for a list', async () => {
     const key = await filled()
     const { next } = granted(await vault().post(path, key, { query, size: 1 })).pagination
     const list = granted(await vault().get('/v2/tokens?size=1', key)).pagination.next
@@ -56,7 +56,7 @@ onEveryEngine('search tokens by cursor', vault => {
     ])
   })
 
-  test('C26.7 C25.1 what redact hides from a search leaves no gap on a page', async () => {
+  test('C26.7 C25.1 tokens that redact hides from a search leave no gap on a page', async () => {
     const both = ['token:read', 'token:search'] as const
     const { keys } = await vault().tenant({
       ...ownerAndManager,
@@ -81,7 +81,7 @@ onEveryEngine('search tokens by cursor', vault => {
     assert.deepEqual(ids(last), ['oldest'])
   })
 
-  test('C26.9 C6.3 C24.2 what is wrong is refused, the query with its position', async () => {
+  test('C26.9 C6.3 C24.2 bad input is refused at its field', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const wrong: [body: object, field: string][] = [
       [{ query: 'NOT type:card' }, 'query'],

@@ -120,7 +120,7 @@ for (const engine of engines)
       test(`${ids} ${query} finds ${expected.join(' ') || 'nothing'}`, async () =>
         assert.deepEqual(await found(query), expected))
 
-    test('C26.3 tokens are found by who made and who changed them', async () => {
+    test('C26.3 tokens are found by who created and who changed them', async () => {
       const generalId = (await vault.get('/applications/key', keys.general)).body.id
       assert.deepEqual(await found(`container:/a/* created_by:${generalId}`), ['both', 'blue', 'red'])
       assert.deepEqual(await found(`container:/a/* created_by:${editorId}`), [])
@@ -137,7 +137,7 @@ for (const engine of engines)
       ['id:red OR (type:token created_by:"\0")', 'red'],
     ]
     for (const [query, ...expected] of withZero)
-      test(`C26.3 C26.4 C5.5 what holds a zero equals nothing: ${JSON.stringify(query)}`, async () => {
+      test(`C26.3 C26.4 C5.5 a value that contains NUL equals nothing: ${JSON.stringify(query)}`, async () => {
         assert.deepEqual(await found(query), expected)
         const behind = await search(query, { page: 2, size: 10 })
         assert.deepEqual([behind.body.pagination.total_items, behind.body.data], [expected.length, []])
@@ -148,7 +148,7 @@ for (const engine of engines)
       assert.deepEqual(await found(`fingerprint:${fingerprint}`), ['plain'])
     })
 
-    test('C26.1 C24.1 C24.2 pages are those of the list', async () => {
+    test('C26.1 C24.1 C24.2 pages work as in a list', async () => {
       const ids = async (page: number, size: number) => {
         const { status, body } = await search('container:/*', { page, size })
         assert.equal(status, 200)
@@ -189,7 +189,7 @@ for (const engine of engines)
       }
     })
 
-    test('C26.1 it needs token:search, and finds what token:read covers as well', async () => {
+    test('C26.1 a search needs token:search and finds only what token:read covers as well', async () => {
       assert.equal((await search('id:red', {}, keys.reader)).status, 403)
       assert.equal((await vault.send('POST', '/tokens/search', { body: { query: 'id:red' } })).status, 401)
       assert.deepEqual(await found('container:/*', keys.blind), [])
@@ -207,7 +207,7 @@ for (const engine of engines)
       }
     })
 
-    test('C26.7 under redact, data and fingerprint match nothing, found or excluded', async () => {
+    test('C26.7 under redact, data and fingerprint terms match nothing, even when negated', async () => {
       const { fingerprint } = (await vault.get('/tokens/blue', keys.private)).body
       for (const term of ['data:blue', `fingerprint:${fingerprint}`]) {
         assert.deepEqual(await found(term, keys.masked), ['blue'])
@@ -235,7 +235,7 @@ for (const engine of engines)
       [`id:"${'x'.repeat(limits.searchQueryCharactersMax)}"`, Number.NaN],
     ]
     for (const [query, position] of bad)
-      test(`C26.8 C26.9 C8.14 ${query.slice(0, 40) || 'an empty query'} is refused where it is wrong`, async () => {
+      test(`C26.8 C26.9 C8.14 ${query.slice(0, 40) || 'an empty query'} is refused${Number.isNaN(position) ? '' : ` at character ${position}`}`, async () => {
         const reply = await search(query)
         assert.equal(reply.status, 400)
         assert.deepEqual(Object.keys(reply.body.errors), ['query'])
@@ -244,7 +244,7 @@ for (const engine of engines)
         assertAbsent({ answer: reply.text, log: vault.log.join('\n') }, ['4242424242', 'xxxxxxxx'])
       })
 
-    test('C8.14 the characters of a query are code points', async () => {
+    test('C8.14 the length of a query is counted in code points', async () => {
       const frame = 'id:""'.length
       const fits = '𝒳'.repeat(limits.searchQueryCharactersMax - frame)
       assert.equal((await search(`id:"${fits}"`)).status, 200)
@@ -264,7 +264,7 @@ for (const engine of engines)
       assert.equal(second.headers.get('idempotent-replayed'), null)
     })
 
-    test('C26.8 the plan names fields and numbers, no values, and starts from the rarest', async () => {
+    test('C26.8 the plan names fields and numbers but no values, and starts from the rarest term', async () => {
       const query = 'container:/* metadata.tone:cold type:token -data:"red paint"'
       const { body } = await search(query, { explain: true })
       assert.deepEqual(body.plan, {
@@ -313,7 +313,7 @@ for (const engine of engines)
       assert.equal((await search(query)).body.plan, undefined)
     })
 
-    test('C26.8 a search starts from the rarest also where nobody asks for its plan', async t => {
+    test('C26.8 a search starts from the rarest term even when nobody asks for its plan', async t => {
       const asked = t.mock.method(vault.store, 'listTokens').mock
       const orders = ['metadata.tone:cold type:token', 'type:token metadata.tone:cold']
       for (const query of orders) assert.equal((await search(query)).body.data.length, 1)
@@ -340,7 +340,7 @@ for (const engine of engines)
       ['id:red metadata.tone:cold -id:blue', ['id 1, metadata.tone 1, id 0']],
     ]
     for (const [query, branches] of touching)
-      test(`C26.8 how many rows each step touched: ${query}`, async () => {
+      test(`C26.8 the plan says how many rows each step touched: ${query}`, async () => {
         const asked = query.replaceAll('EDITOR', editorId).replaceAll('LAST', afterLast)
         const { plan } = (await search(asked, { explain: true })).body
         assert.deepEqual(
@@ -351,7 +351,7 @@ for (const engine of engines)
         )
       })
 
-    test('C26.7 under redact no alternative tells by its count that data holds a value', async () => {
+    test('C26.7 under redact the count of an alternative does not tell whether data holds a value', async () => {
       const queries = [
         'type:token (metadata.a:none OR data:blue)',
         'type:token (data:blue OR metadata.a:none)',
@@ -363,7 +363,7 @@ for (const engine of engines)
       }
     })
 
-    test('C26.7 a rule with another permission makes nothing of a hidden value countable', async () => {
+    test('C26.7 a rule for another permission does not make a hidden value countable', async () => {
       const { keys: own } = await vault.tenant({
         ...devApplications,
         part: {
@@ -386,13 +386,13 @@ for (const engine of engines)
       assert.equal(listed.body.pagination.total_items, 0)
     })
 
-    test('C26.2 C24.5 who may search in one container sees no numbers in a plan, though it reads everywhere', async () => {
+    test('C26.2 C24.5 a caller who may search in only one container sees no numbers in a plan, even if it reads everywhere', async () => {
       const { body } = await search('type:token', { explain: true }, keys.searchA)
       assert.equal(body.pagination.total_items, 3)
       assert.doesNotMatch(JSON.stringify(body.plan), /_rows/)
     })
 
-    test('C26.8 the steps of a plan are counted until a million rows were touched', async t => {
+    test('C26.8 the steps of a plan are counted until a million rows have been touched', async t => {
       t.mock.method(vault.store, 'countTokens', async () => 600_000)
       const branch = 'type:token container:/a/ -metadata.tone:cold -id:red'
       const { plan } = (await search(`(${branch}) OR (${branch})`, { explain: true })).body
@@ -406,7 +406,7 @@ for (const engine of engines)
       ])
     })
 
-    test('C26.2 C24.5 the plan tells a caller who may not see all tokens nothing of the others', async () => {
+    test('C26.2 C24.5 the plan tells a caller who may not see all tokens nothing about the others', async () => {
       const { body } = await search('type:token OR id:red', { explain: true }, keys.onlyA)
       assert.deepEqual(body.plan, {
         counted_by: 'index',
@@ -427,7 +427,7 @@ for (const engine of engines)
       })
     })
 
-    test('C26.1 C17.4 C17.5 C27.1 what is written, moved, expired or deleted is found as it is now', async () => {
+    test('C26.1 C17.4 C17.5 C27.1 a search finds tokens as they are now, after writes, moves, expiry and deletes', async () => {
       const { keys } = await vault.tenant(devApplications)
       const ids = async (query: string): Promise<string[]> =>
         (await search(query, {}, keys.private)).body.data.map((token: { id: string }) => token.id)
@@ -486,12 +486,12 @@ for (const engine of engines)
       }
     })
 
-    test('C26.1 tenants do not find one another', async () => {
+    test('C26.1 a tenant finds no tokens of another', async () => {
       const other = await vault.tenant(devApplications)
       assert.deepEqual(await found('container:/* OR id:red OR data:blue', other.keys.private), [])
     })
 
-    test('C32.2 what a search shows is active this month, what it only counts is not', async () => {
+    test('C32.2 a token that a search shows counts as active this month, one that it only counts does not', async () => {
       const { keys } = await vault.tenant({
         ...devApplications,
         management: { type: 'management', permissions: ['report:read'] },

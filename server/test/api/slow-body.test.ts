@@ -7,11 +7,11 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { holdRequest } from '../rig/held-request.ts'
 
 /** A caller's rights are decided when the body has arrived, not when the head has. */
-onEveryEngine('grants that change while a body is on its way', vault => {
+onEveryEngine('grants that change while a body is arriving', vault => {
   const searcher = { permissions: ['token:search', 'token:read', 'token:create'] as const }
   const text = { type: 'token', data: 'something' }
 
-  test('C27.2 C2.11 a key that was revoked meanwhile makes no other key', async () => {
+  test('C27.2 C2.11 a key revoked meanwhile creates no other key', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'second',
@@ -29,7 +29,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
     assert.deepEqual((await vault().get(`/applications/${made.id}/keys`, keys.manager)).body, [])
   })
 
-  test('C27.2 C2.11 a key that was revoked meanwhile deletes nothing, though no body is asked for', async () => {
+  test('C27.2 C2.11 a key whose application is deleted meanwhile deletes no token, though no body is expected', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, { permissions: ['token:delete'] })
     const { id } = await vault().create(keys.owner, text)
@@ -39,7 +39,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
     assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 200)
   })
 
-  test('C31.8 C27.2 nothing is found in a tenant that was deleted meanwhile', async () => {
+  test('C31.8 C27.2 a search in a tenant deleted meanwhile is refused', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       searcher: { permissions: [...searcher.permissions] },
@@ -54,7 +54,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
     assert.equal((await held.finish()).status, 401)
   })
 
-  test('C27.2 C28.1 permissions and rules are those of now', async () => {
+  test('C27.2 C28.1 permissions and rules are those in force when the body has arrived', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'narrowed',
@@ -95,7 +95,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
     assert.equal((await held.finish()).status, 401)
   })
 
-  test("C2.23 a key that cannot be looked at again is nobody's fault: 503, and others are answered", async () => {
+  test('C2.23 a request whose key cannot be looked up again gets 503, and later ones are answered', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const held = await holdRequest(vault(), 'POST', '/tokens', { key: keys.owner, body: text })
     const { store } = vault()
@@ -112,23 +112,19 @@ onEveryEngine('grants that change while a body is on its way', vault => {
 
   for (const [name, narrow, status] of [
     [
-      'revoked',
+      'is revoked',
       (path: string, keyId: string, key: string) => vault().delete(`${path}/keys/${keyId}`, key),
       401,
     ],
+    ['loses its application', (path: string, _id: string, key: string) => vault().delete(path, key), 401],
     [
-      'its application is deleted',
-      (path: string, _id: string, key: string) => vault().delete(path, key),
-      401,
-    ],
-    [
-      'a permission of it is taken away',
+      'loses a permission',
       (path: string, _id: string, key: string) =>
         vault().send('PUT', path, { key, body: { name: 'x', permissions: ['application:read'] } }),
       403,
     ],
   ] as const)
-    test(`C27.2 C27.3 a key that is refused between what its change looked at and what it writes: ${name}`, async () => {
+    test(`C27.2 C27.3 a change is refused if its key ${name} between its checks and its write`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const made = await newApplication(vault(), keys.manager, {
         name: 'second',
@@ -152,7 +148,7 @@ onEveryEngine('grants that change while a body is on its way', vault => {
       assert.equal((await vault().get(`/applications/${own}/keys`, keys.manager)).body.length, 1)
     })
 
-  test('C27.2 C2.12 a permission that was taken away meanwhile grants nothing to another application', async () => {
+  test('C27.2 C2.12 a caller whose permission was taken away meanwhile grants nothing to another application', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const deputy = await newApplication(vault(), keys.manager, {
       name: 'deputy',

@@ -80,7 +80,7 @@ const attacks: readonly {
       names: ({ ours }: World) => `api-key ${ours.apiKeys[strong].key_id}`,
     },
     {
-      name: `the key row is given the application and the seal of ${strong}'s`,
+      name: `the key row is given the application and the seal of ${strong}`,
       do: (vault: TestVault, { ours }: World) =>
         tamper(
           vault,
@@ -93,7 +93,7 @@ const attacks: readonly {
       names: ({ ours }: World) => `api-key ${ours.apiKeys.weak.key_id}`,
     },
     {
-      name: `the application is given the seal of ${strong}'s`,
+      name: `the application is given the seal of ${strong}`,
       do: (vault: TestVault, { ours }: World) =>
         tamper(
           vault,
@@ -105,7 +105,7 @@ const attacks: readonly {
       names: ({ ours }: World) => `application ${ours.applications.weak.application_id}`,
     },
     {
-      name: `the applications of the intruder and of ${strong} change their ids`,
+      name: `the applications of the intruder and of ${strong} swap their ids`,
       do: async (vault: TestVault, { ours }: World) => {
         const [weak, other] = [
           ours.applications.weak.application_id,
@@ -140,7 +140,7 @@ const attacks: readonly {
     names: ({ ours }) => `api-key ${ours.apiKeys.weak.key_id}`,
   },
   {
-    name: "the key row becomes that of another tenant's owner, but for its hash",
+    name: "the key row becomes that of another tenant's owner, except for its hash",
     do: async (vault, { ours, theirs }) => {
       const { tenant, application_id, sealed } = theirs.apiKeys.owner
       await tamper(
@@ -168,7 +168,7 @@ const attacks: readonly {
     names: () => 'api-key 019ac000-0000-7000-8000-000000000000',
   },
   ...([0, 3, 8, 20, -1] as const).map(at => ({
-    name: `one bit of the key's seal is turned, at ${at}`,
+    name: `one bit of the key's seal is flipped, at byte ${at}`,
     do: (vault: TestVault, { ours }: World) =>
       tamper(
         vault,
@@ -180,7 +180,7 @@ const attacks: readonly {
     names: ({ ours }: World) => `api-key ${ours.apiKeys.weak.key_id}`,
   })),
   ...([0, 3, 8, 20, -1] as const).map(at => ({
-    name: `one bit of the application's seal is turned, at ${at}`,
+    name: `one bit of the application's seal is flipped, at byte ${at}`,
     do: async (vault: TestVault, { ours }: World) => {
       const { sealed, application_id } = ours.applications.weak
       await tamper(
@@ -194,10 +194,10 @@ const attacks: readonly {
     names: ({ ours }: World) => `application ${ours.applications.weak.application_id}`,
   })),
   ...Object.entries<(sealed: Uint8Array) => SQLInputValue>({
-    nothing: () => new Uint8Array(0),
+    empty: () => new Uint8Array(0),
     zeros: () => new Uint8Array(200),
     'a text': () => 'text',
-    'its beginning': sealed => sealed.subarray(0, 16),
+    'only its beginning': sealed => sealed.subarray(0, 16),
     'all but its last byte': sealed => sealed.subarray(0, -1),
     'a number': () => 7,
   }).map(([name, value]) => ({
@@ -213,7 +213,7 @@ const attacks: readonly {
     names: ({ ours }: World) => `api-key ${ours.apiKeys.weak.key_id}`,
   })),
   {
-    name: 'the seals of two keys of equal rights are exchanged',
+    name: 'the seals of two keys with equal rights are swapped',
     do: async (vault, { ours }) => {
       const { weak, neighbour } = ours.apiKeys
       await tamper(vault, 'UPDATE api_keys SET sealed = ? WHERE hash = ?', neighbour.sealed, weak.hash)
@@ -223,7 +223,7 @@ const attacks: readonly {
     names: ({ ours }) => `api-key ${ours.apiKeys.neighbour.key_id}`,
   },
   {
-    name: 'the application is gone',
+    name: 'the application row is deleted',
     do: (vault, { ours }) =>
       tamper(
         vault,
@@ -258,7 +258,7 @@ const attacks: readonly {
     names: ({ ours }) => `tenant ${ours.tenantId}`,
   },
   {
-    name: 'one bit of the tenant is turned',
+    name: "one bit of the tenant's seal is flipped",
     do: async (vault, { ours }) => {
       const row = (await storedRows(vault, 'tenants')).find(({ tenant }) => tenant === ours.tenant)
       await tamper(
@@ -272,7 +272,7 @@ const attacks: readonly {
     names: ({ ours }) => `tenant ${ours.tenantId}`,
   },
   {
-    name: 'the tenant is gone',
+    name: 'the tenant row is deleted',
     do: (vault, { ours }) => tamper(vault, 'DELETE FROM tenants WHERE tenant = ?', ours.tenant),
     refused: ['weak', 'owner', 'manager', 'neighbour'],
   },
@@ -338,7 +338,7 @@ onEveryEngine('tampered grants', vault => {
 
   const refusedKeys: [string, string][] = []
   for (const { name, do: act, refused, names } of attacks)
-    test(`C30.2 C2.11 ${name}: the keys concerned answer 401, and the log names the row`, async () => {
+    test(`C30.2 C2.11 ${name}: the affected keys get 401, and the log names the row`, async () => {
       const world = await start()
       const { ours, theirs, token } = world
       const unknown = appearance(await vault().get('/applications/key', newApiKey('private')))
@@ -376,7 +376,7 @@ onEveryEngine('tampered grants', vault => {
       assert.equal((await vault().get('/applications/key', key)).status, 401, whose)
   })
 
-  test('C27.2 a change of grants that nobody announces is heard of all the same', async () => {
+  test('C27.2 an unannounced change of grants is noticed all the same', async () => {
     const { ours } = await start()
     const { engine, folder } = vault()
     assert.equal((await vault().get('/applications/key', ours.keys.weak)).status, 200)
@@ -391,7 +391,7 @@ onEveryEngine('tampered grants', vault => {
     'a later date': 4_000_000_000_000,
     'no date': null,
     'a text': 'never',
-    'a number that is none': 1e300,
+    'an impossible number': 1e300,
     'a blob': new Uint8Array(8),
   }))
     test(`C29.7 C30.2 an expired key whose row is given ${what} stays expired`, async t => {
@@ -416,7 +416,7 @@ onEveryEngine('tampered grants', vault => {
       assert.equal((await vault().get('/tokens', ours.keys.weak)).status, 403, 'the other key goes on')
     })
 
-  test('C30.2 a key that somebody makes up does not work, whatever he writes as its row', async () => {
+  test('C30.2 a made-up key does not work, whatever row is written for it', async () => {
     const { ours, token } = await start()
     const { owner } = ours.apiKeys
     const text = newApiKey('private')
@@ -440,7 +440,7 @@ onEveryEngine('tampered grants', vault => {
     granted(await vault().get(`/tokens/${token}`, ours.keys.owner))
   })
 
-  test('C29.7 last_used_at and the revision grant nothing and may be anything', async () => {
+  test('C29.7 last_used_at and the revision grant nothing and may hold anything', async () => {
     const { ours, token } = await start()
     await vault().service.clockwork.runAll()
     for (const value of [-7, 'never'])
@@ -471,7 +471,7 @@ onEveryEngine('tampered grants', vault => {
     granted(await vault().get('/tokens', theirs.keys.owner))
   })
 
-  test('C2.17 a row that does not open is no answer to those who manage the others, and the log names it', async () => {
+  test('C2.17 the list of applications fails if one row does not open, and the log names the row', async () => {
     const { ours } = await start()
     await tamper(
       vault(),

@@ -23,18 +23,18 @@ const shapes: readonly { name: string; send: unknown; tokens: number }[] = [
   { name: '§4.1.6 an object', send: { name: 'Ada', born: 1815, dead: true, spouse: null }, tokens: 3 },
   { name: '§4.1.7 an array', send: ['a', 'b', null, 'a'], tokens: 3 },
   {
-    name: '§4.1.3 objects and arrays within one another',
+    name: '§4.1.3 nested objects and arrays',
     send: { a: [{ b: ['x', [['y']]] }, {}, []], c: { d: { e: 'z' } } },
     tokens: 3,
   },
   { name: '§4.1.6 an object with `type` alone', send: { type: 'card', number: 'x' }, tokens: 2 },
   { name: '§4.1.6 an object with `data` alone', send: { data: { a: 'x' } }, tokens: 1 },
   {
-    name: '§4.1.6 odd keys',
+    name: '§4.1.6 an object with odd keys',
     send: { '': 'x', 'a.b': 'y', '[0]': 'z', constructor: 'c', toString: 's' },
     tokens: 5,
   },
-  { name: '§4.1.7 nothing but nulls and empties', send: [null, [null, {}], { a: null }], tokens: 0 },
+  { name: '§4.1.7 only nulls and empty values', send: [null, [null, {}], { a: null }], tokens: 0 },
 ]
 
 const refusals: readonly Scenario[] = [
@@ -44,7 +44,7 @@ const refusals: readonly Scenario[] = [
     expect: { status: 400, errors: ['[2].data.number'] },
   },
   {
-    name: 'C2.4 C23.5 faults at several depths are all told',
+    name: 'C2.4 C23.5 faults at several depths, all reported',
     send: {
       people: [
         { ssn: { type: 'social_security_number', data: '12' } },
@@ -56,17 +56,17 @@ const refusals: readonly Scenario[] = [
     expect: { status: 400, errors: ['people[0].ssn.data', 'people[1].ssn.type', 'bank.data.account_number'] },
   },
   {
-    name: 'C23.4 an unknown further key of a definition',
+    name: 'C23.4 an unknown key in a definition',
     send: { card: { ...card, colour: 'ultramarine' } },
     expect: { status: 400, errors: ['card.colour'] },
   },
   {
-    name: 'C23.4 C5.3 an unknown further key that is null',
+    name: 'C23.4 C5.3 an unknown key whose value is null',
     send: { card: { ...card, colour: null } },
     expect: { status: 400, errors: ['card.colour'] },
   },
   {
-    name: 'C23.3 a definition whose type is no text',
+    name: 'C23.3 a definition whose type is not a string',
     send: [
       { type: 17, data: 'Sensitive Value' },
       { type: null, data: 'Sensitive Value' },
@@ -79,17 +79,17 @@ const refusals: readonly Scenario[] = [
     expect: { status: 400, errors: ['data'] },
   },
   {
-    name: 'C2.7 a payload key that may be a number is named by its position',
+    name: 'C2.7 a payload key that could be a card number, named by its position',
     send: { fine: 'x', '4242 4242 4242 4242': { type: 'card', data: {} } },
     expect: { status: 400, errors: ['[key 2].data.number'], absent: ['4242 4242 4242 4242'] },
   },
   {
-    name: 'C2.6 a long payload key is cut',
+    name: 'C2.6 a long payload key, cut short in the error',
     send: { ['k'.repeat(100)]: { type: 'card', data: {} } },
     expect: { status: 400, errors: [`${'k'.repeat(64)}.data.number`] },
   },
   {
-    name: 'C23.3 bad fields of a definition, each at its place',
+    name: 'C23.3 a field of the wrong JSON type in a definition, reported before bad values',
     send: {
       a: {
         ...card,
@@ -105,7 +105,7 @@ const refusals: readonly Scenario[] = [
     expect: { status: 400, errors: ['a.metadata.k'] },
   },
   {
-    name: 'C23.3 bad values of a definition, each at its place',
+    name: 'C23.3 bad values in a definition, each reported at its place',
     send: {
       a: {
         ...card,
@@ -132,7 +132,7 @@ const refusals: readonly Scenario[] = [
     },
   },
   {
-    name: 'C16.6 an id that holds the number',
+    name: 'C16.6 an id that contains the card number',
     send: { cards: [{ ...card, id: '{{ data.number }}' }] },
     expect: { status: 400, errors: ['cards[0].id'] },
   },
@@ -146,7 +146,7 @@ const refusals: readonly Scenario[] = [
 
 onEveryEngine('tokenize', vault => {
   for (const { name, send, tokens } of shapes)
-    test(`${name}: the same shape comes back, and ${tokens} tokens are made`, async () => {
+    test(`${name}: the same shape comes back, and the number of tokens created is ${tokens}`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const reply = await sendAndExpect(
         vault(),
@@ -160,7 +160,7 @@ onEveryEngine('tokenize', vault => {
     })
 
   for (const { name, send, expect } of refusals)
-    test(`${name}: refused whole`, async () => {
+    test(`${name}: refused as a whole`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const caller = { key: keys.general, counter: keys.private }
       await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokenize', body: send }, expect)
@@ -194,7 +194,7 @@ onEveryEngine('tokenize', vault => {
     assert.deepEqual((await vault().get(`/tokens/${id}`, keys.private)).body.data, card.data)
   })
 
-  test('C23.3 a definition has the full shape of a create', async () => {
+  test('C23.3 a definition accepts every field of a create', async () => {
     const { keys } = await vault().tenant(devApplications)
     const send = {
       id: 'chosen-id',
@@ -218,7 +218,7 @@ onEveryEngine('tokenize', vault => {
     assert.deepEqual([again.body.id, again.body._extras], ['chosen-id', { deduplicated: true }])
   })
 
-  test('§1.6 §1.7 §4.1.9 §4.1.13 definitions and values, mixed', async () => {
+  test('§1.6 §1.7 §4.1.9 §4.1.13 definitions and values can be mixed', async () => {
     const { keys } = await vault().tenant(devApplications)
     const send = {
       customer: {
@@ -245,7 +245,7 @@ onEveryEngine('tokenize', vault => {
     assert.deepEqual(Object.keys(body.customer), ['name', 'card', 'bank'])
   })
 
-  test('C23.3 only own keys make a definition, and `data` may be a definition itself', async () => {
+  test('C23.3 only own keys make a definition, and `data` that looks like a definition is data', async () => {
     const { keys } = await vault().tenant(devApplications)
     const raw =
       '{"__proto__":{"type":"token","data":"x"},"inner":{"type":"token","data":{"type":"card","data":{}}}}'
@@ -257,7 +257,7 @@ onEveryEngine('tokenize', vault => {
     assert.equal(await countTokens(vault(), keys.private), 2)
   })
 
-  test('C8.4 1,000 values are the most, and all of them are stored', async () => {
+  test('C8.4 1,000 values are accepted, and all of them are stored', async () => {
     const { keys } = await vault().tenant(devApplications)
     const send = Array.from({ length: 1_000 }, (_, at) =>
       at % 100 === 0 ? { type: 'token', data: at } : `value ${at}`,
@@ -273,7 +273,7 @@ onEveryEngine('tokenize', vault => {
     assert.equal(last.body.data, 'value 999')
   })
 
-  test('C23.5 C16.4 one taken id, and nothing is created', async () => {
+  test('C23.5 C16.4 nothing is created if one id is taken', async () => {
     const { keys } = await vault().tenant(devApplications)
     await vault().create(keys.general, { id: 'taken-id', type: 'token', data: 'first value' })
     const send = [
@@ -290,7 +290,7 @@ onEveryEngine('tokenize', vault => {
     assert.equal((await vault().get('/tokens/free-id', keys.private)).status, 404)
   })
 
-  test('C23.5 C16.4 one id twice in a payload, and nothing is created', async () => {
+  test('C23.5 C16.4 nothing is created if an id occurs twice in a payload', async () => {
     const { keys } = await vault().tenant(devApplications)
     const send = [1, 2].map(data => ({ id: 'same-id', type: 'token', data }))
     await sendAndExpect(
@@ -301,7 +301,7 @@ onEveryEngine('tokenize', vault => {
     )
   })
 
-  test('§4.1.2 C23.5 C28.10 C2.12 one container that the caller may not write to, and nothing is created', async () => {
+  test('§4.1.2 C23.5 C28.10 C2.12 nothing is created if the caller may not write to one of the containers', async () => {
     const { keys } = await vault().tenant({
       owner,
       limited: {
@@ -325,7 +325,7 @@ onEveryEngine('tokenize', vault => {
       )
   })
 
-  test('§5.4 C2.12 without token:create it is 403', async () => {
+  test('§5.4 C2.12 tokenizing without token:create is 403', async () => {
     const { keys } = await vault().tenant(devApplications)
     assert.equal((await vault().post('/tokenize', keys.private, 'x')).status, 403)
   })

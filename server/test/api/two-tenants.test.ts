@@ -88,7 +88,7 @@ onEveryEngine('two tenants', vault => {
     return row.tenant
   }
 
-  test('C31.9 every endpoint that names something is asked below', () => {
+  test('C31.9 every endpoint with an id in its path is covered below', () => {
     const naming = Object.values<Endpoint>(endpoints).filter(({ path }) => path.includes(':'))
     assert.deepEqual(naming.map(({ id }) => id).sort(), Object.keys(asked).sort())
   })
@@ -97,7 +97,7 @@ onEveryEngine('two tenants', vault => {
     const endpoint = Object.values<Endpoint>(endpoints).find(({ id }) => id === endpointId)
     assert.ok(endpoint)
     const { method, path } = endpoint
-    test(`§1.3 C31.9 C2.13 C2.14 ${method} ${path}: what another tenant has looks like what nobody has`, async () => {
+    test(`§1.3 C31.9 C2.13 C2.14 ${method} ${path}: what another tenant has looks like what does not exist`, async () => {
       const [ours, theirs] = [await found(), await found()]
       const theirNumber = await numberOf(theirs)
       const send = (id: string, keyId: string, body: unknown): Promise<TestReply> =>
@@ -164,7 +164,7 @@ onEveryEngine('two tenants', vault => {
     assert.equal(applications.body.pagination.total_items, 3)
   })
 
-  test('C32.1 C32.2 what happens in another tenant moves no count', async () => {
+  test('C32.1 C32.2 activity in another tenant changes no count', async () => {
     const [ours, theirs] = [await found(), await found()]
     const usage = async () => (await vault().get('/tenants/self/reports/usage', ours.keys.manager)).text
     const before = await usage()
@@ -175,7 +175,7 @@ onEveryEngine('two tenants', vault => {
     assert.equal(await usage(), before)
   })
 
-  test('C16.4 C15.3 C14.1 ids, equal values and fingerprints of another tenant do not meet ours', async () => {
+  test('C16.4 C15.3 C14.1 ids, equal values and fingerprints do not collide across tenants', async () => {
     const [ours, theirs] = [await found(), await found()]
     const before = await stateOf(vault(), await numberOf(theirs))
     const same = granted(await vault().post('/tokens', ours.keys.owner, { ...card, id: theirs.chosen }))
@@ -230,7 +230,7 @@ onEveryEngine('two tenants', vault => {
     granted(await vault().get('/tokens', theirs.keys.owner))
   })
 
-  test('§5.3 each answer belongs to the tenant of its key, however many are asked at once', async () => {
+  test('§5.3 each answer belongs to the tenant of its key, however many requests run at once', async () => {
     const tenants = [await found(), await found(), await found()]
     const answers = await Promise.all(
       Array.from({ length: 60 }, async (_, at) => {

@@ -11,26 +11,26 @@ const asBorn: Settings = { fingerprint_tokens: 'true', deduplicate_tokens: 'fals
 
 /** What is sent to a tenant with default settings, and what its settings are then. */
 const accepted: readonly { name: string; send: unknown; settings: Settings }[] = [
-  { name: 'C31.2 settings left out keep all', send: {}, settings: asBorn },
-  { name: 'C5.3 settings of null keep all', send: { settings: null }, settings: asBorn },
-  { name: 'C31.2 no setting keeps all', send: { settings: {} }, settings: asBorn },
+  { name: 'C31.2 leaving settings out keeps them all', send: {}, settings: asBorn },
+  { name: 'C5.3 null settings keep them all', send: { settings: null }, settings: asBorn },
+  { name: 'C31.2 empty settings keep them all', send: { settings: {} }, settings: asBorn },
   {
-    name: 'C31.2 one setting leaves the other',
+    name: 'C31.2 changing deduplicate_tokens leaves fingerprint_tokens',
     send: { settings: { deduplicate_tokens: 'true' } },
     settings: { ...asBorn, deduplicate_tokens: 'true' },
   },
   {
-    name: 'C31.2 the other setting leaves the one',
+    name: 'C31.2 changing fingerprint_tokens leaves deduplicate_tokens',
     send: { settings: { fingerprint_tokens: 'false' } },
     settings: { ...asBorn, fingerprint_tokens: 'false' },
   },
   {
-    name: 'C31.3 §2.4.9 both, as strings',
+    name: 'C31.3 §2.4.9 both settings as strings',
     send: { settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' } },
     settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
   },
   {
-    name: 'C31.3 §2.4.9 both, as booleans',
+    name: 'C31.3 §2.4.9 both settings as booleans',
     send: { settings: { fingerprint_tokens: false, deduplicate_tokens: true } },
     settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
   },
@@ -40,53 +40,57 @@ const longest = '\u{1F511}'.repeat(200)
 
 /** What is refused, and at which places; nothing changes. */
 const refused: readonly { name: string; send: unknown; errors: readonly string[]; absent?: string }[] = [
-  { name: '§4.8.2 a name is required', send: {}, errors: ['name'] },
-  { name: '§4.8.2 a name of null is none', send: { name: null }, errors: ['name'] },
+  { name: '§4.8.2 a missing name', send: {}, errors: ['name'] },
+  { name: '§4.8.2 a null name', send: { name: null }, errors: ['name'] },
   { name: 'C8.15 an empty name', send: { name: '' }, errors: ['name'] },
   {
-    name: '§4.8.2 §8.1 C8.15 201 characters',
+    name: '§4.8.2 §8.1 C8.15 a name of 201 characters',
     send: { name: `${longest}s` },
     errors: ['name'],
     absent: longest,
   },
-  { name: '§4.8.2 a name that is no string', send: { name: 7 }, errors: ['name'] },
+  { name: '§4.8.2 a name that is not a string', send: { name: 7 }, errors: ['name'] },
   {
     name: 'C31.4 an unknown setting',
     send: { name: 'x', settings: { colour: 'true' } },
     errors: ['settings.colour'],
   },
   {
-    name: 'C31.4 C6.2 a setting that is nearly known',
+    name: 'C31.4 C6.2 a misspelt setting',
     send: { name: 'x', settings: { deduplicate_token: 'true' } },
     errors: ['settings.deduplicate_token'],
   },
   {
-    name: 'C31.3 other spellings of a boolean',
+    name: 'C31.3 any other spelling of a boolean',
     send: { name: 'x', settings: { fingerprint_tokens: 'True', deduplicate_tokens: 'yes-4242' } },
     errors: ['settings.deduplicate_tokens', 'settings.fingerprint_tokens'],
     absent: 'yes-4242',
   },
   {
-    name: 'C31.3 numbers are no booleans',
+    name: 'C31.3 a number in place of a boolean',
     send: { name: 'x', settings: { fingerprint_tokens: 1, deduplicate_tokens: 0 } },
     errors: ['settings.deduplicate_tokens', 'settings.fingerprint_tokens'],
   },
   {
-    name: 'C31.3 a setting cannot be cleared',
+    name: 'C31.3 a null setting',
     send: { name: 'x', settings: { fingerprint_tokens: null } },
     errors: ['settings.fingerprint_tokens'],
   },
-  { name: '§4.8.3 settings are an object', send: { name: 'x', settings: 'true' }, errors: ['settings'] },
-  { name: '§4.8.3 settings are not a list', send: { name: 'x', settings: [] }, errors: ['settings'] },
+  {
+    name: '§4.8.3 a string in place of settings',
+    send: { name: 'x', settings: 'true' },
+    errors: ['settings'],
+  },
+  { name: '§4.8.3 a list in place of settings', send: { name: 'x', settings: [] }, errors: ['settings'] },
   { name: 'C6.1 an unknown field', send: { name: 'x', owner_id: 'x' }, errors: ['owner_id'] },
   {
-    name: 'C6.1 one that the answer has',
+    name: 'C6.1 a field that only the answer has',
     send: { name: 'x', id: 'x', created_by: 'x' },
     errors: ['created_by', 'id'],
   },
-  { name: '§4.8.5 a body that is no object', send: ['x'], errors: ['$'] },
+  { name: '§4.8.5 a body that is not an object', send: ['x'], errors: ['$'] },
   {
-    name: '§4.8.5 each fault at its place',
+    name: '§4.8.5 a body with several faults',
     send: { settings: { a: 1 }, b: 2 },
     errors: ['b', 'name', 'settings.a'],
   },
@@ -107,7 +111,7 @@ onEveryEngine('update the tenant', vault => {
       assert.deepEqual(await read(keys.manager), reply.body, '§4.8.4 the answer is the tenant as it is now')
     })
 
-  test('C31.2 what an earlier update has set stays, too', async () => {
+  test('C31.2 settings from earlier updates are kept too', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     await put(keys.manager, { name: 'x', settings: { deduplicate_tokens: true } })
     await put(keys.manager, { name: 'x', settings: { fingerprint_tokens: false } })
@@ -137,7 +141,7 @@ onEveryEngine('update the tenant', vault => {
       assert.deepEqual(await read(keys.manager), before, '§7.3')
     })
 
-  test('C6.2 a near miss is helped', async () => {
+  test('C6.2 the refusal of a misspelt setting suggests the right name', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { body } = await put(keys.manager, { name: 'x', settings: { deduplicate_token: 'true' } })
     assert.deepEqual(body.errors['settings.deduplicate_token'], [
@@ -145,7 +149,7 @@ onEveryEngine('update the tenant', vault => {
     ])
   })
 
-  test('§4.8.1 §5.9 it needs tenant:update and application/json', async () => {
+  test('§4.8.1 §5.9 an update needs tenant:update and application/json', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       updater: { type: 'management', permissions: ['tenant:update'] },
@@ -162,7 +166,7 @@ onEveryEngine('update the tenant', vault => {
     assert.equal((await put(keys.updater, { name: 'x' })).status, 200)
   })
 
-  test('C31.2 two updates that were computed from the same tenant lose nothing of each other', async () => {
+  test('C31.2 neither of two updates computed from the same state of the tenant loses its changes', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const gate = commitGate(vault())
     const updates = [
@@ -181,7 +185,7 @@ onEveryEngine('update the tenant', vault => {
     assert.ok(replies.some(({ body }) => JSON.stringify(body) === JSON.stringify(after)))
   })
 
-  test('§4.8.4 a hundred updates at once all get through, and the tenant is what one of them was told', async () => {
+  test('§4.8.4 a hundred updates at once all succeed, and the tenant matches the answer to one of them', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const gate = commitGate(vault())
     const updates = Array.from({ length: 100 }, (_, index) => put(keys.manager, { name: `name ${index}` }))
@@ -195,7 +199,7 @@ onEveryEngine('update the tenant', vault => {
     assert.ok(replies.some(({ body }) => JSON.stringify(body) === JSON.stringify(after)))
   })
 
-  test('§2.4.10 §2.4.11 C14.5 C14.6 C27.2 fingerprint_tokens counts from the next write on', async () => {
+  test('§2.4.10 §2.4.11 C14.5 C14.6 C27.2 fingerprint_tokens takes effect with the next write', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const create = async (body: object) => granted(await vault().post('/tokens', keys.owner, body))
     const token = { type: 'token', data: 'value' }
@@ -211,7 +215,7 @@ onEveryEngine('update the tenant', vault => {
     assert.equal('fingerprint' in granted(await vault().get(`/tokens/${without.id}`, keys.owner)), false)
   })
 
-  test('§2.4.12 C15.1 C27.2 deduplicate_tokens counts from the next write on', async () => {
+  test('§2.4.12 C15.1 C27.2 deduplicate_tokens takes effect with the next write', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const create = async () =>
       granted(await vault().post('/tokens', keys.owner, { type: 'token', data: 'v' }))
@@ -231,7 +235,7 @@ onEveryEngine('update the tenant', vault => {
     assert.deepEqual(await read(theirs.keys.manager), before)
   })
 
-  test('C34.7 name and settings outlive a restart', async () => {
+  test('C34.7 name and settings survive a restart', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { body } = await put(keys.manager, { name: 'kept', settings: { deduplicate_tokens: true } })
     await vault().restart()

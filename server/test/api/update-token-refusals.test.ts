@@ -21,16 +21,21 @@ const refusals: readonly {
   absent?: readonly string[]
 }[] = [
   { name: 'C18.3 data: null', given: token('abc'), patch: { data: null }, errors: ['data'] },
-  { name: 'C16.7 the id', given: token('abc'), patch: { id: 'another-id' }, errors: ['id'] },
-  { name: 'C16.7 the type', given: token('abc'), patch: { type: 'card_number' }, errors: ['type'] },
+  { name: 'C16.7 a change of the id', given: token('abc'), patch: { id: 'another-id' }, errors: ['id'] },
   {
-    name: 'C16.7 the tenant',
+    name: 'C16.7 a change of the type',
+    given: token('abc'),
+    patch: { type: 'card_number' },
+    errors: ['type'],
+  },
+  {
+    name: 'C16.7 a change of the tenant',
     given: token('abc'),
     patch: { tenant_id: '6b9a7f0e-7f3c-4a55-9d0c-0f5f6a0c1d2e' },
     errors: ['tenant_id'],
   },
   {
-    name: 'C16.7 all three, though they are null',
+    name: 'C16.7 id, type and tenant, even as null',
     given: token('abc'),
     patch: { id: null, type: null, tenant_id: null },
     errors: ['id', 'type', 'tenant_id'],
@@ -48,7 +53,7 @@ const refusals: readonly {
     errors: ['meta'],
   },
   {
-    name: 'C18.5 §7.3 a card that would be none',
+    name: 'C18.5 §7.3 an invalid card number',
     given: card,
     patch: { data: { number: '4242424242424241' } },
     errors: ['data.number'],
@@ -59,20 +64,25 @@ const refusals: readonly {
     patch: { data: { number: null } },
     errors: ['data.number'],
   },
-  { name: 'C18.5 a card that is no object', given: card, patch: { data: 'a text' }, errors: ['data'] },
+  { name: 'C18.5 card data that is not an object', given: card, patch: { data: 'a text' }, errors: ['data'] },
   {
-    name: 'C18.5 C10.7 a card with a strange property',
+    name: 'C18.5 C10.7 a card with an unknown property',
     given: card,
     patch: { data: { cvv: '73737' } },
     errors: ['data.cvv'],
   },
   {
-    name: 'C18.5 §7.4 a bank with a wrong checksum',
+    name: 'C18.5 §7.4 a routing number with a wrong checksum',
     given: bank,
     patch: { data: { routing_number: '021000022' } },
     errors: ['data.routing_number'],
   },
-  { name: 'C18.5 C9.7 another type of number', given: ssn, patch: { data: '078-05-112' }, errors: ['data'] },
+  {
+    name: 'C18.5 C9.7 an invalid social security number',
+    given: ssn,
+    patch: { data: '078-05-112' },
+    errors: ['data'],
+  },
   {
     name: 'C18.5 data that the mask cannot render',
     given: token('abcdef', { mask: '{{ data | reveal_last: 4 }}' }),
@@ -86,13 +96,13 @@ const refusals: readonly {
     errors: ['search_indexes[0]'],
   },
   {
-    name: 'C18.5 C20.4 a mask that cannot be read',
+    name: 'C18.5 C20.4 a mask that cannot be parsed',
     given: token({ a: 1 }, { mask: { a: '{{ data.a }}' } }),
     patch: { mask: { b: '{{ dat }}' } },
     errors: ['mask.b'],
   },
   {
-    name: 'C13.6 C18.5 a mask that would show a card',
+    name: 'C13.6 C18.5 a mask that would show a card number',
     given: card,
     patch: { mask: { number: '{{ data.number }}' } },
     errors: ['mask'],
@@ -104,7 +114,7 @@ const refusals: readonly {
     errors: ['mask.cvc'],
   },
   {
-    name: 'C18.5 C8.10 a mask that grew too large',
+    name: 'C18.5 C8.10 a mask that grows too large',
     given: token('abc', {
       mask: Array(40)
         .fill('m'.repeat(398))
@@ -114,7 +124,7 @@ const refusals: readonly {
     errors: ['mask'],
   },
   {
-    name: 'C18.5 C8.7 metadata that grew too many keys',
+    name: 'C18.5 C8.7 metadata that grows to too many keys',
     given: token('abc', {
       metadata: Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`k${at}`, 'v'])),
     }),
@@ -122,7 +132,7 @@ const refusals: readonly {
     errors: ['metadata'],
   },
   {
-    name: 'C8.7 metadata that is no map of texts',
+    name: 'C8.7 metadata values that are not strings',
     given: token('abc'),
     patch: { metadata: { a: 123456, b: ['listed'] } },
     errors: ['metadata.a', 'metadata.b'],
@@ -133,7 +143,12 @@ const refusals: readonly {
     patch: { metadata: { a: 'v'.repeat(1_025) } },
     errors: ['metadata.a'],
   },
-  { name: 'C19.4 no containers', given: token('abc'), patch: { containers: [] }, errors: ['containers'] },
+  {
+    name: 'C19.4 an empty list of containers',
+    given: token('abc'),
+    patch: { containers: [] },
+    errors: ['containers'],
+  },
   {
     name: 'C19.1 C19.4 bad containers',
     given: token('abc'),
@@ -147,13 +162,13 @@ const refusals: readonly {
     errors: ['search_indexes'],
   },
   {
-    name: 'C20.4 an index that cannot be read',
+    name: 'C20.4 an index that cannot be parsed',
     given: token('abc'),
     patch: { search_indexes: ['{{ data }}', '{{'] },
     errors: ['search_indexes[1]'],
   },
   {
-    name: 'C14.7 an expression that renders nothing',
+    name: 'C14.7 a fingerprint expression that renders nothing',
     given: token('abc'),
     patch: { fingerprint_expression: '{{ data.none }}' },
     errors: ['fingerprint_expression'],
@@ -170,56 +185,56 @@ const refusals: readonly {
     patch: { data: 'changed', metadata: { a: 'b' }, containers: ['/moved/'], expires_at: 'never' },
     errors: ['expires_at'],
   },
-  { name: 'C2.10 a body that is no object', given: token('abc'), patch: ['abcdef'], errors: ['$'] },
+  { name: 'C2.10 a body that is not an object', given: token('abc'), patch: ['abcdef'], errors: ['$'] },
   { name: 'C2.10 a body that is null', given: token('abc'), patch: null, errors: ['$'] },
 ]
 
 /** Refusals that do not depend on stored data, so callers who cannot read the token get them too (C13). */
 const toldToAll: typeof refusals = [
   {
-    name: 'C16.6 C18.5 the number of a card that is in its id',
+    name: 'C16.6 C18.5 a card number that the id contains',
     given: { ...card, id: 'of-5555555555554444' },
     patch: { data: { number: '5555555555554444' } },
     errors: ['data'],
   },
   {
-    name: 'C16.6 C18.5 an account number that is in its id',
+    name: 'C16.6 C18.5 an account number that the id contains',
     given: { ...bank, id: 'account 555' },
     patch: { data: { account_number: '555' } },
     errors: ['data'],
   },
   {
-    name: 'C16.6 C18.5 another number that is in its id',
+    name: 'C16.6 C18.5 a social security number that the id contains',
     given: { ...ssn, id: 'of-219-09-9999' },
     patch: { data: '219-09-9999' },
     errors: ['data'],
   },
   {
-    name: 'C16.6 C18.5 the number of a card that is in an id which looks like one of the vault',
+    name: 'C16.6 C18.5 a card number contained in an id that looks generated',
     given: { ...card, id: '55555555-5555-7009-8abc-0123456789ab' },
     patch: { data: { number: '5555555555557009' } },
     errors: ['data'],
   },
   {
-    name: 'C16.6 C18.5 an account number that is in an id which looks like one of the vault',
+    name: 'C16.6 C18.5 an account number contained in an id that looks generated',
     given: { ...bank, id: '98765432-0000-7000-8000-000000000000' },
     patch: { data: { account_number: '98765432' } },
     errors: ['data'],
   },
   ...['', '{{ nil }}', '{{ "" }}', '{{ metadata.none }}', '{{ 1 | divided_by: 0 }}'].map(expression => ({
-    name: `C14.7 C18.5 the fingerprint of ${JSON.stringify(expression)}`,
+    name: `C14.7 C18.5 the fingerprint expression ${JSON.stringify(expression)}`,
     given: token('abc'),
     patch: { fingerprint_expression: expression },
     errors: ['fingerprint_expression'],
   })),
   {
-    name: 'C14.7 C18.5 a fingerprint that the data of the patch does not have',
+    name: 'C14.7 C18.5 a fingerprint expression that renders nothing for the data of the patch',
     given: token('abc'),
     patch: { data: 'abd', fingerprint_expression: '{{ data.none }}' },
     errors: ['fingerprint_expression'],
   },
   {
-    name: 'C18.5 a mask that the data of the patch does not have',
+    name: 'C18.5 a mask that cannot be rendered for the data of the patch',
     given: token('abc'),
     patch: { data: 'abd', mask: { a: ['{{ data }}', '{{ data | to_number }}'] } },
     errors: ['mask.a[1]'],
@@ -231,7 +246,7 @@ const toldToAll: typeof refusals = [
     errors: ['mask.b'],
   },
   {
-    name: 'C18.5 an index that the data of the patch does not have',
+    name: 'C18.5 an index that cannot be rendered for the data of the patch',
     given: token(7),
     patch: { data: 'abd', search_indexes: ['{{ data }}', '{{ data | plus: 1 }}'] },
     errors: ['search_indexes[1]'],
@@ -243,39 +258,39 @@ const toldToAll: typeof refusals = [
     errors: ['search_indexes[1]'],
   },
   ...[{ metadata: { a: null } }, { metadata: null }].map(patch => ({
-    name: `C14.7 C18.5 ${JSON.stringify(patch)} for a fingerprint of metadata`,
+    name: `C14.7 C18.5 ${JSON.stringify(patch)} where the fingerprint needs that metadata`,
     given: { ...token('abc'), metadata: { a: '1' }, fingerprint_expression: '{{ metadata.a }}' },
     patch,
     errors: ['fingerprint_expression'],
   })),
   {
-    name: 'C14.7 C18.5 data that the fingerprint in force does not have',
+    name: 'C14.7 C18.5 data for which the current fingerprint expression renders nothing',
     given: { ...token({ a: 1, b: 2 }), fingerprint_expression: '{{ data.a }}' },
     patch: { data: 'x' },
     errors: ['fingerprint_expression'],
   },
   {
-    name: 'C18.5 data that the mask in force cannot render',
+    name: 'C18.5 data that the current mask cannot render',
     given: { ...token(5), mask: { a: '{{ data }}', b: ['{{ data | plus: 1 }}'] } },
     patch: { data: 'abc' },
     errors: ['mask.b[0]'],
   },
   {
-    name: 'C18.5 data that an index in force cannot render',
+    name: 'C18.5 data that a current index cannot render',
     given: { ...token(5), search_indexes: ['{{ data | plus: 1 }}'] },
     patch: { data: 'abc' },
     errors: ['search_indexes[0]'],
   },
 ]
 
-onEveryEngine('updates that are refused', vault => {
+onEveryEngine('refused updates', vault => {
   const blind = devApplications.general
   const cases = [
     ...refusals.map(refusal => ({ ...refusal, by: 'owner' as const })),
     ...toldToAll.flatMap(refusal => (['owner', 'blind'] as const).map(by => ({ ...refusal, by }))),
   ]
   for (const { name, given, patch, errors, absent = [], by } of cases)
-    test(`${name}${by === 'blind' ? ', by whom cannot read' : ''}: refused, and the token is as it was`, async () => {
+    test(`${name}${by === 'blind' ? ', from a caller who cannot read' : ''}: refused, and the token is unchanged`, async () => {
       const { keys } = await vault().tenant({ owner, blind })
       const { id } = await vault().create(keys.owner, given)
       const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
@@ -289,7 +304,7 @@ onEveryEngine('updates that are refused', vault => {
       assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
     })
 
-  test('C16.1 C16.6 a number that stands by chance in an id of the vault is none of its business', async () => {
+  test('C16.1 C16.6 a number that a generated id contains by chance is accepted', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, bank)
     const [digits = ''] = /\d+/.exec(id) ?? []
@@ -297,7 +312,7 @@ onEveryEngine('updates that are refused', vault => {
     assert.equal(reply.status, 200)
   })
 
-  test('C3.1 C8.7 metadata that cannot become right by merging is refused before the token is looked for', async () => {
+  test('C3.1 C8.7 metadata that no merge can make valid is refused before the token is looked up', async () => {
     const { keys } = await vault().tenant({ owner })
     const many = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`k${index}`, 'v']))
     for (const metadata of [{ a: 'x'.repeat(1_025) }, { ['k'.repeat(65)]: 'v' }, many]) {
@@ -308,7 +323,7 @@ onEveryEngine('updates that are refused', vault => {
     assert.equal((await vault().patch('/tokens/nobody-has-it', keys.owner, removed)).status, 404)
   })
 
-  test('C13.1 what depends on stored data is not told to who cannot read it', async () => {
+  test('C13.1 a fault that depends on stored data is not reported to a caller who cannot read it', async () => {
     const { keys } = await vault().tenant({ owner, blind })
     for (const patch of [
       { fingerprint_expression: '{{ data.none }}' },
@@ -330,7 +345,7 @@ onEveryEngine('updates that are refused', vault => {
     assert.equal(reply.status, 200)
   })
 
-  test('C13.6 a card number that the patch brings must not stand in the mask, whoever sends it', async () => {
+  test('C13.6 a card number in a patch must not occur in the mask, whoever sends it', async () => {
     const { keys } = await vault().tenant({ owner, blind })
     const other = '4000056655665556'
     for (const mask of [`note ${other}`, { a: { [other]: 'x' } }, '4000 0566 5566 5556'])
@@ -345,7 +360,7 @@ onEveryEngine('updates that are refused', vault => {
       }
   })
 
-  test('C13.4 a search index that joins a field with hidden data is not steered by that field', async () => {
+  test('C13.4 a caller without reveal may not change a field that a search index joins with hidden data', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read', 'token:update'] } })
     const search_indexes = ['{{ data.label }}{{ data.ssn }}']
     const { id } = await vault().create(
@@ -356,7 +371,7 @@ onEveryEngine('updates that are refused', vault => {
       assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, { data: { label } })).status, 403)
   })
 
-  test('C11.6 no expression of an update may name a field that is not kept', async () => {
+  test('C11.6 no expression in an update may name a short-lived field', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, card)
     const text = '{{ data.cvc | default: "x" }}'
@@ -371,7 +386,7 @@ onEveryEngine('updates that are refused', vault => {
     }
   })
 
-  test('C13.4 a change that steers an expression onto hidden data is refused, whatever else the patch changes', async () => {
+  test('C13.4 a change that makes an expression render hidden data is refused, whatever else the patch changes', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read', 'token:update'] } })
     const mask = '{{ data.label | default: data.ssn }}'
     for (const patch of [

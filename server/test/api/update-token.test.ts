@@ -24,13 +24,13 @@ const changes: readonly { name: string; given: Body; patch: Body; after: Body; l
       after: { data: { b: { c: 1, d: 3 }, e: [{ f: null }], g: 'new' } },
     },
     {
-      name: '§4.5.4 C18.4 a value takes the place of an object',
+      name: '§4.5.4 C18.4 a value replaces an object',
       given: token({ a: 1 }),
       patch: { data: 'text' },
       after: { data: 'text' },
     },
     {
-      name: '§4.5.4 C18.4 an object takes the place of a value, without its nulls',
+      name: '§4.5.4 C18.4 an object replaces a value, without its nulls',
       given: token('text'),
       patch: { data: { a: { b: null }, c: 1 } },
       after: { data: { a: {}, c: 1 } },
@@ -54,7 +54,7 @@ const changes: readonly { name: string; given: Body; patch: Body; after: Body; l
       after: { data: JSON.parse('{"a":1,"__proto__":{"b":2}}') },
     },
     {
-      name: '§4.5.4 C10.2 one field of a card',
+      name: '§4.5.4 C10.2 one field of a card is changed',
       given: card,
       patch: { data: { expiration_month: '07' } },
       after: {
@@ -69,7 +69,7 @@ const changes: readonly { name: string; given: Body; patch: Body; after: Body; l
       after: { data: { number } },
     },
     {
-      name: '§4.5.4 another number',
+      name: '§4.5.4 the number of a card is changed',
       given: card,
       patch: { data: { number: '4012888888881881' } },
       after: { data: { ...card.data, number: '4012888888881881' } },
@@ -81,25 +81,25 @@ const changes: readonly { name: string; given: Body; patch: Body; after: Body; l
       after: { data: { ...bank.data, account_number: '007' } },
     },
     {
-      name: '§4.5.5 C18.4 members of the mask',
+      name: '§4.5.5 C18.4 members of the mask are added and removed',
       given: token({ a: 'aaaaaa', b: 'bbbbbb' }, { mask: { a: '{{ data.a }}', b: '{{ data.b }}' } }),
       patch: { mask: { a: null, c: 'new' } },
       after: { mask: { b: '{{ data.b }}', c: 'new' } },
     },
     {
-      name: '§4.5.5 another mask',
+      name: '§4.5.5 a mask is replaced',
       given: token('abcdef', { mask: '{{ data }}' }),
       patch: { mask: '{{ data | last4 }}' },
       after: { mask: '{{ data | last4 }}' },
     },
     {
-      name: '§4.5.5 a first mask',
+      name: '§4.5.5 a first mask is set',
       given: token('abcdef'),
       patch: { mask: 'hidden' },
       after: { mask: 'hidden' },
     },
     {
-      name: '§4.5.5 the mask of the type is what a patch merges into',
+      name: '§4.5.5 a patch merges into the mask of the type',
       given: card,
       patch: { mask: { expiration_year: null, brand: 'visa' } },
       after: {
@@ -111,111 +111,111 @@ const changes: readonly { name: string; given: Body; patch: Body; after: Body; l
       },
     },
     {
-      name: 'C18.1 no mask',
+      name: 'C18.1 the mask is removed',
       given: token('abcdef', { mask: 'hidden' }),
       patch: { mask: null },
       after: { data: 'abcdef' },
       lacks: ['mask'],
     },
     {
-      name: 'C18.1 no mask for a card',
+      name: 'C18.1 the mask of a card is removed',
       given: card,
       patch: { mask: null },
       after: { data: card.data },
       lacks: ['mask'],
     },
     {
-      name: '§4.5.6 C18.4 members of metadata',
+      name: '§4.5.6 C18.4 members of metadata are added, changed and removed',
       given: token(1, { metadata: { a: '1', b: '2', C: '3' } }),
       patch: { metadata: { a: null, b: 'two', c: 'three', x: null } },
       after: { metadata: { b: 'two', C: '3', c: 'three' } },
     },
     {
-      name: '§4.5.6 first metadata',
+      name: '§4.5.6 first metadata is set',
       given: token(1),
       patch: { metadata: { a: '1', b: null } },
       after: { metadata: { a: '1' } },
     },
     {
-      name: 'C18.1 no metadata',
+      name: 'C18.1 metadata is removed',
       given: token(1, { metadata: { a: '1' } }),
       patch: { metadata: null },
       after: {},
       lacks: ['metadata'],
     },
     {
-      name: '§4.5.7 C19.2 the containers',
+      name: '§4.5.7 C19.2 the containers are replaced',
       given: token(1, { containers: ['/a/', '/b/'] }),
       patch: { containers: ['/C/'] },
       after: { containers: ['/c/'] },
     },
     {
-      name: 'C18.2 the default containers',
+      name: 'C18.2 the default containers are restored',
       given: { ...card, containers: ['/a/', '/b/'] },
       patch: { containers: null },
       after: { containers: ['/pci/high/'] },
     },
     {
-      name: '§4.5.8 the indexes',
+      name: '§4.5.8 the search indexes are replaced',
       given: token('abc', { search_indexes: ['{{ data }}', '{{ data | last4 }}'] }),
       patch: { search_indexes: ['{{ data | upcase }}'] },
       after: { search_indexes: ['{{ data | upcase }}'] },
     },
     {
-      name: 'C18.1 no indexes',
+      name: 'C18.1 the search indexes are removed',
       given: token('abc', { search_indexes: ['{{ data }}'] }),
       patch: { search_indexes: null },
       after: {},
       lacks: ['search_indexes'],
     },
     {
-      name: '§4.5.8 an empty list of indexes',
+      name: '§4.5.8 an empty list removes the search indexes',
       given: token('abc', { search_indexes: ['{{ data }}'] }),
       patch: { search_indexes: [] },
       after: {},
       lacks: ['search_indexes'],
     },
     {
-      name: 'C18.1 no indexes for a type that has some',
+      name: 'C18.1 the default search indexes of a type are removed',
       given: ssn,
       patch: { search_indexes: null },
       after: { data: ssn.data },
       lacks: ['search_indexes'],
     },
     {
-      name: '§4.5.9 the fingerprint expression',
+      name: '§4.5.9 the fingerprint expression is changed',
       given: token('abc'),
       patch: { fingerprint_expression: '{{ data | upcase }}' },
       after: { fingerprint_expression: '{{ data | upcase }}' },
     },
     {
-      name: 'C18.2 the default fingerprint expression',
+      name: 'C18.2 the default fingerprint expression is restored',
       given: { ...card, fingerprint_expression: '{{ data.expiration_year }}' },
       patch: { fingerprint_expression: null },
       after: { fingerprint_expression: '{{ data.number }}' },
     },
     {
-      name: '§4.5.11 the expiry',
+      name: '§4.5.11 the expiry is changed',
       given: token(1, { expires_at: '2030-01-01' }),
       patch: { expires_at: '2/2/2031 1:00:00 PM +01:00' },
       after: { expires_at: '2031-02-02T13:00:00.000+01:00' },
     },
     {
-      name: 'C18.1 no expiry',
+      name: 'C18.1 the expiry is removed',
       given: token(1, { expires_at: '2030-01-01' }),
       patch: { expires_at: null },
       after: {},
       lacks: ['expires_at'],
     },
     {
-      name: '§4.5.10 C18.2 the flag, which no answer shows',
+      name: '§4.5.10 C18.2 the flag is reset, and no answer shows it',
       given: token(1, { deduplicate_token: true }),
       patch: { deduplicate_token: null },
       after: {},
       lacks: ['deduplicate_token'],
     },
     {
-      name: '§4.5.3 everything at once',
+      name: '§4.5.3 every field is changed at once',
       given: token({ a: 'abcdef' }, { metadata: { k: 'v' } }),
       patch: {
         data: { b: 1 },
@@ -256,7 +256,7 @@ onEveryEngine('update a token', vault => {
       assert.deepEqual(answered, stored)
     })
 
-  test('§3.2 §2.1.15 §2.1.16 C18.7 an empty patch sets who changed it last and when', async () => {
+  test('§3.2 §2.1.15 §2.1.16 C18.7 an empty patch records who changed the token last and when', async () => {
     const { keys } = await vault().tenant({ owner, other: owner })
     const made = await vault().create(keys.owner, token('abc', { metadata: { k: 'v' } }))
     assert.ok(!('modified_at' in made))
@@ -276,7 +276,7 @@ onEveryEngine('update a token', vault => {
     assert.equal(second.body.created_at, made.created_at)
   })
 
-  test('§2.1.16 §3.2 a clock that was set back puts no change before the creation, nor before another change', async () => {
+  test('§2.1.16 §3.2 a clock set back never dates a change before the creation or before an earlier change', async () => {
     const { keys } = await vault().tenant({ owner })
     const made = await vault().create(keys.owner, token('abc'))
     const change = async (): Promise<string> =>
@@ -292,7 +292,7 @@ onEveryEngine('update a token', vault => {
     assert.equal(Date.parse(await change()), vault().now)
   })
 
-  test('§2.1.22 C12.2 C12.4 the answer shows data under the mask, never itself', async () => {
+  test('§2.1.22 C12.2 C12.4 the answer shows data only under the mask, never in the clear', async () => {
     const { keys } = await vault().tenant({ ...devApplications, owner })
     const { id } = await vault().create(keys.owner, token('abcdef'))
     const bare = await vault().patch(`/tokens/${id}`, keys.owner, {})
@@ -303,7 +303,7 @@ onEveryEngine('update a token', vault => {
     assert.equal(changed.body.data, 'XXXXkl')
   })
 
-  test('C13.1 C18.1 a card without a mask shows nothing until it has one again', async () => {
+  test('C13.1 C18.1 a card without a mask shows no data until it has a mask again', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
     const { id } = await vault().create(keys.owner, card)
     await vault().patch(`/tokens/${id}`, keys.owner, { mask: null })
@@ -313,7 +313,7 @@ onEveryEngine('update a token', vault => {
     assert.deepEqual((await vault().get(`/tokens/${id}`, keys.masked)).body.data, { last: '4242' })
   })
 
-  test('§4.5.2 §7.1 C2.20 any other Content-Type is 415, and the text names the right one', async () => {
+  test('§4.5.2 §7.1 C2.20 any other Content-Type is 415, and the detail names the right one', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token('abc'))
     for (const type of [
@@ -351,7 +351,7 @@ onEveryEngine('update a token', vault => {
     }
   })
 
-  test('§4.5.13 C2.13 C2.14 what cannot be changed is 404 with one body for all', async () => {
+  test('§4.5.13 C2.13 C2.14 every token that cannot be changed gets the same 404', async () => {
     const { keys } = await vault().tenant({
       owner,
       elsewhere: {
@@ -377,13 +377,13 @@ onEveryEngine('update a token', vault => {
     }
   })
 
-  test('§4.5.1 §5.6 C2.12 without token:update it is 403', async () => {
+  test('§4.5.1 §5.6 C2.12 updating without token:update is 403', async () => {
     const { keys } = await vault().tenant(devApplications)
     const { id } = await vault().create(keys.general, token(1))
     assert.equal((await vault().patch(`/tokens/${id}`, keys.private, { data: 2 })).status, 403)
   })
 
-  test('C18.8 patches at the same time never lose one another', async () => {
+  test('C18.8 patches at the same time are all kept', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token({}, { metadata: {} }))
     const names = Array.from({ length: 25 }, (_, at) => `k${at}`)
@@ -398,7 +398,7 @@ onEveryEngine('update a token', vault => {
     assert.deepEqual(Object.keys(body.metadata).sort(), [...names].sort())
   })
 
-  test('C18.8 a patch and a delete at the same time: the token is gone, and nothing is half-done', async () => {
+  test('C18.8 a patch and a delete at the same time leave no token and nothing half-done', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token('abc', { metadata: { k: 'v' } }))
     const [patched, deleted] = await Promise.all([
@@ -411,7 +411,7 @@ onEveryEngine('update a token', vault => {
     assert.deepEqual([body.data, body.pagination.total_items], [[], 0])
   })
 
-  test('§4.5.7 §4.3.4 lists follow what an update changed, and forget what it was', async () => {
+  test('§4.5.7 §4.3.4 lists find a token by what an update made of it, and no longer by what it was', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id, fingerprint } = await vault().create(
       keys.owner,
@@ -433,7 +433,7 @@ onEveryEngine('update a token', vault => {
       assert.equal(await found(query), 1, query)
   })
 
-  test('§4.5.6 C24.7 what an update added is found together with what was there before', async () => {
+  test('§4.5.6 C24.7 metadata that an update adds is found together with what was there before', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token('abc', { metadata: { old: 'x' } }))
     // Many, because for a few the old signature might happen to have the right bits already.
@@ -445,7 +445,7 @@ onEveryEngine('update a token', vault => {
         assert.equal((await vault().get(`/tokens?${query}`, keys.owner)).body.data.length, 1, query)
   })
 
-  test('C13.1 C13.2 C13.6 a mask that was set blindly, and would show a card, shows nothing to those who read under it', async () => {
+  test('C13.1 C13.2 C13.6 a mask set blindly that would show a card number shows nothing to callers who read under it', async () => {
     const { keys } = await vault().tenant({
       owner,
       writer: { permissions: ['token:update'] },
@@ -459,7 +459,7 @@ onEveryEngine('update a token', vault => {
     assertAbsent({ reply: JSON.stringify(reply), read: JSON.stringify(read) }, [number])
   })
 
-  test('C13.2 who may read the token sees it under a mask that was set blindly', async () => {
+  test('C13.2 a caller who may read the token sees it under a mask set blindly', async () => {
     const { keys } = await vault().tenant({
       owner,
       writer: { permissions: ['token:update'] },
@@ -489,7 +489,7 @@ onEveryEngine('update a token', vault => {
     assert.equal(await counted(), 1)
   })
 
-  test('C19.3 C26.1 C15.3 a token that leaves the upper of two containers is not found there, and matches without it', async () => {
+  test('C19.3 C26.1 C15.3 a token that leaves the outer of two nested containers is not found there, and matches without it', async () => {
     const { keys } = await vault().tenant({ owner })
     const body = token('x', { deduplicate_token: true })
     const { id } = await vault().create(keys.owner, { ...body, containers: ['/u/', '/u/v/'] })

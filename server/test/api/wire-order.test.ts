@@ -16,17 +16,20 @@ onEveryEngine('keys', vault => {
     { name: 'no key', headers: {} },
     { name: 'an empty key', headers: { 'svc-api-key': '' } },
     { name: 'a malformed key', headers: { 'svc-api-key': 'Sensitive-Value' } },
-    { name: 'a key that nobody has', headers: { 'svc-api-key': newApiKey('private') }, isLookedUp: true },
+    { name: 'an unknown key', headers: { 'svc-api-key': newApiKey('private') }, isLookedUp: true },
     {
-      name: 'a key whose checksum is wrong',
+      name: 'a key with a wrong checksum',
       headers: { 'svc-api-key': `${newApiKey('private').slice(0, -6)}${newApiKey('private').slice(-6)}` },
     },
-    { name: 'two keys', headers: { 'svc-api-key': `${newApiKey('private')}, ${newApiKey('private')}` } },
-    { name: 'a key of any length', headers: { 'svc-api-key': 'key_private_'.repeat(500) } },
+    {
+      name: 'a header with two keys',
+      headers: { 'svc-api-key': `${newApiKey('private')}, ${newApiKey('private')}` },
+    },
+    { name: 'a very long key', headers: { 'svc-api-key': 'key_private_'.repeat(500) } },
     { name: 'a key in another header', headers: { authorization: `Bearer ${newApiKey('private')}` } },
   ]
   for (const { name, headers, isLookedUp = false } of wrongKeys)
-    test(`C2.11 C3.1 C30.3 §5.1 ${name} is 401 on every path, before anything else is looked at`, async t => {
+    test(`C2.11 C3.1 C30.3 §5.1 ${name} is 401 on every path, before anything else is checked`, async t => {
       const lookUps = t.mock.method(vault().store, 'findApiKey').mock
       const requests: readonly { method: string; path: string; raw?: string; type?: string }[] = [
         { method: 'GET', path: '/tokens' },
@@ -55,7 +58,7 @@ onEveryEngine('keys', vault => {
       assert.equal(lookUps.callCount(), isLookedUp ? requests.length : 0)
     })
 
-  test('C2.11 a key is taken to the letter', async () => {
+  test('C2.11 a key must match exactly', async () => {
     const { keys } = await vault().tenant({ owner })
     assert.equal((await vault().get('/tokens', keys.owner)).status, 200)
     for (const key of [
@@ -67,7 +70,7 @@ onEveryEngine('keys', vault => {
       assert.equal((await vault().get('/tokens', key)).status, 401)
   })
 
-  test('C2.11 the same key twice is no key', async () => {
+  test('C2.11 the same key sent twice is refused', async () => {
     const { keys } = await vault().tenant({ owner })
     const header = `SVC-API-KEY: ${keys.owner}\r\n`
     const [reply] = await sendRaw(
@@ -119,7 +122,7 @@ onEveryEngine('the order of refusals', vault => {
     },
     { name: '403 before 413', by: 'reader', method: 'POST', path: '/tokens', raw: tooLong, status: 403 },
     {
-      name: '403 before 400 of the JSON',
+      name: '403 before 400 for invalid JSON',
       by: 'reader',
       method: 'POST',
       path: '/tokenize',
@@ -127,14 +130,14 @@ onEveryEngine('the order of refusals', vault => {
       status: 403,
     },
     {
-      name: '403 before 400 of the query',
+      name: '403 before 400 for the query',
       by: 'reader',
       method: 'DELETE',
       path: '/tokens/a-card?x=1',
       status: 403,
     },
     {
-      name: '403 before 404 of an id beyond measure',
+      name: '403 before 404 for an oversized id',
       by: 'reader',
       method: 'PATCH',
       path: `/tokens/${'x'.repeat(9_000)}`,
@@ -144,7 +147,7 @@ onEveryEngine('the order of refusals', vault => {
     { name: '403 before 404', by: 'reader', method: 'PATCH', path: '/tokens/unknown', body: {}, status: 403 },
     { name: '405 before 415', method: 'PUT', path: '/tokens', raw: 'x', type: 'text/plain', status: 405 },
     {
-      name: '415 before 400 of the JSON',
+      name: '415 before 400 for invalid JSON',
       method: 'POST',
       path: '/tokens',
       raw: '{',
@@ -159,10 +162,16 @@ onEveryEngine('the order of refusals', vault => {
       type: 'application/json',
       status: 415,
     },
-    { name: '413 before 400 of the JSON', method: 'POST', path: '/tokens', raw: `{${tooLong}`, status: 413 },
+    {
+      name: '413 before 400 for invalid JSON',
+      method: 'POST',
+      path: '/tokens',
+      raw: `{${tooLong}`,
+      status: 413,
+    },
     { name: '413 before 404', method: 'PATCH', path: '/tokens/unknown', raw: tooLong, status: 413 },
     {
-      name: '400 before 403 of the containers',
+      name: '400 before 403 for the containers',
       by: 'limited',
       method: 'POST',
       path: '/tokens',
@@ -170,7 +179,7 @@ onEveryEngine('the order of refusals', vault => {
       status: 400,
     },
     {
-      name: '400 of an id before 403 of the containers',
+      name: '400 for an id before 403 for the containers',
       by: 'limited',
       method: 'POST',
       path: '/tokens',
@@ -178,7 +187,7 @@ onEveryEngine('the order of refusals', vault => {
       status: 400,
     },
     {
-      name: '400 before 403 of the containers, in a patch',
+      name: '400 before 403 for the containers, in a patch',
       by: 'limited',
       method: 'PATCH',
       path: '/tokens/a-card',
@@ -186,9 +195,9 @@ onEveryEngine('the order of refusals', vault => {
       status: 400,
     },
     { name: '400 before 404', method: 'PATCH', path: '/tokens/unknown', body: { data: null }, status: 400 },
-    { name: '400 of a query before 404', method: 'GET', path: '/tokens/unknown?x=1', status: 400 },
+    { name: '400 for a query before 404', method: 'GET', path: '/tokens/unknown?x=1', status: 400 },
     {
-      name: '403 of the containers before 404',
+      name: '403 for the containers before 404',
       by: 'limited',
       method: 'PATCH',
       path: '/tokens/unknown',
@@ -196,7 +205,7 @@ onEveryEngine('the order of refusals', vault => {
       status: 403,
     },
     {
-      name: '403 of the containers before 409',
+      name: '403 for the containers before 409',
       by: 'limited',
       method: 'POST',
       path: '/tokens',
@@ -204,7 +213,7 @@ onEveryEngine('the order of refusals', vault => {
       status: 403,
     },
     {
-      name: '404 before 400 of the merged value',
+      name: '404 before 400 for the merged value',
       by: 'limited',
       method: 'PATCH',
       path: '/tokens/b-card',
@@ -212,7 +221,7 @@ onEveryEngine('the order of refusals', vault => {
       status: 404,
     },
     {
-      name: '400 of the merged value before deduplication',
+      name: '400 for the merged value before deduplication',
       method: 'PATCH',
       path: '/tokens/b-card',
       body: { data: { cvv: '1' }, containers: ['/a/'], deduplicate_token: true },
@@ -226,13 +235,19 @@ onEveryEngine('the order of refusals', vault => {
       status: 201,
     },
     {
-      name: '400 of containers that are none before 404',
+      name: '400 for invalid containers before 404',
       method: 'PATCH',
       path: '/tokens/unknown',
       body: { containers: ['none'] },
       status: 400,
     },
-    { name: '409 at last', method: 'POST', path: '/tokens', body: { ...card, id: 'b-card' }, status: 409 },
+    {
+      name: '409 last of all',
+      method: 'POST',
+      path: '/tokens',
+      body: { ...card, id: 'b-card' },
+      status: 409,
+    },
   ]
   for (const { name, by = 'owner', method, path, status, ...send } of orders)
     test(`C3.1 ${name}`, async () => {

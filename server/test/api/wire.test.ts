@@ -11,7 +11,7 @@ import { assertAbsent } from '../rig/traces.ts'
 const token = { type: 'token', data: 'Sensitive Value' }
 
 onEveryEngine('the wire', vault => {
-  test('C2.13 C2.14 an unknown route is 404, with the body of an unknown token', async () => {
+  test('C2.13 C2.14 an unknown route is 404, with the same body as an unknown token', async () => {
     const { keys } = await vault().tenant({ owner })
     const unknown = await vault().get('/tokens/unknown', keys.owner)
     for (const path of [
@@ -49,7 +49,7 @@ onEveryEngine('the wire', vault => {
       }
   })
 
-  test('C33.1 C2.15 a slash at the end of a path names the same thing', async () => {
+  test('C33.1 C2.15 a trailing slash makes no difference to a path', async () => {
     const { keys } = await vault().tenant({ owner })
     const send = (method: string, path: string, options = {}) =>
       vault().send(method, path, { key: keys.owner, ...options })
@@ -67,7 +67,7 @@ onEveryEngine('the wire', vault => {
     assert.equal((await send('DELETE', `/tokens/${created.body.id}/`)).status, 204)
   })
 
-  test('C33.1 C2.15 a path is the same with a host before it, or with letters written in code', async () => {
+  test('C33.1 C2.15 a path is the same with a host before it or with percent-encoded letters', async () => {
     const { keys } = await vault().tenant({ owner })
     const key = 'however it is written'
     const headers = { 'svc-idempotency-key': key }
@@ -108,7 +108,7 @@ onEveryEngine('the wire', vault => {
     assert.deepEqual(created.body.metadata, { k: 'ü😀' })
   })
 
-  test('§4.1.1 §4.2.1 C2.20 POST takes application/json, whatever its parameters and letter case', async () => {
+  test('§4.1.1 §4.2.1 C2.20 POST accepts only application/json, whatever its parameters and letter case', async () => {
     const { keys } = await vault().tenant({ owner })
     const raw = JSON.stringify(token)
     for (const path of ['/tokens', '/tokenize']) {
@@ -137,7 +137,7 @@ onEveryEngine('the wire', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 8)
   })
 
-  test('C2.20 where no body is asked for, or none is sent, its type does not matter', async () => {
+  test('C2.20 the Content-Type does not matter where no body is expected or none is sent', async () => {
     const manager = { type: 'management', permissions: ['application:update'] } as const
     const { keys } = await vault().tenant({ owner, manager })
     for (const type of ['application/json, application/json', 'json', '/', 'a b/c', '', 'text/x-odd; a=b']) {
@@ -153,7 +153,7 @@ onEveryEngine('the wire', vault => {
     }
   })
 
-  test('C2.20 a body that was packed is refused, not unpacked', async () => {
+  test('C2.20 a compressed body is refused, not decompressed', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const encoding of ['gzip', 'br', 'deflate', 'GZIP, identity']) {
       const headers = { 'content-encoding': encoding }
@@ -167,7 +167,7 @@ onEveryEngine('the wire', vault => {
     )
   })
 
-  test('C6.3 endpoints without parameters refuse every one', async () => {
+  test('C6.3 endpoints without query parameters refuse every one', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
     for (const [method, path, body] of [
@@ -185,7 +185,7 @@ onEveryEngine('the wire', vault => {
       )
   })
 
-  test('C2.7 positions are those of the body, wherever JavaScript would put a key', async () => {
+  test('C2.7 positions are those in the body as sent, wherever JavaScript would put a key', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
     const { id: cardId } = await vault().create(keys.owner, {
@@ -234,7 +234,7 @@ onEveryEngine('the wire', vault => {
     }
   })
 
-  test('C2.2 a body with thousands of faults is told of some of them', async () => {
+  test('C2.2 a body with thousands of faults gets only some of them reported', async () => {
     const { keys } = await vault().tenant({ owner })
     const body = { type: 'token', data: 'x', mask: Array.from({ length: 2_500 }, () => '{{') }
     const reply = await vault().post('/tokens', keys.owner, body)
@@ -242,7 +242,7 @@ onEveryEngine('the wire', vault => {
     assert.equal(Object.keys(reply.body.errors).length, limits.errorsPerAnswer)
   })
 
-  test('C2.16 headers that are too large are 431, and so is a URL', async () => {
+  test('C2.16 headers or a URL that are too large are 431', async () => {
     const { keys } = await vault().tenant({ owner })
     const [reply] = await sendRaw(
       vault().baseUrl,
@@ -258,7 +258,7 @@ onEveryEngine('the wire', vault => {
     assert.equal(long[0]?.status, 431)
   })
 
-  test('C2.17 C2.5 §7.5 our bug is 500 with the trace id; neither the answer nor the log tells what it met', async () => {
+  test('C2.17 C2.5 §7.5 a bug is 500 with the trace id; neither the answer nor the log shows the data involved', async () => {
     const { keys } = await vault().tenant({ owner })
     const { store } = vault().service.vault
     const { getToken } = store
@@ -278,7 +278,7 @@ onEveryEngine('the wire', vault => {
     }
   })
 
-  test('C6.3 of thousands of unknown query parameters some are named', async () => {
+  test('C6.3 of hundreds of unknown query parameters only some are named', async () => {
     const { keys } = await vault().tenant({ owner })
     const query = Array.from({ length: 500 }, (_, index) => `unknown${index}=x`).join('&')
     for (const path of ['/tokens', '/v2/tokens', '/applications/key', '/permissions']) {
@@ -288,7 +288,7 @@ onEveryEngine('the wire', vault => {
     }
   })
 
-  test('C2.23 storage that does not answer is 503 with Retry-After, nothing is half-done, and it recovers', async () => {
+  test('C2.23 unavailable storage is 503 with Retry-After, nothing is half-done, and the vault recovers', async () => {
     const { keys } = await vault().tenant({ owner })
     const { store } = vault().service.vault
     const { commit } = store
@@ -366,14 +366,14 @@ onEveryEngine('the wire', vault => {
       }
     })
 
-  test('C4.2 C4.3 a new trace id each time, and no answer may be kept', async () => {
+  test('C4.2 C4.3 each answer has a new trace id and may not be cached', async () => {
     const traces = new Set<string | null>()
     for (let at = 0; at < 5; at++)
       traces.add((await vault().send('GET', '/health')).headers.get('svc-trace-id'))
     assert.equal(traces.size, 5)
   })
 
-  test('C4.6 CORS is off', async () => {
+  test('C4.6 CORS is off by default', async () => {
     const { keys } = await vault().tenant({ owner })
     const headers = { origin: 'https://shop.example', 'access-control-request-method': 'POST' }
     for (const method of ['OPTIONS', 'GET']) {
@@ -387,7 +387,7 @@ onEveryEngine('the wire', vault => {
 })
 
 const prefixed = (vault: () => TestVault): void => {
-  test("C4.5 the prefix of the headers is the operator's", async () => {
+  test('C4.5 the operator chooses the header prefix', async () => {
     const { keys } = await vault().tenant({ owner })
     const send = (headers: Record<string, string>) => fetch(`${vault().baseUrl}/tokens`, { headers })
     const known = await send({ 'acme-api-key': keys.owner, 'acme-trace-id': 'my-trace-0001' })
