@@ -27,7 +27,7 @@ const named = new Set(
     ]),
 )
 
-test('docs/dependencies.md: each has one line that says what for and what was weighed against it', () => {
+test('docs/dependencies.md: each dependency has one line that says what it is for and what was weighed against it', () => {
   const rows = page
     .split('## Built into Node')[0]
     ?.split('\n')
@@ -35,7 +35,7 @@ test('docs/dependencies.md: each has one line that says what for and what was we
   assert.deepEqual(rows?.sort(), [...named].sort())
 })
 
-test('docs/dependencies.md: what was written by hand is where the page says', () => {
+test('docs/dependencies.md: code written by hand is where the page says', () => {
   const places = [...page.matchAll(/`(server\/src\/[^`]+)`/g)].map(([, place = '']) => place)
   assert.notDeepEqual(places, [])
   assert.deepEqual(

@@ -10,7 +10,7 @@ const readSources = (): Sources => {
   return new Map(files.sort().map(file => [file, readFileSync(join(root, file), 'utf8')]))
 }
 
-test('ARCHITECTURE.md layers: imports of server/src point down, without cycles, and names say what is inside', () => {
+test('ARCHITECTURE.md layers: imports in server/src point down, without cycles, and names say what is inside', () => {
   const sources = readSources()
   assert.ok(sources.has('domain/tokens/token.ts') && sources.has('cli/main.ts'))
   assert.deepEqual(layeringComplaints(sources), [])
@@ -77,7 +77,7 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
     complaints: [`${folder}/new.ts imports ${target}, which points sideways`],
   })),
   {
-    name: 'dynamic imports and imports in types',
+    name: 'a dynamic import or an import in a type',
     file: 'domain/new.ts',
     text: "type P = import('../store/port.ts').Port\nconst later = () => import('../config/config.ts')",
     complaints: [
@@ -86,7 +86,7 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
     ],
   },
   {
-    name: 'an import from outside',
+    name: 'an import from outside server/src',
     file: 'cli/new.ts',
     text: "import { TestVault } from '../../test/rig/test-vault.ts'",
     complaints: ['cli/new.ts imports ../test/rig/test-vault.ts, which is not in server/src'],
@@ -104,7 +104,7 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
     complaints: ['import cycle: config/config.ts → cli/main.ts → config/config.ts'],
   },
   ...['operations/new.ts', 'store/new.ts'].map(file => ({
-    name: `SQL above the engines, in ${file}`,
+    name: `SQL above the engines in ${file}`,
     file,
     text: `import { s } from '${file === 'store/new.ts' ? '.' : '../store'}/sql/statements.ts'`,
     complaints: [`${file} imports store/sql/statements.ts: only the edges know an engine and its SQL`],
@@ -130,7 +130,7 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
     complaints: ['service.ts reads process.env: only cli reads the environment'],
   })),
   {
-    name: 'the environment imported',
+    name: 'an import of the environment',
     file: 'http/new.ts',
     text: "import { env } from 'node:process'",
     complaints: ['http/new.ts imports package node:process: only cli reads the environment'],

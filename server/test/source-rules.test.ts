@@ -27,14 +27,14 @@ test('C9.10 shared code never asks which type of token it has', () => {
   }
 })
 
-test('docs/testing.md: properties draw from one seed, because all of them come from rig/properties.ts', () => {
+test('docs/testing.md: all properties draw from one seed, because only rig/properties.ts imports fast-check', () => {
   const importing = globSync('**/*.ts', { cwd: import.meta.dirname }).filter(file =>
     /^import .*'fast-check'$/m.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
   )
   assert.deepEqual(importing, [join('rig', 'properties.ts')])
 })
 
-test('docs/testing.md: each file of the rig has its place in the table', () => {
+test('docs/testing.md: every file of the rig is in the table', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/testing.md'), 'utf8')
   const named = page.split('## The rig')[1]?.matchAll(/^\| (`[^|]*`) \|/gm) ?? []
   assert.deepEqual(

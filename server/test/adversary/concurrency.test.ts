@@ -32,7 +32,7 @@ const countBy = (replies: readonly TestReply[]): Record<number, number> =>
   )
 const idsOf = (replies: readonly TestReply[]): string[] => [...new Set(replies.map(({ body }) => body.id))]
 
-onEveryEngine('many at once', vaultOfSuite => {
+onEveryEngine('many requests at once', vaultOfSuite => {
   let vault: TestVault
   let key: string
   let reportKey: string
@@ -102,7 +102,7 @@ onEveryEngine('many at once', vaultOfSuite => {
     await assertCounts(1, { token: 1 })
   })
 
-  test('C15.9 several values at once, each with its own winner', async () => {
+  test('C15.9 equal creates of several values make one token for each value', async () => {
     const values = 4
     const replies = await together(many, index =>
       vault.post('/tokens', key, {
@@ -117,7 +117,7 @@ onEveryEngine('many at once', vaultOfSuite => {
     await assertCounts(values, { token: values })
   })
 
-  test('C15.9 C15.10 equal elements of equal payloads are one token', async () => {
+  test('C15.9 C15.10 equal elements, within one payload and across payloads, become one token', async () => {
     const definition = { type: 'token', data: 'one value', deduplicate_token: true }
     const replies = await together(many / 2, index =>
       vault.post('/tokenize', key, [
@@ -133,7 +133,7 @@ onEveryEngine('many at once', vaultOfSuite => {
     await assertCounts(1 + many / 2, { token: 1 + many / 2 })
   })
 
-  test('C15.9 creates and tokenizes of one value meet on one token', async () => {
+  test('C15.9 creates and tokenizes of one value make one token', async () => {
     const definition = { type: 'card', data: { number: '4242424242424242' }, deduplicate_token: true }
     const replies = await together(many, index =>
       index % 2 === 0
@@ -146,7 +146,7 @@ onEveryEngine('many at once', vaultOfSuite => {
     await assertCounts(1 + many / 2, { card: 1, token: many / 2 })
   })
 
-  test('C15.8 C15.9 patches that would make duplicates, among creates of the same value', async () => {
+  test('C15.8 C15.9 patches and creates that would make duplicates leave one token with the value', async () => {
     const half = many / 2
     const made = await together(half, index =>
       vault.post('/tokens', key, { type: 'token', data: `own ${index}`, deduplicate_token: true }),
@@ -199,7 +199,7 @@ onEveryEngine('many at once', vaultOfSuite => {
     await assertCounts(1, { token: 1 })
   })
 
-  test('C18.8 C24.10 moves and patches at once leave one token in one place', async () => {
+  test('C18.8 C24.10 moves at once leave the token in one place', async () => {
     const { body } = await vault.post('/tokens', key, { type: 'token', data: 'x' })
     const replies = await together(many, index =>
       vault.patch(`/tokens/${body.id}`, key, { containers: [places[index % places.length]] }),
@@ -210,7 +210,7 @@ onEveryEngine('many at once', vaultOfSuite => {
   })
 
   for (const duringPatches of [false, true])
-    test(`§4.6.1 C2.13 C18.6 deletes ${duringPatches ? 'in the middle of patches' : 'together with patches'}: one wins, nothing comes back`, async () => {
+    test(`§4.6.1 C2.13 C18.6 deletes ${duringPatches ? 'in the middle of patches' : 'together with patches'}: one delete wins, and nothing comes back`, async () => {
       const { body } = await vault.post('/tokens', key, { type: 'token', data: 'x', metadata: { a: 'b' } })
       const patching = Array.from({ length: many }, (_, index) =>
         vault.patch(`/tokens/${body.id}`, key, { metadata: { [`k${index}`]: 'v' } }),
@@ -250,7 +250,7 @@ onEveryEngine('many at once', vaultOfSuite => {
     await assertCounts(1, { token: 1 })
   })
 
-  test('C23.5 C16.4 tokenizes that share one literal id: one makes all, the others nothing', async () => {
+  test('C23.5 C16.4 tokenizes that share one literal id: one makes everything, the others nothing', async () => {
     const replies = await together(many / 2, index =>
       vault.post('/tokenize', key, [
         `text ${index}`,
@@ -262,7 +262,7 @@ onEveryEngine('many at once', vaultOfSuite => {
     await assertCounts(3, { token: 2, bank: 1 })
   })
 
-  test('§4.11.5 C33.3 C33.5 one idempotency key at once: one does it, the others wait or get its answer', async () => {
+  test('§4.11.5 C33.3 C33.5 one idempotency key at once: one request does the work, the others get 409 or its answer', async () => {
     const replies = await together(many, () =>
       vault.send('POST', '/tokens', {
         key,
@@ -278,7 +278,7 @@ onEveryEngine('many at once', vaultOfSuite => {
   })
 
   for (const path of ['getToken', 'listTokens'] as const)
-    test(`C11.5 C18.8 a read into which a patch falls shows the old card or the new one, not parts of both (${path})`, async () => {
+    test(`C11.5 C18.8 a read interrupted by a patch shows the old card or the new one, not parts of both (${path})`, async () => {
       const old = { number: '4242424242424242', cvc: '111' }
       const renewed = { number: '5555555555554444', cvc: '222' }
       const { id } = await vault.create(key, { type: 'card', data: old })

@@ -55,7 +55,7 @@ for (const [name, open] of Object.entries(ownStorages))
       await storage.close()
     })
 
-    test('C2.5 control: every endpoint was met, refusals of each kind happened, and the search can find', () => {
+    test('C2.5 control: every endpoint was called, refusals of every kind happened, and the search finds what is there', () => {
       const met = new Set(traffic.sent.map(({ reply }) => reply.status))
       for (const status of [200, 201, 204, 400, 401, 403, 404, 405, 409, 413, 415, 431, 500])
         assert.ok(met.has(status), `no answer was a ${status}`)
@@ -75,7 +75,7 @@ for (const [name, open] of Object.entries(ownStorages))
       )
     })
 
-    test('C2.5 no error shows what was sent', () => {
+    test('C2.5 no error response shows what was sent', () => {
       for (const { what, reply } of traffic.sent)
         if (reply.status >= 400) assert.deepEqual(secretsAndIds(reply.text), [], `${what}: ${reply.text}`)
     })
@@ -94,7 +94,7 @@ for (const [name, open] of Object.entries(ownStorages))
       }
     })
 
-    test('C2.5 no error in a dump of the memory leads to what was sent, not even by the frames of its stack', () => {
+    test('C2.5 no error in a memory dump leads to what was sent, not even through its stack frames', () => {
       assert.ok(heap.count >= errors.length, 'errors that are kept are in the dump')
       const texts = heap.texts.join('\n')
       assert.deepEqual(secrets(texts), [])
@@ -102,11 +102,11 @@ for (const [name, open] of Object.entries(ownStorages))
         assert.ok(texts.includes(planted), `control: what is ${planted} is found`)
     })
 
-    test('C2.5 the name of the process shows nothing of it', () => {
+    test('C2.5 the title and arguments of the process show nothing of it', () => {
       assert.deepEqual(everything(`${process.title} ${process.argv.join(' ')}`), [])
     })
 
-    test('C2.17 a failure inside shows its trace id and nothing else', () => {
+    test('C2.17 an internal failure shows its trace id and nothing else', () => {
       const failures = traffic.sent.filter(({ reply }) => reply.status === 500)
       assert.ok(failures.length > 0)
       for (const { reply } of failures) {
@@ -115,7 +115,7 @@ for (const [name, open] of Object.entries(ownStorages))
       }
     })
 
-    test('C2.5 no header shows what was sent, but for the id in Location', () => {
+    test('C2.5 no header shows what was sent, except the id in Location', () => {
       for (const { what, reply } of traffic.sent) {
         const headers = [...reply.headers].map(([name, value]) => `${name}: ${value}`)
         const visible = headers.filter(header => !header.startsWith('location:')).join('\n')
@@ -129,13 +129,13 @@ for (const [name, open] of Object.entries(ownStorages))
         if (method !== 'GET') assert.deepEqual(data(reply.text), [], what)
     })
 
-    test('C2.5 C2.8 C2.9 the log shows neither values nor names nor ids nor keys', () => {
+    test('C2.5 C2.8 C2.9 the log shows no values, names, ids or keys', () => {
       assert.ok(log.length >= traffic.sent.length)
       assert.deepEqual(everything(log.join('\n')), [])
       assert.ok(!log.some(line => line.includes('?')), 'a URL with its query')
     })
 
-    test('C30.2 C33.8 no file shows values, names or keys, running or closed: tables, logs and whatever else lies there', () => {
+    test('C30.2 C33.8 no file shows values, names or keys, whether the vault is running or closed: no table, no log, nothing else', () => {
       for (const files of [running, closed])
         for (const [path, bytes] of files) assert.deepEqual(secretsAndNames(bytes), [], path)
       for (const kind of storage.kinds)

@@ -83,7 +83,7 @@ const strategies: Record<string, Strategy> = {
       }
   },
 
-  'C13.1 C13.2 masks that fail or not, depending on a digit': async (attack, ids) => {
+  'C13.1 C13.2 masks that fail depending on a digit': async (attack, ids) => {
     for (const id of ids) {
       const { path } = places[id]
       for (const chain of [
@@ -102,7 +102,7 @@ const strategies: Record<string, Strategy> = {
     }
   },
 
-  'C13.6 C13.1 masks that would show the middle of some card numbers only': async attack => {
+  'C13.6 C13.1 masks that would show the middle of only some card numbers': async attack => {
     for (const id of ['victim-card', 'victim-pan'] as const)
       for (const at of [1, 2, 4, 5, 9]) {
         const { path } = places[id]
@@ -406,7 +406,7 @@ describe('attackers learn nothing (sqlite alone: what an answer tells is decided
   })
   after(() => vaults.stop())
 
-  test('C12.1 control: one who may read sees the two vaults differ', async () => {
+  test('C12.1 control: a caller who may read sees that the two vaults differ', async () => {
     const attack = await vaults.attack(
       {
         reader: {
@@ -447,7 +447,7 @@ describe('attackers learn nothing (sqlite alone: what an answer tells is decided
           requests += attack.sent
         })
 
-      test('C13.1 C13.4 data and metadata patched so that a careless expression shows the secret', async () => {
+      test('C13.1 C13.4 data and metadata patched so that a careless expression would show the secret', async () => {
         // One victim for each patch, so that none meets what another has left behind.
         const victimsOf = (secret: { ssn: string }) =>
           carelessPatches.map(([id], place) => ({
@@ -495,7 +495,7 @@ describe('attackers learn nothing (sqlite alone: what an answer tells is decided
       after(() => assert.ok(requests >= 500, `only ${requests} requests were sent`))
     })
 
-  test('C12.7 C24.5 C24.6 C26.7 what is redacted or not readable is found and counted by no filter, search or plan', async () => {
+  test('C12.7 C24.5 C24.6 C26.7 redacted or unreadable tokens are neither found nor counted by any filter, search or plan', async () => {
     // The first digit alone: a guess that a filter would confirm.
     const weakness = {
       fingerprint_expression: '{{ data | slice: 0, 1 }}',

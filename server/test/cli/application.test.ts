@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { assertAbsent } from '../rig/traces.ts'
 import { assertRefused, call, type Program, Site } from './program.ts'
 
-describe('applications, beside a running server', () => {
+describe('applications, while a server is running', () => {
   const site = new Site()
   let server: Program & { url: string }
   let tenant: { tenant_id: string; api_key: string; management_api_key: string }
@@ -23,7 +23,7 @@ describe('applications, beside a running server', () => {
     ...args,
   ]
 
-  test('C28.6 C29.6 flat permissions: the printed key works at once, for these and no other', async () => {
+  test('C28.6 C29.6 with flat permissions, the printed key works at once, for those permissions and no others', async () => {
     const permissions = 'token:create, token:search'
     const made = await site.json(...create('--type', 'private', '--permissions', permissions))
     assert.deepEqual([made.name, made.type, made.tenant_id], ['A', 'private', tenant.tenant_id])
@@ -36,7 +36,7 @@ describe('applications, beside a running server', () => {
     assert.equal(own.body.id, made.id)
   })
 
-  test('C28.6 rules come from a file and count as they are written there', async () => {
+  test('C28.6 rules are read from a file and apply as written', async () => {
     const rules = [
       {
         description: 'cards',
@@ -59,7 +59,7 @@ describe('applications, beside a running server', () => {
     assert.equal(card.body.data.number, 'XXXXXXXXXXXX4242')
   })
 
-  test('C29.6 to a reader it prints the id and the key', async () => {
+  test('C29.6 without --json, app create prints the id and the key', async () => {
     const { code, stdout } = await site.run([
       ...create('--type', 'public', '--permissions', 'token:create'),
       ...site.vault,
@@ -68,7 +68,7 @@ describe('applications, beside a running server', () => {
     assert.match(stdout, /^id +[0-9a-f-]{36}\nkey +key_\w+\n$/)
   })
 
-  test('C29.6 app list shows every application, and no key', async () => {
+  test('C29.6 app list shows every application and no keys', async () => {
     const made = await site.json(...create('--type', 'management', '--permissions', 'report:read'))
     const listed = await site.json('app', 'list', '--tenant', tenant.tenant_id)
     const { key, ...rest } = made
@@ -88,7 +88,7 @@ describe('applications, beside a running server', () => {
   const faults: { name: string; args?: string[]; rules?: unknown; says: RegExp }[] = [
     { name: 'no type', says: /--type is missing/ },
     {
-      name: 'a type that there is not',
+      name: 'an unknown type',
       args: ['--type', 'admin'],
       says: /--type must be one of public, private, management/,
     },
@@ -98,36 +98,36 @@ describe('applications, beside a running server', () => {
       says: /--permissions\[1\] is not a permission that a private application may hold/,
     },
     {
-      name: 'a permission of another type',
+      name: 'a permission of another application type',
       args: ['--type', 'public', '--permissions', 'token:read'],
       says: /--permissions\[0\] is not a permission that a public application may hold/,
     },
     {
-      name: 'permissions and rules',
+      name: 'permissions together with rules',
       args: ['--type', 'private', '--permissions', 'token:read'],
       rules: [rule],
       says: /--rules must not be given together with permissions/,
     },
     {
-      name: 'rules for management',
+      name: 'rules for a management application',
       args: ['--type', 'management'],
       rules: [rule],
       says: /--rules are not for management applications/,
     },
     {
-      name: 'rules that are no list',
+      name: 'rules that are not an array',
       args: ['--type', 'private'],
       rules: rule,
       says: /--rules must be an array/,
     },
     {
-      name: 'a rule with a container that is none',
+      name: 'a rule with an invalid container',
       args: ['--type', 'private'],
       rules: [rule, { ...rule, priority: 2, container: 'pci' }],
       says: /--rules\[1\]\.container /,
     },
     {
-      name: 'two rules of one priority',
+      name: 'two rules with the same priority',
       args: ['--type', 'private'],
       rules: [rule, rule],
       says: /--rules\[1\]\.priority must not be the priority of another rule/,
@@ -139,7 +139,7 @@ describe('applications, beside a running server', () => {
       says: /--rules\[0\]\.transfrom is not a known field; did you mean transform\?/,
     },
     {
-      name: 'two faults, both named',
+      name: 'two faults at once, the second named too',
       args: ['--type', 'private'],
       rules: [
         { ...rule, permissions: ['x'] },
@@ -148,18 +148,18 @@ describe('applications, beside a running server', () => {
       says: /--rules\[1\]\.priority must be an integer/,
     },
     {
-      name: 'a file that is not there',
+      name: 'a rules file that does not exist',
       args: ['--type', 'private', '--rules', '/nowhere.json'],
       says: /: \/nowhere\.json does not exist$/m,
     },
   ]
   for (const { name, args = [], rules, says } of faults)
-    test(`C28.1 C28.6 app create is refused in one line that names the place: ${name}`, async () => {
+    test(`C28.1 C28.6 app create is refused in one line that says where the fault is: ${name}`, async () => {
       const file = rules === undefined ? [] : ['--rules', site.file('faulty.json', JSON.stringify(rules))]
       assertRefused(await site.run([...create(...args), ...file, ...site.vault]), 2, says)
     })
 
-  test('C35 an unknown tenant is told', async () => {
+  test('C35 app list reports an unknown tenant and a missing --tenant', async () => {
     assertRefused(
       await site.run(['app', 'list', '--tenant', 'x', ...site.vault]),
       1,

@@ -43,7 +43,7 @@ describe('backup', () => {
   }
   const namesLike = (start: string): string[] => readdirSync(site.path).filter(name => name.startsWith(start))
 
-  test('C35 beside a running server it copies what was answered into one closed file, which serves as the vault', async () => {
+  test('C35 while a server is running, it copies everything answered so far into one private file that can be served as a vault', async () => {
     const ids = [await create('one'), await create('two')]
     const file = join(site.path, 'backup.db')
     const { code, stdout, stderr } = await site.run(['backup', file, ...site.vault])
@@ -104,7 +104,7 @@ describe('backup', () => {
     )
   })
 
-  test('C11.2 C11.3 it holds no byte of a cvc, and the cards in it are whole without', async () => {
+  test('C11.2 C11.3 a backup holds no byte of a cvc, and its cards are otherwise complete', async () => {
     const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
     // Their bytes have two lengths and fill several pages.
     const cards = Array.from({ length: 400 }, (_, n) => ({
@@ -131,7 +131,7 @@ describe('backup', () => {
     assert.equal(doctor.stdout, `in ${dirname(file)}:\nno problems found\n`)
   })
 
-  test('C31.7 it holds no byte of the keys of a tenant that was deleted a moment ago', async () => {
+  test('C31.7 a backup holds no byte of the keys of a tenant deleted a moment ago', async () => {
     const { tenant_id: tenant, management_api_key: management } = await site.json(
       ...['tenant', 'create', '--name', 'Y'],
     )
@@ -143,7 +143,7 @@ describe('backup', () => {
     assert.deepEqual(survivors(dirname(file), wrapped), [])
   })
 
-  test('C35 where the disk takes no more it names the file, and leaves none', {
+  test('C35 when the disk takes no more, it names the file and leaves none behind', {
     skip: spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is not there',
   }, async () => {
     // More than the engine keeps in memory, so that it writes to the copy and its journal before the end.
@@ -174,7 +174,7 @@ describe('backup', () => {
        }`,
     )
 
-  test('C35 of two disks it names the full one, and leaves nothing there', async () => {
+  test('C35 when the disk of the new file is full, it names that file and leaves nothing there', async () => {
     const full = `copy(to); throw Object.assign(new Error('database or disk is full'), { errcode: 13 })`
     const refused = await site.run(
       ['backup', join(site.path, 'full.db'), ...site.vault],
@@ -185,7 +185,7 @@ describe('backup', () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`C35 ${signal} ends it at once, and it leaves no file`, async () => {
+    test(`C35 ${signal} ends it at once, and no file is left behind`, async () => {
       const file = join(site.path, `${signal}.db`)
       const endless = copying(
         'endless',
@@ -206,21 +206,21 @@ describe('backup', () => {
   /** What happens when the copy gets its name. */
   const namings: readonly { name: string; link: string; code: number; says: RegExp; content: RegExp }[] = [
     {
-      name: 'a file that appears meanwhile is not overwritten',
+      name: 'a file that appears during the backup is not overwritten',
       link: `writeFileSync(to, 'mine'); return linkSync(from, to)`,
       code: 2,
       says: /meanwhile\.db exists and is not overwritten$/m,
       content: /^mine$/,
     },
     {
-      name: 'a file that appears meanwhile is not overwritten where there are no hard links',
+      name: 'a file that appears during the backup is not overwritten, even without hard links',
       link: `writeFileSync(to, 'mine'); throw Object.assign(new Error('no links'), { code: 'EPERM' })`,
       code: 2,
       says: /meanwhile\.db exists and is not overwritten$/m,
       content: /^mine$/,
     },
     {
-      name: 'where there are no hard links it does without',
+      name: 'without hard links, the backup still succeeds',
       link: `throw Object.assign(new Error('no links'), { code: 'EPERM' })`,
       code: 0,
       says: /^$/,

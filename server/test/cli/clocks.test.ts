@@ -76,7 +76,7 @@ for (const engine of engines)
     const ask = (): Promise<Finding[]> =>
       examine({ config: readConfig(settings), machine: { ...thisMachine, now: () => now } })
 
-    test('C35 is told by doctor with how many tokens it dated, and is over once they are deleted', async () => {
+    test('C35 is reported by doctor with the number of tokens it dated, until they are deleted', async () => {
       const [finding, ...others] = await ask()
       assert.deepEqual(others, [])
       assert.equal(finding?.check, 'clock')
@@ -95,7 +95,7 @@ for (const engine of engines)
       assert.deepEqual(await warnings(vault.service.vault, now), [])
     })
 
-    test('C35 is told once in the log when serve starts, which serves all the same', async () => {
+    test('C35 is logged once when serve starts, and serve runs all the same', async () => {
       await vault.close()
       for (const workers of ['1', '2']) {
         const env = { ...settings.environment, STRONGROOM_WORKERS: workers }
@@ -113,7 +113,7 @@ for (const engine of engines)
     })
   })
 
-describe('the clock of the database (postgres alone: the embedded store has none)', () => {
+describe('the clock of the database (postgres only: the embedded store has none)', () => {
   let vault: TestVault
   const there = Date.parse('2027-01-15T08:00:00Z')
   before(async () => {
@@ -136,22 +136,22 @@ describe('the clock of the database (postgres alone: the embedded store has none
   after(() => vault.stop())
 
   const cases: { name: string; offMs: number; says?: RegExp }[] = [
-    { name: 'one that agrees', offMs: 0 },
-    { name: 'one that is a minute ahead', offMs: slackMs },
-    { name: 'one that is a minute behind', offMs: -slackMs },
+    { name: 'that agrees with the database', offMs: 0 },
+    { name: 'a minute ahead of the database', offMs: slackMs },
+    { name: 'a minute behind the database', offMs: -slackMs },
     {
-      name: 'one that is further ahead',
+      name: 'more than a minute ahead of the database',
       offMs: slackMs + 1,
       says: /^the clock of this machine is 60 seconds ahead of that of the database$/,
     },
     {
-      name: 'one that is further behind',
+      name: 'two hours behind the database',
       offMs: -2 * hourMs,
       says: /^the clock of this machine is 7200 seconds behind that of the database$/,
     },
   ]
   for (const { name, offMs, says } of cases)
-    test(`C35 against it, ${name} is ${says === undefined ? 'right' : 'told by doctor, and in the log of serve'}`, async () => {
+    test(`C35 a machine clock ${name} is ${says === undefined ? 'accepted' : 'reported by doctor and in the log of serve'}`, async () => {
       const now = there + offMs
       const config = readConfig({
         flags: { 'key-provider': 'file', 'master-key-file': join(vault.folder.path, 'master.key') },
@@ -170,7 +170,7 @@ describe('the clock of the database (postgres alone: the embedded store has none
       assert.match(found[0].byHand, /^compare "date -u" on both with a clock that you trust/)
     })
 
-  test('C35 a slow answer of the database is no wrong clock', async () => {
+  test('C35 a slow answer from the database is not taken for a wrong clock', async () => {
     const { store } = vault.service.vault
     let now = there - slackMs
     const slow = {
@@ -189,7 +189,7 @@ describe('the clock of the database (postgres alone: the embedded store has none
     assert.deepEqual(told, [])
   })
 
-  test('C35 serve says so in its log, and serves all the same', async () => {
+  test('C35 serve logs that the clocks differ, and runs all the same', async () => {
     const site = new Site()
     try {
       const server = site.start(

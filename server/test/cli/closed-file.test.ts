@@ -39,7 +39,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     [1, 0o400],
     [2, 0o000],
   ] as const)
-    test(`C35 ${['vault.db', 'vault.db-wal', 'vault.db-shm'][place]} with mode ${mode.toString(8)} is named with what opens it, and no restore is spoken of`, async () => {
+    test(`C35 ${['vault.db', 'vault.db-wal', 'vault.db-shm'][place]} with mode ${mode.toString(8)} is reported with the chmod that opens it, and no restore is suggested`, async () => {
       const path = files[place] ?? file
       const held = readFileSync(path)
       chmodSync(path, mode)
@@ -64,7 +64,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
       assert.deepEqual(await ask(), [])
     })
 
-  test('C35 a data folder that this user may not write in is a finding with what opens it', async () => {
+  test('C35 a data folder that this user may not write to is reported with the chmod that opens it', async () => {
     chmodSync(site.data, 0o500)
     const problem = `this user may not work in ${site.data} (EACCES)`
     const [finding, ...others] = await ask()
@@ -78,7 +78,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     assert.deepEqual(await ask(), [])
   })
 
-  test('C35 a data folder of another user is a finding, and that user or root is to do something', {
+  test('C35 a data folder of another user is reported with what that user or root has to do', {
     skip: isRoot ? false : 'only root can make one',
   }, async () => {
     chownSync(site.data, 0, 0)
@@ -94,7 +94,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     )
   })
 
-  test('C35 a log that root left behind is given to the user of its folder', {
+  test('C35 a log that root left behind is reported with the command that gives it to the owner of its folder', {
     skip: isRoot ? false : 'only root can leave one',
   }, async () => {
     const log = `${file}-wal`
@@ -107,7 +107,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     assert.deepEqual(await ask(), [])
   })
 
-  test('C35 the vault of another user is not taken from them', {
+  test('C35 no command is offered that would take a vault from another user', {
     skip: isRoot ? false : 'only root can make one',
   }, async () => {
     for (const path of files) chownSync(path, 0, 0)
@@ -119,7 +119,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     assert.match(finding?.byHand ?? '', /^it belongs to user 0: run this as that user, or /)
   })
 
-  test('C35 a master key that this user may not read is not to be restored, but opened', async () => {
+  test('C35 a master key that this user may not read is reported with the chmod that opens it, not with a restore', async () => {
     chmodSync(site.masterKeyFile, 0o000)
     assertRefused(
       await site.runPlainly(['tenant', 'list', ...site.vault]),
@@ -133,7 +133,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     assert.deepEqual(await ask(), [])
   })
 
-  test('C35 a folder whose name is too long is said to be that', async () => {
+  test('C35 a data folder whose name is too long is refused for that reason', async () => {
     const long = join(site.path, 'x'.repeat(300))
     assertRefused(
       await site.run(['serve', '--port', '0', ...site.vault, '--data', long]),

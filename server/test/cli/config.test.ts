@@ -271,7 +271,7 @@ describe('settings', () => {
   })
 
   for (const { name, key, values, beside = {}, show, shown = values, flag } of table)
-    test(`C35.4 ${name}: the file counts, the variable before it, the flag before both`, () => {
+    test(`C35.4 ${name}: the file sets it, the variable overrides the file, and the flag overrides both`, () => {
       const variable = variableName(name)
       const file = { [key]: values[0] }
       assert.deepEqual(show(read({ flags: beside, file })), shown[0])
@@ -284,7 +284,7 @@ describe('settings', () => {
 
   for (const { name, key, beside = {}, bad } of table) {
     if (bad === undefined) continue
-    test(`C35.4 ${name}: a wrong value is refused by the name of its place, and not repeated`, () => {
+    test(`C35.4 ${name}: a wrong value is refused with the name of its source, and the value is not repeated`, () => {
       for (const value of bad) {
         const complaints = [
           complaint({ flags: beside, file: { [key]: value } }),
@@ -340,7 +340,7 @@ describe('settings', () => {
       takes: /^data in \S+ and databaseUrl in \S+ both say where the vault is: leave one out$/,
     },
     {
-      name: 'a flag settles what the variables leave open',
+      name: 'a flag settles a conflict between variables',
       sources: {
         flags: { data: '/b' },
         environment: { STRONGROOM_DATA: '/a', STRONGROOM_DATABASE_URL: 'postgres://u@h/d' },
@@ -357,13 +357,13 @@ describe('settings', () => {
     })
 
   for (const { name, key, beside = {} } of table)
-    test(`C35.4 ${name}: neither null nor an empty text in the config file is a value`, () => {
+    test(`C35.4 ${name}: null or an empty string in the config file is refused`, () => {
       const says = (value: unknown): string => complaint({ flags: beside, file: { [key]: value } })
       assert.ok(says(null).endsWith(` must set ${key} to text, a number, true or false`))
       assert.ok(says('').endsWith(` leaves ${key} empty`))
     })
 
-  test('C34.2 C35.4 with nothing given it is port 8080 of 127.0.0.1 at info, and nothing that must be explicit', () => {
+  test('C34.2 C35.4 with nothing set, the server gets port 8080 on 127.0.0.1 and log level info, and what must be explicit has no default', () => {
     assert.deepEqual(read({}), {
       dataFolder: undefined,
       database: undefined,
@@ -384,7 +384,7 @@ describe('settings', () => {
     } satisfies Config)
   })
 
-  test('C35.4 JSON values of their own type count as their text', () => {
+  test('C35.4 the config file may use JSON numbers, booleans, arrays and objects', () => {
     const config = read({
       file: {
         port: 9_000,
@@ -399,7 +399,7 @@ describe('settings', () => {
     assert.deepEqual(config.corsOrigins, ['https://a.example', 'https://b.example'])
   })
 
-  test('C35.4 a setting that a command has a flag of its own for is not given twice', () => {
+  test('C35.4 a setting is refused when given both by its own flag and by the flag that a command has for it', () => {
     const flags = { from: '/a', data: '/b' }
     assert.throws(() => readConfig({ flags, environment: {}, spelled: { data: 'from' } }), {
       message: '--from and --data are one setting: leave one out',
@@ -417,15 +417,15 @@ describe('settings', () => {
   })
 
   const faults: { name: string; content: string; mode?: number; says: RegExp }[] = [
-    { name: 'no JSON', content: '{\n  port: 1\n}', says: /is not JSON \(line 2 column 3\)$/ },
+    { name: 'not JSON', content: '{\n  port: 1\n}', says: /is not JSON \(line 2 column 3\)$/ },
     {
-      name: 'no JSON, but a master key',
+      name: 'a master key instead of JSON',
       content: 'strongroom-master-key-1:c2hvcnQ=',
       says: /is not JSON \(line 1 column 1\)$/,
     },
     { name: 'null', content: 'null', says: /must hold a JSON object$/ },
-    { name: 'a list', content: '[{"port":1}]', says: /must hold a JSON object$/ },
-    { name: 'a text', content: '"port"', says: /must hold a JSON object$/ },
+    { name: 'an array', content: '[{"port":1}]', says: /must hold a JSON object$/ },
+    { name: 'a string', content: '"port"', says: /must hold a JSON object$/ },
     {
       name: 'an unknown setting',
       content: '{"tlsCertificate":"x"}',
@@ -436,17 +436,17 @@ describe('settings', () => {
       content: '{"keyProvder":"env"}',
       says: /keyProvder; did you mean keyProvider\?$/,
     },
-    { name: 'the name of the flag', content: '{"log-level":"info"}', says: /did you mean logLevel\?$/ },
+    { name: 'the name of a flag', content: '{"log-level":"info"}', says: /did you mean logLevel\?$/ },
     { name: 'an object as a value', content: '{"port":{"number":80}}', says: /must set port to text/ },
-    { name: 'a list where one is expected', content: '{"data":["/a","/b"]}', says: /must set data to text/ },
+    { name: 'an array for a single value', content: '{"data":["/a","/b"]}', says: /must set data to text/ },
     {
-      name: 'the master key, open to others',
+      name: 'a master key in a file open to others',
       content: '{"masterKey":"m"}',
       mode: 0o640,
       says: /run chmod 600 /,
     },
     {
-      name: 'the password of the database, open to others',
+      name: 'a database password in a file open to others',
       content: '{"databaseUrl":"postgres://u:secret@h/d"}',
       mode: 0o640,
       says: /run chmod 600 /,
@@ -460,14 +460,14 @@ describe('settings', () => {
       assert.match(message, says)
     })
 
-  test('C35.4 a config file that is not there is refused, also when it is named by a variable', () => {
+  test('C35.4 a config file that does not exist is refused, even when a variable names it', () => {
     assert.equal(
       complaint({ environment: { STRONGROOM_CONFIG: '/nowhere.json' } }),
       'the config file /nowhere.json does not exist',
     )
   })
 
-  test('C35.4 a config file that is a folder, in a file, or closed to this user is refused as that', t => {
+  test('C35.4 a config file that is a folder, lies inside a file or is unreadable is refused for that reason', t => {
     const { path } = folder
     assert.equal(complaint({ flags: { config: path } }), `the config file ${path} is a folder`)
     const inFile = join(configFile('{}'), 'x')
@@ -480,18 +480,18 @@ describe('settings', () => {
     assert.match(complaint({ flags: { config: closed } }), /cannot be read by this user$/)
   })
 
-  test('C35.4 no limits in the config file are the usual limits', () => {
+  test('C35.4 an empty limits object in the config file leaves the usual limits', () => {
     assert.deepEqual(read({ file: { limits: {} } }).limits, {})
   })
 
-  test('C35.4 an IPv6 address is taken with and without brackets', () => {
+  test('C35.4 an IPv6 address is accepted with and without brackets', () => {
     assert.equal(read({ flags: { host: '[::1]' } }).host, '::1')
     assert.equal(read({ flags: { host: '::1' } }).host, '::1')
   })
 
   const variables: { name: string; environment: Record<string, string>; says: string | undefined }[] = [
     {
-      name: 'those that are settings',
+      name: 'that are settings',
       environment: Object.fromEntries(
         [...settings.map(({ name }) => name), 'config', 'worker-number'].map(name => [
           variableName(name),
@@ -500,15 +500,15 @@ describe('settings', () => {
       ),
       says: undefined,
     },
-    { name: 'those of other programs', environment: { PATH: 'x', MY_STRONGROOM_PRT: 'x' }, says: undefined },
+    { name: 'of other programs', environment: { PATH: 'x', MY_STRONGROOM_PRT: 'x' }, says: undefined },
     {
-      name: 'those that are none',
+      name: 'that are named like settings but unknown',
       environment: { STRONGROOM_RATE_LIMT: 'x', STRONGROOM_COLOUR: 'x' },
       says: 'ignored, because there is no such setting: STRONGROOM_COLOUR, STRONGROOM_RATE_LIMT (did you mean STRONGROOM_RATE_LIMIT?)',
     },
   ]
   for (const { name, environment, says } of variables)
-    test(`C35.4 of variables ${name} are ${says === undefined ? 'not ' : ''}warned of`, () => {
+    test(`C35.4 variables ${name} cause ${says === undefined ? 'no' : 'a'} warning`, () => {
       assert.equal(warnOfUnknown(environment), says)
     })
 
@@ -549,14 +549,14 @@ describe('settings', () => {
     'postgres://u@%2Frun%2Fpg:5433/d',
   ]
   for (const url of sockets)
-    test(`C35.4 ${url} is a socket, and its name leads to the same one`, () => {
+    test(`C35.4 ${url} means a socket, and the name shown for it leads to the same socket`, () => {
       const config = read({ flags: { 'database-url': url } })
       assert.deepEqual(config.database?.address.hosts, [{ host: '/run/pg', port: 5_433 }])
       const again = read({ flags: { 'database-url': configuredStorage(config).name } })
       assert.deepEqual(again.database?.address, config.database?.address)
     })
 
-  test('C35.4 a parameter that is given twice is refused: nobody could say which one counts', () => {
+  test('C35.4 a parameter given twice in the database URL is refused', () => {
     const url = 'postgres://u@db.example/d?sslmode=disable&sslmode=verify-full'
     assert.match(complaint({ flags: { 'database-url': url } }), /each once/)
   })

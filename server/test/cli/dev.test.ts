@@ -41,7 +41,7 @@ describe('strongroom dev', () => {
   })
   const readKeys = (site: Site): StarterKeys => JSON.parse(readFileSync(files(site).keys, 'utf8'))
 
-  test('C34.1 `npm start` is strongroom dev', () => {
+  test('C34.1 `npm start` runs strongroom dev', () => {
     const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'))
     assert.equal(manifest.scripts.start, 'node --max-semi-space-size=16 server/bin/strongroom.js dev')
   })
@@ -109,7 +109,7 @@ describe('strongroom dev', () => {
     assert.ok(existsSync(join(site.path, '.strongroom', 'dev-keys.json')))
   })
 
-  test('C34.7 started again it keeps everything and prints no key', async () => {
+  test('C34.7 when started again, it keeps everything and prints no key', async () => {
     const site = newSite()
     const first = await start(site)
     const before = readKeys(site)
@@ -159,7 +159,7 @@ describe('strongroom dev', () => {
     assert.equal((await call(keys.base_url, 'POST', '/tokens', stale.api_key, card)).status, 401)
   })
 
-  test('C34.3 C34.7 without the master key that belongs to the folder it says so and stops', async () => {
+  test('C34.3 C34.7 without the right master key for the folder, it says so and stops', async () => {
     const site = newSite()
     await stop(await start(site))
     const { master } = files(site)
@@ -200,7 +200,7 @@ describe('strongroom dev', () => {
       assert.ok(!existsSync(site.data))
     })
 
-  test('C34.2 C34.5 a port that is taken is named as the reason, and the next start prints keys and curl line', async () => {
+  test('C34.2 C34.5 a taken port is named as the reason, and the next start prints the keys and the curl line', async () => {
     const site = newSite()
     const other = createServer()
     await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
@@ -217,7 +217,7 @@ describe('strongroom dev', () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`C34.7 on ${signal} requests in flight are answered, and it ends with 0`, async () => {
+    test(`C34.7 on ${signal}, requests in flight are answered and the exit code is 0`, async () => {
       const site = newSite()
       const program = await start(site)
       const { base_url, api_key, private_api_key } = readKeys(site)

@@ -79,7 +79,7 @@ describe('doctor --deep', () => {
   /** `leavesTrace`: a claim, a time or spent seals cannot be recovered; everything else is as it was. */
   const damages: { name: string; plant: () => void; says: string[]; leavesTrace?: true }[] = [
     {
-      name: 'an index entry that is gone',
+      name: 'a missing index entry',
       plant: () =>
         change(
           `DELETE FROM terms WHERE (term, token_id) IN (SELECT term, token_id FROM terms WHERE token_id = 'found-2' LIMIT 1)`,
@@ -87,12 +87,12 @@ describe('doctor --deep', () => {
       says: [lacks('found-2')],
     },
     {
-      name: 'all entries of two tokens gone',
+      name: 'all index entries of two tokens missing',
       plant: () => change(`DELETE FROM terms WHERE token_id IN ('plain-1', 'spread-3')`),
       says: [lacks('plain-1', 'spread-3')],
     },
     {
-      name: 'an entry that a token should not have',
+      name: 'an index entry that a token should not have',
       plant: () =>
         change(
           `INSERT INTO terms SELECT tenant, x'aabbccddeeff001122334455', created_at, token_id, NULL, NULL, NULL
@@ -101,7 +101,7 @@ describe('doctor --deep', () => {
       says: [extra('plain-1')],
     },
     {
-      name: 'an entry of a token that is not there',
+      name: 'an index entry of a token that does not exist',
       plant: () =>
         change(
           `INSERT INTO terms SELECT tenant, term, created_at + 5, 'nobody', NULL, NULL, NULL FROM terms LIMIT 1`,
@@ -109,7 +109,7 @@ describe('doctor --deep', () => {
       says: [extra('nobody')],
     },
     {
-      name: 'an entry at another time',
+      name: 'an index entry with the wrong creation time',
       plant: () =>
         change(
           `UPDATE terms SET created_at = created_at + 1
@@ -118,17 +118,17 @@ describe('doctor --deep', () => {
       says: [lacks('card-6'), extra('card-6')],
     },
     {
-      name: 'an expiry that was changed in the index only',
+      name: 'an expiry changed only in the index',
       plant: () => change(`UPDATE terms SET expires_at = 1 WHERE token_id = 'brief-4'`),
       says: [lacks('brief-4')],
     },
     {
-      name: 'a container that looks like one above',
+      name: 'a direct container marked as one above',
       plant: () => change(`UPDATE terms SET tag = x'01' WHERE token_id = 'spread-3' AND tag IS NULL`),
       says: [lacks('spread-3')],
     },
     {
-      name: 'a signature that denies what the token has',
+      name: 'a signature that leaves out what the token has',
       plant: () => change(`UPDATE terms SET signature = 0 WHERE token_id = 'found-2'`),
       says: [lacks('found-2')],
     },
@@ -139,7 +139,7 @@ describe('doctor --deep', () => {
       leavesTrace: true,
     },
     {
-      name: 'counters that are too high, too low and gone',
+      name: 'counters that are too high, too low or missing',
       plant: () => {
         change(`UPDATE counters SET value = value + 3 WHERE name = 'type:token'`)
         change(`UPDATE counters SET value = 0 WHERE name = 'several-containers'`)
@@ -149,7 +149,7 @@ describe('doctor --deep', () => {
       leavesTrace: true,
     },
     {
-      name: 'a counter of a container that nothing is in',
+      name: 'a counter of an empty container',
       plant: () => change(`INSERT INTO counters SELECT tenant, 'container:00', 4, NULL FROM tenants LIMIT 1`),
       says: [wrong(1)],
     },
@@ -160,7 +160,7 @@ describe('doctor --deep', () => {
       leavesTrace: true,
     },
     {
-      name: 'several things at once',
+      name: 'several kinds of damage at once',
       plant: () => {
         change(`DELETE FROM terms WHERE token_id = 'found-2'`)
         change(`UPDATE counters SET value = value - 1 WHERE name = 'type:token'`)
@@ -173,7 +173,7 @@ describe('doctor --deep', () => {
     },
   ]
 
-  describe('what differs is named by the ids of tokens, and repaired', () => {
+  describe('damage is reported and repaired', () => {
     /** Counters that did not exist may be left at zero. */
     const nonZero = (rows: readonly unknown[]): unknown[] =>
       rows.filter(row => (row as { value?: unknown }).value !== 0)
@@ -199,7 +199,7 @@ describe('doctor --deep', () => {
       }
     })
 
-    test('SECURITY.md: a row that does not open is named, nothing of it is touched, and storage is to be restored', async () => {
+    test('SECURITY.md: a row that does not open is named, repair touches nothing of it, and a backup is to be restored', async () => {
       // The second has a claim on its value, which nobody else may take while the row can still be restored.
       change(`UPDATE tokens SET created_by = 'somebody' WHERE token_id IN ('card-6', 'unique-5')`)
       const says = ['tokens: rows of tokens that do not open: card-6, unique-5']
@@ -207,6 +207,8 @@ describe('doctor --deep', () => {
       assert.deepEqual(await examine({ repair: true }), says)
       for (const table of ['terms', 'counters', 'matches'])
         assert.deepEqual(stored(table), sound.get(table), table)
+      const [finding] = (await examineDeep(config(), { repair: false })).findings
+      assert.match(finding && 'command' in finding ? finding.command : '', /^backup=/)
     })
 
     test('SECURITY.md: of a great many rows that do not open twenty are named, and the others counted up to a point', async () => {
@@ -223,7 +225,7 @@ describe('doctor --deep', () => {
       assert.match((await examine())[0] ?? '', /, a100020 and more than 9980 more$/)
     })
 
-    test('SECURITY.md: keys of a tenant that do not open are named, and the master key is not blamed', async () => {
+    test('SECURITY.md: tenant keys that do not open are reported, and the master key is not blamed', async () => {
       const { slot, bytes } = database
         .prepare("SELECT slot, bytes FROM tenant_keys JOIN slots USING (slot) WHERE purpose = 'data'")
         .get() as { slot: number; bytes: Uint8Array }
@@ -234,7 +236,7 @@ describe('doctor --deep', () => {
       assert.deepEqual(others, [])
     })
 
-    test('C35 what was found of one tenant is told, though the next cannot be looked at', async () => {
+    test('C35 findings of one tenant are reported even if the next tenant cannot be examined', async () => {
       const { store, vault } = await opened()
       await createTenant(vault, { name: 'Next', applications: starterApplications }, () => {})
       await store.close()
@@ -249,12 +251,12 @@ describe('doctor --deep', () => {
       )
     })
 
-    test('C24 C26 entries that were written before there were signatures are sound', async () => {
+    test('C24 C26 index entries written before signatures existed count as sound', async () => {
       change('UPDATE terms SET signature = NULL')
       assert.deepEqual(await examine(), [])
     })
 
-    test('C24 C26 a sample looks at so many tokens and says what is wrong with them', async () => {
+    test('C24 C26 a sample examines that many tokens and reports what is wrong with them', async () => {
       assert.deepEqual(await examine({ sample: 100 }), [])
       change(`DELETE FROM terms WHERE token_id IN ('plain-1', 'card-6')`)
       const [finding = ''] = await examine({ sample: 100 })
@@ -262,7 +264,7 @@ describe('doctor --deep', () => {
       assert.ok((await examine({ sample: 2 })).length <= 1)
     })
 
-    test('C35 the program says it with the command that repairs it, and the command does', async () => {
+    test('C35 the program reports damage with the command that repairs it, and the command works', async () => {
       change(`DELETE FROM terms WHERE token_id = 'found-2'`)
       const seen = await site.run(['doctor', '--deep', '--json', ...site.vault])
       assert.deepEqual([seen.code, seen.stderr], [1, ''])

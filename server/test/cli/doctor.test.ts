@@ -119,7 +119,7 @@ describe('doctor', () => {
       .map(([entry, path]): [string, string] => [path, entry.isFile() ? readFileSync(path, 'latin1') : ''])
       .sort()
 
-  test('C35 a healthy vault has no problems, also while a server runs on it', async () => {
+  test('C35 a healthy vault has no problems, even while a server runs on it', async () => {
     const server = await site.serve(flags)
     assert.deepEqual(await ask(), [])
     const { code, stdout } = await site.run(['doctor', ...flags])
@@ -127,13 +127,13 @@ describe('doctor', () => {
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
   })
 
-  test('C35 a link that leads nowhere is no problem', async () => {
+  test('C35 a symbolic link that leads nowhere is not a problem', async () => {
     await makeVault()
     symlinkSync('/nowhere', join(data, 'old.key'))
     assert.deepEqual(await ask(), [])
   })
 
-  test('C35 a reader gets each finding with its command below it, and exit code 1', async () => {
+  test('C35 without --json, each finding is printed with its command below it, and the exit code is 1', async () => {
     await makeVault()
     chmodSync(data, 0o755)
     const { code, stdout } = await site.run(['doctor', ...flags])
@@ -152,7 +152,7 @@ describe('doctor', () => {
     says: RegExp
   }[] = [
     {
-      name: 'no vault yet',
+      name: 'that there is no vault yet',
       plant: () => undefined,
       check: 'storage',
       says: /holds no vault yet$/,
@@ -202,7 +202,7 @@ describe('doctor', () => {
       says: /^storage has schema 0, this release needs \d+$/,
     },
     {
-      name: 'a schema without some of its indexes and triggers',
+      name: 'a schema that lacks some indexes and triggers',
       plant: async () => {
         const backup = await backUp()
         const opened = new DatabaseSync(database)
@@ -214,7 +214,7 @@ describe('doctor', () => {
       says: /^the schema lacks what this release made: index tokens_by_expiry on tokens \(expires_at, tenant, type\); trigger transients_wiped$/,
     },
     {
-      name: 'a schema without a table and a column',
+      name: 'a schema that lacks a table and a column',
       plant: async () => {
         await withVault(Date.now(), makeTenant)
         const backup = copyDatabase()
@@ -254,7 +254,7 @@ describe('doctor', () => {
       says: /^the schema holds what no release made: trigger transients_wiped; view all\ufffd$/,
     },
     {
-      name: 'a file that is no vault',
+      name: 'a vault file overwritten with something else',
       plant: async () => {
         const backup = await backUp()
         writeFileSync(database, 'overwritten'.repeat(1_000))
@@ -264,7 +264,7 @@ describe('doctor', () => {
       says: /vault\.db is damaged \(file is not a database\): stop the server and restore a backup; what is there now is kept beside it$/,
     },
     {
-      name: 'a master key file that is gone',
+      name: 'a missing master key file',
       plant: async () => {
         await makeVault()
         rmSync(masterKeyFile)
@@ -305,7 +305,7 @@ describe('doctor', () => {
       says: /master key is open to others/,
     },
     {
-      name: 'a tenant whose last management key is over',
+      name: 'a tenant whose last management key has expired',
       plant: async () => {
         const now = Date.now()
         await withVault(now - dayMs, async vault => {
@@ -338,7 +338,7 @@ describe('doctor', () => {
     },
   ]
   for (const { name, plant, check, says } of findings)
-    test(`C35 doctor finds ${name}, and its command as pasted repairs it`, async () => {
+    test(`C35 doctor finds ${name}, and the command it prints repairs it`, async () => {
       const backup = await plant()
       const found = await ask()
       assert.equal(found.length, 1)
@@ -350,7 +350,7 @@ describe('doctor', () => {
       assert.deepEqual(await ask(), [])
     })
 
-  test('C35 doctor names whatever table the embedded store has lost, and how to restore it', async () => {
+  test('C35 doctor names any table that the embedded store has lost, and how to restore it', async () => {
     const backup = await backUp()
     const opened = new DatabaseSync(backup)
     const tables = opened
@@ -371,7 +371,7 @@ describe('doctor', () => {
     }
   })
 
-  test('C35 what was found is told before what doctor itself stumbles over', async () => {
+  test('C35 findings are reported before the error that stops doctor itself', async () => {
     await makeVault()
     chmodSync(data, 0o755)
     const { code, stdout, stderr } = await site.run(['doctor', '--json', '--data', data])
@@ -383,7 +383,7 @@ describe('doctor', () => {
     assert.equal(code, 2)
   })
 
-  test('C35 doctor finds a folder where the master key should be, and tells nobody to open or copy it', async () => {
+  test('C35 doctor finds a folder where the master key should be, and offers no command to open or copy it', async () => {
     await makeVault()
     for (const path of [masterKeyFile, join(data, 'master.key')]) {
       rmSync(path, { force: true })
@@ -398,7 +398,7 @@ describe('doctor', () => {
     }
   })
 
-  test('C35 doctor finds a newer schema, and says that the newer release is to be installed, not that the vault is to be replaced', async () => {
+  test('C35 doctor finds a newer schema and says to install the newer release, not to replace the vault', async () => {
     await makeVault()
     const newer = (migrations.at(-1)?.number ?? 0) + 1
     const opened = new DatabaseSync(database)
@@ -414,7 +414,7 @@ describe('doctor', () => {
     ])
   })
 
-  test('C35 a master key that is restored over is kept', async () => {
+  test('C35 a master key replaced by a restore is kept', async () => {
     await makeVault()
     rmSync(masterKeyFile)
     createMasterKeyFile(masterKeyFile)
@@ -429,7 +429,7 @@ describe('doctor', () => {
     assert.equal(statSync(join(home, aside)).mode & 0o777, 0o600)
   })
 
-  test('C35 what is restored over is kept: a damaged file and a log that holds answered writes are moved aside', async () => {
+  test('C35 a restore moves aside what it replaces: a damaged file and a log that holds answered writes', async () => {
     const server = await site.serve(flags)
     const backup = join(site.path, 'backup.db')
     assert.equal((await site.run(['backup', backup, ...flags])).code, 0)
@@ -449,7 +449,7 @@ describe('doctor', () => {
     assert.match(readFileSync(join(data, aside, 'vault.db'), 'utf8'), /^overwritten/)
   })
 
-  test('C35 where a page is damaged, doctor says how to restore, and serve that doctor does', async () => {
+  test('C35 when pages are damaged, doctor says how to restore, and other commands refer to doctor', async () => {
     await withVault(Date.now(), makeTenant)
     const backup = copyDatabase()
     const pages = readFileSync(database)
@@ -485,7 +485,7 @@ describe('doctor', () => {
     return copyDatabase()
   }
 
-  test('C35 doctor finds a wrong key of the provider env; its command repairs it in the same shell, without showing the key', async () => {
+  test('C35 doctor finds a wrong key of the provider env; its command repairs it in the same shell without showing the key', async () => {
     await makeVault()
     const env = { STRONGROOM_MASTER_KEY: newMasterKeyText() }
     const again = line('--data', data, '--key-provider', 'env')
@@ -505,7 +505,7 @@ describe('doctor', () => {
     return examine({ config, machine: { ...thisMachine, ...machine } })
   }
 
-  test('C35 doctor finds a clock that is behind, planted as a token of a node whose clock is ahead; no command is said to set it, and the right time ends it', async () => {
+  test('C35 doctor finds a clock that is behind (planted as a token from a node whose clock is ahead), offers no command to set it, and finds nothing once the time is right', async () => {
     const ahead = Date.now() + hourMs
     await withVault(ahead, async vault => {
       const operator = await operatorOf(vault, await makeTenant(vault))
@@ -527,7 +527,7 @@ describe('doctor', () => {
     assert.deepEqual(await examineOn({ now: () => ahead }), [])
   })
 
-  test('C35 doctor finds a low limit of open files; it names a command only where a shell may obey it, and then the command repairs it', async t => {
+  test('C35 doctor finds a low limit of open files; it offers a command only where a shell may run it, and then the command repairs it', async t => {
     await makeVault()
     const [finding, ...others] = read(await site.shell(`ulimit -n 512; ${line(...flags)}`))
     assert.deepEqual(others, [])
@@ -548,7 +548,7 @@ describe('doctor', () => {
     assert.deepEqual(await examineOn({ openFilesMax: () => 1_024 }), [])
   })
 
-  test('C35 doctor finds a disk that is nearly full, planted as its free bytes; its command moves the vault to a larger one', async () => {
+  test('C35 doctor finds a disk that is nearly full (its free bytes are simulated); its command moves the vault to a larger one', async () => {
     await makeVault()
     const disk = join(site.path, 'larger disk')
     mkdirSync(disk)
@@ -567,7 +567,7 @@ describe('doctor', () => {
     assert.ok(!existsSync(data), 'nothing is left behind')
   })
 
-  test('C35 doctor finds a database that does not answer, and says what to look at', async () => {
+  test('C35 doctor finds a database that does not answer, and says what to check', async () => {
     const nobody = 'postgres://somebody@127.0.0.1:1/nowhere'
     const [finding, ...others] = read(
       await site.shell(line(...flags.slice(2)), { STRONGROOM_DATABASE_URL: nobody }),
@@ -585,7 +585,7 @@ describe('doctor', () => {
     )
   })
 
-  test('C35 doctor finds TLS files that serve would not start with, in the words of serve', async () => {
+  test('C35 doctor finds TLS files that serve would not start with, and says so in the words of serve', async () => {
     await makeVault()
     const { cert, key } = certificate('localhost')
     const [certFile, keyFile] = [site.file('cert.pem', cert), site.file('key.pem', key)]
@@ -611,7 +611,7 @@ describe('doctor', () => {
     assert.deepEqual(read(await site.shell(line(...flags, ...tls(certFile, keyFile)))), [])
   })
 
-  test('C35 what does not block is told together, and what blocks comes last', async () => {
+  test('C35 findings that do not block are reported together, and a blocking one comes last', async () => {
     await makeVault()
     chmodSync(data, 0o755)
     rmSync(masterKeyFile)
@@ -621,7 +621,7 @@ describe('doctor', () => {
     )
   })
 
-  test('C35 the folder of strongroom dev needs no further settings, also when its key is lost', async () => {
+  test('C35 the folder of strongroom dev needs no further settings, even when its key is lost', async () => {
     await makeVault()
     const devKey = join(data, 'master.key')
     copyFileSync(masterKeyFile, devKey)
@@ -635,7 +635,7 @@ describe('doctor', () => {
     assert.deepEqual(await ask(), [])
   })
 
-  test('C35 half set up, doctor itself says what is missing and ends with 2', async () => {
+  test('C35 with incomplete settings, doctor says what is missing and the exit code is 2', async () => {
     assertRefused(await site.run(['doctor']), 2, /storage is not configured/)
     await makeVault()
     assertRefused(await site.run(['doctor', '--data', data]), 2, /no key provider is configured/)

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { assertAbsent } from '../rig/traces.ts'
 import { assertRefused, call, type Program, type Result, Site } from './program.ts'
 
-describe('keys, beside a running server', () => {
+describe('keys, while a server is running', () => {
   const site = new Site()
   let server: Program & { url: string }
   let place: string[]
@@ -27,7 +27,7 @@ describe('keys, beside a running server', () => {
   const revoke = (id: string, where = place): Promise<Result> =>
     site.run(['key', 'revoke', id, ...where, ...site.vault])
 
-  test('C29.4 C29.6 C27.2 a key works at once, is listed without its text, and is dead for the very next request', async () => {
+  test('C29.4 C29.6 C27.2 a key works at once, is listed without its text and, once revoked, is refused on the very next request', async () => {
     const [one, other] = [
       await site.json('key', 'create', ...place),
       await site.json('key', 'create', ...place),
@@ -49,13 +49,13 @@ describe('keys, beside a running server', () => {
     assertRefused(await revoke(one.id), 1, /the tenant has no such application or key/)
   })
 
-  test('C29.6 to a reader key create prints the id and the key', async () => {
+  test('C29.6 without --json, key create prints the id and the key', async () => {
     const { code, stdout } = await site.run(['key', 'create', ...place, ...site.vault])
     assert.equal(code, 0)
     assert.match(stdout, /^id +[0-9a-f-]{36}\nkey +key_\w+\n$/)
   })
 
-  test('C29.7 a key can have an end, which must be to come', async () => {
+  test('C29.7 a key can have an expiry, which must be in the future', async () => {
     const made = await site.json('key', 'create', ...place, '--expires-at', '2120-01-01T00:00:00Z')
     assert.equal(made.expires_at, '2120-01-01T00:00:00.000+00:00')
     const { stdout } = await site.run(['key', 'list', ...place, ...site.vault])
@@ -68,7 +68,7 @@ describe('keys, beside a running server', () => {
       assertRefused(await site.run(['key', 'create', ...place, '--expires-at', end, ...site.vault]), 2, says)
   })
 
-  test('C29.7 last_used_at is there once the server that saw the key has stopped', async () => {
+  test('C29.7 last_used_at is stored by the time the server that saw the key has stopped', async () => {
     const { id, key } = await site.json('key', 'create', ...place)
     assert.equal(await status(key), 200)
     server.child.kill('SIGTERM')
@@ -90,7 +90,7 @@ describe('keys, beside a running server', () => {
     assert.equal(await status(next.key), 200)
   })
 
-  test('C8.17 a key too many is refused in one line', async () => {
+  test('C8.17 one key too many is refused in one line', async () => {
     const flags = [...place, ...site.vault, '--limits', 'liveKeysPerApplication=2']
     assertRefused(
       await site.run(['key', 'create', ...flags]),
@@ -99,7 +99,7 @@ describe('keys, beside a running server', () => {
     )
   })
 
-  test('C35 what is missing or unknown is told', async () => {
+  test('C35 key list reports a missing option and an unknown tenant or application', async () => {
     const [, tenant = ''] = place
     const list = (...args: string[]) => site.run(['key', 'list', ...args, ...site.vault])
     assertRefused(await list(), 2, /--tenant is missing/)

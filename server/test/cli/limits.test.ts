@@ -170,7 +170,7 @@ describe('limits that an operator sets', () => {
   })
   after(() => site.remove())
 
-  test('C8.1 all of them are tried here', () => {
+  test('C8.1 every limit is tried here, with a value other than the usual one', () => {
     assert.deepEqual(Object.keys(wanted).sort(), Object.keys(ceilings).sort())
     for (const [name, value] of Object.entries(wanted))
       assert.notEqual(value, limits[name as keyof typeof limits], name)
@@ -189,7 +189,7 @@ describe('limits that an operator sets', () => {
     assert.equal(JSON.parse(text).pagination.page_size, 7)
   })
 
-  test('C8.1 C36.3 messages and the OpenAPI document tell them', async () => {
+  test('C8.1 C36.3 messages and the OpenAPI document state the values that were set', async () => {
     assert.match((await ask(create({ id: 'a#b' }))).text, /must have 3 to 40 characters/)
     const document = JSON.parse((await ask({ method: 'GET', path: '/openapi.json' })).text)
     assert.deepEqual(document['x-limits'], { ...limits, ...wanted })

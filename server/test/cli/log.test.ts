@@ -29,11 +29,11 @@ const askManyTimes = (url: string, times: number): Promise<number> =>
     socket.write(request.repeat(times))
   })
 
-describe('the log of storage that cannot be written', { timeout: 120_000 }, () => {
+describe('the log when storage cannot be written', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('C2.23 a locked file is named as the reason, with one worker and with two, and without a stack', async () => {
+  test('C2.23 a locked database is named as the reason, with one worker and with two, and without a stack', async () => {
     const servers = [await site.serve(['--workers', '1']), await site.serve(['--workers', '2'])]
     const { api_key } = await site.json('tenant', 'create', '--name', 'T')
     const database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
@@ -91,7 +91,7 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
     return { child, url: JSON.parse(listening).url as string, log: () => text }
   }
 
-  test('C35.1 C36.1 on a full disk stops neither answers nor the end', async t => {
+  test('C35.1 C36.1 because the disk is full stops neither answers nor the shutdown', async t => {
     if (!existsSync('/dev/full')) return t.skip('this system has no /dev/full')
     const program = site.startShell('exec strongroom dev --port 0 --log-level trace 2>/dev/full')
     const line = await program.line('stdout', text => text.startsWith('Strongroom answers at '))
@@ -102,7 +102,7 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
     assert.deepEqual({ code, signal }, { code: 0, signal: null })
   })
 
-  test('C35.1 C36.1 because its reader stalls keeps nobody waiting, and the lines that are lost are counted', async () => {
+  test('C35.1 C36.1 because its reader stalls keeps nobody waiting, and lost lines are counted', async () => {
     const { child, url, log } = await serveUnread(1)
     const times = 10_000
     assert.equal(await askManyTimes(url, times), times)
@@ -133,7 +133,7 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
   })
 
   for (const workers of [1, 2])
-    test(`C35.1 because its reader stalls does not keep it from ending (--workers ${workers})`, async () => {
+    test(`C35.1 because its reader stalls does not keep the server from stopping (--workers ${workers})`, async () => {
       const { child, url } = await serveUnread(workers)
       assert.equal(await askManyTimes(url, 3_000), 3_000)
       child.kill('SIGTERM')

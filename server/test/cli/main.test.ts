@@ -31,7 +31,7 @@ describe('the command line', () => {
   const unreadByOthers = new RegExp(`^(host|port|tls-|limits|${served})`)
 
   for (const command of commands)
-    test(`C35.4 ${command.name} --help names its options, and every setting that it reads with its variable`, async () => {
+    test(`C35.4 ${command.name} --help names its options and every setting it reads, with its variable`, async () => {
       const { code, stdout, stderr } = await site.run([...command.name.split(' '), '--help'])
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
       assert.ok(stdout.startsWith(`strongroom ${[command.name, ...(command.words ?? [])].join(' ')}\n`))
@@ -61,14 +61,14 @@ describe('the command line', () => {
     { args: ['help', 'key'], lists: name => name.startsWith('key ') },
   ]
   for (const { args, lists } of overviews)
-    test(`C35 strongroom ${args.join(' ')} lists the commands that it is about`, async () => {
+    test(`C35 strongroom ${args.join(' ')} lists the commands it is about`, async () => {
       const { code, stdout, stderr } = await site.run(args)
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
       for (const { name, summary } of commands)
         assert.equal(new RegExp(`^  ${name} +${RegExp.escape(summary)}$`, 'm').test(stdout), lists(name))
     })
 
-  test('C35 strongroom help tenant create tells what strongroom tenant create --help tells', async () => {
+  test('C35 strongroom help tenant create prints what strongroom tenant create --help prints', async () => {
     const [one, other] = await Promise.all([
       site.run(['help', 'tenant', 'create']),
       site.run(['tenant', 'create', '--help']),
@@ -83,7 +83,7 @@ describe('the command line', () => {
     }
   })
 
-  test('C35 nothing at all is wrongly called and gets the overview on standard error', async () => {
+  test('C35 a call without arguments prints the overview on standard error and exits with code 2', async () => {
     const { code, stdout, stderr } = await site.run([])
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
     for (const { name } of commands) assert.ok(stderr.includes(name))
@@ -117,13 +117,13 @@ describe('the command line', () => {
     { args: ['serve', '--config', '/nowhere.json'], says: /the config file \/nowhere\.json/ },
   ]
   for (const { args, says, absent } of wrong)
-    test(`C35 strongroom ${args.join(' ').slice(0, 40)} is wrongly called: exit code 2 and one line`, async () => {
+    test(`C35 strongroom ${args.join(' ').slice(0, 40)} is refused with one line and exit code 2`, async () => {
       const result = await site.run(args)
       assertRefused(result, 2, says)
       if (absent !== undefined) assert.ok(!result.stderr.includes(absent))
     })
 
-  test('C35.4 flags count before variables, variables before the file, in the real program', async () => {
+  test('C35.4 in the real program, flags override variables and variables override the file', async () => {
     const [a, b, c] = ['a', 'b', 'c'].map(name => join(site.path, `data-${name}`))
     const config = site.file('settings.json', JSON.stringify({ data: a }))
     const env = { STRONGROOM_CONFIG: config }
@@ -137,12 +137,12 @@ describe('the command line', () => {
   const warning =
     'strongroom: ignored, because there is no such setting: STRONGROOM_WORKRES (did you mean STRONGROOM_WORKERS?)\n'
 
-  test('C35.4 a misspelt variable is warned of in one line, and the command does its work', async () => {
+  test('C35.4 a misspelt variable causes a one-line warning, and the command does its work', async () => {
     const { code, stderr } = await site.run(['migrate', '--data', join(site.path, 'warned')], misspelt)
     assert.deepEqual({ code, stderr }, { code: 0, stderr: warning })
   })
 
-  test('C35.4 a misspelt variable is warned of before what is missing because of it, and by no worker', async () => {
+  test('C35.4 the warning about a misspelt variable precedes the error it leads to, and no worker repeats it', async () => {
     const { code, stderr } = await site.run(['serve'], misspelt)
     assert.equal(code, 2)
     assert.ok(stderr.startsWith(`${warning}strongroom serve: `))
@@ -164,7 +164,7 @@ describe('the command line', () => {
     })
   }
 
-  test('C35 a database that asks for a password which nobody set is told, with the settings that give one', async t => {
+  test('C35 a database that asks for a password nobody set is reported with the settings that provide one', async t => {
     const scram = createServer(askForPassword).listen(0, '127.0.0.1')
     t.after(() => scram.close())
     await once(scram, 'listening')
@@ -209,7 +209,7 @@ describe('the strongroom that npm puts on PATH', () => {
   after(() => site.remove())
   const bin = join(server, manifest.bin.strongroom)
 
-  test('C35.3 is a file that runs as a program, also through the link that npm makes', async () => {
+  test('C35.3 is an executable file, also through a link like the one npm makes', async () => {
     assert.ok(statSync(bin).mode & 0o100)
     assert.match(readFileSync(bin, 'utf8'), /^#!\/usr\/bin\/env -S node --/)
     const link = join(site.path, 'strongroom')

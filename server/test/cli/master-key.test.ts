@@ -9,7 +9,7 @@ describe('master-key', () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('C35.1 prints a key that the provider env takes, another one each time', async () => {
+  test('C35.1 prints a key that the provider env accepts, a different one each time', async () => {
     const [one, other] = [await site.run(['master-key']), await site.run(['master-key'])]
     assert.match(one.stdout, /^strongroom-master-key-1:[A-Za-z0-9+/]{43}=\n$/)
     assert.notEqual(one.stdout, other.stdout)
@@ -17,7 +17,7 @@ describe('master-key', () => {
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
   })
 
-  test('C34.3 makes a file that only its owner may read, in a folder of its own, and never overwrites it', async () => {
+  test('C34.3 makes a file and its folder, which only their owner may read, and never overwrites the file', async () => {
     const file = join(site.path, 'etc/strongroom/master.key')
     const made = await site.shell(`umask 000; strongroom master-key --master-key-file ${file}`)
     assert.equal(made.code, 0)

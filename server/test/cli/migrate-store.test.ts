@@ -41,7 +41,7 @@ describe('migrate-store', () => {
       STRONGROOM_DATABASE_URL: database.url,
     })
 
-  test('C35 the copy answers as the source did, and lives on', async () => {
+  test('C35 the copy answers as the source did and keeps working', async () => {
     const lived = await livedInVault()
     const { vault, ids, keys } = lived
     try {
@@ -84,7 +84,7 @@ describe('migrate-store', () => {
     ['before its first table', 'CREATE TABLE vault_keys', 0],
     ['between two migrations', 'INTO migrations (number, name) VALUES (2', 1],
   ] as const)
-    test(`C35 cut off while it makes the schema, ${what}, it goes on, and until then nobody serves the database`, async () => {
+    test(`C35 a copy cut off while making the schema, ${what}, can be resumed, and until then nothing serves the database`, async () => {
       const vault = await TestVault.start({ engine: sqlite })
       const near = new URL(database.url)
       const line = new CutLine({ host: near.hostname, port: Number(near.port) })
@@ -124,7 +124,7 @@ describe('migrate-store', () => {
       }
     })
 
-  test('C35 a row of the source that was changed is named, and the copy is not done', async () => {
+  test('C35 a tampered row of the source is named, and the copy is not done', async () => {
     const vault = await TestVault.start({ engine: sqlite })
     try {
       const { keys } = await vault.tenant({ owner })
@@ -142,7 +142,7 @@ describe('migrate-store', () => {
     }
   })
 
-  describe('of a vault of several batches', () => {
+  describe('a vault of several batches', () => {
     let vault: TestVault
     let key: string
     const texts = Array.from({ length: 1_000 }, (_, n) => `text ${n}`)
@@ -154,7 +154,7 @@ describe('migrate-store', () => {
     })
     after(() => vault.folder.remove())
 
-    test('C35 killed in the middle it cannot be served, and goes on where it was', async () => {
+    test('C35 a copy killed midway cannot be served, and resumes where it was', async () => {
       const killed = move(vault, '--json')
       const line = await killed.line('stderr', text => JSON.parse(text).done > 0)
       killed.child.kill('SIGKILL')
@@ -223,7 +223,7 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     isWronglyCalled?: true
   }[] = [
     {
-      name: 'a source that is served',
+      name: 'a source that is being served',
       plant: async () => held(await sqlite.open(folder.path)),
       says: /vault\.db is in use: stop the server or command that works on it$/,
     },
@@ -238,12 +238,12 @@ describe('migrate-store refuses, in a line that says what to do', () => {
       says: /has schema 99, this release knows \d+: install the newer release$/,
     },
     {
-      name: 'a source with a value that no column of PostgreSQL takes',
+      name: 'a source with a value that no PostgreSQL column accepts',
       plant: () => inSource("UPDATE tenants SET revision = 'many'"),
       says: /^tenants 1 holds a value that the vault never wrote: restore the source from a backup$/,
     },
     {
-      name: 'the keys of another vault',
+      name: 'the master key of another vault',
       plant: async () => {
         rmSync(join(folder.path, 'master.key'))
         createMasterKeyFile(join(folder.path, 'master.key'))
@@ -285,12 +285,12 @@ describe('migrate-store refuses, in a line that says what to do', () => {
       says: /^the database holds another vault: give an empty database$/,
     },
     {
-      name: 'a database with half of another vault',
+      name: 'a database with an unfinished copy of another vault',
       plant: async () => (await openArrivingVault(settingsOf(database.url), 'another')).close(),
       says: /^the copy in the database is of another source, .*: give an empty database$/,
     },
     {
-      name: 'a database that another copy goes into',
+      name: 'a database that another copy is being written to',
       plant: async () => held(await openArrivingVault(settingsOf(database.url), 'another')),
       says: /^another copy into this database is under way: wait for it$/,
     },
@@ -307,19 +307,19 @@ describe('migrate-store refuses, in a line that says what to do', () => {
       isWronglyCalled: true,
     },
     {
-      name: 'to go without a destination',
+      name: 'a call without a destination',
       args: () => ['--from', folder.path],
       says: /^the destination is missing: set --to or STRONGROOM_DATABASE_URL$/,
       isWronglyCalled: true,
     },
     {
-      name: 'to go back',
+      name: 'a copy from a database back to a folder',
       args: () => ['--from', database.url, '--to', folder.path],
       says: /^--to must start with postgres:\/\/$/,
       isWronglyCalled: true,
     },
     {
-      name: 'a database as its source',
+      name: 'a database as the source',
       args: () => ['--from', database.url, '--to', withoutPassword(database.url)],
       says: /^--from must be a folder: a vault on PostgreSQL is not copied back$/,
       isWronglyCalled: true,

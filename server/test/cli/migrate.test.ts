@@ -29,7 +29,7 @@ describe('migrate', () => {
     database.close()
   }
 
-  test('C35 makes the vault where there is none, and a second time changes nothing', async () => {
+  test('C35 makes the vault where there is none, and changes nothing the second time', async () => {
     for (let time = 1; time <= 2; time++) {
       const { code, stdout, stderr } = await site.run(['migrate', '--data', site.data])
       assert.deepEqual(
@@ -39,7 +39,7 @@ describe('migrate', () => {
     }
   })
 
-  test('C35 --status tells what is pending and leaves it so', async () => {
+  test('C35 --status reports what is pending and changes nothing', async () => {
     plant(0)
     const expected = { current: 0, newest, pending: true }
     assert.deepEqual(await site.json('migrate', '--status'), expected)
@@ -50,13 +50,13 @@ describe('migrate', () => {
     assert.deepEqual(await site.json('migrate', '--status'), { current: newest, newest, pending: false })
   })
 
-  test('C35 --status of nothing is told, and makes nothing', async () => {
+  test('C35 --status without a vault is refused and makes nothing', async () => {
     assertRefused(await site.run(['migrate', '--status', '--data', site.data]), 2, /holds no vault/)
     assert.ok(!existsSync(site.data))
     assertRefused(await site.run(['migrate']), 2, /storage is not configured/)
   })
 
-  test('C35 storage of a newer release is refused, by migrate and by serve', async () => {
+  test('C35 storage of a newer release is refused by migrate and by serve', async () => {
     plant(99)
     for (const args of [['migrate'], ['serve', '--port', '0']])
       assertRefused(
@@ -99,7 +99,7 @@ describe('a vault on a database server', () => {
     await empty.drop()
   })
 
-  test('C35 is made by migrate, told by --status, worked on by commands, and served', async () => {
+  test('C35 is made by migrate, reported by --status, used by commands, and served', async () => {
     const newestHere = postgresMigrations.at(-1)?.number
     const database = { STRONGROOM_DATABASE_URL: empty.url }
     const keys = ['--key-provider', 'file', '--master-key-file', site.masterKeyFile]
@@ -124,7 +124,7 @@ describe('a vault on a database server', () => {
     assert.ok(!existsSync(site.data), 'nothing is kept on this machine')
   })
 
-  test('C35 restored without its keys and indexes, each is named by doctor', async () => {
+  test('C35 doctor names each key and index that a restored database lacks', async () => {
     const run = (...args: string[]) =>
       site.run([...args, ...site.keys], { STRONGROOM_DATABASE_URL: empty.url })
     assert.equal((await run('migrate')).code, 0)
@@ -146,7 +146,7 @@ describe('a vault on a database server', () => {
     assert.match(finding.byHand, /^restore a backup into a new, empty database \(psql -v ON_ERROR_STOP=1/)
   })
 
-  test('C35 doctor names whatever table the database has lost, and that a backup is to be restored', async () => {
+  test('C35 doctor names any table that the database has lost, and says to restore a backup', async () => {
     const env = { STRONGROOM_DATABASE_URL: empty.url }
     assert.equal((await site.run(['migrate'], env)).code, 0)
     const client = new pg.Client(empty.url)
@@ -178,7 +178,7 @@ describe('a vault on a database server', () => {
       assertRefused(await site.run([...command, ...site.keys], env), 1, new RegExp(RegExp.escape(problem)))
   })
 
-  test('C35 of an older release is changed by no command that only works on it, and by nobody with another master key', async () => {
+  test('C35 of an older release is not changed by a command that only uses it, nor by anyone with another master key', async () => {
     const run = (...args: string[]) =>
       site.run([...args, ...site.keys], { STRONGROOM_DATABASE_URL: empty.url })
     assert.equal((await run('migrate')).code, 0)

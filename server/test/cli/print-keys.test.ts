@@ -31,7 +31,7 @@ describe('keys that cannot be shown', { timeout: 120_000 }, () => {
     return site.run([...line.split(' ').slice(1), ...site.vault])
   }
 
-  test('C35.3 tenant create says so, and how to get others', async () => {
+  test('C35.3 tenant create says so, and how to get new ones', async () => {
     const stderr = await unread('tenant', 'create', '--name', 'Unread')
     assert.match(
       stderr,
@@ -55,7 +55,7 @@ describe('keys that cannot be shown', { timeout: 120_000 }, () => {
     assert.deepEqual([revoked.code, revoked.stderr], [0, ''])
   })
 
-  test('C35.3 a full disk is told with it', async t => {
+  test('C35.3 a full disk is reported as well', async t => {
     if (!existsSync('/dev/full')) return t.skip('this system has no /dev/full')
     const line = `strongroom tenant create --name Full --json ${site.vault.join(' ')} > /dev/full`
     const { code, stderr } = await site.shell(line)

@@ -30,7 +30,7 @@ describe('progress of a copy', () => {
 
   const cases = [
     {
-      name: 'a pipe is told every twentieth',
+      name: 'a pipe gets a line for every five percent',
       options: { isTTY: false, json: false },
       says: [
         'copying: 0 %, 0 of 10,000 rows, 0/s\n',
@@ -42,7 +42,7 @@ describe('progress of a copy', () => {
       ],
     },
     {
-      name: 'a script gets objects',
+      name: 'a script gets JSON objects',
       options: { isTTY: true, json: true },
       says: ['copy', 'verify'].flatMap(phase => [
         `{"phase":"${phase}","done":0,"of":10000,"per_second":0}\n`,
@@ -51,7 +51,7 @@ describe('progress of a copy', () => {
       ]),
     },
     {
-      name: 'a terminal has a bar for each part',
+      name: 'a terminal shows a bar for each phase',
       options: { isTTY: true, json: false },
       says: ['copying  ', 'verifying'].flatMap(word => [
         `\r\u001b[K${word} ${'░'.repeat(30)} 0 %, 0 of 10,000 rows, 0/s`,

@@ -12,29 +12,29 @@ describe('replacing workers', () => {
     othersReady?: boolean
     waits: (number | 'giveUp')[]
   }[] = [
-    { name: 'one that lived is replaced at once, each time', ends: [settled, settled], waits: [0, 0] },
+    { name: 'a settled worker is replaced at once, each time', ends: [settled, settled], waits: [0, 0] },
     {
-      name: 'those that die again and again wait longer and longer, up to half a minute',
+      name: 'workers that keep dying are replaced after longer and longer waits, up to half a minute',
       ends: Array(11).fill(short),
       waits: [0, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000],
     },
     {
-      name: 'one that lived ends the waiting',
+      name: 'a settled worker resets the wait',
       ends: [short, short, short, settled, short, short],
       waits: [0, 100, 200, 0, 0, 100],
     },
     {
-      name: 'when nobody answers and none gets ready, five times are enough',
+      name: 'when no worker answers and none gets ready, it gives up after the fifth',
       ends: Array(5).fill(failed),
       waits: [0, 100, 200, 400, 'giveUp'],
     },
     {
-      name: 'one that got ready in between is a reason to go on',
+      name: 'a worker that got ready in between keeps it from giving up',
       ends: [failed, failed, failed, failed, short, failed],
       waits: [0, 100, 200, 400, 800, 1_600],
     },
     {
-      name: 'while others answer it goes on for ever',
+      name: 'while other workers answer, it does not give up',
       ends: Array(7).fill(failed),
       othersReady: true,
       waits: [0, 100, 200, 400, 800, 1_600, 3_200],

@@ -13,7 +13,7 @@ import { assertAbsent } from '../rig/traces.ts'
 import { Flight, outcome, refusesConnections } from './flight.ts'
 import { assertRefused, call, mainFile, Program, type Result, Site } from './program.ts'
 
-describe('serve, half set up', () => {
+describe('serve with incomplete or wrong settings', () => {
   const site = new Site()
   after(() => site.remove())
 
@@ -40,20 +40,20 @@ describe('serve, half set up', () => {
     says: RegExp
     absent?: string
   }[] = [
-    { name: 'nothing', says: /storage is not configured: set --data or STRONGROOM_DATA to a folder/ },
-    { name: 'a provider and no storage', args: fileProvider, says: /storage is not configured/ },
+    { name: 'no settings', says: /storage is not configured: set --data or STRONGROOM_DATA to a folder/ },
+    { name: 'a key provider but no storage', args: fileProvider, says: /storage is not configured/ },
     {
-      name: 'storage and no provider',
+      name: 'storage but no key provider',
       args: ['--data', data],
       says: /no key provider is configured: set --key-provider or STRONGROOM_KEY_PROVIDER/,
     },
     {
-      name: 'storage and no provider, by variables',
+      name: 'storage but no key provider, set by variables',
       env: { STRONGROOM_DATA: data },
       says: /no key provider is configured/,
     },
     {
-      name: 'a master key without the word that chooses the provider',
+      name: 'a master key but no key provider chosen',
       args: ['--data', data],
       env: { STRONGROOM_MASTER_KEY: newMasterKeyText() },
       says: /no key provider is configured/,
@@ -64,7 +64,7 @@ describe('serve, half set up', () => {
       says: /the key provider file needs --master-key-file or STRONGROOM_MASTER_KEY_FILE/,
     },
     {
-      name: 'the provider file with a file that is not there',
+      name: 'the provider file with a missing file',
       args: ['--data', data, '--key-provider', 'file', '--master-key-file', '/nowhere.key'],
       code: 1,
       says: /the master key file \/nowhere\.key does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup$/m,
@@ -76,7 +76,7 @@ describe('serve, half set up', () => {
       says: /is open to others: run chmod 600 /,
     },
     {
-      name: 'the provider file with a file of something else',
+      name: 'the provider file with a file that holds something else',
       args: ['--data', data, '--key-provider', 'file', '--master-key-file', garbage],
       code: 1,
       says: /does not hold a master key/,
@@ -87,7 +87,7 @@ describe('serve, half set up', () => {
       says: /the key provider env needs STRONGROOM_MASTER_KEY/,
     },
     {
-      name: 'the provider env with half a key',
+      name: 'the provider env with a key that is too short',
       args: ['--data', data, '--key-provider', 'env'],
       env: { STRONGROOM_MASTER_KEY: badMasterKey },
       code: 1,
@@ -110,48 +110,48 @@ describe('serve, half set up', () => {
       says: /TLS has no certificate/,
     },
     {
-      name: 'a TLS certificate that is not there',
+      name: 'a missing TLS certificate file',
       args: [...site.vault, '--tls-cert', '/nowhere.pem', '--tls-key', keyFile],
       says: /the TLS file \/nowhere\.pem does not exist$/m,
     },
     {
-      name: 'a TLS key that is not there',
+      name: 'a missing TLS key file',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', '/nowhere.pem'],
       says: /the TLS file \/nowhere\.pem does not exist$/m,
     },
     {
-      name: 'a client CA that is not there',
+      name: 'a missing client CA file',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', '/nowhere.pem'],
       says: /the TLS file \/nowhere\.pem does not exist$/m,
     },
     {
-      name: 'a TLS certificate that is none',
+      name: 'a TLS certificate file that holds none',
       args: [...site.vault, '--tls-cert', garbage, '--tls-key', keyFile],
       says: /do not hold a certificate and its key/,
     },
     {
-      name: 'a TLS key of another certificate',
+      name: 'the TLS key of another certificate',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', otherKeyFile],
       says: /do not hold a certificate and its key/,
     },
     {
-      name: 'a TLS key of another kind than its certificate',
+      name: 'a TLS key of a different kind than its certificate',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', rsaKeyFile],
       says: /cert\.pem, \S+rsa-key\.pem do not hold a certificate and its key/,
     },
     {
-      name: 'a client CA that holds no certificate',
+      name: 'a client CA file that holds no certificate',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', keyFile],
       says: /the TLS file \S+key\.pem does not hold certificates/,
     },
     {
-      name: 'a client CA of which one certificate is broken',
+      name: 'a client CA file with one broken certificate',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', brokenCaFile],
       says: /the TLS file \S+broken-ca\.pem does not hold certificates/,
     },
   ]
   for (const { name, args = [], env = {}, code = 2, says, absent } of cases)
-    test(`C35.1 serve does not start with ${name}, says so in one line, and makes nothing`, async () => {
+    test(`C35.1 given ${name}, serve does not start, says why in one line and makes nothing`, async () => {
       const result = await site.run(['serve', '--port', '0', ...args], env)
       assertRefused(result, code, says)
       assert.ok(!existsSync(data))
@@ -159,13 +159,13 @@ describe('serve, half set up', () => {
     })
 })
 
-describe('serve, on storage that cannot be used', () => {
+describe('serve on storage that cannot be used', () => {
   const site = new Site()
   after(() => site.remove())
   const serveOn = (data: string, ...more: string[]): Promise<Result> =>
     site.run(['serve', '--port', '0', ...site.vault, '--data', data, ...more])
 
-  test('C35.1 a data folder that is a file, or in a file, is named', async () => {
+  test('C35.1 a data folder that is a file or lies inside one is named', async () => {
     const file = site.file('file', '')
     assertRefused(await serveOn(file), 2, /the data folder \S+file cannot be used: it is not a folder/)
     assertRefused(
@@ -175,7 +175,7 @@ describe('serve, on storage that cannot be used', () => {
     )
   })
 
-  test('C35.1 a data folder that this user may not write is named', async t => {
+  test('C35.1 a data folder that this user may not write to is named', async t => {
     const isRoot = process.getuid?.() === 0
     const user = isRoot ? { uid: 65_534, gid: 65_534 } : {}
     // Root may write anywhere, so root runs it as nobody, who must at least be able to run the program.
@@ -198,7 +198,7 @@ describe('serve, on storage that cannot be used', () => {
     )
   })
 
-  test('C35.1 a file that is no vault is left alone', async () => {
+  test('C35.1 a file that is not a vault is left alone', async () => {
     const data = join(site.path, 'stranger')
     mkdirSync(data)
     const file = site.file(
@@ -210,7 +210,7 @@ describe('serve, on storage that cannot be used', () => {
     assert.deepEqual(readFileSync(file), before)
   })
 
-  test('C35.1 storage of another master key is not opened', async () => {
+  test('C35.1 storage that belongs to another master key is not opened', async () => {
     const data = join(site.path, 'other')
     const other = join(site.path, 'other.key')
     createMasterKeyFile(other)
@@ -225,14 +225,14 @@ describe('serve, on storage that cannot be used', () => {
     )
   })
 
-  test('C35.1 an address that is not of this machine is told', async () => {
+  test('C35.1 an address that does not belong to this machine is named', async () => {
     const data = join(site.path, 'address')
     await site.run(['migrate', '--data', data])
     const result = await serveOn(data, '--host', '203.0.113.1')
     assertRefused(result, 1, /203\.0\.113\.1/)
   })
 
-  test('C35.1 a port that is taken is told, and how to choose another', async () => {
+  test('C35.1 a taken port is named, with how to choose another', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
@@ -248,7 +248,7 @@ describe('serve, on storage that cannot be used', () => {
   })
 })
 
-describe('serve, running', () => {
+describe('a running server', () => {
   const site = new Site()
   const masterKey = newMasterKeyText()
   const provider = ['--key-provider', 'env']
@@ -270,7 +270,7 @@ describe('serve, running', () => {
     assert.equal((await call(server.url, 'GET', '/ready', '')).status, 200)
   })
 
-  test('C35.2 it prints no key: neither master key nor API key, in use or refused, at any level', async () => {
+  test('C35.2 it prints no key, neither the master key nor an API key, accepted or refused, even at log level trace', async () => {
     const { api_key = '', private_api_key = '', management_api_key = '' } = keys
     assert.equal((await call(server.url, 'POST', '/tokens', api_key, { type: 'token', data: 1 })).status, 201)
     assert.equal((await call(server.url, 'GET', '/tokens', private_api_key)).status, 200)
@@ -310,7 +310,7 @@ describe('the files of a vault', () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('C35.1 are closed to others from the start, whatever the umask and the folder', async () => {
+  test('C35.1 are closed to others from the start, whatever the umask and the mode of the folder', async () => {
     const data = join(site.path, 'shared')
     mkdirSync(data, { mode: 0o755 })
     const program = new Program(
@@ -331,7 +331,7 @@ describe('the files of a vault', () => {
   })
 })
 
-describe('serve, told to stop', { timeout: 120_000 }, () => {
+describe('serve when told to stop', { timeout: 120_000 }, () => {
   const site = new Site()
   let apiKey = ''
   before(async () => {
@@ -344,7 +344,7 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
 
   const createInFlight = (url: string): Promise<Flight> => Flight.ofCreate(url, apiKey, body.length)
 
-  test('C35.1 what arrived before the stop is answered, also on connections that nobody had looked at', async () => {
+  test('C35.1 requests that arrived before the stop are answered, even on connections not yet accepted', async () => {
     const server = await site.serve()
     server.child.kill('SIGSTOP')
     const flights = Array.from({ length: 5 }, () => new Flight(server.url))
@@ -365,7 +365,7 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`C35.1 on ${signal} what is in flight is answered, new connections are refused, and it ends with 0`, async () => {
+    test(`C35.1 on ${signal}, requests in flight are answered, new connections are refused, and the exit code is 0`, async () => {
       const server = await site.serve(['--drain-timeout', '3600'])
       const flight = await createInFlight(server.url)
       server.child.kill(signal)
@@ -378,7 +378,7 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
       assert.deepEqual(await outcome(server), { code: 0, signal: null })
     })
 
-  test('C35.1 an idle connection that is kept alive does not hold it up', async () => {
+  test('C35.1 an idle keep-alive connection does not hold it up', async () => {
     const server = await site.serve(['--drain-timeout', '3600'])
     const flight = new Flight(server.url)
     flight.socket.write('GET /health HTTP/1.1\r\nHost: vault\r\n\r\n')
@@ -388,7 +388,7 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
-  test('C35.1 a request that never ends is cut at the timeout, and it ends with 0', async () => {
+  test('C35.1 a request that never ends is cut off at the timeout, and the exit code is 0', async () => {
     const server = await site.serve(['--drain-timeout', '0.2'])
     const flight = await createInFlight(server.url)
     server.child.kill('SIGTERM')
@@ -405,7 +405,7 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
     { name: 'sends nothing to a TLS server', args: tls, sends: '' },
   ]
   for (const { name, args, sends } of silent)
-    test(`C35.1 a connection that ${name} is cut at the timeout too`, async () => {
+    test(`C35.1 a connection that ${name} is cut off at the timeout too`, async () => {
       const server = await site.serve(['--drain-timeout', '0.2', ...args])
       const flight = new Flight(server.url)
       await once(flight.socket, 'connect')
@@ -429,7 +429,7 @@ describe('serve, told to stop', { timeout: 120_000 }, () => {
     ['SIGTERM', 'SIGINT', '1'],
     ['SIGINT', 'SIGTERM', '2'],
   ] as const)
-    test(`C35.1 told by ${first} and then by ${second}, it ends at once (--workers ${workers})`, async () => {
+    test(`C35.1 on ${first} and then ${second}, it ends at once (--workers ${workers})`, async () => {
       const server = await site.serve(['--drain-timeout', '3600', '--workers', workers])
       await createInFlight(server.url)
       server.child.kill(first)

@@ -48,17 +48,17 @@ describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }
     `import inspector from 'node:inspector'\nprocess.on('exit', () => console.log(typeof inspector.url()))\n`,
   )
   const debuggers: { name: string; flags: string[]; env?: Record<string, string>; left: string }[] = [
-    { name: 'one that a signal opened before they were ignored is closed', flags: [], left: 'undefined' },
-    { name: 'one that was asked for stays', flags: ['--inspect=0'], left: 'string' },
+    { name: 'opened by a signal before signals were ignored is closed', flags: [], left: 'undefined' },
+    { name: 'asked for on the command line stays open', flags: ['--inspect=0'], left: 'string' },
     {
-      name: 'one that NODE_OPTIONS asked for stays',
+      name: 'asked for in NODE_OPTIONS stays open',
       flags: [],
       env: { NODE_OPTIONS: '--inspect=0' },
       left: 'string',
     },
   ]
   for (const { name, flags, env = {}, left } of debuggers)
-    test(`C35.2 of debuggers ${name}`, async () => {
+    test(`C35.2 a debugger ${name}`, async () => {
       const preloaded = left === 'undefined' ? ['--import', opens] : []
       const { code, stdout } = await new Program(
         process.execPath,

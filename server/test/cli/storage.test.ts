@@ -37,7 +37,7 @@ describe('which storage a command works on', () => {
     return code === 2 && stderr.includes('holds no vault')
   }
 
-  test('C35.4 --data counts before STRONGROOM_DATABASE_URL, for commands that delete too, and each names what it works on', async () => {
+  test('C35.4 --data overrides STRONGROOM_DATABASE_URL, even for commands that delete, and each command names what it works on', async () => {
     assert.equal((await site.run(['migrate', ...site.vault], env)).code, 0)
     const { tenant_id: id } = await site.json('tenant', 'create', '--name', 'X')
     const unsure = await site.run(['tenant', 'delete', id, ...site.vault], env)
@@ -60,7 +60,7 @@ describe('which storage a command works on', () => {
     assert.equal(made, storage)
   })
 
-  test('C35.4 a folder and a database on one rank are refused in one line that names both, and nothing is touched', async () => {
+  test('C35.4 a folder and a database of the same rank are refused in one line that names both, and neither is touched', async () => {
     for (const command of [['serve'], ['tenant', 'delete', 'x', '--yes']])
       assertRefused(
         await site.run([...command, ...site.keys], { ...env, STRONGROOM_DATA: site.data }),
@@ -71,7 +71,7 @@ describe('which storage a command works on', () => {
     assert.ok(await isEmpty())
   })
 
-  test('C34.1 dev keeps to its folder where the environment names a database, and says so in one line', async () => {
+  test('C34.1 dev keeps to its folder even if the environment names a database, and says so in one line', async () => {
     const program = site.start(['dev', '--port', '0'], env)
     await program.line('stdout', line => line.startsWith('Strongroom answers at'))
     assert.ok(existsSync(join(site.path, '.strongroom', 'vault.db')))
@@ -88,7 +88,7 @@ describe('which storage a command works on', () => {
   })
 })
 
-describe('a vault that is not there', () => {
+describe('a missing vault', () => {
   let site: Site
   let file: string
   beforeEach(() => {
@@ -97,7 +97,7 @@ describe('a vault that is not there', () => {
   })
   afterEach(() => site.remove())
 
-  test('C35.1 serve warns in one line that it made a new vault, and where; the next time it has nothing to warn of', async () => {
+  test('C35.1 serve warns in one line that it made a new vault, and where; the next start causes no warning', async () => {
     const made = 'there was no vault, and a new one was made'
     const first = await site.serve()
     const { level, storage } = JSON.parse(await first.logged(made))
@@ -120,7 +120,7 @@ describe('a vault that is not there', () => {
       says: /vault\.db-wal holds writes, but \S+vault\.db is empty: put the vault\.db that belongs to it beside it/,
     },
     {
-      name: 'what was set aside of a vault that nobody restored',
+      name: 'a vault that was set aside and never restored',
       plant: () => {
         const aside = join(site.data, 'set-aside-x')
         mkdirSync(aside)
@@ -131,7 +131,7 @@ describe('a vault that is not there', () => {
     },
   ]
   for (const { name, plant, says } of remains)
-    test(`C35.1 ${name} is left alone by everything that would make a vault`, async () => {
+    test(`C35.1 ${name} is left alone by every command that would make a vault`, async () => {
       const server = await site.serve()
       server.child.kill('SIGKILL')
       await server.exited
@@ -152,7 +152,7 @@ describe('a vault that is not there', () => {
       .map(name => join(site.data, name))
       .map(path => [path, statSync(path).isFile() ? readFileSync(path, 'latin1') : ''] as const)
 
-  test('C35.1 a database of something else is left alone', async () => {
+  test('C35.1 the database of another program is left alone', async () => {
     mkdirSync(site.data, { mode: 0o700 })
     const database = new DatabaseSync(file)
     database.exec('CREATE TABLE notes (text TEXT)')
@@ -185,7 +185,7 @@ describe('a vault of an older release', () => {
   afterEach(() => site.remove())
   const schema = async (): Promise<number> => (await site.json('migrate', '--status')).current
 
-  test('C35 is changed by no command that only works on it: each says that strongroom migrate does', async () => {
+  test('C35 is not changed by a command that only uses it: each says to run strongroom migrate', async () => {
     for (const command of [
       'tenant list',
       'tenant create --name Y',
@@ -201,7 +201,7 @@ describe('a vault of an older release', () => {
     assert.equal(await schema(), newest - 1)
   })
 
-  test('C35 is changed by nobody who has another master key, or none', async () => {
+  test('C35 is not changed by anyone with another master key or none', async () => {
     const other = join(site.path, 'other.key')
     createMasterKeyFile(other)
     for (const command of [['migrate'], ['serve', '--port', '0']])
@@ -214,7 +214,7 @@ describe('a vault of an older release', () => {
     assert.equal(await schema(), newest - 1)
   })
 
-  test('C35 is brought up to date by migrate, and by serve', async () => {
+  test('C35 is brought up to date by migrate and by serve', async () => {
     assert.equal((await site.json('migrate')).current, newest)
     const database = new DatabaseSync(file)
     database.exec(`ALTER TABLE terms DROP COLUMN signature; PRAGMA user_version = ${newest - 1}`)

@@ -5,7 +5,7 @@ import { assertRefused, call, type Program, Site } from './program.ts'
 const shape = ['base_url', 'tenant_id', 'api_key', 'private_api_key', 'management_api_key']
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-describe('tenants, beside a running server', () => {
+describe('tenants, while a server is running', () => {
   const site = new Site()
   let server: Program & { url: string }
   before(async () => {
@@ -13,7 +13,7 @@ describe('tenants, beside a running server', () => {
   })
   after(() => site.remove())
 
-  test('C35.3 C34.6 tenant create --json has the shape of dev-keys.json, with the address of the settings', async () => {
+  test('C35.3 C34.6 tenant create --json has the shape of dev-keys.json, with the configured address', async () => {
     const made = await site.json(
       'tenant',
       'create',
@@ -32,7 +32,7 @@ describe('tenants, beside a running server', () => {
     assert.equal(new Set(texts).size, 3)
   })
 
-  test('C32.4 §2.5.5 the operator says what the plan of a tenant includes, and the report tells it', async () => {
+  test('C32.4 §2.5.5 the operator sets what the plan of a tenant includes, and the usage report shows it', async () => {
     const keys = await site.json('tenant', 'create', '--name', 'Plan', '--included-active', '25000')
     const get = async (path: string) => (await call(server.url, 'GET', path, keys.management_api_key)).body
     const included = async () =>
@@ -57,7 +57,7 @@ describe('tenants, beside a running server', () => {
     assert.equal(await included(), 500)
   })
 
-  test('C35.3 C34.4 its keys work at once on the running server, each for what it is for', async () => {
+  test('C35.3 C34.4 the keys of a new tenant work at once on the running server, each for its own purpose', async () => {
     const keys = await site.json('tenant', 'create', '--name', 'At once')
     const token = await call(server.url, 'POST', '/tokens', keys.api_key, { type: 'token', data: 'secret' })
     assert.equal(token.status, 201)
@@ -70,7 +70,7 @@ describe('tenants, beside a running server', () => {
     assert.equal((await call(server.url, 'GET', '/tenants/self', keys.private_api_key)).status, 403)
   })
 
-  test('C35.3 without --json it prints the same to a reader', async () => {
+  test('C35.3 without --json, tenant create prints the same fields as text', async () => {
     const { code, stdout } = await site.run(['tenant', 'create', '--name', 'Reader', ...site.vault])
     assert.equal(code, 0)
     assert.deepEqual(
@@ -82,7 +82,7 @@ describe('tenants, beside a running server', () => {
     )
   })
 
-  test('C35.3 several at a time do not get in each other’s way', async () => {
+  test('C35.3 tenants created at the same time do not get in each other’s way', async () => {
     const made = await Promise.all(['a', 'b', 'c'].map(name => site.json('tenant', 'create', '--name', name)))
     const answers = await Promise.all(
       made.map(({ management_api_key }) => call(server.url, 'GET', '/tenants/self', management_api_key)),
@@ -101,7 +101,7 @@ describe('tenants, beside a running server', () => {
     assert.equal((await create('--name', '🔒'.repeat(200))).code, 0)
   })
 
-  test('C35 tenant list shows every tenant, and its --json the tenant object', async () => {
+  test('C35 tenant list shows every tenant, and with --json the tenant objects', async () => {
     const { tenant_id } = await site.json('tenant', 'create', '--name', 'Listed')
     const found = (await site.json('tenant', 'list')).find(({ id }: { id: string }) => id === tenant_id)
     assert.deepEqual(Object.keys(found).sort(), [
@@ -118,7 +118,7 @@ describe('tenants, beside a running server', () => {
     assert.match(stdout, new RegExp(`^${tenant_id}  Listed +\\d{4}-`, 'm'))
   })
 
-  test('C35 a name that would drive a terminal is printed without its control characters', async () => {
+  test('C35 a name is printed without the control characters that would drive a terminal', async () => {
     const { tenant_id, management_api_key } = await site.json('tenant', 'create', '--name', 'x')
     const name = 'red\u001b[31m\nsecond line\u009b2J'
     assert.equal((await call(server.url, 'PUT', '/tenants/self', management_api_key, { name })).status, 200)
@@ -126,7 +126,7 @@ describe('tenants, beside a running server', () => {
     assert.match(stdout, new RegExp(`^${tenant_id}  red\ufffd\\[31m\ufffdsecond line\ufffd2J  `, 'm'))
   })
 
-  test('C31.8 C27.2 tenant delete kills the keys for the very next request, and no other tenant', async () => {
+  test('C31.8 C27.2 tenant delete invalidates the keys of the tenant for the very next request, and leaves other tenants alone', async () => {
     const [gone, other] = await Promise.all(
       ['gone', 'other'].map(name => site.json('tenant', 'create', '--name', name)),
     )
@@ -149,7 +149,7 @@ describe('tenants, beside a running server', () => {
   })
 })
 
-describe('tenants, without a vault', () => {
+describe('commands without a vault', () => {
   const site = new Site()
   after(() => site.remove())
 

@@ -61,11 +61,11 @@ describe('serve without TLS', { timeout: 120_000 }, () => {
     { name: 'on all addresses', args: ['--host', '0.0.0.0'], warnings: 1 },
     { name: 'on all addresses, with workers', args: ['--host', '0.0.0.0', '--workers', '2'], warnings: 1 },
     { name: 'on all addresses, but with TLS', args: ['--host', '0.0.0.0', ...tls], warnings: 0 },
-    { name: 'on an address of this machine alone', args: ['--host', '127.0.0.1'], warnings: 0 },
+    { name: 'on a loopback address', args: ['--host', '127.0.0.1'], warnings: 0 },
     { name: 'on localhost', args: ['--host', 'localhost'], warnings: 0 },
   ]
   for (const { name, args, warnings } of places)
-    test(`C35.1 ${name} the log warns ${warnings === 0 ? 'of nothing' : 'once that data is in plain text'}`, async () => {
+    test(`C35.1 ${name}, the log ${warnings === 0 ? 'has no warning about plain text' : 'warns once that data is in plain text'}`, async () => {
       const server = await site.serve(args)
       server.child.kill('SIGTERM')
       const { code, stderr } = await server.exited
@@ -91,7 +91,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     site.file('key.pem', key)
   }
 
-  test('C35.1 it answers https, and nothing else', async () => {
+  test('C35.1 it answers HTTPS and nothing else', async () => {
     install(certificate('first', ca))
     const server = await site.serve(tls)
     assert.match(server.url, /^https:\/\/127\.0\.0\.1:\d+$/)
@@ -120,7 +120,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     assert.equal((await server.exited).code, 0)
   })
 
-  test('C35.1 a client that sends no more after its request is answered', async () => {
+  test('C35.1 a client that closes its sending side after its request still gets an answer', async () => {
     install(certificate('first', ca))
     const server = await site.serve(tls)
     const { api_key } = await site.json('tenant', 'create', '--name', 'T')
@@ -139,7 +139,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     assert.equal((await server.exited).code, 0)
   })
 
-  test('C35.1 SIGHUP gives new connections the new certificate, and leaves those that exist alone', async () => {
+  test('C35.1 SIGHUP gives new connections the new certificate and leaves existing ones alone', async () => {
     install(certificate('first', ca))
     const server = await site.serve(tls)
     const old = await connectTo(server.url)
@@ -160,7 +160,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     { name: 'of a key of another kind', files: { cert: third.cert, key: rsaKey } },
     { name: 'empty', files: { cert: '', key: '' } },
   ]
-  test('C35.1 a new certificate that is broken leaves the old one in place, and a later good one is taken', async () => {
+  test('C35.1 a broken new certificate leaves the old one in place, and a good one installed later is used', async () => {
     install(certificate('first', ca))
     const server = await site.serve(tls)
     for (const [index, { name, files }] of broken.entries()) {
@@ -180,7 +180,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     assert.ok(!server.stderr.includes('garbage'))
   })
 
-  test('C35.1 with a client CA only its clients are answered, and SIGHUP changes the CA too', async () => {
+  test('C35.1 with a client CA, only its clients are answered, and SIGHUP replaces the CA too', async () => {
     install(certificate('first', ca))
     site.file('client-ca.pem', clientCa.cert)
     const server = await site.serve([...tls, '--tls-client-ca', caFile])

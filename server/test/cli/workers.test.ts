@@ -92,7 +92,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
     assert.match(server.stderr, /"workers":3,"msg":"listening"/)
   })
 
-  test('C35.1 a worker that is killed costs its own connections, and is replaced', async () => {
+  test('C35.1 a killed worker loses only its own connections and is replaced', async () => {
     const connections = await connectionsToAll(server, [1, 2, 3])
     for (const { flight } of connections) await flight.beginCreate(apiKey, body.length)
     const before = newest(server, 2)
@@ -154,7 +154,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
     for (const { flight } of connections) flight.socket.destroy()
   })
 
-  test('C35.1 signalled as a group, it drains once and ends with 0', async () => {
+  test('C35.1 when the whole group is signalled, it drains once and the exit code is 0', async () => {
     const flight = await Flight.ofCreate(server.url, apiKey, body.length)
     for (const number of [1, 2, 3]) process.kill(newest(server, number), 'SIGINT')
     server.child.kill('SIGINT')
@@ -178,7 +178,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
   after(() => site.remove())
 
   for (const signals of [['SIGTERM', 'SIGTERM'], ['SIGKILL']] as const)
-    test(`C35.1 on ${signals.join(' and ')} it ends, and leaves no worker behind`, async () => {
+    test(`C35.1 on ${signals.join(' and ')}, it ends and leaves no worker behind`, async () => {
       const server = await site.serve([...two, '--drain-timeout', '3600'])
       const flight = await Flight.ofCreate(server.url, apiKey, body.length)
       for (const [index, signal] of signals.entries()) {
@@ -191,7 +191,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
       await refusesConnections(server.url)
     })
 
-  test('C35.1 on SIGTERM before anybody answers it ends, whatever the workers wait for', async () => {
+  test('C35.1 on SIGTERM before any worker answers, it ends, whatever the workers are waiting for', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as { port: number }
@@ -204,7 +204,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     silent.close()
   })
 
-  test('C35.1 workers that cannot live again end the server with an error', async () => {
+  test('C35.1 workers that cannot start again end the server with an error', async () => {
     const server = await site.serve(two)
     renameSync(site.masterKeyFile, `${site.masterKeyFile}.away`)
     for (const number of [1, 2]) process.kill(newest(server, number), 'SIGKILL')
@@ -216,7 +216,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
   })
 })
 
-describe('serve with workers, half set up', { timeout: 120_000 }, () => {
+describe('serve with workers and wrong settings', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
   const other = join(site.path, 'other.key')
@@ -224,7 +224,7 @@ describe('serve with workers, half set up', { timeout: 120_000 }, () => {
 
   const serveTwo = (...args: string[]) => site.run(['serve', '--port', '0', '--workers', '2', ...args])
 
-  test('C35.1 what is wrong is said once, in one line, with the exit code of a server alone', async () => {
+  test('C35.1 what is wrong is said once, in one line, with the same exit code as without workers', async () => {
     assertRefused(await serveTwo(), 2, /storage is not configured/)
     await site.run(['migrate', ...site.vault])
     await site.json('tenant', 'create', '--name', 'T')
@@ -245,11 +245,11 @@ describe('serve with workers, half set up', { timeout: 120_000 }, () => {
   })
 })
 
-describe('serve with workers and settings', { timeout: 120_000 }, () => {
+describe('serve with workers, shared settings', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('C2.22 C35.1 a rate limit is one for all workers, and SIGHUP gives all of them the new certificate', async () => {
+  test('C2.22 C35.1 all workers share one rate limit, and SIGHUP gives all of them the new certificate', async () => {
     const install = (name: string): void => {
       const { cert, key } = certificate(name)
       site.file('cert.pem', cert)

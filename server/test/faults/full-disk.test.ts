@@ -54,8 +54,8 @@ const engines: Record<string, (site: Site) => Promise<Limited>> = {
 }
 
 for (const [name, start] of Object.entries(engines))
-  describe(`a disk that is full (${name})`, { skip: isSupported ? false : 'prlimit is not there' }, () => {
-    test('C2.23 C36.1 writes get 503, reads and health go on, and room is all that it needs', async () => {
+  describe(`a full disk (${name})`, { skip: isSupported ? false : 'prlimit is not there' }, () => {
+    test('C2.23 C36.1 writes get 503, reads and health checks go on, and writes succeed again once there is room', async () => {
       const site = new Site()
       let storage: Limited | undefined
       try {

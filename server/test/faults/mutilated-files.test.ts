@@ -57,7 +57,7 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
       }
       return bytes
     },
-    'with pages exchanged': (bytes, random) => {
+    'with two pages exchanged': (bytes, random) => {
       const page = (): number => random.below(Math.floor(bytes.length / 4_096)) * 4_096
       const [one, other] = [page(), page()]
       const kept = Buffer.from(bytes.subarray(one, one + 4_096))
@@ -65,12 +65,12 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
       kept.copy(bytes, other)
       return bytes
     },
-    'that is not there': () => Buffer.alloc(0),
+    'that is empty': () => Buffer.alloc(0),
   }
 
   for (const file of ['vault.db', 'vault.db-wal'])
     for (const [name, mutilate] of Object.entries(mutilations))
-      test(`C2.23 a ${file} ${name} is refused or read rightly, never wrongly`, async () => {
+      test(`C2.23 a ${file} ${name} is refused or read correctly, never wrongly`, async () => {
         const seed = 1
         const random = new Seeded(seed)
         for (let copy = 0; copy < copiesOfEachKind; copy++) {
@@ -89,7 +89,7 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
         }
       })
 
-  test('control: a copy that is whole has everything', async () => {
+  test('control: an undamaged copy has everything', async () => {
     const folder = temporaryFolder()
     cpSync(vault.folder.path, folder.path, { recursive: true })
     assert.equal(await readAll(folder.path), tokens)

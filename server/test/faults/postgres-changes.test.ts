@@ -39,7 +39,7 @@ const faultyTables = `
     )
     .join('')}`
 
-describe('a database of which the nth change fails (postgres)', () => {
+describe('a database whose nth change fails (postgres)', () => {
   let vault: TestVault
   let admin: pg.Client
   before(async () => {
@@ -71,7 +71,7 @@ describe('a database of which the nth change fails (postgres)', () => {
 
   const writes = operations.filter(({ isWrite }) => isWrite)
   for (const [position, operation] of writes.entries())
-    test(`C2.23 C23.5 ${operation.name}: a change that fails leaves nothing behind, and the next try succeeds`, async () => {
+    test(`C2.23 C23.5 ${operation.name}: a failed change leaves nothing behind, and the next try succeeds`, async () => {
       await failAt(never, '')
       const scene = await buildScene(vault)
       const before = await digest(scene)

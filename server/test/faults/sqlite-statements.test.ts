@@ -39,7 +39,7 @@ const failAt = (nth: number, errcode: number): { met: () => boolean; mend: () =>
   }
 }
 
-describe('a database of which the nth change fails (sqlite)', () => {
+describe('a database whose nth change fails (sqlite)', () => {
   let vault: TestVault
   before(async () => {
     const engine = {
@@ -51,7 +51,7 @@ describe('a database of which the nth change fails (sqlite)', () => {
   after(() => vault.stop())
 
   for (const operation of operations.filter(({ isWrite }) => isWrite))
-    test(`C2.23 C23.5 ${operation.name}: a statement that fails leaves nothing behind, and the next try succeeds`, async () => {
+    test(`C2.23 C23.5 ${operation.name}: a failed statement leaves nothing behind, and the next try succeeds`, async () => {
       const scene = await buildScene(vault)
       const before = await contentOf(scene)
       for (let nth = 1; ; nth++) {

@@ -52,7 +52,7 @@ const faultAt = (
   return { met: () => met, mend: () => Object.assign(store, whole) }
 }
 
-describe('storage of which the nth call fails (sqlite alone: it fails at the port)', () => {
+describe('storage whose nth call fails (sqlite alone: it fails at the port)', () => {
   let vault: TestVault
   let starts = 0
   before(async () => {
@@ -64,7 +64,7 @@ describe('storage of which the nth call fails (sqlite alone: it fails at the por
 
   for (const operation of operations)
     for (const fault of Object.keys(faults) as Fault[])
-      test(`C2.23 C33.5 ${operation.name} when a call ${fault}: 503 or done, never half, and well afterwards`, async () => {
+      test(`C2.23 C33.5 ${operation.name} when a call ${fault}: 503 or done, never half done, and all is well afterwards`, async () => {
         let scene = await buildScene(vault)
         for (let nth = 1; ; nth++) {
           assert.ok(nth < callsMax, 'it never comes to an end')
@@ -100,7 +100,7 @@ describe('storage of which the nth call fails (sqlite alone: it fails at the por
     return { met: met(), wasWritten }
   }
 
-  test('C2.23 a look at whether grants have changed that fails: 503, and well afterwards', async () => {
+  test('C2.23 a failed check for changed grants: 503, and all is well afterwards', async () => {
     const { keys, tokenId } = await buildScene(vault)
     const { grantsEpoch } = vault.store
     vault.store.grantsEpoch = () => {
@@ -113,7 +113,7 @@ describe('storage of which the nth call fails (sqlite alone: it fails at the por
     assert.equal((await vault.get(`/tokens/${tokenId}`, keys.owner)).status, 200)
   })
 
-  test('C2.23 C32.3 storage that takes nothing more does not keep the service from ending, and the log says what was lost', async () => {
+  test('C2.23 C32.3 storage that takes nothing more does not keep the service from stopping, and the log says which jobs failed', async () => {
     const ending = await TestVault.start({ engine: sqlite })
     const { keys, tokenId } = await buildScene(ending)
     ending.now += 40 * 86_400_000

@@ -90,14 +90,14 @@ const promises: Record<string, () => fc.IProperty<unknown[]>> = {
       assert.deepEqual(mergePatch(target as Json, patch as Json), rfc7386(target, patch))
       assert.equal(stringify(target as Json), before, 'the target is left alone')
     }),
-  'a date that is read reads the same again': () =>
+  'a date that was read and formatted reads the same again': () =>
     fc.property(glued('1', '12', '/', '2030', ' ', ':', 'PM', 'AM', '+', '-', 'T', 'Z', '.5', '30'), text => {
       const expiry = parseDateTime(text)
       if (expiry === undefined) return
       assert.ok(Number.isSafeInteger(expiry.at))
       assert.deepEqual(parseDateTime(formatExpiry(expiry)), expiry)
     }),
-  'a container that is accepted is covered by all above it, and by nothing beside it': () =>
+  'an accepted container is covered by all above it, and not by one beside it': () =>
     fc.property(glued('/', 'a', 'B', '_', '-', '..', 'é', ' '), text => {
       const issues: Issue[] = []
       const [parsed] = parseContainers([text], 'containers', issues)
@@ -106,11 +106,11 @@ const promises: Record<string, () => fc.IProperty<unknown[]>> = {
       for (const above of ancestors(parsed)) assert.ok(covers(above, parsed))
       assert.ok(!covers(`${parsed.slice(0, -1)}x/`, parsed))
     }),
-  'a text is a key or none': () =>
+  'any text either is a key or is not': () =>
     fc.property(glued('key_', 'prv_', 'pub_', 'mgt_', '1', 'z', 'I', '0', '_'), text =>
       assert.equal(typeof isApiKey(text), 'boolean'),
     ),
-  'bytes are JSON or refused': () =>
+  'bytes are read as JSON or refused': () =>
     fc.property(jsonTexts(junk()), text => refuses(() => parseJson(Buffer.from(text)), isRefused)),
 }
 

@@ -5,7 +5,7 @@ import { fuzzHttp } from './fuzz-http.ts'
 // The same seed each time, so that a change is judged by itself; `npm run test:fuzz` looks elsewhere and for longer.
 describe('whatever is sent', () => {
   const seed = 1
-  test('C2.1 C2.4 C2.17 every request gets an answer of the catalogue, and none fails inside', () =>
+  test('C2.1 C2.4 C2.17 every request gets an answer from the catalogue, and none fails internally', () =>
     fuzzHttp({ seed, runs: 600, meetsAll: true }))
   for (const name of domainPromises) test(`C2.4 ${name}`, () => fuzzDomain(name, { seed, runs: 500 }))
 })

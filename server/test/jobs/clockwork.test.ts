@@ -12,7 +12,7 @@ const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
 describe('the clockwork', () => {
   const silent = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
 
-  test('C17.6 a job that fails is logged without its words and keeps no other from running', async () => {
+  test('C17.6 a job that fails is logged without its message and keeps no other job from running', async () => {
     const ran: string[] = []
     const logged: string[] = []
     const job = (name: string, fails = false): Job => ({
@@ -66,7 +66,7 @@ describe('the clockwork', () => {
     assert.deepEqual([running, runs], [0, 1])
   })
 
-  test('C17.6 a run that is told to stop ends early, and begins no other job', async () => {
+  test('C17.6 a run told to stop ends early and starts no other job', async () => {
     const ran: string[] = []
     const work = clockwork(
       [
@@ -124,7 +124,7 @@ for (const engine of engines)
         assert.equal((await vault.get('/tokens', key)).body.pagination.total_items, 2)
       }))
 
-    test('C17.6 C11.2 thousands are due: they go in batches, and requests are answered in between', () =>
+    test('C17.6 C11.2 thousands of due tokens are purged in batches, and requests are answered in between', () =>
       withVault(async (vault, key) => {
         const expires_at = soon(vault)
         const kept = await vault.create(key, { type: 'token', data: 'kept' })

@@ -37,7 +37,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
         .map(({ name, value }) => [String(name), value]),
     )
 
-  test('C17.3 C17.4 C17.5 from its instant on a token is nowhere, though it is still stored', async () => {
+  test('C17.3 C17.4 C17.5 from the instant it expires, a token is found nowhere, though it is still stored', async () => {
     const definition = {
       type: 'card',
       data: { number: '4242424242424242', cvc: '123' },
@@ -90,7 +90,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     assert.deepEqual(await counters(), before.counters)
   })
 
-  test('C17.6 §2.3.2 §3.4 the sweep leaves storage as if the token had never been', async () => {
+  test('C17.6 §2.3.2 §3.4 the sweep leaves storage as if the tokens had never existed', async () => {
     const before = {
       counters: await counters(),
       terms: (await ofTenant('terms')).length,
@@ -124,7 +124,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     )
   })
 
-  test('C17.4 C18.1 a new expiry by patch counts, in the index as well', async () => {
+  test('C17.4 C18.1 an expiry changed by a patch takes effect, in the index as well', async () => {
     const made = await vault.create(keys.owner, {
       type: 'token',
       data: 'moved',
@@ -146,7 +146,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     assert.ok(!(await ofTenant('tokens')).some(row => row.token_id === made.id))
   })
 
-  test('C17.6 a sweep that storage refuses fails, and does not seem to have found nothing', async t => {
+  test('C17.6 a sweep that storage refuses fails instead of seeming to find nothing', async t => {
     await sweep()
     await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
     vault.now += 1
@@ -158,7 +158,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     assert.equal((await sweepExpired(vault.service.vault)).purged, 1)
   })
 
-  test('C17.6 a sweep tells that the keys of a tenant are locked, and purges the tokens of others', async t => {
+  test('C17.6 a sweep reports that the keys of a tenant are locked, and purges the tokens of others', async t => {
     const locked = await vault.tenant({ owner })
     await vault.create(locked.keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
     await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })

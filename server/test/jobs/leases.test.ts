@@ -37,7 +37,7 @@ for (const engine of engines)
     }
     const left = async (): Promise<number> => (await storedRows(vault, 'tokens')).length
 
-    test('C17.6 only the holder of the lease sweeps, until it stops, and then the other does', async () => {
+    test('C17.6 only the holder of the lease sweeps; once it stops, the other node does', async () => {
       await due()
       await vault.service.clockwork.runAll()
       assert.equal(await left(), 0)
@@ -54,7 +54,7 @@ for (const engine of engines)
       assert.equal(await left(), 0)
     })
 
-    test('C17.6 C11.2 a holder that has died is replaced within the deadline of the purge', async () => {
+    test('C17.6 C11.2 a holder that has died is replaced within the purge deadline', async () => {
       await due()
       vault.now -= 1
       await vault.service.clockwork.runAll()
@@ -67,7 +67,7 @@ for (const engine of engines)
       assert.ok(vault.now - dueAt > pace.upkeepLeaseMs, 'not before the lease was over')
     })
 
-    test('C29.7 what each node has seen it writes down itself, lease or not', async () => {
+    test('C29.7 each node records the key use it has seen, with or without the lease', async () => {
       const made = await vault.tenant({ owner })
       await vault.service.clockwork.runAll()
       const node = await secondNode(vault)
@@ -130,7 +130,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`keys of tenants on two nodes (${engine.name})`, () => {
+  describe(`tenant keys on two nodes (${engine.name})`, () => {
     let vault: TestVault
     let node: Awaited<ReturnType<typeof secondNode>>
     before(async () => {
@@ -145,7 +145,7 @@ for (const engine of engines)
     const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
     const keyVersion = (sealed: Uint8Array): number => Buffer.from(sealed).readUInt32BE(1)
 
-    test('C27.2 what one node seals with a new data key the other opens at once, and soon seals with it, too', async () => {
+    test('C27.2 what one node seals with a new data key, the other opens at once, and soon it seals with that key too', async () => {
       const made = await vault.tenant({ owner })
       const key = made.keys.owner
       const tenant = await vault.tenantNumber(made.tenantId)
@@ -164,7 +164,7 @@ for (const engine of engines)
       )
     })
 
-    test('C14.4 of two nodes that make the next data key one succeeds', async () => {
+    test('C14.4 when two nodes make the next data key at once, one succeeds', async () => {
       const made = await vault.tenant({ owner })
       const key = made.keys.owner
       await vault.create(key, card)
@@ -177,7 +177,7 @@ for (const engine of engines)
       assert.deepEqual((await node.send('GET', `/tokens/${id}`, { key })).body.data, card.data)
     })
 
-    test('C31.7 the keys of a tenant that one node has deleted leave the memory of the other', async () => {
+    test('C31.7 the keys of a tenant deleted on one node leave the memory of the other', async () => {
       const { keys, tenantId } = await vault.tenant({
         owner,
         manager: { type: 'management', permissions: ['tenant:delete'] },
@@ -191,7 +191,7 @@ for (const engine of engines)
       assert.ok(!isLoaded())
     })
 
-    test('C2.23 keys that are unlocked stay so while the key provider is down and grants change', async () => {
+    test('C2.23 unlocked keys stay unlocked while the key provider is down and grants change', async () => {
       const made = await vault.tenant({ owner })
       const key = made.keys.owner
       const { id } = await vault.create(key, card)

@@ -5,7 +5,7 @@ import { freshCall } from '../cli/fresh-call.ts'
 import { Site } from '../cli/program.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
 
-describe('two workers on one database (postgres: what is remembered of grants is told by the primary)', () => {
+describe('two workers on one database (postgres: the primary tells workers of changed grants)', () => {
   const site = new Site()
   let database: Awaited<ReturnType<typeof emptyDatabase>>
   let url: string
@@ -28,7 +28,7 @@ describe('two workers on one database (postgres: what is remembered of grants is
     await database.drop()
   })
 
-  test('C27.2 a change of grants that was answered counts at once on both', async () => {
+  test('C27.2 a change of grants takes effect on both as soon as it is answered', async () => {
     const manager = keys.management_api_key
     const made = await freshCall(url, 'POST', '/applications', manager, {
       name: 'x',

@@ -111,7 +111,7 @@ for (const { name, start } of arrangements)
       }
     })
 
-    test('C24.10 C27.1 C32.2 counters and monthly activity are exact after a storm', async () => {
+    test('C24.10 C27.1 C32.2 counters and monthly activity are exact after a storm of requests', async () => {
       const { writer, reader, manager } = await tenant()
       const made = await together(30, index =>
         send('POST', '/tokens', writer, {
@@ -155,7 +155,7 @@ for (const { name, start } of arrangements)
       { name: 'the tenant is deleted', path: () => '/tenants/self', expect: 401 },
     ]
     for (const { name, path, put, expect } of lockouts)
-      test(`C27.2 ${name} in one process, and all are closed at once`, async () => {
+      test(`C27.2 when ${name} in one process, access ends in all of them at once`, async () => {
         const { writer, manager } = await tenant()
         const { id } = (await send('POST', '/tokens', writer, { type: 'token', data: 'x' })).body
         const application = (

@@ -32,7 +32,7 @@ describe('shedding load', () => {
   }
   const perTurn = pace.requestsPerLoopTurnMin
 
-  test('C2.23 a turn of the event loop that has worked for long takes in no more, the next one does', () => {
+  test('C2.23 a turn of the event loop that has worked for long takes in no more requests; the next one does', () => {
     const { shedding, work, isRefused } = start()
     for (let n = 0; n < perTurn; n++) assert.ok(!isRefused())
     work(pace.loopTurnWorkMs)
@@ -43,7 +43,7 @@ describe('shedding load', () => {
     assert.ok(!isRefused())
   })
 
-  test('C2.23 a few requests that take long turn nobody away', () => {
+  test('C2.23 a few slow requests turn nobody away', () => {
     const { work, isRefused } = start()
     for (let n = 0; n < perTurn; n++) {
       assert.ok(!isRefused())
@@ -59,7 +59,7 @@ describe('shedding load', () => {
     }
   })
 
-  test('C2.23 as many as there is room for are worked on, and each that leaves makes room', () => {
+  test('C2.23 as many requests as there is room for are worked on, and each that leaves makes room', () => {
     const { shedding, isRefused } = start()
     for (let n = 0; n < pace.requestsInFlight; n++) shedding.enter()
     assert.ok(isRefused())
@@ -67,7 +67,7 @@ describe('shedding load', () => {
     assert.ok(!isRefused())
   })
 
-  test('C2.23 C27.1 changes that wait for storage leave no room for more, but for reads', async () => {
+  test('C2.23 C27.1 changes that wait for storage leave no room for more changes, but still for reads', async () => {
     const { shedding, isRefused } = start()
     for (let n = 0; n < pace.requestsAlwaysTaken; n++) shedding.enter()
     const written: ((outcome: Outcome) => void)[] = []
@@ -87,7 +87,7 @@ describe('shedding load', () => {
     assert.equal(slow.changesWaiting.count, 0)
   })
 
-  test('C2.23 a long request is turned away where many queue and more are worked on than are always taken', () => {
+  test('C2.23 a long request is turned away when many queue and as many as are always taken are in progress', () => {
     const { shedding } = start()
     const isLate = (ahead: number): boolean => {
       try {
@@ -104,7 +104,7 @@ describe('shedding load', () => {
     assert.ok(!isLate(pace.longRequestsWaiting - 1))
   })
 
-  test('C2.23 refusals are counted in the log now and then, not each on its own', () => {
+  test('C2.23 refusals are logged as a count now and then, not one by one', () => {
     const lines: Record<string, unknown>[] = []
     const { shedding, isRefused } = start({ ...silent, error: fields => void lines.push(fields) })
     for (let n = 0; n < pace.requestsInFlight; n++) shedding.enter()
@@ -119,8 +119,8 @@ describe('shedding load', () => {
   })
 })
 
-onEveryEngine('a vault with more to do than it can', vault => {
-  test('C2.23 while storage is behind with changes, what only reads is taken', async () => {
+onEveryEngine('an overloaded vault', vault => {
+  test('C2.23 while storage is behind with changes, reads are still taken', async () => {
     const { keys } = await vault().tenant({ owner })
     const gate = commitGate(vault())
     const body = { type: 'token', data: 'x' }
@@ -142,7 +142,7 @@ onEveryEngine('a vault with more to do than it can', vault => {
     for (const reply of await Promise.all(crowded)) assert.equal(reply.status, 201)
   })
 
-  test('C2.23 C36.1 C36.2 C4.1 others get 503 with Retry-After before their body is read, probes are answered, and all is well afterwards', async () => {
+  test('C2.23 C36.1 C36.2 C4.1 further requests get 503 with Retry-After, probes are answered, and all is well afterwards', async () => {
     const { keys } = await vault().tenant({ owner })
     const create = (n: number) => vault().post('/tokens', keys.owner, { type: 'token', data: n })
     const gate = commitGate(vault())

@@ -6,7 +6,7 @@ const short = 100
 const long = 10_000
 
 describe('requests in turns of the event loop', () => {
-  test('C2.23 requests of one turn go on together and step by step, at most sixteen at a time', async () => {
+  test('C2.23 requests of one turn proceed together step by step, at most sixteen at a time', async () => {
     const { next } = loopTurns()
     const steps: string[] = []
     const request = async (number: number): Promise<void> => {
@@ -23,7 +23,7 @@ describe('requests in turns of the event loop', () => {
     assert.deepEqual(steps, [...group(0, 16), ...group(16, 20)])
   })
 
-  test('C2.23 C36.1 what is short waits for no more than one long request, and between two of these come many turns', async () => {
+  test('C2.23 C36.1 a short request waits for no more than one long one, and many turns pass between two long ones', async () => {
     const { next } = loopTurns()
     let done = 0
     const longs = Array.from({ length: 4 }, () => next(long).then(() => done++))
@@ -37,7 +37,7 @@ describe('requests in turns of the event loop', () => {
       assert.ok(seen.filter(many => many === before).length >= 16, JSON.stringify(seen))
   })
 
-  test('C2.23 a long request has the long ones that wait before it, a short one none', async () => {
+  test('C2.23 a long request has the waiting long ones ahead of it, a short one has none', async () => {
     const { next, ahead } = loopTurns()
     const waiting = [next(long), next(long), next(short)]
     assert.equal(ahead(long), 2)

@@ -10,7 +10,7 @@ const client = (unread = 0): Socket =>
   Object.assign(new EventEmitter(), { writableLength: unread }) as unknown as Socket
 
 describe('room for pages', () => {
-  test('C2.23 a few are made at one time, the others in the order in which they came', async () => {
+  test('C2.23 a few pages are made at a time, the others in order of arrival', async () => {
     const room = pageRoom()
     for (let n = 0; n < pace.pagesAtOnce; n++) await room.enter()
     const entered: string[] = []
@@ -26,7 +26,7 @@ describe('room for pages', () => {
     for (let n = 0; n < pace.pagesAtOnce; n++) await room.enter()
   })
 
-  test('C2.23 those that wait are refused as well, when their turn comes and too much is unread', async () => {
+  test('C2.23 waiting requests are refused too if too much is unread when their turn comes', async () => {
     const room = pageRoom()
     for (let n = 0; n < pace.pagesAtOnce; n++) await room.enter()
     const waiting = [room.enter(), room.enter()]
@@ -35,7 +35,7 @@ describe('room for pages', () => {
   })
 
   for (const end of ['drain', 'close'])
-    test(`C2.23 while clients leave too much unread no more is made, until ${end}`, async () => {
+    test(`C2.23 while clients leave too much unread, no more pages are made until a ${end} event`, async () => {
       const room = pageRoom()
       const slow = client(pace.pageBytesUnreadMax)
       const slower = client(pace.pageBytesNoted)

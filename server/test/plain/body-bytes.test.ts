@@ -20,7 +20,7 @@ describe('the bytes of a body that arrives after its head', () => {
   const head = (...fields: readonly string[]): string =>
     ['POST / HTTP/1.1', 'Host: x', ...fields, '', ''].join('\r\n')
 
-  test('§4.2.1 they are those that were sent, in however many pieces', async () => {
+  test('§4.2.1 a body is read as it was sent, in however many pieces', async () => {
     const { socket, exchange } = await send(head('Transfer-Encoding: chunked'))
     const whole = bodyBytes(...exchange)
     for (const piece of ['3\r\none\r\n', '4\r\n two\r', '\n0\r\n\r\n']) socket.write(piece)
@@ -28,7 +28,7 @@ describe('the bytes of a body that arrives after its head', () => {
     socket.destroy()
   })
 
-  test('C2.19 more than the limit is refused when it is announced, before a byte of it is read', async () => {
+  test('C2.19 a body is refused when more than the limit is announced, before a byte of it is read', async () => {
     const { socket, exchange } = await send(head('Content-Length: 1048577'))
     await assert.rejects(async () => bodyBytes(...exchange), { code: 'bodyTooLarge' })
     socket.destroy()

@@ -12,7 +12,7 @@ import { drainTimeoutMs, owner, type TestVault } from '../rig/test-vault.ts'
 
 const unusual = 'TE: trailers'
 
-onSqliteAlone('connections that Node serves', 'what storage does is the same', vault => {
+onSqliteAlone('connections that Node serves', 'storage makes no difference', vault => {
   const requestWith =
     (key: string) =>
     (line: string, body?: string, ...fields: readonly string[]): string => {
@@ -24,7 +24,7 @@ onSqliteAlone('connections that Node serves', 'what storage does is the same', v
   const statuses = async (bytes: string, answers: number): Promise<number[]> =>
     (await sendRaw(vault().baseUrl, bytes, { answers })).map(({ status }) => status)
 
-  test('C27.1 requests that were sent at once are worked on in their order', async () => {
+  test('C27.1 requests sent at once are worked on in order', async () => {
     const request = requestWith((await vault().tenant({ owner })).keys.owner)
     const path = '/tokens/in-order'
     const all = [
@@ -39,30 +39,30 @@ onSqliteAlone('connections that Node serves', 'what storage does is the same', v
 
   const created = '{"type":"token","data":"x"}'
   for (const [what, after, ...fields] of [
-    ['what is no HTTP', 'XX\r\n\r\n'],
-    ['a brace too many', '}'],
+    ['something that is not HTTP', 'XX\r\n\r\n'],
+    ['a stray brace', '}'],
     [
-      'two lengths',
+      'a request with two lengths',
       'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
     ],
   ] as const)
-    test(`C2.10 a request that is followed by ${what} is answered first, and then that is refused`, async () => {
+    test(`C2.10 a request followed by ${what} is answered, and then what follows is refused`, async () => {
       const request = requestWith((await vault().tenant({ owner })).keys.owner)
       const bytes = request('POST /tokens', created, ...fields) + after
       assert.deepEqual(await statuses(bytes, 2), [201, 400])
     })
 
-  test('C2.10 a request that announced the end of its connection has the last answer', async () => {
+  test('C2.10 a request that announces the end of its connection gets the last answer', async () => {
     const request = requestWith((await vault().tenant({ owner })).keys.owner)
     const bytes = `${request('POST /tokens', created, 'Connection: close')}XX\r\n\r\n`
     assert.deepEqual(await statuses(bytes, 2), [201])
   })
 
   for (const [what, bytes, status] of [
-    ['two hosts', 'GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 400],
-    ['another HTTP', 'GET /health HTTP/2.0\r\nHost: a\r\n\r\n', 400],
+    ['a request with two hosts', 'GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 400],
+    ['another version of HTTP', 'GET /health HTTP/2.0\r\nHost: a\r\n\r\n', 400],
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
-    ['no HTTP at all', 'XX\r\n\r\n', 400],
+    ['something that is not HTTP', 'XX\r\n\r\n', 400],
   ] as const)
     test(`C2.1 C4.1 ${what} is refused with a problem`, async () => {
       const [reply] = await sendRaw(vault().baseUrl, bytes)
@@ -71,7 +71,7 @@ onSqliteAlone('connections that Node serves', 'what storage does is the same', v
       assert.match(String(reply?.headers.get('content-type')), /^application\/problem\+json/)
     })
 
-  test('C2.10 a request that was answered before it had arrived is answered once', async () => {
+  test('C2.10 a request answered before all of it has arrived is answered only once', async () => {
     const head = 'POST /tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
     const { hostname, port } = new URL(vault().baseUrl)
     const socket = connect(Number(port), hostname)
@@ -82,7 +82,7 @@ onSqliteAlone('connections that Node serves', 'what storage does is the same', v
     assert.equal((await buffer(socket)).toString(), '')
   })
 
-  test('C2.10 a client that has said all is answered all that it asked', async () => {
+  test('C2.10 a client that has closed its sending side gets all its answers', async () => {
     const { keys } = await vault().tenant({ owner })
     const request = requestWith(keys.owner)
     const gate = commitGate(vault())
@@ -140,14 +140,14 @@ describe('clients that do not wait for answers', () => {
   }
 
   for (const requests of [1, 2])
-    test(`C2.10 one that does not read is given up, having asked ${requests}`, async () => {
+    test(`C2.10 one that does not read its answers is disconnected (requests: ${requests})`, async () => {
       const { server, ask } = await bareServer(response => response.end(Buffer.alloc(20_000_000)), 100)
       ask(requests)
       const [served] = await once(server, 'connection')
       await once(served, 'close')
     })
 
-  test('C2.23 one that reads later is answered all that it asked', async () => {
+  test('C2.23 one that reads later gets all its answers', async () => {
     const requests = 1_000
     const { ask } = await bareServer(response => response.end(Buffer.alloc(20_000)))
     const socket = ask(requests)
@@ -155,7 +155,7 @@ describe('clients that do not wait for answers', () => {
     await answered(socket, requests)
   })
 
-  test('C2.23 little of what they ask is read while the first waits, and all is answered', async () => {
+  test('C2.23 little of what they send is read while the first request waits, and everything is answered', async () => {
     const held: ServerResponse[] = []
     const { server, ask } = await bareServer(response => {
       if (response.req.url !== '/' && held.length === 0) held.push(response)
@@ -171,7 +171,7 @@ describe('clients that do not wait for answers', () => {
     await answered(socket, requests)
   })
 
-  test('C2.23 one that Node holds until it has read its answers is not read, and is answered later', async () => {
+  test('C2.23 one that Node has paused until it reads its answers is answered later', async () => {
     const { ask, open } = await bareServer(response => response.end())
     const [served, socket] = await open()
     Object.assign(served, { _paused: true })
@@ -182,10 +182,10 @@ describe('clients that do not wait for answers', () => {
   })
 
   for (const [what, event, line] of [
-    ['what is no HTTP', 'clientError', 'XX'],
+    ['something that is not HTTP', 'clientError', 'XX'],
     ['CONNECT', 'connect', 'CONNECT a:1 HTTP/1.1'],
   ] as const)
-    test(`C2.10 nothing is read behind ${what}`, async () => {
+    test(`C2.10 nothing is read after ${what}`, async () => {
       const { server, open } = await bareServer(response => response.end())
       const [served, socket] = await open()
       let times = 0
@@ -195,7 +195,7 @@ describe('clients that do not wait for answers', () => {
       assert.deepEqual([times, served.listenerCount('data')], [1, 0])
     })
 
-  test('C2.23 others are answered in between', async () => {
+  test('C2.23 other clients are answered in between', async () => {
     let count = 0
     const { ask } = await bareServer(response => response.end(String(count++)))
     const crowd = Array.from({ length: 20 }, () => ask(200))
@@ -216,7 +216,7 @@ const isListening = (port: number, host: string): Promise<boolean> =>
     probe.once('connect', () => probe.destroy())
   })
 
-onSqliteAlone('a service that stops', 'what storage does is the same', started => {
+onSqliteAlone('a service that stops', 'storage makes no difference', started => {
   /** Stops the service while a client has not read a long answer, and lets it read from then on. */
   const stopUnread = async (vault: TestVault, ...fields: readonly string[]): Promise<Buffer> => {
     const { keys } = await vault.tenant({ owner })
@@ -236,9 +236,9 @@ onSqliteAlone('a service that stops', 'what storage does is the same', started =
   for (const [lane, ...fields] of [
     ['plain'],
     ['Node', unusual],
-    ['Node, for the last time', 'Connection: close'],
+    ['Node, with Connection: close', 'Connection: close'],
   ])
-    test(`C36.2 an answer that is on its way is sent whole, and then nothing keeps it up (${lane})`, async () => {
+    test(`C36.2 an answer that is on its way is sent whole, and then nothing holds up the stop (${lane})`, async () => {
       const begun = performance.now()
       const answer = await stopUnread(started(), ...fields)
       assert.ok(performance.now() - begun < drainTimeoutMs)
@@ -249,7 +249,7 @@ onSqliteAlone('a service that stops', 'what storage does is the same', started =
     })
 
   for (const fields of [[], [unusual]])
-    test(`C36.2 a client that says nothing more does not keep it up (${fields[0] ?? 'plain'})`, async () => {
+    test(`C36.2 a client that sends nothing more does not hold up the stop (${fields[0] ?? 'plain'})`, async () => {
       const { hostname, port } = new URL(started().baseUrl)
       const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
       socket.on('error', () => {})

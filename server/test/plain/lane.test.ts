@@ -54,7 +54,7 @@ describe('the lane of plain requests', () => {
     }
   }
 
-  test('C2.10 a plain request is answered in it, anything else by Node, and so is all that follows', async () => {
+  test('C2.10 a plain request is answered in it; anything else, and all that follows on the connection, is answered by Node', async () => {
     const socket = open()
     const answers: string[] = []
     for (const bytes of [get('/a'), get('/b'), get('/c', unusual), get('/d')]) {
@@ -65,7 +65,7 @@ describe('the lane of plain requests', () => {
     socket.destroy()
   })
 
-  test('C2.10 requests that come before the answer to the one before them are answered in order', async () => {
+  test('C2.10 requests that arrive before the previous answer are answered in order', async () => {
     const socket = open()
     socket.write(get('/held'))
     while (held.length === 0) await new Promise(setImmediate)
@@ -89,7 +89,7 @@ describe('the lane of plain requests', () => {
     }
   })
 
-  test('C2.10 a client that has said all is answered, and the connection ends', async () => {
+  test('C2.10 a client that has closed its sending side is answered, and the connection ends', async () => {
     const socket = open()
     socket.end(get('/held'))
     while (held.length === 0) await new Promise(setImmediate)
@@ -97,7 +97,7 @@ describe('the lane of plain requests', () => {
     assert.match(await text(socket), /plain \/held$/)
   })
 
-  test('C2.10 an answer longer than the kernel takes is sent whole, and then the next request is read', async () => {
+  test('C2.10 an answer longer than the kernel takes at once is sent whole, and then the next request is read', async () => {
     const socket = open()
     socket.write(get('/long'))
     await once(socket, 'readable')
@@ -111,7 +111,7 @@ describe('the lane of plain requests', () => {
     socket.destroy()
   })
 
-  test('C2.10 a header that would end itself never leaves', () => {
+  test('C2.10 a header with a line break in it is never sent', () => {
     const bare = createServer()
     let thrown: unknown
     plainLane(bare, (_request, response) => {
@@ -128,7 +128,7 @@ describe('the lane of plain requests', () => {
     socket.destroy()
   })
 
-  test('C2.10 when the service ends, idle connections end at once and others after their answer', async () => {
+  test('C2.10 when the service stops, idle connections end at once and others after their answer', async () => {
     const [idle, busy] = [open(), open()]
     idle.write(get('/a'))
     await bodies(idle, 1)
@@ -147,7 +147,7 @@ describe('the lane of plain requests', () => {
   })
 })
 
-onSqliteAlone('the lane of plain requests and Node', 'answered by the same operations', vault => {
+onSqliteAlone('the lane of plain requests and Node', 'the same operations answer', vault => {
   const body = (content: string): string[] => [
     'Content-Type: application/json',
     `Content-Length: ${content.length}`,
@@ -172,7 +172,7 @@ onSqliteAlone('the lane of plain requests and Node', 'answered by the same opera
   /** Fingerprints differ by tenant, and not all have the same length. */
   const varying = ['date', 'content-length']
 
-  test('C2.10 C4.1 an answer is the same to the byte, whichever lane it comes by', async () => {
+  test('C2.10 C4.1 an answer is the same to the byte, whichever lane it comes from', async () => {
     const { keys } = await vault().tenant({ owner })
     const { keys: others } = await vault().tenant({ owner })
     for (const { line, rest = ['', ''], status } of requests) {

@@ -158,7 +158,7 @@ const similar = fc
   .map(texts => Buffer.from(texts.join('')))
 
 describe('a plain request', () => {
-  test('C2.10 is read as Node reads it, and what Node refuses or finds two requests in is never plain', async () => {
+  test('C2.10 is read as Node reads it; what Node refuses or reads as two requests is never plain', async () => {
     let plain = 0
     await fc.assert(
       fc.asyncProperty(wire, async bytes => {
@@ -192,23 +192,23 @@ describe('a plain request', () => {
   const head = (...fields: readonly string[]): string =>
     ['POST /tokens HTTP/1.1', 'Host: vault', ...fields, '', ''].join('\r\n')
   const cases: readonly { name: string; text: string; isPlain: boolean }[] = [
-    { name: 'a body of its length', text: `${head('Content-Length: 2')}{}`, isPlain: true },
-    { name: 'no body', text: head(), isPlain: true },
-    { name: 'a connection that stays', text: head('Connection: Keep-Alive'), isPlain: true },
-    { name: 'a connection that closes', text: head('Connection: close'), isPlain: false },
-    { name: 'half a head', text: 'POST /tokens HTTP/1.1\r\nHost: vault\r\n', isPlain: false },
-    { name: 'half a body', text: `${head('Content-Length: 2')}{`, isPlain: false },
-    { name: 'more than its body', text: `${head('Content-Length: 2')}{}G`, isPlain: false },
-    { name: 'a chunked body', text: `${head('Transfer-Encoding: chunked')}0\r\n\r\n`, isPlain: false },
-    { name: 'a name twice', text: head('Accept: a', 'Accept: b'), isPlain: false },
-    { name: 'two lengths', text: head('Content-Length: 0', 'Content-Length: 0'), isPlain: false },
-    { name: 'a length with a sign', text: `${head('Content-Length: +2')}{}`, isPlain: false },
-    { name: 'an expectation', text: head('Expect: 100-continue'), isPlain: false },
-    { name: 'a long head', text: head(`X: ${'y'.repeat(9_000)}`), isPlain: false },
-    { name: 'no host', text: 'GET / HTTP/1.1\r\nAccept: a\r\n\r\n', isPlain: false },
-    { name: 'a name that every object has', text: head('constructor: x'), isPlain: false },
+    { name: 'with a body of the stated length', text: `${head('Content-Length: 2')}{}`, isPlain: true },
+    { name: 'without a body', text: head(), isPlain: true },
+    { name: 'that keeps its connection', text: head('Connection: Keep-Alive'), isPlain: true },
+    { name: 'that closes its connection', text: head('Connection: close'), isPlain: false },
+    { name: 'with half a head', text: 'POST /tokens HTTP/1.1\r\nHost: vault\r\n', isPlain: false },
+    { name: 'with half a body', text: `${head('Content-Length: 2')}{`, isPlain: false },
+    { name: 'followed by more bytes', text: `${head('Content-Length: 2')}{}G`, isPlain: false },
+    { name: 'with a chunked body', text: `${head('Transfer-Encoding: chunked')}0\r\n\r\n`, isPlain: false },
+    { name: 'with the same header twice', text: head('Accept: a', 'Accept: b'), isPlain: false },
+    { name: 'with two lengths', text: head('Content-Length: 0', 'Content-Length: 0'), isPlain: false },
+    { name: 'with a sign in its length', text: `${head('Content-Length: +2')}{}`, isPlain: false },
+    { name: 'with an Expect header', text: head('Expect: 100-continue'), isPlain: false },
+    { name: 'with a long head', text: head(`X: ${'y'.repeat(9_000)}`), isPlain: false },
+    { name: 'without a host', text: 'GET / HTTP/1.1\r\nAccept: a\r\n\r\n', isPlain: false },
+    { name: 'with a header named constructor', text: head('constructor: x'), isPlain: false },
   ]
   for (const { name, text, isPlain } of cases)
-    test(`C2.10 ${isPlain ? 'has' : 'has not'} ${name}`, () =>
+    test(`C2.10 a request ${name} is ${isPlain ? 'plain' : 'not plain'}`, () =>
       assert.equal(asPlain(Buffer.from(text)) !== undefined, isPlain))
 })

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { growthOfFloor, growthOfPeak } from './growth.ts'
 
-describe('growth, as a soak sees it', () => {
+describe('growth as a soak measures it', () => {
   const saw = (at: number): number => (at * 7) % 50
   const tables: { name: string; values: number[]; growth: number }[] = [
-    { name: 'nothing', values: Array.from({ length: 160 }, () => 100), growth: 0 },
-    { name: 'what comes and goes', values: Array.from({ length: 200 }, (_, at) => 100 + saw(at)), growth: 0 },
+    { name: 'a constant', values: Array.from({ length: 160 }, () => 100), growth: 0 },
+    { name: 'a fluctuation', values: Array.from({ length: 200 }, (_, at) => 100 + saw(at)), growth: 0 },
     { name: 'a steady rise', values: Array.from({ length: 160 }, (_, at) => 100 + at), growth: 140 },
     {
-      name: 'a rise under what comes and goes',
+      name: 'a rise beneath a fluctuation',
       values: Array.from({ length: 1_600 }, (_, at) => 100 + at / 10 + saw(at)),
       growth: 140,
     },
@@ -19,7 +19,7 @@ describe('growth, as a soak sees it', () => {
     test(`docs/testing.md: ${name} counts as ${growth}`, () =>
       assert.ok(Math.abs(growthOfFloor(values) - growth) < 3, `${growthOfFloor(values)}`))
 
-  test('docs/testing.md: a peak that stays what it was counts as 0, one that rises counts', () => {
+  test('docs/testing.md: a peak that stays level counts as 0, and one that rises counts by its rise', () => {
     const peaks = (rise: number) => Array.from({ length: 200 }, (_, at) => (at % 60) + (at < 100 ? 0 : rise))
     assert.equal(growthOfPeak(peaks(0)), 0)
     assert.equal(growthOfPeak(peaks(9)), 9)

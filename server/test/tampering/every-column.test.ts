@@ -41,11 +41,11 @@ const flipBit: Change = (value, _others, random) => {
 }
 const changes: Record<string, Change> = {
   'a bit flipped': flipBit,
-  'the value of another row': (value, others, random) =>
+  'a value taken from another row': (value, others, random) =>
     random.pick(others.filter(other => !isDeepStrictEqual(other, value))) ?? null,
-  'cut in half': value =>
+  'a value cut in half': value =>
     value instanceof Uint8Array || typeof value === 'string' ? value.slice(0, value.length / 2) : 0,
-  'nothing in its place': value => (value instanceof Uint8Array ? new Uint8Array(0) : null),
+  'an emptied value': value => (value instanceof Uint8Array ? new Uint8Array(0) : null),
 }
 
 /** Tables that only propose, and those of their values that say nothing about tokens. */
@@ -56,7 +56,7 @@ const saysNothing = ({ table, column, row }: Place): boolean =>
   (table === 'matches' && column === 'tenant')
 
 for (const engine of engines)
-  describe(`a storage of which one value was changed (${engine.name})`, () => {
+  describe(`storage with one changed value (${engine.name})`, () => {
     const keys: string[] = []
     const ids: string[] = []
     const now = Date.parse('2026-03-01T12:00:00Z')
@@ -173,7 +173,7 @@ for (const engine of engines)
       return rest
     }
 
-    test('control: everything is seen while nothing is changed', async () => {
+    test('control: everything is shown while nothing is changed', async () => {
       const shown = [...sound.values()].filter(value => typeof value === 'object' && value !== null)
       assert.ok(shown.length > ids.length, 'tokens, lists and kept answers are shown')
       assert.ok([...sound.values()].includes('notFound'), 'other tenants see nothing')
@@ -181,12 +181,12 @@ for (const engine of engines)
     })
 
     for (const [name, change] of Object.entries(changes))
-      test(`§1.3 C28.1 C30.2 with ${name}, in whichever column of whichever table, shows nothing that it did not show before`, () =>
+      test(`§1.3 C28.1 C30.2 with ${name}, in any column of any table, shows nothing it did not show before`, () =>
         everyValue(change, rowsPerTable[engine.name as 'sqlite'], storage.tables, async (place, store) =>
           assertNothingNew(await readEverything(store), `seed ${seed}, ${describePlace(place)}`),
         ))
 
-    test('C24 C26 C15 an index entry, a claim or a counter that was changed, in whichever column, is found by a deep look', () =>
+    test('C24 C26 C15 a deep audit finds a changed value in any column of an index entry, a claim or a counter', () =>
       everyValue(flipBit, 2, indexes, async (place, store) => {
         if (!saysNothing(place)) assert.ok(await isIndexWrong(store), describePlace(place))
       }))

@@ -39,7 +39,7 @@ const answering = async (
 const upTo = (last: number): string =>
   `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${last})`
 
-onSqliteAlone('a storage that answers with another row', 'it is exchanged at the port', vault => {
+onSqliteAlone('storage that answers with another row', 'the row is exchanged at the port', vault => {
   test('C30.2 §1.3 the row of one API key lets no other key in', async () => {
     const ours = await vault().tenant({ owner })
     const theirs = await vault().tenant({ weak })
@@ -64,7 +64,7 @@ onSqliteAlone('a storage that answers with another row', 'it is exchanged at the
     })
   })
 
-  test('§4.4.2 §4.6.1 the row of one token is shown, changed and deleted as no other', async () => {
+  test('§4.4.2 §4.6.1 the row of one token is not shown, changed or deleted as another', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const [asked, brought] = [
       await vault().create(keys.owner, { type: 'token', data: 'x' }),
@@ -80,7 +80,7 @@ onSqliteAlone('a storage that answers with another row', 'it is exchanged at the
     assert.equal((await vault().get(`/tokens/${brought.id}`, keys.owner)).body.data, secret)
   })
 
-  test('C16.4 C17.4 the row of one expired token frees the id of no other', async () => {
+  test('C16.4 C17.4 the row of an expired token does not free the id of another', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const taken = await vault().create(keys.owner, { type: 'token', data: secret })
     const expires_at = new Date(vault().now + 1_000).toISOString()
@@ -150,7 +150,7 @@ onEveryEngine('tenants whose numbers were exchanged', vault => {
     }
   })
 
-  test('§1.3 C29.1 who is remembered as a manager is shown no grants of the tenant that came under the number', async () => {
+  test('§1.3 C29.1 a remembered manager is shown no grants of another tenant put under the same number', async () => {
     const [ours, theirs] = [await vault().tenant({ manager }), await vault().tenant({ manager })]
     const [a, b] = [await vault().tenantNumber(ours.tenantId), await vault().tenantNumber(theirs.tenantId)]
     const [row] = await vault().engine.reach(
@@ -172,7 +172,7 @@ onEveryEngine('tenants whose numbers were exchanged', vault => {
     }
   })
 
-  test('C31.7 the keys of a deleted tenant seal nothing for the tenant that comes under its number', async () => {
+  test('C31.7 the keys of a deleted tenant are not used for the tenant that gets its number', async () => {
     const { tenantKeys, store, keyProvider } = vault().service.vault
     const [number, gone, next] = [4711, crypto.randomUUID(), crypto.randomUUID()]
     const rows = {
@@ -198,13 +198,13 @@ onEveryEngine('rows that lead nowhere', vault => {
   const reach = (sql: string, ...values: (string | number | bigint)[]): Promise<unknown> =>
     vault().engine.reach(vault().folder.path, sql, ...values)
 
-  test('C31.6 C17.6 a deleted tenant whose number no double holds is done with, and keeps no other from being so', async () => {
+  test('C31.6 C17.6 a deleted tenant whose number no double can hold is purged once and for all', async () => {
     await reach('INSERT INTO dead_tenants (tenant) VALUES (9007199254740993)')
     assert.equal(await vault().store.purgeDeadTenants(100), 1)
     assert.equal(await vault().store.purgeDeadTenants(100), 0)
   })
 
-  test('C26 a search that opens tokens ends, though entries of the index lead back', async () => {
+  test('C26 a search that opens tokens ends even if index entries lead back', async () => {
     const redacted = {
       rules: [
         { priority: 1, container: '/', transform: 'redact', permissions: ['token:read', 'token:search'] },
@@ -222,7 +222,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     assert.equal((await vault().post('/tokens/search', keys.redacted, body)).status, 500)
   })
 
-  test('C31.7 the keys of a tenant that another process deleted leave the memory of one that is not asked', async () => {
+  test('C31.7 the keys of a tenant deleted by another process leave the memory of a process that gets no requests', async () => {
     const { vault: opened } = vault().service
     const { tenantId, keys } = await vault().tenant({ owner })
     const number = await vault().tenantNumber(tenantId)
@@ -241,7 +241,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     assert.ok(!opened.tenantKeys.loaded().some(tenant => tenant.tenantNumber === number))
   })
 
-  test('C17.6 one tenant whose keys are incomplete keeps no other from its new data key', async () => {
+  test('C17.6 a tenant with incomplete keys does not keep another from its new data key', async () => {
     const [broken, sound] = [await vault().tenant({ owner }), await vault().tenant({ owner })]
     const [a, b] = [await vault().tenantNumber(broken.tenantId), await vault().tenantNumber(sound.tenantId)]
     for (const { keys } of [broken, sound]) await vault().create(keys.owner, { type: 'token', data: 'x' })
@@ -251,7 +251,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     assert.equal(versions.length, 2)
   })
 
-  test('C5.1 §2.1.15 the word null in a column is not an empty one', async () => {
+  test('C5.1 §2.1.15 the text null in a column does not count as an empty column', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, { type: 'token', data: 'x' })
     await reach("UPDATE tokens SET modified_by = 'null' WHERE token_id = ?", id)
@@ -266,11 +266,11 @@ onSqliteAlone(
     const reach = (sql: string): Promise<unknown> => vault().engine.reach(vault().folder.path, sql)
 
     for (const [what, epoch] of [
-      ['a number that counting does not change', '1e300'],
-      ['one that no double holds', '9007199254740993'],
-      ['a text', "'x'"],
+      ['a number too large to count up', '1e300'],
+      ['a number that no double can hold', '9007199254740993'],
+      ['text', "'x'"],
     ])
-      test(`C27.2 a revoked key is refused at once, though the epoch of grants is ${what}`, async () => {
+      test(`C27.2 a revoked key is refused at once, even if the grants epoch is ${what}`, async () => {
         const { keys } = await vault().tenant({ owner, manager })
         const application = granted(await vault().get('/applications/key', keys.owner)).id
         const path = `/applications/${application}/keys`
@@ -285,7 +285,7 @@ onSqliteAlone(
         }
       })
 
-    test('C24 a deep look ends, though ids and times are such that nothing can follow them', async () => {
+    test('C24 a deep audit ends even if nothing can follow the ids and times it meets', async () => {
       const { keys, tenantId } = await vault().tenant({ owner })
       await vault().create(keys.owner, { type: 'token', data: 'x' })
       const tenantNumber = await vault().tenantNumber(tenantId)
@@ -314,7 +314,7 @@ onSqliteAlone(
       }
     })
 
-    test('C24 a list with conditions ends, though entries of the index have impossible times', async () => {
+    test('C24 a list with filters ends even if index entries have impossible times', async () => {
       const { keys, tenantId } = await vault().tenant({ owner })
       await vault().create(keys.owner, { type: 'token', data: 'x', metadata: { k: 'v' } })
       const number = await vault().tenantNumber(tenantId)
@@ -335,7 +335,7 @@ onSqliteAlone(
         method: 'DELETE',
       },
       {
-        name: 'a view in the place of a table',
+        name: 'a view in place of a table',
         plant: 'ALTER TABLE transients RENAME TO moved; CREATE VIEW transients AS SELECT * FROM moved',
         undo: 'DROP VIEW transients; ALTER TABLE moved RENAME TO transients',
         method: 'GET',

@@ -38,8 +38,8 @@ const withGrantsAtRest = async <T>(store: Store, work: () => Promise<T>): Promis
 }
 
 // Times are measured by hand, with `npm run test:timing`; this checks that the same work is done.
-onEveryEngine('what its sender must not be able to tell apart', vault => {
-  test('C2.13 C30.3 §1.3 takes the same calls of storage and gets the same answer', async () => {
+onEveryEngine('requests that their sender must not be able to tell apart', vault => {
+  test('C2.13 C30.3 §1.3 make the same calls to storage and get the same answer', async () => {
     for (const { name, kinds } of await prepareLookAlikes(vault(), 3)) {
       const seen = await withGrantsAtRest(vault().store, async () => {
         // Reads that happen once and are then cached are not compared.
