@@ -139,13 +139,13 @@ describe('applications, while a server is running', () => {
       says: /--rules\[0\]\.transfrom is not a known field; did you mean transform\?/,
     },
     {
-      name: 'two faults at once, the second named too',
+      name: 'a fault of form, which is named before one of content',
       args: ['--type', 'private'],
       rules: [
         { ...rule, permissions: ['x'] },
         { ...rule, transform: 'reveal', priority: 'first' },
       ],
-      says: /--rules\[1\]\.priority must be an integer/,
+      says: / --rules\[1\]\.priority must be an integer$/m,
     },
     {
       name: 'a rules file that does not exist',
