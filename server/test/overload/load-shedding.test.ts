@@ -8,6 +8,7 @@ import type { Store } from '../../src/store/port.ts'
 import type { Outcome } from '../../src/store/write-set.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
+import { sendRaw } from '../rig/raw-http.ts'
 import { owner } from '../rig/test-vault.ts'
 
 const silent: Log = { isDebug: false, error: () => {}, info: () => {}, debug: () => {} }
@@ -142,7 +143,7 @@ onEveryEngine('an overloaded vault', vault => {
     for (const reply of await Promise.all(crowded)) assert.equal(reply.status, 201)
   })
 
-  test('C2.23 C36.1 C36.2 C4.1 further requests get 503 with Retry-After, probes are answered, and all is well afterwards', async () => {
+  test('C2.23 C36.1 C36.2 C4.1 further requests get 503 with Retry-After before their bodies are read, probes are answered, and all is well afterwards', async () => {
     const { keys } = await vault().tenant({ owner })
     const create = (n: number) => vault().post('/tokens', keys.owner, { type: 'token', data: n })
     const gate = commitGate(vault())
@@ -158,6 +159,9 @@ onEveryEngine('an overloaded vault', vault => {
       assert.equal(reply.headers.get('retry-after'), '1')
       assert.equal(reply.body.detail, 'The vault is overloaded, and nothing was done; try again later.')
     }
+    const head = `POST /tokens HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${keys.owner}\r\nContent-Type: application/json`
+    const [unread] = await sendRaw(vault().baseUrl, `${head}\r\nContent-Length: 10\r\n\r\n`)
+    assert.equal(unread?.status, 503)
     for (const probe of ['/health', '/ready'])
       assert.equal((await vault().send('GET', probe)).status, 200, probe)
     gate.open()
