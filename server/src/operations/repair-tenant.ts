@@ -3,9 +3,9 @@ import type { DeadField, Differences, ExtraEntry, MissingEntry } from './audit/a
 import type { UnlockedTenant, Vault } from './vault/vault.ts'
 
 /**
- * Repairs what a page of an audit found: brings storage in line with the opened tokens. A token is repaired only while its row is the one that was audited. A counter is
- * moved by its difference, which later writes do not change. Rows that do not open stay. A transient field that does not open is
- * dropped: it keeps its token from being shown, and would be gone within the hour anyway.
+ * Repairs what a page of an audit found: brings storage in line with the opened tokens. A token is repaired only while its row is
+ * the one that was audited. A counter is moved by its difference, which later writes do not change. Rows that do not open stay. A
+ * transient field that does not open is dropped: it keeps its token from being shown, and would be gone within the hour anyway.
  */
 export const repairTenant = async (
   { store }: Vault,

@@ -156,6 +156,14 @@ describe('storage that fails (sqlite)', () => {
       outsider.close()
       await other.close()
     })
+  for (const [place, writing] of Object.entries(writers))
+    test(`C2.23 a writer ${place} writes nothing once storage is closed, even if it never wrote before`, async () => {
+      const other = openSqlite({ path, writing: writing(), lockWaitMs: 1 })
+      await other.close()
+      await assert.rejects(other.commit(create('late')), isUnavailable)
+      await assert.rejects(other.purgeTransients(pendingAfter(1), 1), isUnavailable)
+      assert.deepEqual(await counts(), [0, 0, 1])
+    })
 
   test('C2.23 C36.2 an overwritten file is unavailable to reads, writes and the health check', async () => {
     await store.commit(create('before'))

@@ -1,6 +1,7 @@
 import type { BatchResult } from '../commit-queue.ts'
 import type { WriteSet } from '../write-set.ts'
 import { BatchWriter } from './batch-writer.ts'
+import { unwritable } from './engine-reason.ts'
 import { openDatabase } from './open-database.ts'
 import {
   type StandaloneArgs,
@@ -25,6 +26,7 @@ export type WritingSide = {
 /** Writes on this thread, for commands, and for tests and benchmarks that watch the connection. Servers use a thread. */
 export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide => {
   let opened: ReturnType<typeof open> | undefined
+  let isClosed = false
   const open = () => {
     const database = openDatabase(path, lockWaitMs, { isWriter: true })
     return {
@@ -35,6 +37,7 @@ export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide
   }
   // Opened by the first write, like a thread: many commands only read.
   const writing = () => {
+    if (isClosed) throw unwritable('storage is closed')
     opened ??= open()
     return opened
   }
@@ -42,6 +45,9 @@ export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide
     commit: async sets => writing().writer.commit(sets),
     standalone: async (name, args) =>
       (writing().writes[name] as (...args: unknown[]) => StandaloneResult<typeof name>)(...args),
-    close: async () => opened?.database.close(),
+    close: async () => {
+      isClosed = true
+      opened?.database.close()
+    },
   }
 }
