@@ -460,6 +460,15 @@ describe('settings', () => {
       assert.match(message, says)
     })
 
+  test('C35.4 a config file without secrets may be open to others, and a closed one may hold them', () => {
+    const read = (content: string, mode: number) =>
+      readConfig({ flags: { config: configFile(content, mode) }, environment: {} })
+    assert.equal(read('{"port":1}', 0o644).port, 1)
+    assert.equal(read('{"databaseUrl":"postgres://u@h/d"}', 0o644).database?.address.password, undefined)
+    const closed = read('{"databaseUrl":"postgres://u:secret@h/d"}', 0o600)
+    assert.equal(closed.database?.address.password, 'secret')
+  })
+
   test('C35.4 a config file that does not exist is refused, even when a variable names it', () => {
     assert.equal(
       complaint({ environment: { STRONGROOM_CONFIG: '/nowhere.json' } }),

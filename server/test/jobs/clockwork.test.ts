@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { allOf, clockwork, type Job } from '../../src/jobs/clockwork.ts'
 import { upkeep } from '../../src/jobs/upkeep.ts'
 import { engines } from '../rig/engines.ts'
@@ -60,10 +61,36 @@ describe('the clockwork', () => {
     )
     work.start()
     const again = work.runAll()
-    const stopped = work.stop()
+    let isStopped = false
+    const stopped = work.stop().then(() => {
+      isStopped = true
+    })
+    await new Promise(setImmediate)
+    assert.ok(!isStopped)
     release()
     await Promise.all([again, stopped])
     assert.deepEqual([running, runs], [0, 1])
+  })
+
+  test('C17.6 once stopped, nothing runs again', async t => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    const intervalMs = 1_000
+    let runs = 0
+    const work = clockwork([{ name: 'short', run: async () => ({ runs: ++runs }) }], {
+      intervalMs,
+      log: silent,
+    })
+    const pass = async (): Promise<void> => {
+      t.mock.timers.tick(intervalMs)
+      await new Promise(setImmediate)
+    }
+    work.start()
+    await work.runAll()
+    await pass()
+    assert.equal(runs, 2)
+    await work.stop()
+    await pass()
+    assert.equal(runs, 2)
   })
 
   test('C17.6 a run told to stop ends early and starts no other job', async () => {
@@ -98,6 +125,46 @@ for (const engine of engines)
         await vault.stop()
       }
     }
+    const failedJobs = (vault: TestVault): string[] =>
+      vault.log
+        .filter(line => line.includes('job failed'))
+        .map(line => JSON.parse(line).job)
+        .sort()
+
+    test('C17.6 every job whose storage fails is logged, and a vault in good order logs no complaint', () =>
+      withVault(async vault => {
+        await vault.service.clockwork.runAll()
+        assert.deepEqual(
+          vault.log.filter(line => line.includes('"level":"error"')),
+          [],
+        )
+        const { store } = vault
+        const calls = ['purgeTransients', 'purgeResults', 'purgeDeadTenants', 'expiredTokens'] as const
+        const real = Object.fromEntries(calls.map(name => [name, store[name]]))
+        for (const name of calls) Object.assign(store, { [name]: () => Promise.reject(new Error('gone')) })
+        await vault.service.clockwork.runAll()
+        Object.assign(store, real)
+        assert.deepEqual(failedJobs(vault), [
+          'purge-dead-tenants',
+          'sweep-expired',
+          'sweep-results',
+          'sweep-transients',
+        ])
+      }))
+
+    test('C17.6 expired tokens that cannot be purged because a key is unavailable are logged', () =>
+      withVault(async (vault, key) => {
+        const expires_at = new Date(vault.now + 1_000).toISOString()
+        await vault.create(key, { type: 'token', data: 'x', expires_at })
+        vault.now += 2_000
+        const { store } = vault
+        const { commit } = store
+        store.commit = () => Promise.reject(new KeyProviderError('away'))
+        await vault.service.clockwork.runAll()
+        store.commit = commit
+        assert.ok(failedJobs(vault).includes('sweep-expired'), failedJobs(vault).join())
+      }))
+
     const soon = (vault: TestVault): string => new Date(vault.now + 3_600_000).toISOString()
 
     test('C17.6 C11.2 §4.11.7 a vault that was down for a day catches up as soon as it starts', () =>

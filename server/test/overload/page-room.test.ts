@@ -7,7 +7,10 @@ import { pageRoom } from '../../src/http/page-room.ts'
 
 /** A client with this many unread bytes of its answers. */
 const client = (unread = 0): Socket =>
-  Object.assign(new EventEmitter(), { writableLength: unread }) as unknown as Socket
+  Object.assign(new EventEmitter(), {
+    writableLength: unread,
+    writableHighWaterMark: 16_384,
+  }) as unknown as Socket
 
 describe('room for pages', () => {
   test('C2.23 a few pages are made at a time, the others in order of arrival', async () => {
@@ -32,6 +35,16 @@ describe('room for pages', () => {
     const waiting = [room.enter(), room.enter()]
     room.leave(client(pace.pageBytesUnreadMax + 1))
     for (const one of waiting) await assert.rejects(one, { code: 'overloaded' })
+  })
+
+  test('C2.23 clients that leave a little unread, however many, keep nobody from a page', async () => {
+    const room = pageRoom()
+    const little = pace.pageBytesNoted - 1
+    for (let unread = 0; unread <= pace.pageBytesUnreadMax + little; unread += little) {
+      await room.enter()
+      room.leave(client(little))
+    }
+    await room.enter()
   })
 
   for (const end of ['drain', 'close'])

@@ -147,6 +147,28 @@ describe('clients that do not wait for answers', () => {
       await once(served, 'close')
     })
 
+  test('C27.1 one that has been answered before is still served in order', async () => {
+    const begun: ServerResponse[] = []
+    const { ask } = await bareServer(response =>
+      response.req.url === '/' ? response.end() : begun.push(response),
+    )
+    const socket = ask(1)
+    await once(socket, 'data')
+    socket.write(request.replace('/', '/first') + request.replace('/', '/second'))
+    const waitFor = async (count: number): Promise<void> => {
+      while (begun.length < count) await new Promise(setImmediate)
+    }
+    await waitFor(1)
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+    assert.deepEqual(
+      begun.map(({ req }) => req.url),
+      ['/first'],
+    )
+    begun[0]?.end()
+    await waitFor(2)
+    begun[1]?.end()
+  })
+
   test('C2.23 one that reads later gets all its answers', async () => {
     const requests = 1_000
     const { ask } = await bareServer(response => response.end(Buffer.alloc(20_000)))
