@@ -88,5 +88,16 @@ onSqliteAlone(
         assert.match(said, new RegExp(`^HTTP/1\\.1 ${status} `))
         assert.match(said, /\r\nconnection: close\r\n/i)
       })
+
+    test('C1.1 a client that does not wait is not asked for its body: it gets one answer', async () => {
+      const { hostname, port } = new URL(vault().baseUrl)
+      const socket = connect(Number(port), hostname).setEncoding('utf8')
+      socket.write(head('POST /tokens', `SVC-API-KEY: ${key}`, json, 'Transfer-Encoding: chunked'))
+      await new Promise(setImmediate)
+      socket.write(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)
+      const [first] = await once(socket, 'data')
+      assert.match(first, /^HTTP\/1\.1 201 /)
+      socket.destroy()
+    })
   },
 )

@@ -148,6 +148,34 @@ onEveryEngine('an overloaded vault', vault => {
     for (const reply of await Promise.all(crowded)) assert.equal(reply.status, 201)
   })
 
+  test('C2.23 only so many pages are made at once, whatever else was asked before, and other requests go on', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, { type: 'token', data: 'x' })
+    const read = async (): Promise<void> =>
+      assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 200)
+    for (let n = 0; n < 2 * pace.pagesAtOnce; n++) await read()
+    const { store } = vault()
+    const { listTokens } = store
+    const held: (() => void)[] = []
+    store.listTokens = async (...given) => {
+      await new Promise<void>(resolve => held.push(resolve))
+      return listTokens.apply(store, given)
+    }
+    try {
+      const lists = Array.from({ length: pace.pagesAtOnce + 2 }, () => vault().get('/tokens', keys.owner))
+      while (held.length < pace.pagesAtOnce) await new Promise(setImmediate)
+      await read()
+      await read()
+      assert.equal(held.length, pace.pagesAtOnce)
+      store.listTokens = listTokens
+      for (const goOn of held) goOn()
+      for (const reply of await Promise.all(lists)) assert.equal(reply.status, 200)
+    } finally {
+      store.listTokens = listTokens
+      for (const goOn of held) goOn()
+    }
+  })
+
   test('C2.23 C36.1 C36.2 C4.1 further requests get 503 with Retry-After before their bodies are read, probes are answered, and all is well afterwards', async () => {
     const { keys } = await vault().tenant({ owner })
     const create = (n: number) => vault().post('/tokens', keys.owner, { type: 'token', data: n })
