@@ -314,6 +314,16 @@ onEveryEngine('idempotent retries', vault => {
     assert.deepEqual([replayed(third), third.body.id], [true, id])
   })
 
+  test('C33.4 §1.3 a key in flight in one tenant does not hold up the same key in another', async () => {
+    const [{ keys: ours }, { keys: theirs }] = [await start(), await start()]
+    const key = newKey()
+    const gate = commitGate(vault())
+    const both = [create(ours.owner, key), create(theirs.owner, key)]
+    await gate.waiting(2)
+    gate.open()
+    for (const reply of await Promise.all(both)) assert.equal(reply.status, 201)
+  })
+
   test('§4.11.3 C33.5 a retry gets the answer that never reached the client', async () => {
     const { keys } = await start()
     const key = newKey()
