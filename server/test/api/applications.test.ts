@@ -337,8 +337,11 @@ onEveryEngine('applications', vault => {
       'siez=1',
       'type=',
       'type=x',
-    ])
-      assert.equal((await vault().get(`/applications?${query}`, keys.manager)).status, 400, query)
+    ]) {
+      const reply = await vault().get(`/applications?${query}`, keys.manager)
+      assert.equal(reply.status, 400, query)
+      assert.deepEqual(Object.keys(reply.body.errors), [query.split('=')[0]], query)
+    }
   })
 
   test('C29.1 the list can be filtered by id and type', async () => {

@@ -4,6 +4,9 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, type TestVault } from '../rig/test-vault.ts'
 
+const metadataKeys = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `metadata.k${index}=x`).join('&')
+
 const bank = { routing_number: '021000021', account_number: '123456789' }
 
 /** Created in this order, a second apart; lists show the newest first. */
@@ -92,6 +95,7 @@ const filters: readonly { name: string; query: string; ids: readonly string[] }[
     ids: ['gamma'],
   },
   { name: '§4.3.8 a key that no token has', query: 'metadata.none=x', ids: [] },
+  { name: 'C8.7 fifty metadata keys', query: metadataKeys(50), ids: [] },
   {
     name: '§4.3.8 keys that objects inherit',
     query: 'metadata.constructor=x&metadata.__proto__=x',
@@ -200,7 +204,12 @@ const refused: readonly {
     errors: ['metadata'],
     absent: ['colour'],
   },
-  { name: 'C24.6 metadata that is not an object', query: 'metadata=[1]', errors: ['metadata'] },
+  ...['[1]', '["a"]', 'null', '"ab"', '7'].map(json => ({
+    name: 'C24.6 metadata that is not an object',
+    query: `metadata=${encodeURIComponent(json)}`,
+    errors: ['metadata'],
+  })),
+  { name: 'C8.7 fifty-one metadata keys', query: metadataKeys(51), errors: ['metadata'] },
   {
     name: 'C24.6 metadata whose values are not strings',
     query: `metadata=${encodeURIComponent('{"a":12345678}')}`,

@@ -164,6 +164,26 @@ for (const engine of engines)
       )
     })
 
+    test('docs/keys.md: the clockwork of any node replaces a data key at half of what is safe, with or without the lease', async () => {
+      const made = await vault.tenant({ owner })
+      const tenant = await vault.tenantNumber(made.tenantId)
+      await vault.service.clockwork.runAll()
+      await node.send('GET', '/tokens', { key: made.keys.owner })
+      const { store } = node.service.vault
+      const { readCounters } = store
+      const dataKeysAfter = async (seals: number): Promise<number> => {
+        store.readCounters = async (asked, names) => {
+          const counters = await readCounters(asked, names)
+          return asked === tenant ? names.map(name => ({ name, value: seals, at: 0 })) : counters
+        }
+        await node.service.clockwork.runAll()
+        store.readCounters = readCounters
+        return (await vault.store.tenantKeys(tenant)).filter(({ purpose }) => purpose === 'data').length
+      }
+      assert.equal(await dataKeysAfter(2 ** 31 - 1), 1)
+      assert.equal(await dataKeysAfter(2 ** 31), 2)
+    })
+
     test('C14.4 when two nodes make the next data key at once, one succeeds', async () => {
       const made = await vault.tenant({ owner })
       const key = made.keys.owner

@@ -195,6 +195,7 @@ onEveryEngine('an overloaded vault', vault => {
     const head = `POST /tokens HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${keys.owner}\r\nContent-Type: application/json`
     const [unread] = await sendRaw(vault().baseUrl, `${head}\r\nContent-Length: 10\r\n\r\n`)
     assert.equal(unread?.status, 503)
+    assert.ok(!vault().log.some(line => line.includes('request failed')), 'refusals are counted, not logged')
     for (const probe of ['/health', '/ready'])
       assert.equal((await vault().send('GET', probe)).status, 200, probe)
     gate.open()

@@ -147,6 +147,12 @@ describe('clients that do not wait for answers', () => {
       await once(served, 'close')
     })
 
+  test('C2.10 one that asks nothing is disconnected', async () => {
+    const { open } = await bareServer(response => response.end(), 100)
+    const [served] = await open()
+    await once(served, 'close')
+  })
+
   test('C27.1 one that has been answered before is still served in order', async () => {
     const begun: ServerResponse[] = []
     const { ask } = await bareServer(response =>
