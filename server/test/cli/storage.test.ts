@@ -179,7 +179,7 @@ describe('a vault of an older release', () => {
     await site.run(['migrate', ...site.vault])
     await site.json('tenant', 'create', '--name', 'X')
     const database = new DatabaseSync(file)
-    database.exec(`ALTER TABLE terms DROP COLUMN signature; PRAGMA user_version = ${newest - 1}`)
+    database.exec(`DROP TABLE waiting_terms; DROP TABLE waiting_moved; PRAGMA user_version = ${newest - 1}`)
     database.close()
   })
   afterEach(() => site.remove())
@@ -217,7 +217,7 @@ describe('a vault of an older release', () => {
   test('C35 is brought up to date by migrate and by serve', async () => {
     assert.equal((await site.json('migrate')).current, newest)
     const database = new DatabaseSync(file)
-    database.exec(`ALTER TABLE terms DROP COLUMN signature; PRAGMA user_version = ${newest - 1}`)
+    database.exec(`DROP TABLE waiting_terms; DROP TABLE waiting_moved; PRAGMA user_version = ${newest - 1}`)
     database.close()
     const server = await site.serve()
     assert.ok(!server.stderr.includes('a new one was made'))

@@ -276,7 +276,7 @@ export class Simulation {
   }
 
   async #open(): Promise<void> {
-    this.#real = openSqlite({ path: this.#path, writing: 'inline' })
+    this.#real = openSqlite({ path: this.#path, writing: 'inline', waitingMax: 24 })
     this.#outside = await openVault({
       store: this.#real,
       keyProvider: this.#keyProvider,

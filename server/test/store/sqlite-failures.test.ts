@@ -13,15 +13,7 @@ import type { WriteSet } from '../../src/store/write-set.ts'
 import { engines } from '../rig/engines.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
-import {
-  bytes,
-  insertion,
-  isUnavailable,
-  matchOf,
-  pendingAfter,
-  tokenRow,
-  transientRow,
-} from './contract/rig.ts'
+import { bytes, isUnavailable, matchOf, pendingAfter, terms, tokenRow, transientRow } from './contract/rig.ts'
 import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
 
 describe('storage that fails (sqlite)', () => {
@@ -45,11 +37,17 @@ describe('storage that fails (sqlite)', () => {
 
   const newTenant = (id: string) => ({ id, sealed: bytes(id), keys: [], applications: [], apiKeys: [] })
   const create = (id: string): WriteSet => {
-    const { guarded, effects } = insertion(tenant, [{ row: tokenRow(tenant, id), terms: [bytes('term')] }])
+    const row = tokenRow(tenant, id)
     return {
       tenant,
-      guarded: [...guarded, { kind: 'claimMatch', match: matchOf(bytes(id)), tokenId: id, insteadOf: null }],
-      effects: [...effects, { kind: 'putTransient', row: transientRow(tenant, id, { expiresAt: 1 }) }],
+      guarded: [
+        { kind: 'insertToken', row },
+        { kind: 'claimMatch', match: matchOf(bytes(id)), tokenId: id, insteadOf: null },
+      ],
+      effects: [
+        terms('addTerms', row, [bytes('term')]),
+        { kind: 'putTransient', row: transientRow(tenant, id, { expiresAt: 1 }) },
+      ],
       counters: [{ name: 'n', by: 1 }],
     }
   }

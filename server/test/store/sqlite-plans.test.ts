@@ -8,9 +8,12 @@ import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { storeContract } from './store-contract.ts'
 import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
 
-/** Tables that are small by nature, and steps of a plan with no more rows than its page. Only `doctor` reads all counters. */
+/**
+ * Tables that are small by nature, and steps of a plan with no more rows than its page or list. Only `doctor` reads all
+ * counters, and only the purge of a dead tenant all waiting entries.
+ */
 const mayBeScanned =
-  /^SCAN (?:tenants|dead_tenants|counters|vault_keys|page|found|oldest|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(?subquery-\d+\)?)\b/
+  /^SCAN (?:tenants|dead_tenants|counters|vault_keys|waiting_terms|listed|json_each|page|found|oldest|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(?subquery-\d+\)?)\b/
 
 const planOf = (database: DatabaseSync, sql: string): string[] =>
   database

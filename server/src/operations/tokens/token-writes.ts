@@ -38,7 +38,12 @@ export class TokenWrites {
     this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
     const category = categoryOf(keys, token)
     const terms = tokenTerms(this.#tenant, token, category)
-    this.#entries.push({ kind: 'addTerms', of: indexedToken(token, terms), terms })
+    this.#entries.push({
+      kind: 'addTerms',
+      of: indexedToken(token, terms),
+      terms,
+      mayWait: terms.length - category.terms.length,
+    })
     this.#putTransients(token, [])
     this.#countContainers(category, 1)
     this.#move({ name: category.typeCounter, by: 1, at: token.createdAt })

@@ -76,7 +76,7 @@ export const hasConditions = (query: TokenQuery): boolean =>
   )
 
 /** Leaves out branches that no token meets because one of their groups has no term left. */
-const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
+export const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
   ('anyOf' in query ? query.anyOf : [query]).filter(({ groups }) => groups.every(group => group.length > 0))
 
 /**

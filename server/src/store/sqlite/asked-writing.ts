@@ -2,11 +2,13 @@ import type { BatchResult } from '../commit-queue.ts'
 import { unwritable } from './engine-reason.ts'
 import { type PackedSets, packSets } from './packed-sets.ts'
 import type { StandaloneName } from './standalone-writes.ts'
+import type { TenantTerms } from './waiting-entries.ts'
 import type { WritingSide } from './writing-side.ts'
 
 /** A request to a writer on another thread or in another process: plain data. */
 export type WriterRequest =
   | { readonly kind: 'commit'; readonly batches: readonly PackedSets[] }
+  | { readonly kind: 'settle'; readonly some: TenantTerms | undefined }
   | { readonly kind: 'standalone'; readonly name: StandaloneName; readonly args: readonly unknown[] }
 
 export type WriterAnswer =
@@ -28,16 +30,22 @@ export const askedWriting = (writer: Writer): WritingSide => {
     if (isClosed) throw unwritable('storage is closed')
     return writer.ask(request)
   }
+  const askForValue = async (request: WriterRequest): Promise<unknown> => {
+    const answer = await ask(request)
+    if ('value' in answer) return answer.value
+    throw unwritable('failed' in answer ? answer.failed : 'the call was not answered')
+  }
   return {
     commit: async sets => {
       const answer = await ask({ kind: 'commit', batches: [packSets(sets)] })
       if ('results' in answer) return answer.results
       throw unwritable('failed' in answer ? answer.failed : 'the batch was not answered')
     },
-    standalone: async (name, args) => {
-      const answer = await ask({ kind: 'standalone', name, args })
-      if ('value' in answer) return answer.value as never
-      throw unwritable('failed' in answer ? answer.failed : 'the call was not answered')
+    standalone: async (name, args) => (await askForValue({ kind: 'standalone', name, args })) as never,
+    settle: async some => {
+      // Copied: a buffer that is cut from a pool would take the whole pool along.
+      const copied = some && { ...some, terms: some.terms.map(term => Uint8Array.from(term)) }
+      await askForValue({ kind: 'settle', some: copied })
     },
     close: async () => {
       await writer.close()

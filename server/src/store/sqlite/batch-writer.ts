@@ -5,6 +5,8 @@ import type { Conflict, Outcome, WriteSet } from '../write-set.ts'
 import { changeApplier } from './changes/apply-change.ts'
 import { counterMover } from './counter-mover.ts'
 import { engineReason } from './engine-reason.ts'
+import type { TenantTerms } from './waiting-entries.ts'
+import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 
 /** A condition failed after earlier changes of its set had been written. */
 class HalfWrittenError extends Error {}
@@ -14,11 +16,13 @@ export class BatchWriter {
   readonly #database: DatabaseSync
   readonly #apply: ReturnType<typeof changeApplier>
   readonly #move: ReturnType<typeof counterMover>
+  readonly #waiting: WaitingWrites
   readonly #tenantLives: (tenant: number) => boolean
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, waitingMax = waitingDefault) {
     this.#database = database
-    this.#apply = changeApplier(database)
+    this.#waiting = new WaitingWrites(database, waitingMax)
+    this.#apply = changeApplier(database, this.#waiting)
     this.#move = counterMover(database)
     const tenantLives = database.prepare('SELECT 1 FROM tenants WHERE tenant = ?')
     this.#tenantLives = tenant => tenantLives.get(tenant) !== undefined
@@ -27,6 +31,19 @@ export class BatchWriter {
   /** Returns after COMMIT has returned. */
   commit(sets: readonly WriteSet[]): BatchResult[] {
     return this.#commit(sets, false)
+  }
+
+  /** Moves what waits of these terms, or everything that waits, into the index. */
+  settle(some: TenantTerms | undefined): void {
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      this.#waiting.begin()
+      this.#waiting.settle(some)
+      this.#database.exec('COMMIT')
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw error
+    }
   }
 
   /**
@@ -54,6 +71,7 @@ export class BatchWriter {
 
   #applyAndCommit(sets: readonly WriteSet[], hasSavepoints: boolean): Outcome[] {
     try {
+      this.#waiting.begin()
       const living = new Map<number, boolean>()
       const counters = new CounterSums()
       const outcomes = sets.map((set): Outcome => {
@@ -70,6 +88,7 @@ export class BatchWriter {
         return { committed: true }
       })
       counters.forEach(this.#move)
+      this.#waiting.moveSome()
       this.#database.exec('COMMIT')
       return outcomes
     } catch (error) {

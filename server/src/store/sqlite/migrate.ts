@@ -4,10 +4,11 @@ import { vault } from './migrations/0001-vault.ts'
 import { leases } from './migrations/0002-leases.ts'
 import { reports } from './migrations/0003-reports.ts'
 import { signatures } from './migrations/0004-signatures.ts'
+import { waiting } from './migrations/0005-waiting.ts'
 import { openToRead } from './open-database.ts'
 
 /** In order, without gaps. A released migration is never edited. */
-export const migrations: readonly Migration[] = [vault, leases, reports, signatures]
+export const migrations: readonly Migration[] = [vault, leases, reports, signatures, waiting]
 
 /** Brings the schema up to date, each step in its own transaction. Refuses storage written by a newer release. */
 export const migrate = (database: DatabaseSync): void => {

@@ -48,8 +48,11 @@ export const unpackSets = ({ count, bytes }: PackedSets): WriteSet[] => {
       }),
       effects: listOf(effects, () => {
         const next = reader.next<typeof added | typeof removed | Effect>()
-        if (next === added) return unpackTerms('addTerms', reader)
-        return next === removed ? unpackTerms('removeTerms', reader) : next
+        if (next === added) {
+          const mayWait = reader.next<number>()
+          return { kind: 'addTerms', ...(mayWait > 0 && { mayWait }), ...unpackTerms(reader) }
+        }
+        return next === removed ? { kind: 'removeTerms', ...unpackTerms(reader) } : next
       }),
       counters: listOf(moves, () => unpackMove(reader)),
     }
@@ -94,8 +97,10 @@ const unpackRow = (reader: ValueReader): TokenRow => ({
   sealed: reader.next(),
 })
 
-const packTerms = ({ kind, of, terms }: Terms): void => {
+const packTerms = (effect: Terms): void => {
+  const { kind, of, terms } = effect
   writer.addRecurring(kind === 'addTerms' ? added : removed)
+  if (kind === 'addTerms') writer.add(effect.mayWait ?? 0)
   writer.add(of.tokenId)
   writer.add(of.createdAt)
   writer.add(of.expiresAt)
@@ -107,8 +112,7 @@ const packTerms = ({ kind, of, terms }: Terms): void => {
   }
 }
 
-const unpackTerms = (kind: Terms['kind'], reader: ValueReader): Terms => ({
-  kind,
+const unpackTerms = (reader: ValueReader): Pick<Terms, 'of' | 'terms'> => ({
   of: {
     tokenId: reader.next(),
     createdAt: reader.next(),

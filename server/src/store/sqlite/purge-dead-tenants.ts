@@ -15,6 +15,9 @@ const rowKey = (table: Table): string =>
  * once, before this.
  */
 export const purgeDeadTenants = (prepared: (sql: string) => StatementSync, limit: number): number => {
+  if (prepared('SELECT 1 FROM dead_tenants LIMIT 1').get() === undefined) return 0
+  const forgotten = prepared(forgetWaiting).run().changes
+  if (Number(forgotten) > 0) return Number(forgotten)
   for (const table of tables) {
     const key = rowKey(table)
     const { changes } = prepared(
@@ -24,6 +27,11 @@ export const purgeDeadTenants = (prepared: (sql: string) => StatementSync, limit
   }
   return Number(prepared(`DELETE FROM dead_tenants WHERE tenant = ${firstDead}`).run().changes)
 }
+
+/** Emptied rather than deleted, since a place is never used twice. */
+const forgetWaiting = `
+  UPDATE waiting_terms SET tenant = 0, term = x'', token_id = '', tag = NULL
+  WHERE tenant IN (SELECT tenant FROM dead_tenants)`
 
 /** Looked up inside each statement: a tenant number too large for a double would come back as a different one. */
 const firstDead = '(SELECT min(tenant) FROM dead_tenants)'

@@ -7,6 +7,7 @@ import { vaultKeys } from '../sql/statements.ts'
 import type { ColumnKind, Table } from '../tables.ts'
 import { isBusy } from './open-database.ts'
 import { prepareRead } from './statement-cache.ts'
+import { settleAll } from './waiting-writes.ts'
 
 /** Bounds the memory of a page where rows are long: a token may take a megabyte. */
 const pageBytesMax = 8 * 1_048_576
@@ -31,6 +32,8 @@ export const openRestingVault = (path: string): RestingVault => {
   const database = new DatabaseSync(path)
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
+    // A copy has every index entry in its place.
+    settleAll(database)
     // Folds in what a killed server left in the log. From then on the file's size and time reveal any write.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {

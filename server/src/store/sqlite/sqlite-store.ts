@@ -10,6 +10,7 @@ import { migrate } from './migrate.ts'
 import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
 import { readingSide } from './reading-side.ts'
 import { knowsRowNumbers } from './rows-by-id.ts'
+import { settledReads } from './settled-reads.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 import type { StandaloneArgs, StandaloneName, StandaloneResult } from './standalone-writes.ts'
 import { threadedWriting } from './threaded-writing.ts'
@@ -23,20 +24,25 @@ import { inlineWriting, type WritingSide } from './writing-side.ts'
 export const openSqlite = ({
   path,
   lockWaitMs = lockWaitDefaultMs,
+  waitingMax,
   writing = 'thread',
 }: {
   path: string
   lockWaitMs?: number
+  waitingMax?: number
   writing?: 'thread' | 'inline' | Writer
 }): Store => {
   const database = knowsRowNumbers(openDatabase(path, lockWaitMs))
   migrate(database)
+  const options = { path, lockWaitMs, waitingMax }
   const writer =
     writing === 'inline'
-      ? inlineWriting({ path, lockWaitMs })
-      : askedWriting(writing === 'thread' ? threadedWriting({ path, lockWaitMs }) : writing)
+      ? inlineWriting(options)
+      : askedWriting(writing === 'thread' ? threadedWriting(options) : writing)
   const reader = readingSide(database)
   const { snapshot } = reader
+  const settled = settledReads(reader, writer)
+  const shared = sharedReads(reader)
   const queue = new CommitQueue(async sets => {
     try {
       return await writer.commit(sets)
@@ -48,10 +54,14 @@ export const openSqlite = ({
 
   return {
     commit: set => queue.add(set),
-    ...tokenReads(reader),
-    ...counterReads(reader),
+    ...tokenReads(reader, settled),
+    ...counterReads(reader, settled),
     ...accessReads(reader),
-    ...sharedReads(reader),
+    ...shared,
+    scanTerms: async (tenant, after, limit) => {
+      if (after === undefined) await settled.settleAll()
+      return shared.scanTerms(tenant, after, limit)
+    },
     ...standaloneWrites(writer, queue, snapshot),
     grantsEpoch: grantsEpoch(database),
     time: async () => undefined,

@@ -8,10 +8,11 @@ import { countQuery, pageQuery, sliceEnds, withoutEmptyStarts } from '../sql/tok
 import { sqliteDialect } from './dialect.ts'
 import { type ReadingSide, unreadable } from './reading-side.ts'
 import { hasOneOfIds, readTokens, type TokenReader, tokenReader } from './rows-by-id.ts'
+import { type SettledReads, termsOf } from './settled-reads.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 
-export const tokenReads = (side: ReadingSide) => {
-  const { database, snapshot, prepared, read, readAtOneMoment } = side
+export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: SettledReads) => {
+  const { database, snapshot, prepared, read, atOneMoment, readAtOneMoment } = side
   const tokens = tokenReader(database)
   const slices = sliceReads(side, tokens)
   const inUse = termsInUse(prepared)
@@ -46,11 +47,14 @@ export const tokenReads = (side: ReadingSide) => {
         }
       }),
 
-    listTokens: (query, page) => read(() => listInSlices(withoutEmptyStarts(query, inUse), page, slices)),
-    countTokens: query => read(() => countInSlices(query, slices)),
+    listTokens: (query, page) =>
+      readSettled(query.tenant, termsOf(query), () =>
+        listInSlices(withoutEmptyStarts(query, inUse), page, slices),
+      ),
+    countTokens: query => readSettled(query.tenant, termsOf(query), () => countInSlices(query, slices)),
 
     estimateTerms: (tenant, terms, limit) =>
-      read(() => {
+      readSettled(tenant, terms, () => {
         const probe = prepared(
           `SELECT count(*) AS n FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = ? ${limited})`,
         )
@@ -58,21 +62,24 @@ export const tokenReads = (side: ReadingSide) => {
       }),
 
     oldestMatch: (tenant, match, now) =>
-      readAtOneMoment(() => {
+      readSettled(tenant, [match.term], () => {
         const { sql, values } = statements.oldestMatch(tenant, match, now, sqliteDialect)
-        return tokens.found(tenant, prepared(sql), values)[0]
+        return atOneMoment(() => tokens.found(tenant, prepared(sql), values)[0])
       }),
 
     absentTerms: (tenant, entries) =>
       read(() => {
-        const find = prepared(
-          `SELECT 1 FROM terms WHERE tenant = ? AND term = ? AND created_at = ? AND token_id = ?
-             AND expires_at IS ? AND tag IS ? AND coalesce(signature, ?) IS ?`,
-        )
-        return entries.filter(
-          ({ term, createdAt, tokenId, expiresAt, tag, signature }) =>
-            find.get(tenant, term, createdAt, tokenId, expiresAt, tag, signature, signature) === undefined,
-        )
+        const isEntry = `tenant = ? AND term = ? AND created_at = ? AND token_id = ?
+          AND expires_at IS ? AND tag IS ? AND coalesce(signature, ?) IS ?`
+        const find = prepared(`SELECT 1 FROM terms WHERE ${isEntry}`)
+        const findWaiting = prepared(`SELECT 1 FROM waiting_terms WHERE ${isEntry} AND place = ?`)
+        return entries.filter(({ term, createdAt, tokenId, expiresAt, tag, signature }) => {
+          const values = [tenant, term, createdAt, tokenId, expiresAt, tag, signature, signature]
+          return (
+            find.get(...values) === undefined &&
+            !placesOf(tenant, term).some(place => findWaiting.get(...values, place) !== undefined)
+          )
+        })
       }),
   } satisfies Partial<Store>
 }

@@ -9,9 +9,15 @@ import {
   type StandaloneResult,
   syncStandaloneWrites,
 } from './standalone-writes.ts'
+import type { TenantTerms } from './waiting-entries.ts'
 
-/** `lockWaitMs` is how long a write waits for another process, such as the command line, to finish its own. */
-export type WritingOptions = { readonly path: string; readonly lockWaitMs: number }
+export type WritingOptions = {
+  readonly path: string
+  /** How long a write waits for another process, such as the command line, to finish its own. */
+  readonly lockWaitMs: number
+  /** How many index entries gather before they are moved (waiting-writes.ts). */
+  readonly waitingMax?: number | undefined
+}
 
 /** The one connection that writes: on this thread, on a thread of its own or in another process. */
 export type WritingSide = {
@@ -20,18 +26,20 @@ export type WritingSide = {
     name: Name,
     args: StandaloneArgs<Name>,
   ): Promise<StandaloneResult<Name>>
+  /** Moves what waits of these terms, or everything that waits, into the index (waiting-entries.ts). */
+  settle(some?: TenantTerms): Promise<void>
   close(): Promise<void>
 }
 
 /** Writes on this thread, for commands, and for tests and benchmarks that watch the connection. Servers use a thread. */
-export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide => {
+export const inlineWriting = ({ path, lockWaitMs, waitingMax }: WritingOptions): WritingSide => {
   let opened: ReturnType<typeof open> | undefined
   let isClosed = false
   const open = () => {
     const database = openDatabase(path, lockWaitMs, { isWriter: true })
     return {
       database,
-      writer: new BatchWriter(database),
+      writer: new BatchWriter(database, waitingMax),
       writes: syncStandaloneWrites(database, lockWaitMs),
     }
   }
@@ -45,6 +53,7 @@ export const inlineWriting = ({ path, lockWaitMs }: WritingOptions): WritingSide
     commit: async sets => writing().writer.commit(sets),
     standalone: async (name, args) =>
       (writing().writes[name] as (...args: unknown[]) => StandaloneResult<typeof name>)(...args),
+    settle: async some => writing().writer.settle(some),
     close: async () => {
       isClosed = true
       opened?.database.close()

@@ -10,9 +10,9 @@ import type { ThreadMessage } from './threaded-writing.ts'
 import type { WritingOptions } from './writing-side.ts'
 
 /** The thread that owns the writing connection, so that its commits, fsyncs and checkpoints hold up no request. */
-const { path, lockWaitMs } = workerData as WritingOptions
+const { path, lockWaitMs, waitingMax } = workerData as WritingOptions
 const database = openDatabase(path, lockWaitMs, { isWriter: true })
-const writer = new BatchWriter(database)
+const writer = new BatchWriter(database, waitingMax)
 const writes = syncStandaloneWrites(database, lockWaitMs)
 const foldLog = logFolding(database)
 
@@ -25,6 +25,8 @@ const answer = (message: ThreadMessage): WriterAnswer => {
     switch (message.kind) {
       case 'commit':
         return { results: writer.commit(message.batches.flatMap(unpackSets)) }
+      case 'settle':
+        return { value: writer.settle(message.some) }
       case 'standalone':
         return { value: (writes[message.name] as (...args: unknown[]) => unknown)(...message.args) }
     }

@@ -189,6 +189,8 @@ const insertionOf = (
         signature: isSigned ? signatureOf(own.map(bytes)) : null,
       },
       terms: own.map(name => ({ term: bytes(name), tag: isUntagged(name) ? null : tag })),
+      // As in the vault, some entries are written at once and some may wait.
+      mayWait: Math.ceil(own.length / 2),
     })),
   })
 

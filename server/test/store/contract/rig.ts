@@ -94,8 +94,15 @@ export const terms = (
   kind: 'addTerms' | 'removeTerms',
   token: TokenRow,
   hashes: readonly Uint8Array[],
-): Effect => ({
-  kind,
+): Effect => ({ ...adding(token, hashes), kind })
+
+/** Adds all index entries of a token, of which the last may wait. */
+export const adding = (
+  token: TokenRow,
+  hashes: readonly Uint8Array[],
+  mayWait = 0,
+): Extract<Effect, { kind: 'addTerms' }> => ({
+  kind: 'addTerms',
   of: {
     tokenId: token.id,
     createdAt: token.createdAt,
@@ -103,6 +110,7 @@ export const terms = (
     signature: signatureOf(hashes),
   },
   terms: hashes.map(term => ({ term, tag })),
+  mayWait,
 })
 
 export const transientRow = (
@@ -128,7 +136,7 @@ export const insertion = (
 ): WriteSet =>
   writeSet(tenant, {
     guarded: tokens.map(({ row }) => ({ kind: 'insertToken', row })),
-    effects: tokens.map(({ row, terms: hashes }) => terms('addTerms', row, hashes)),
+    effects: tokens.map(({ row, terms: hashes }) => adding(row, hashes, hashes.length)),
   })
 
 /** Rows with their bytes as text, so that an engine may return any kind of byte array. */

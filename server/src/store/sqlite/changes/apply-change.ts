@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Conflict, Effect, GuardedChange } from '../../write-set.ts'
+import type { WaitingWrites } from '../waiting-writes.ts'
 import type { Effects, Guards } from './appliers.ts'
 import { grantEffects } from './grant-effects.ts'
 import { tenantGuards } from './tenant-guards.ts'
@@ -12,9 +13,9 @@ export type ApplyChanges = {
 }
 
 /** Holds the prepared statements for every kind of change. */
-export const changeApplier = (database: DatabaseSync): ApplyChanges => {
+export const changeApplier = (database: DatabaseSync, waiting: WaitingWrites): ApplyChanges => {
   const guards: Guards<GuardedChange['kind']> = { ...tokenGuards(database), ...tenantGuards(database) }
-  const effects: Effects<Effect['kind']> = { ...tokenEffects(database), ...grantEffects(database) }
+  const effects: Effects<Effect['kind']> = { ...tokenEffects(database, waiting), ...grantEffects(database) }
 
   // Types ensure that both tables are complete; only the pairing of a kind with its change is lost in the look-up.
   return {

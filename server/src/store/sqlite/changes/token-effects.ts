@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { counterMover } from '../counter-mover.ts'
 import { slotFiller } from '../slots.ts'
+import type { WaitingWrites } from '../waiting-writes.ts'
 import type { Effects } from './appliers.ts'
 
 type TokenEffect =
@@ -12,7 +13,7 @@ type TokenEffect =
   | 'markActive'
   | 'putReport'
 
-export const tokenEffects = (database: DatabaseSync): Effects<TokenEffect> => {
+export const tokenEffects = (database: DatabaseSync, waiting: WaitingWrites): Effects<TokenEffect> => {
   const releaseMatch = database.prepare(
     'DELETE FROM matches WHERE tenant = ? AND term = ? AND tag = ? AND token_id = ?',
   )
@@ -43,12 +44,19 @@ export const tokenEffects = (database: DatabaseSync): Effects<TokenEffect> => {
     releaseMatch: (tenant, { match, tokenId }) => {
       releaseMatch.run(tenant, match.term, match.tag, tokenId)
     },
-    addTerms: (tenant, { of: { tokenId, createdAt, expiresAt, signature }, terms }) => {
-      for (const { term, tag } of terms)
-        addTerm.run(tenant, term, createdAt, tokenId, expiresAt, tag, signature)
+    addTerms: (tenant, { of, terms, mayWait = 0 }) => {
+      const { tokenId, createdAt, expiresAt, signature } = of
+      terms.forEach((entry, index) => {
+        if (index >= terms.length - mayWait && waiting.add(tenant, of, entry)) return
+        if (mayWait === 0) waiting.takeOut(tenant, of, entry)
+        addTerm.run(tenant, entry.term, createdAt, tokenId, expiresAt, entry.tag, signature)
+      })
     },
-    removeTerms: (tenant, { of: { tokenId, createdAt }, terms }) => {
-      for (const { term } of terms) removeTerm.run(tenant, term, createdAt, tokenId)
+    removeTerms: (tenant, { of, terms }) => {
+      for (const entry of terms) {
+        waiting.takeOut(tenant, of, entry)
+        removeTerm.run(tenant, entry.term, of.createdAt, of.tokenId)
+      }
     },
     putTransient: (tenant, { row }) => {
       dropTransient.run(tenant, row.tokenId, row.field)

@@ -1,0 +1,53 @@
+import type { TokenQuery } from '../port.ts'
+import { branchesOf } from '../sql/token-query.ts'
+import type { ReadingSide } from './reading-side.ts'
+import { WaitingEntries } from './waiting-entries.ts'
+import type { WritingSide } from './writing-side.ts'
+
+/** Reads of index entries, some of which may still wait (waiting-entries.ts). */
+export type SettledReads = {
+  /** Runs the query once none of the terms' entries wait. */
+  readSettled<T>(tenant: number, terms: readonly Uint8Array[], query: () => T | Promise<T>): Promise<T>
+  /** Where entries of the term wait. */
+  placesOf(tenant: number, term: Uint8Array): number[]
+  /** Resolves once nothing waits. */
+  settleAll(): Promise<void>
+}
+
+export const settledReads = (
+  { database, snapshot, read }: ReadingSide,
+  writer: Pick<WritingSide, 'settle'>,
+): SettledReads => {
+  const waiting = new WaitingEntries(database)
+  return {
+    readSettled: (tenant, terms, query) =>
+      read(() => {
+        if (terms.length > 0) waiting.catchUp()
+        const asked = terms.filter(term => waiting.placesOf(tenant, term).length > 0)
+        if (asked.length === 0) return query()
+        return writer.settle({ tenant, terms: asked }).then(() => {
+          for (const term of asked) waiting.forget(tenant, term)
+          snapshot.end()
+          snapshot.join()
+          return query()
+        })
+      }),
+    placesOf: (tenant, term) => {
+      waiting.catchUp()
+      return waiting.placesOf(tenant, term)
+    },
+    settleAll: async () => {
+      await writer.settle()
+      snapshot.end()
+    },
+  }
+}
+
+/** The terms whose entries decide what the query finds. */
+export const termsOf = (query: TokenQuery): Uint8Array[] =>
+  branchesOf(query).flatMap(({ groups, without = [], untagged = [], withoutUntagged = [] }) => [
+    ...groups.flat(),
+    ...without,
+    ...untagged,
+    ...withoutUntagged,
+  ])

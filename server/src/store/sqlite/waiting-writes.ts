@@ -1,0 +1,116 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { IndexedToken, IndexTerm } from '../rows.ts'
+import { partCount, type TenantTerms, WaitingEntries } from './waiting-entries.ts'
+
+/** How many entries gather before they are moved. In a vault of a million tokens, two then share a page of the index. */
+export const waitingDefault = 32_768
+
+/** How many entries are moved, or removed after that, for each one that is added. */
+const pace = 2
+
+/** A part as full as this, when most hold a hundred, has terms that many tokens share. Those are better added at once. */
+const partMax = 1_000
+
+/** Moves all entries that wait, in a transaction of its own. */
+export const settleAll = (database: DatabaseSync): void => {
+  const waiting = new WaitingWrites(database, 0)
+  database.exec('BEGIN IMMEDIATE')
+  waiting.begin()
+  waiting.settle()
+  database.exec('COMMIT')
+}
+
+/** Lets entries of new tokens wait, and moves them into the index (waiting-entries.ts), in the transactions of its caller. */
+export class WaitingWrites {
+  readonly #entries: WaitingEntries
+  readonly #waitingMax: number
+  readonly #append: StatementSync
+  readonly #move: StatementSync
+  readonly #empty: StatementSync
+  readonly #emptyOne: StatementSync
+  readonly #record: StatementSync
+  readonly #remove: StatementSync
+  readonly #addedTo = new Uint16Array(partCount)
+  #added = 0
+
+  constructor(database: DatabaseSync, waitingMax: number) {
+    this.#entries = new WaitingEntries(database)
+    this.#waitingMax = waitingMax
+    this.#append = database.prepare(
+      `INSERT INTO waiting_terms (place, tenant, term, created_at, token_id, expires_at, tag, signature)
+       VALUES (?,?,?,?,?,?,?,?)`,
+    )
+    // CROSS JOIN keeps the order of the list. A tenant may have been deleted since.
+    this.#move = database.prepare(
+      `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
+       SELECT w.tenant, w.term, w.created_at, w.token_id, w.expires_at, w.tag, w.signature
+       FROM json_each(?) listed CROSS JOIN waiting_terms w ON w.place = listed.value
+       WHERE w.term <> x'' AND EXISTS (SELECT 1 FROM tenants t WHERE t.tenant = w.tenant)
+       ON CONFLICT DO NOTHING`,
+    )
+    this.#empty = database.prepare(
+      "UPDATE waiting_terms SET term = x'' WHERE place IN (SELECT value FROM json_each(?))",
+    )
+    this.#emptyOne = database.prepare(
+      "UPDATE waiting_terms SET term = x'' WHERE place = ? AND created_at = ? AND token_id = ?",
+    )
+    this.#record = database.prepare('UPDATE waiting_moved SET up_to = ?, parts = ? WHERE id = 1')
+    this.#remove = database.prepare('DELETE FROM waiting_terms WHERE place <= ?')
+  }
+
+  /** First in each transaction. */
+  begin(): void {
+    this.#entries.catchUp()
+    this.#added = 0
+    this.#addedTo.fill(0)
+  }
+
+  /** Appends an entry of a new token; false if it should rather be added to the index at once. */
+  add(tenant: number, of: IndexedToken, { term, tag }: IndexTerm): boolean {
+    const part = term[0] ?? 0
+    const added = this.#addedTo[part] ?? 0
+    if (this.#entries.sizeOfPart(part) + added >= partMax) return false
+    this.#addedTo[part] = added + 1
+    this.#added++
+    const place = this.#entries.newest + this.#added
+    this.#append.run(place, tenant, term, of.createdAt, of.tokenId, of.expiresAt, tag, of.signature)
+    return true
+  }
+
+  /** An entry of a token that has changed or is gone waits no more. */
+  takeOut(tenant: number, { tokenId, createdAt }: IndexedToken, { term }: IndexTerm): void {
+    for (const place of this.#entries.placesOf(tenant, term)) this.#emptyOne.run(place, createdAt, tokenId)
+  }
+
+  /** Last in each transaction: moves entries on at the pace at which others come, so that no commit takes much longer. */
+  moveSome(): void {
+    const { newest, oldest, upTo, movedParts } = this.#entries
+    const count = pace * this.#added
+    if (count === 0) return
+    if (movedParts < partCount) this.#moveParts(count)
+    else if (oldest <= upTo) this.#remove.run(Math.min(oldest + count, upTo))
+    else if (newest - upTo >= this.#waitingMax) this.#record.run(newest, 0)
+  }
+
+  /** Moves what waits of these terms, or everything that waits. */
+  settle(some?: TenantTerms): void {
+    const places =
+      some === undefined
+        ? this.#entries.allPlaces()
+        : some.terms.flatMap(term => this.#entries.placesOf(some.tenant, term))
+    if (places.length === 0) return
+    const list = JSON.stringify(places)
+    this.#move.run(list)
+    this.#empty.run(list)
+  }
+
+  #moveParts(count: number): void {
+    let part = this.#entries.movedParts
+    for (let left = count; left > 0 && part < partCount; part++) {
+      const places = this.#entries.placesInPart(part)
+      if (places.length > 0) this.#move.run(JSON.stringify(places))
+      left -= places.length
+    }
+    this.#record.run(this.#entries.upTo, part)
+  }
+}

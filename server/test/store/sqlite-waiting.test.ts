@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import type { Store } from '../../src/store/port.ts'
+import type { TokenRow } from '../../src/store/rows.ts'
+import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { tableNamed } from '../../src/store/tables.ts'
+import { fc } from '../rig/properties.ts'
+import { temporaryFolder } from '../rig/temporary-folder.ts'
+import {
+  adding,
+  bytes,
+  insertion,
+  isUnavailable,
+  matchOf,
+  terms,
+  tokenRow,
+  writeSet,
+} from './contract/rig.ts'
+import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
+
+const waitingMax = 24
+
+describe('index entries that wait (sqlite)', () => {
+  let folder: { path: string; remove: () => void }
+  let path: string
+  let watch: SqliteWatch
+  let store: Store
+  let tenant: number
+  const open = () => openSqlite({ path, writing: 'inline', lockWaitMs: 1, waitingMax })
+
+  beforeEach(async () => {
+    folder = temporaryFolder()
+    path = join(folder.path, 'vault.db')
+    watch = watchSqlite()
+    store = open()
+    tenant = await store.createTenant(newTenant('one'))
+  })
+  afterEach(async () => {
+    watch.stop()
+    await store.close()
+    folder.remove()
+  })
+
+  const newTenant = (id: string) => ({ id, sealed: bytes(id), keys: [], applications: [], apiKeys: [] })
+  /** Spread over all parts, as keyed hashes are. */
+  const termOf = (id: string): Uint8Array => hash('sha256', id, 'buffer').subarray(0, 12)
+  const rowOf = (id: string): TokenRow => tokenRow(tenant, id)
+  const create = async (...ids: string[]): Promise<void> => {
+    await store.commit(
+      insertion(
+        tenant,
+        ids.map(id => ({ row: rowOf(id), terms: [termOf(id)] })),
+      ),
+    )
+  }
+  const remove = async (id: string): Promise<void> => {
+    await store.commit(
+      writeSet(tenant, {
+        guarded: [{ kind: 'deleteToken', id, ifVersion: 1 }],
+        effects: [terms('removeTerms', rowOf(id), [termOf(id)])],
+      }),
+    )
+  }
+  const found = async (id: string, by = store): Promise<string[]> =>
+    (await by.listTokens({ tenant, groups: [[termOf(id)]], now: 0 }, { offset: 0, limit: 9 })).map(
+      row => row.id,
+    )
+  const reach = (sql: string): Record<string, unknown>[] => {
+    const database = new DatabaseSync(path)
+    try {
+      return database.prepare(sql).all()
+    } finally {
+      database.close()
+    }
+  }
+  const idsIn = (table: string): unknown[] =>
+    reach(`SELECT token_id FROM ${table} WHERE term <> x'' ORDER BY token_id`).map(row => row.token_id)
+  /** Creates tokens until everything that waited before has been moved and removed. */
+  const createMany = async (prefix: string): Promise<string[]> => {
+    const ids = Array.from({ length: waitingMax * 4 }, (_, i) => `${prefix}${i}`)
+    for (const id of ids) await create(id)
+    return ids
+  }
+
+  test('C24.7 an entry waits, and a read by its term moves it and no other', async () => {
+    await create('a', 'b')
+    assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [['a', 'b'], []])
+    assert.deepEqual(await found('a'), ['a'])
+    assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [['b'], ['a']])
+    const begun = watch.executed.filter(sql => sql.startsWith('BEGIN IMMEDIATE')).length
+    assert.deepEqual(await found('a'), ['a'])
+    assert.equal(
+      watch.executed.filter(sql => sql.startsWith('BEGIN IMMEDIATE')).length,
+      begun,
+      'nothing was written',
+    )
+  })
+
+  test('C24.7 every read that asks for a term finds tokens whose entries wait', async () => {
+    const groups = [[termOf('a')]]
+    for (const [name, ask] of Object.entries({
+      list: async () => (await found('a')).length,
+      count: () => store.countTokens({ tenant, groups, now: 0 }),
+      'a count of others': async () =>
+        1 - (await store.countTokens({ tenant, groups: [[bytes('all')]], without: [termOf('a')], now: 0 })),
+      'a count of untagged ones': async () =>
+        1 + (await store.countTokens({ tenant, groups, untagged: [termOf('a')], now: 0 })),
+      estimate: async () => (await store.estimateTerms(tenant, [termOf('a')], 9))[0],
+      match: async () => ((await store.oldestMatch(tenant, matchOf(termOf('a')), 0))?.id === 'a' ? 1 : 0),
+      'expired tokens': async () =>
+        [...(await store.readCounts(tenant, [], 9_000, [termOf('a')])).expired.values()][0],
+    })) {
+      const row = { ...rowOf('a'), expiresAt: name === 'expired tokens' ? 8_000 : null }
+      await store.commit(
+        writeSet(tenant, {
+          guarded: [{ kind: 'insertToken', row }],
+          effects: [adding(row, [bytes('all'), termOf('a')], 1)],
+        }),
+      )
+      assert.deepEqual(idsIn('waiting_terms'), ['a'], name)
+      assert.equal(await ask(), 1, name)
+      await store.commit(
+        writeSet(tenant, {
+          guarded: [{ kind: 'deleteToken', id: 'a', ifVersion: 1 }],
+          effects: [terms('removeTerms', row, [bytes('all'), termOf('a')])],
+        }),
+      )
+    }
+  })
+
+  test('C24.7 entries that have gathered are moved and removed while others come', async () => {
+    const ids = await createMany('a')
+    assert.ok(idsIn('terms').length >= waitingMax)
+    assert.ok(reach('SELECT * FROM waiting_terms').length <= 3 * waitingMax)
+    for (const id of ids) assert.deepEqual(await found(id), [id])
+    assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [[], ids.toSorted()])
+  })
+
+  test('C24.7 no commit moves more than twice what it adds, and a part', async () => {
+    for (const id of Array.from({ length: waitingMax * 6 }, (_, i) => `${i}`)) {
+      const before = idsIn('terms').length
+      await create(id)
+      assert.ok(idsIn('terms').length - before <= 4, id)
+    }
+  })
+
+  test('C24.7 entries of a term that many tokens share wait only up to a number', async () => {
+    const rows = Array.from({ length: 1_200 }, (_, i) => rowOf(`same${String(i).padStart(4, '0')}`))
+    await store.commit(
+      insertion(
+        tenant,
+        rows.map(row => ({ row, terms: [bytes('shared')] })),
+      ),
+    )
+    assert.equal(idsIn('waiting_terms').length, 1_000)
+    assert.equal(await store.countTokens({ tenant, groups: [[bytes('shared')]], now: 0 }), 1_200)
+  })
+
+  test('C31 an entry of a deleted token is not moved later', async () => {
+    await create('gone')
+    await remove('gone')
+    await createMany('a')
+    assert.ok(!idsIn('terms').includes('gone'))
+    assert.deepEqual(await found('gone'), [])
+  })
+
+  test('C17 an entry of a changed token keeps the change', async () => {
+    await create('changed')
+    const row = { ...rowOf('changed'), expiresAt: 5 }
+    await store.commit(writeSet(tenant, { effects: [terms('addTerms', row, [termOf('changed')])] }))
+    await createMany('a')
+    assert.deepEqual(
+      reach("SELECT expires_at FROM terms WHERE token_id = 'changed'").map(entry => entry.expires_at),
+      [5],
+    )
+  })
+
+  test('C27 another process finds what waits, and neither loses what the other adds', async () => {
+    const other = open()
+    try {
+      await create('a')
+      assert.deepEqual(await found('a', other), ['a'])
+      await create('b')
+      await remove('b')
+      await other.commit(insertion(tenant, [{ row: rowOf('c'), terms: [termOf('c')] }]))
+      assert.deepEqual(
+        [await found('b', other), await found('c'), await found('c', other)],
+        [[], ['c'], ['c']],
+      )
+      for (const id of Array.from({ length: waitingMax * 4 }, (_, i) => `x${i}`)) {
+        const [one, two] = id.endsWith('1') ? [store, other] : [other, store]
+        await one.commit(insertion(tenant, [{ row: rowOf(id), terms: [termOf(id)] }]))
+        if (id.endsWith('3')) assert.deepEqual(await found(id, two), [id])
+      }
+      for (const id of Array.from({ length: waitingMax * 4 }, (_, i) => `x${i}`))
+        assert.deepEqual([await found(id), await found(id, other)], [[id], [id]])
+    } finally {
+      await other.close()
+    }
+  })
+
+  test('C31.6 what waits of a deleted tenant is neither moved nor kept', async () => {
+    await create('a')
+    await store.commit(writeSet(tenant, { effects: [{ kind: 'deleteTenant' }] }))
+    const living = await store.createTenant(newTenant('two'))
+    const dead = tenant
+    tenant = living
+    await createMany('b')
+    assert.ok(!idsIn('terms').includes('a'))
+    while ((await store.purgeDeadTenants(100)) > 0);
+    for (const table of ['terms', 'waiting_terms'])
+      assert.deepEqual(reach(`SELECT * FROM ${table} WHERE tenant = ${dead} OR token_id = 'a'`), [])
+  })
+
+  test('C24.10 an audit finds entries that wait, and misses those that are gone', async () => {
+    await create('a', 'b')
+    const entries = ['a', 'b'].map(id => {
+      const { of, terms: own } = adding(rowOf(id), [termOf(id)], 1)
+      return { ...of, term: termOf(id), tag: own[0]?.tag ?? null }
+    })
+    assert.deepEqual(await store.absentTerms(tenant, entries), [])
+    reach("DELETE FROM waiting_terms WHERE token_id = 'a'")
+    assert.deepEqual(
+      (await store.absentTerms(tenant, entries)).map(({ tokenId }) => tokenId),
+      ['a'],
+    )
+    assert.deepEqual(
+      (await store.scanTerms(tenant, undefined, 9)).map(({ tokenId }) => tokenId),
+      ['b'],
+    )
+  })
+
+  test('a copy has every entry in its place', async () => {
+    await create('a', 'b')
+    await store.close()
+    const resting = openRestingVault(path)
+    try {
+      assert.equal(resting.count(tableNamed('terms')), 2)
+    } finally {
+      resting.close()
+      store = open()
+    }
+  })
+
+  test('C2.23 a read that cannot have its entries moved is unavailable, and finds them once it can', async () => {
+    await create('a')
+    const outsider = new DatabaseSync(path)
+    outsider.exec('BEGIN IMMEDIATE')
+    await assert.rejects(found('a'), isUnavailable)
+    outsider.close()
+    assert.deepEqual(await found('a'), ['a'])
+  })
+
+  test('C33.5 a commit that fails leaves nothing that waits, and the next one is found', async () => {
+    await create('a')
+    watch.beforeExec = sql => {
+      if (sql === 'COMMIT') throw new Error('disk I/O error')
+    }
+    await assert.rejects(create('b'), isUnavailable)
+    watch.beforeExec = () => {}
+    await create('c')
+    assert.deepEqual([await found('a'), await found('b'), await found('c')], [['a'], [], ['c']])
+  })
+
+  test('C24.7 whatever two processes create, delete and ask for, both find the same tokens', async () => {
+    const step = fc.record({
+      act: fc.constantFrom(
+        'create' as const,
+        'create' as const,
+        'create' as const,
+        'delete' as const,
+        'find' as const,
+      ),
+      by: fc.boolean(),
+      id: fc.nat(60),
+    })
+    let round = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 160 }), async steps => {
+        const other = open()
+        try {
+          const prefix = `${round++}-`
+          const living = new Set<string>()
+          for (const { act, by, id: number } of steps) {
+            const id = `${prefix}${number}`
+            const own = by ? store : other
+            if (act === 'create' && !living.has(id)) {
+              await own.commit(insertion(tenant, [{ row: rowOf(id), terms: [termOf(id)] }]))
+              living.add(id)
+            } else if (act === 'delete' && living.delete(id))
+              await own.commit(
+                writeSet(tenant, {
+                  guarded: [{ kind: 'deleteToken', id, ifVersion: 1 }],
+                  effects: [terms('removeTerms', rowOf(id), [termOf(id)])],
+                }),
+              )
+            else if (act === 'find') assert.equal((await found(id, own)).includes(id), living.has(id))
+          }
+          for (const reader of [store, other])
+            for (let number = 0; number <= 60; number++) {
+              const id = `${prefix}${number}`
+              assert.equal((await found(id, reader)).includes(id), living.has(id), id)
+            }
+        } finally {
+          await other.close()
+        }
+      }),
+      { numRuns: 12 },
+    )
+  })
+})
