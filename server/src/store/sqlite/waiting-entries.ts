@@ -6,7 +6,8 @@ export const partCount = 256
 /** Some terms of one tenant. */
 export type TenantTerms = { readonly tenant: number; readonly terms: readonly Uint8Array[] }
 
-type Entry = { readonly place: number; readonly tenant: number; readonly term: string }
+/** The start of its term tells an entry from nearly all others, and sorts it among them. */
+type Entry = { readonly place: number; readonly tenant: number; readonly start: number }
 
 /**
  * The index entries that wait in storage, as one connection remembers them.
@@ -67,19 +68,16 @@ export class WaitingEntries {
     if ((newest ?? 0) > this.#newest)
       for (const row of this.#readNewer.all(this.#newest)) {
         const [place, tenant, term] = row as unknown as [number, number, string]
-        this.#parts[partOf(term)]?.push({ place, tenant, term })
+        // An entry that waits no more has an empty term, and belongs to no part.
+        this.#parts[Number.parseInt(term.slice(0, 2), 16)]?.push({ place, tenant, start: startOf(term) })
       }
     this.#newest = Math.max(this.#newest, this.#upTo, newest ?? 0)
   }
 
-  /** Where entries of the term wait. */
+  /** Where entries of the term wait, and maybe one of another term that starts with the same bytes. */
   placesOf(tenant: number, term: Uint8Array): number[] {
-    const name = nameOf(term)
-    const part = partOf(name)
-    return placesFrom(
-      this.#remembered(part),
-      entry => entry.term === name && entry.tenant === tenant && this.#isWaiting(entry, part),
-    )
+    const [part, isOfTerm] = ofTerm(tenant, term)
+    return placesFrom(this.#remembered(part), entry => isOfTerm(entry) && this.#isWaiting(entry, part))
   }
 
   allPlaces(): number[] {
@@ -88,9 +86,7 @@ export class WaitingEntries {
 
   /** Where the entries of a part wait that are to be moved, in the order of the index. */
   placesInPart(part: number): number[] {
-    const sorted = this.#remembered(part).toSorted(
-      (a, b) => a.tenant - b.tenant || (a.term < b.term ? -1 : 1),
-    )
+    const sorted = this.#remembered(part).toSorted((a, b) => a.tenant - b.tenant || a.start - b.start)
     return placesFrom(sorted, entry => entry.place <= this.#upTo && this.#isWaiting(entry, part))
   }
 
@@ -101,9 +97,8 @@ export class WaitingEntries {
 
   /** The entries of this term wait no more. */
   forget(tenant: number, term: Uint8Array): void {
-    const name = nameOf(term)
-    const part = partOf(name)
-    this.#parts[part] = this.#remembered(part).filter(entry => entry.term !== name || entry.tenant !== tenant)
+    const [part, isOfTerm] = ofTerm(tenant, term)
+    this.#parts[part] = this.#remembered(part).filter(entry => !isOfTerm(entry))
   }
 
   #remembered(part: number): readonly Entry[] {
@@ -123,7 +118,14 @@ export class WaitingEntries {
 const placesFrom = (entries: readonly Entry[], isWanted: (entry: Entry) => boolean): number[] =>
   entries.filter(isWanted).map(({ place }) => place)
 
-const nameOf = (term: Uint8Array): string => Buffer.from(term).toString('hex').toUpperCase()
+const startBytes = 6
 
-/** An entry that waits no more has an empty term, which belongs to no part. */
-const partOf = (name: string): number => Number.parseInt(name.slice(0, 2), 16)
+const startOf = (term: string): number =>
+  Number.parseInt(term.slice(0, 2 * startBytes).padEnd(2 * startBytes, '0'), 16)
+
+/** Compares numbers instead of bytes, because a list of everything asks for the terms of all types. */
+const ofTerm = (tenant: number, term: Uint8Array): [part: number, isOfTerm: (entry: Entry) => boolean] => {
+  let start = 0
+  for (let at = 0; at < startBytes; at++) start = start * 256 + (term[at] ?? 0)
+  return [term[0] ?? 0, entry => entry.start === start && entry.tenant === tenant]
+}

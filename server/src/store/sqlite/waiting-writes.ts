@@ -52,7 +52,7 @@ export class WaitingWrites {
       "UPDATE waiting_terms SET term = x'' WHERE place IN (SELECT value FROM json_each(?))",
     )
     this.#emptyOne = database.prepare(
-      "UPDATE waiting_terms SET term = x'' WHERE place = ? AND created_at = ? AND token_id = ?",
+      "UPDATE waiting_terms SET term = x'' WHERE place = ? AND term = ? AND created_at = ? AND token_id = ?",
     )
     this.#record = database.prepare('UPDATE waiting_moved SET up_to = ?, parts = ? WHERE id = 1')
     this.#remove = database.prepare('DELETE FROM waiting_terms WHERE place <= ?')
@@ -79,7 +79,8 @@ export class WaitingWrites {
 
   /** An entry of a token that has changed or is gone waits no more. */
   takeOut(tenant: number, { tokenId, createdAt }: IndexedToken, { term }: IndexTerm): void {
-    for (const place of this.#entries.placesOf(tenant, term)) this.#emptyOne.run(place, createdAt, tokenId)
+    for (const place of this.#entries.placesOf(tenant, term))
+      this.#emptyOne.run(place, term, createdAt, tokenId)
   }
 
   /** Last in each transaction: moves entries on at the pace at which others come, so that no commit takes much longer. */
