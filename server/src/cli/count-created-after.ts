@@ -1,6 +1,6 @@
 import type { Instant } from '../domain/time/instant.ts'
 import { visibleTerms } from '../domain/tokens/token-filter.ts'
-import { hashTerm } from '../operations/tokens/index-entries.ts'
+import { hashGroup } from '../operations/tokens/index-entries.ts'
 import type { Vault } from '../operations/vault/vault.ts'
 
 export type TenantCount = { readonly tenantId: string; readonly count: number }
@@ -14,7 +14,7 @@ export const countCreatedAfter = async (
   const counts: TenantCount[] = []
   for (const { tenant, id } of await vault.store.listTenants()) {
     const unlocked = { tenantNumber: tenant, keys: await vault.tenantKeys.of(tenant, id) }
-    const everyType = visibleTerms(['/']).map(term => hashTerm(unlocked, term))
+    const everyType = hashGroup(unlocked, visibleTerms(['/']))
     const count = await vault.store.countTokens({
       tenant,
       now,

@@ -143,10 +143,6 @@ export type TokenBranch = {
   readonly ids?: readonly string[]
   /** Terms that the token must not have. */
   readonly without?: readonly Uint8Array[]
-  /** Terms that the token must have without a tag: containers that it is in itself, not merely somewhere below. */
-  readonly untagged?: readonly Uint8Array[]
-  /** Terms that the token must not have untagged; tagged ones are allowed. */
-  readonly withoutUntagged?: readonly Uint8Array[]
   readonly withoutIds?: readonly string[]
   readonly createdAt?: InstantRange
   readonly notCreatedAt?: readonly InstantRange[]

@@ -41,8 +41,8 @@ export type IndexedToken = {
 export type IndexTerm = {
   readonly term: Uint8Array
   /**
-   * Tells apart tokens that share a term. On a fingerprint it stands for everything else that deduplication compares.
-   * On a container it says that the token is not in that container itself but in one below it. Null on all other terms.
+   * Tells apart tokens that share a fingerprint: it stands for everything else that deduplication compares. Null on all
+   * other terms.
    */
   readonly tag: Uint8Array | null
 }

@@ -107,8 +107,6 @@ describe('index entries that wait (sqlite)', () => {
       count: () => store.countTokens({ tenant, groups, now: 0 }),
       'a count of others': async () =>
         1 - (await store.countTokens({ tenant, groups: [[bytes('all')]], without: [termOf('a')], now: 0 })),
-      'a count of untagged ones': async () =>
-        1 + (await store.countTokens({ tenant, groups, untagged: [termOf('a')], now: 0 })),
       estimate: async () => (await store.estimateTerms(tenant, [termOf('a')], 9))[0],
       match: async () => ((await store.oldestMatch(tenant, matchOf(termOf('a')), 0))?.id === 'a' ? 1 : 0),
       'expired tokens': async () =>

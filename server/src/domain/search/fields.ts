@@ -2,8 +2,8 @@ import type { Issue } from '../errors.ts'
 import type { Instant, InstantRange } from '../time/instant.ts'
 import { covers, parseContainerOrRoot } from '../tokens/containers.ts'
 import {
-  containerTerm,
   dataTerm,
+  directContainerTerm,
   fingerprintTerm,
   metadataTerm,
   searchValues,
@@ -69,7 +69,7 @@ const readContainer: ReadField = value => {
         matches: token => token.containers.some(own => covers(container, own)),
       }
     : {
-        lookup: { by: 'container', term: containerTerm(container) },
+        lookup: { by: 'term', terms: [directContainerTerm(container)] },
         matches: token => token.containers.includes(container),
       }
 }

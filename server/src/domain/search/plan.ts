@@ -117,7 +117,7 @@ const planBranch = (literals: readonly Literal[], mayRedact: boolean): PlannedBr
   return hasStart ? branch : [ofAnyType, ...branch]
 }
 
-const startsByItself: readonly Lookup['by'][] = ['id', 'term', 'container']
+const startsByItself: readonly Lookup['by'][] = ['id', 'term']
 
 /** Index entries are ordered by time only within a term. Every token has a type, so the terms of all types cover every time. */
 const ofAnyType: PlannedCondition = {

@@ -23,8 +23,6 @@ export type Lookup =
   | { readonly by: 'id'; readonly id: string }
   /** The token has one of these terms. */
   | { readonly by: 'term'; readonly terms: readonly Term[] }
-  /** The token lies directly in this container. */
-  | { readonly by: 'container'; readonly term: Term }
   | { readonly by: 'createdAt'; readonly range: InstantRange }
   /** A plain column of the token's row that no index has. It only checks what another condition proposes. */
   | { readonly by: 'column'; readonly condition: ColumnLookup }

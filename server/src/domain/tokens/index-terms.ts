@@ -2,17 +2,19 @@ import { compileExpression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
 import { foldText } from '../fold-text.ts'
 import { type Json, stringify } from '../json/json.ts'
-import { ancestors } from './containers.ts'
+import { ancestors, covers } from './containers.ts'
 import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token } from './token.ts'
+import { tokenTypes } from './types/registry.ts'
 
 /** What a token can be found by. The field is part of the hash, so equal values of different fields differ. */
 export type Term = { readonly field: string; readonly value: string }
 
-/** A term of a token. `isAbove` marks a container in which the token does not lie directly, but somewhere below. */
-export type OwnTerm = Term & { readonly isAbove?: true }
-
-export const containerTerm = (container: string): Term => ({ field: 'container', value: container })
+/** The tokens of a type. */
 export const typeTerm = (type: string): Term => ({ field: 'type', value: type })
+/** The tokens in a container or below it. */
+export const containerTerm = (container: string): Term => ({ field: 'container', value: container })
+/** The tokens in a container itself. */
+export const directContainerTerm = (container: string): Term => ({ field: 'direct', value: container })
 export const fingerprintTerm = (fingerprint: string): Term => ({ field: 'fingerprint', value: fingerprint })
 export const metadataTerm = (key: string, value: string): Term => ({
   field: `metadata.${key}`,
@@ -29,18 +31,39 @@ export const matchTag = (token: Token): string | undefined =>
     ? undefined
     : JSON.stringify([fingerprintExpressionInForce(token), [...token.containers].sort()])
 
-/** Covers every token, so it is not indexed: listing everything means listing every type. */
-const root = '/'
-
-/** The token's own containers and all that cover them: the token is found under each. */
-export const containerTerms = (containers: readonly string[]): OwnTerm[] => {
+/** The token's own containers and all that cover them, except the root, which covers every token. */
+export const coveringContainers = (containers: readonly string[]): string[] => {
   const covering = new Set(containers.flatMap(ancestors))
-  covering.delete(root)
-  return [...covering].map(container =>
-    containers.includes(container)
-      ? containerTerm(container)
-      : { ...containerTerm(container), isAbove: true },
-  )
+  covering.delete('/')
+  return [...covering]
+}
+
+/** A token of this type in the container where its type puts it. One term says both. */
+const homeTerm = (type: string): Term => ({ field: 'home', value: type })
+/** A token somewhere below the container. */
+const belowTerm = (container: string): Term => ({ field: 'below', value: container })
+
+/** What the index has of a token's type and containers: a single term for most tokens, which lie where their type puts them. */
+export const categoryTerms = ({ type, containers }: Pick<Token, 'type' | 'containers'>): Term[] =>
+  containers.length === 1 && containers[0] === type.container
+    ? [homeTerm(type.name)]
+    : [
+        ...coveringContainers(containers).map(container =>
+          containers.includes(container) ? directContainerTerm(container) : belowTerm(container),
+        ),
+        typeTerm(type.name),
+      ]
+
+/** The terms under which the index has what a term asks for. */
+export const indexedAs = (term: Term): Term[] => {
+  const { field, value } = term
+  const homes = (isAsked: (container: string) => boolean): Term[] =>
+    [...tokenTypes.values()].filter(type => isAsked(type.container)).map(type => homeTerm(type.name))
+  if (field === 'type') return [term, homeTerm(value)]
+  if (field === 'direct') return [term, ...homes(container => container === value)]
+  if (field === 'container')
+    return [directContainerTerm(value), belowTerm(value), ...homes(container => covers(value, container))]
+  return [term]
 }
 
 /** The terms of the token's metadata and search indexes, each once. */

@@ -2,7 +2,7 @@ import { intersect } from '../../domain/search/instant-range.ts'
 import type { PlannedBranch, PlannedCondition } from '../../domain/search/plan.ts'
 import type { Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenBranch } from '../../store/port.ts'
-import { hashTerm } from '../tokens/index-entries.ts'
+import { hashGroup } from '../tokens/index-entries.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 import { byRarity, type EstimateOf } from './estimate-terms.ts'
 
@@ -23,22 +23,11 @@ export type TermGroup = { readonly field: string; readonly terms: readonly Term[
 /** What a branch asks the index for. */
 export const termGroups = (branch: PlannedBranch): TermGroup[] =>
   branch.flatMap(({ field, lookup, negated }) => {
-    if (negated || lookup === undefined) return []
-    if (lookup.by === 'term') return [{ field, terms: lookup.terms }]
-    return lookup.by === 'container' ? [{ field, terms: [lookup.term] }] : []
+    return !negated && lookup?.by === 'term' ? [{ field, terms: lookup.terms }] : []
   })
 
 /** The order of steps in an explanation: what a search starts from, then what the index checks, then what is opened. */
-const ranks = [
-  'ids',
-  'groups',
-  'createdAt',
-  'notCreatedAt',
-  'withoutIds',
-  'without',
-  'withoutUntagged',
-  'columns',
-] as const
+const ranks = ['ids', 'groups', 'createdAt', 'notCreatedAt', 'withoutIds', 'without', 'columns'] as const
 
 /** The only translation of a branch for storage: a search asks for all steps together, an explanation lists them one by one. */
 export const stepsOf = (
@@ -49,7 +38,7 @@ export const stepsOf = (
 ): Step[] => {
   const group = ({ field, terms }: TermGroup): Step => ({
     field,
-    asks: { groups: [terms.map(term => hashTerm(tenant, term))] },
+    asks: { groups: [hashGroup(tenant, terms)] },
     estimate: estimateOf(terms),
   })
   const asked = branch.flatMap(condition => stepOf(tenant, condition, group))
@@ -71,14 +60,8 @@ const stepOf = (
       return negated ? not({ withoutIds: [lookup.id] }) : [{ field, asks: { ids: [lookup.id] }, estimate: 1 }]
     case 'term':
       return negated
-        ? not({ without: lookup.terms.map(term => hashTerm(tenant, term)) })
+        ? not({ without: hashGroup(tenant, lookup.terms) })
         : [group({ field, terms: lookup.terms })]
-    case 'container': {
-      const untagged = [hashTerm(tenant, lookup.term)]
-      if (negated) return not({ withoutUntagged: untagged })
-      const { asks, ...step } = group({ field, terms: [lookup.term] })
-      return [{ ...step, asks: { ...asks, untagged } }]
-    }
     case 'createdAt':
       return negated ? not({ notCreatedAt: [lookup.range] }) : [{ field, asks: { createdAt: lookup.range } }]
     case 'column': {
@@ -92,25 +75,13 @@ const rankOf = ({ asks }: Step): number => ranks.findIndex(rank => asks[rank] !=
 
 /** What all of the steps ask for. */
 export const mergeSteps = (steps: readonly Step[]): TokenBranch => {
-  const all = <
-    K extends
-      | 'groups'
-      | 'without'
-      | 'untagged'
-      | 'withoutUntagged'
-      | 'withoutIds'
-      | 'notCreatedAt'
-      | 'columns',
-  >(
-    part: K,
-  ) => steps.flatMap(({ asks }) => (asks[part] ?? []) as NonNullable<TokenBranch[K]>[number][])
+  const all = <K extends 'groups' | 'without' | 'withoutIds' | 'notCreatedAt' | 'columns'>(part: K) =>
+    steps.flatMap(({ asks }) => (asks[part] ?? []) as NonNullable<TokenBranch[K]>[number][])
   const ids = steps.find(({ asks }) => asks.ids !== undefined)?.asks.ids
   const spans = steps.flatMap(({ asks }) => asks.createdAt ?? [])
   return {
     groups: all('groups'),
     without: all('without'),
-    untagged: all('untagged'),
-    withoutUntagged: all('withoutUntagged'),
     withoutIds: all('withoutIds'),
     notCreatedAt: all('notCreatedAt'),
     columns: all('columns'),

@@ -1,6 +1,6 @@
 import type { Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
-import { hashTerm } from '../tokens/index-entries.ts'
+import { hashGroup, hashTerm } from '../tokens/index-entries.ts'
 import { containerCounter, severalContainersCounter, typeCounter } from '../vault/counters.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
@@ -43,12 +43,12 @@ const countContainers = async (
   terms: readonly Term[],
   now: number,
 ): Promise<number | undefined> => {
-  const hashes = terms.map(term => hashTerm(caller, term))
+  const names = terms.map(term => containerCounter(hashTerm(caller, term)))
   const { counters, expired } = await store.readCounts(
     caller.tenantNumber,
-    [...hashes.map(containerCounter), severalContainersCounter],
+    [...names, severalContainersCounter],
     now,
-    hashes,
+    hashGroup(caller, terms),
   )
   const several = counters.find(({ name }) => name === severalContainersCounter)
   if (terms.length > 1 && (several?.value ?? 0) !== 0) return undefined

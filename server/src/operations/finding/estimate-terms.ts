@@ -1,6 +1,6 @@
 import { pace } from '../../domain/pace.ts'
 import type { Term } from '../../domain/tokens/index-terms.ts'
-import { hashTerm } from '../tokens/index-entries.ts'
+import { hashGroup } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
 /** How many tokens have one of these terms; where it reaches the limit of a probe, that many or more. */
@@ -13,15 +13,15 @@ export const estimateTerms = async (
   terms: readonly Term[],
 ): Promise<EstimateOf> => {
   if (terms.length === 0) return () => 0
-  const name = ({ field, value }: Term): string => `${field}\0${value}`
-  const hashes = new Map(terms.map(term => [name(term), hashTerm(caller, term)]))
+  const name = (hash: Uint8Array): string => Buffer.from(hash).toString('latin1')
+  const hashes = new Map(hashGroup(caller, terms).map(hash => [name(hash), hash]))
   const counts = await vault.store.estimateTerms(
     caller.tenantNumber,
     [...hashes.values()],
     pace.searchProbeEntries,
   )
   const known = new Map([...hashes.keys()].map((key, index) => [key, counts[index] ?? 0]))
-  return group => group.reduce((sum, term) => sum + (known.get(name(term)) ?? 0), 0)
+  return group => hashGroup(caller, group).reduce((sum, hash) => sum + (known.get(name(hash)) ?? 0), 0)
 }
 
 type Rarity = { readonly estimate: number; readonly terms: readonly unknown[] }

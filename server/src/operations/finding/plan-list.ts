@@ -2,7 +2,7 @@ import { grantedRoots, mayRedact } from '../../domain/access/access.ts'
 import type { Term } from '../../domain/tokens/index-terms.ts'
 import { filterTerms, type TokenFilter, visibleTerms } from '../../domain/tokens/token-filter.ts'
 import type { TokenQuery } from '../../store/port.ts'
-import { hashTerm } from '../tokens/index-entries.ts'
+import { hashGroup } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { byRarity, estimateTerms } from './estimate-terms.ts'
 
@@ -32,7 +32,7 @@ export const planList = async (
   return {
     query: {
       tenant: caller.tenantNumber,
-      groups: groups.map(terms => terms.map(term => hashTerm(caller, term))),
+      groups: groups.map(terms => hashGroup(caller, terms)),
       ...(filter.ids && { ids: [...filter.ids] }),
       now,
     },

@@ -1,5 +1,5 @@
 import { fingerprintHash, indexHash } from '../../crypto/index-hash.ts'
-import { contentTerms, matchTag, type Term } from '../../domain/tokens/index-terms.ts'
+import { contentTerms, indexedAs, matchTag, type Term } from '../../domain/tokens/index-terms.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
 import { signatureOf } from '../../store/term-signature.ts'
@@ -10,6 +10,12 @@ import { categoryOf } from './token-category.ts'
 /** A term as storage knows it. */
 export const hashTerm = ({ keys }: UnlockedTenant, { field, value }: Term): Buffer =>
   indexHash(keys, field, value)
+
+/** The terms, as storage knows them, of which a token must have one to have one of these. */
+export const hashGroup = (tenant: UnlockedTenant, terms: readonly Term[]): Buffer[] => {
+  const stored = new Map(terms.flatMap(indexedAs).map(term => [`${term.field} ${term.value}`, term]))
+  return [...stored.values()].map(term => hashTerm(tenant, term))
+}
 
 /** Everything that the token is found by, without repetition. */
 export const tokenTerms = (

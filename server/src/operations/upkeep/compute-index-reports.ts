@@ -8,7 +8,7 @@ import type { Term } from '../../domain/tokens/index-terms.ts'
 import { visibleTerms } from '../../domain/tokens/token-filter.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
-import { hashTerm } from '../tokens/index-entries.ts'
+import { hashGroup, hashTerm } from '../tokens/index-entries.ts'
 import { toToken } from '../tokens/token-rows.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import { Turns } from '../vault/turns.ts'
@@ -75,7 +75,7 @@ const advance = async (
   let query: TokenQuery = {
     tenant: tenant.tenantNumber,
     now,
-    groups: [visibleTerms(['/']).map(term => hashTerm(tenant, term))],
+    groups: [hashGroup(tenant, visibleTerms(['/']))],
     ...(pass?.after && { after: pass.after }),
   }
   const turns = new Turns()

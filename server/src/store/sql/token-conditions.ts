@@ -81,12 +81,11 @@ export const hasOneOf = <List>(
   tenant: number,
   terms: readonly Uint8Array[],
   dialect: Dialect<List>,
-  more = '',
 ): Sql<List> => {
   const { sql, values } = among(dialect)('e.term', terms)
   return {
     sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = ? AND ${sql}
-      AND e.created_at = t.created_at AND e.token_id = t.token_id ${more} ${dialect.perRow})`,
+      AND e.created_at = t.created_at AND e.token_id = t.token_id ${dialect.perRow})`,
     values: [tenant, ...values],
   }
 }

@@ -70,9 +70,9 @@ export const startsOf = (query: TokenQuery): number =>
 /** Whether an index entry that the query starts from may be left out of the answer for reasons other than expiry. */
 export const hasConditions = (query: TokenQuery): boolean =>
   branchesOf(query).some(
-    ({ groups, ids, without, untagged, withoutUntagged, withoutIds, notCreatedAt, columns }) =>
+    ({ groups, ids, without, withoutIds, notCreatedAt, columns }) =>
       (ids === undefined && groups.length > 1) ||
-      [without, untagged, withoutUntagged, withoutIds, notCreatedAt, columns].some(list => list?.length),
+      [without, withoutIds, notCreatedAt, columns].some(list => list?.length),
   )
 
 /** Leaves out branches that no token meets because one of their groups has no term left. */
@@ -85,7 +85,8 @@ export const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
  */
 const indexQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
   const branches = branchesOf(query)
-  const arms = branches.flatMap(branch => toArms(query, branch, branches.length === 1, dialect))
+  const isMerged = startsOf(query) <= mergedMax
+  const arms = branches.flatMap(branch => toArms(query, branch, isMerged, dialect))
   if (arms.length === 0) return nothing
   const selects = arms.map(({ sql }) => sql)
   return { sql: dialect.union(selects, inListOrder), values: arms.flatMap(({ values }) => values) }
@@ -93,60 +94,49 @@ const indexQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> 
 
 const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE FALSE', values: [] }
 
-/**
- * The SELECTs of a branch: one for each term of its first group. Next to other branches it is one for the whole group,
- * whose matches are then sorted, because SQLite merges at most 500 SELECTs.
- */
+/** SQLite merges at most this many SELECTs. */
+const mergedMax = 500
+
+/** The SELECTs of a branch: one for each term of its first group, or one for the whole group, whose matches are then sorted. */
 const toArms = <List>(
   query: SliceQuery,
   branch: TokenBranch,
-  isAlone: boolean,
+  isMerged: boolean,
   dialect: Dialect<List>,
 ): Sql<List>[] => {
   const isIn = among(dialect)
   if (branch.ids !== undefined)
-    return [arm('tokens', [dialect.hasId(query.tenant, branch.ids)], query, branch, dialect)]
+    return [arm('tokens', dialect.hasId(query.tenant, branch.ids), query, branch, dialect)]
   const [first = [], ...others] = branch.groups
-  const startingTerms = isAlone ? first.map(term => [term]) : [first]
+  const startingTerms = isMerged ? first.map(term => [term]) : [first]
   return startingTerms.map(terms => {
     const start = join(' AND ', [{ sql: 't.tenant = ?', values: [query.tenant] }, isIn('t.term', terms)])
-    const [only, ...more] = terms
-    const isOnly = (term: Uint8Array): boolean =>
-      only !== undefined && more.length === 0 && Buffer.compare(term, only) === 0
-    const { untagged = [] } = branch
-    const rest = { ...branch, groups: others, untagged: untagged.filter(term => !isOnly(term)) }
-    // If the start is one of the untagged terms, the index entry at hand has the tag and needs no look-up.
-    const isUntagged = rest.untagged.length < untagged.length
-    const starts: Sql<List>[] = isUntagged ? [start, { sql: 't.tag IS NULL', values: [] }] : [start]
-    return arm('terms', starts, query, rest, dialect)
+    return arm('terms', start, query, { ...branch, groups: others }, dialect)
   })
 }
 
 /** One SELECT: its start, and all further conditions of the branch. */
 const arm = <List>(
   table: 'terms' | 'tokens',
-  start: readonly Sql<List>[],
+  start: Sql<List>,
   query: SliceQuery,
   branch: TokenBranch,
   dialect: Dialect<List>,
 ): Sql<List> => {
   const isIn = among(dialect)
   const { groups, without = [], withoutIds = [], createdAt = {}, notCreatedAt = [] } = branch
-  const { untagged = [], withoutUntagged = [], columns = [] } = branch
+  const { columns = [] } = branch
   const { tenant } = query
-  const has = (terms: readonly Uint8Array[], more?: string): Sql<List> =>
-    hasOneOf(tenant, terms, dialect, more)
+  const has = (terms: readonly Uint8Array[]): Sql<List> => hasOneOf(tenant, terms, dialect)
   const conditions: Sql<List>[] = [
-    ...start,
+    start,
     ...isBetween(createdAt, query),
     { sql: '(t.expires_at IS NULL OR t.expires_at > ?)', values: [query.now] },
     ...notCreatedAt.map(span => not(isWithin(span))),
     ...(withoutIds.length === 0 ? [] : [not(isIn('t.token_id', withoutIds))]),
-    ...(table === 'terms' ? mayHave([...groups, ...untagged.map(term => [term])]) : []),
+    ...(table === 'terms' ? mayHave(groups) : []),
     ...groups.map(group => has(group)),
     ...(without.length === 0 ? [] : [not(has(without))]),
-    ...untagged.map(term => has([term], 'AND e.tag IS NULL')),
-    ...(withoutUntagged.length === 0 ? [] : [not(has(withoutUntagged, 'AND e.tag IS NULL'))]),
     ...columns.map(condition => {
       const held = rowHas(tenant, condition, dialect)
       return condition.negated ? not(held) : held

@@ -45,9 +45,4 @@ export const settledReads = (
 
 /** The terms whose entries decide what the query finds. */
 export const termsOf = (query: TokenQuery): Uint8Array[] =>
-  branchesOf(query).flatMap(({ groups, without = [], untagged = [], withoutUntagged = [] }) => [
-    ...groups.flat(),
-    ...without,
-    ...untagged,
-    ...withoutUntagged,
-  ])
+  branchesOf(query).flatMap(({ groups, without = [] }) => [...groups.flat(), ...without])

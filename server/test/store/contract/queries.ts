@@ -38,11 +38,10 @@ export const queryContract = (open: OpenStore): void => {
     const createdAt: Record<string, number> = { a: 100, b: 200, c: 200, d: 300, e: 400, f: 500 }
     const at = (id: string): ListPosition => ({ id, createdAt: createdAt[id] ?? Number.NaN })
 
-    /** The one term that tokens may have without a tag. */
     const loose = bytes('loose')
     const modifiedAt: Record<string, number> = { b: 210, d: 310 }
 
-    /** Six tokens: b and c created at one moment, e expired at 5,000, f expiring at 8,000; b has `loose` untagged, a tagged. */
+    /** Six tokens: b and c created at one moment, e expired at 5,000, f expiring at 8,000. */
     const shelf = async (): Promise<number> => {
       const tenant = await rig.newTenant()
       const token = (id: string, terms: Uint8Array[], expiresAt: number | null = null) => ({
@@ -220,17 +219,6 @@ export const queryContract = (open: OpenStore): void => {
         name: 'C26.5 outside a span that is open at both ends there is nothing',
         query: { groups: [[red]], notCreatedAt: [{}] },
         found: '',
-      },
-      { name: 'C26.3 a term without a tag', query: { groups: [[loose]], untagged: [loose] }, found: 'b' },
-      {
-        name: 'C26.3 a term without a tag and one that occurs only with a tag',
-        query: { groups: [[loose]], untagged: [loose, red] },
-        found: '',
-      },
-      {
-        name: 'C26.4 tokens that have an excluded term without a tag are left out',
-        query: { groups: [[red, blue]], withoutUntagged: [loose, round] },
-        found: 'fdca',
       },
       {
         name: 'C26.3 tokens made by an application',

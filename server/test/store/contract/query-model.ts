@@ -71,8 +71,6 @@ type Branch = {
   readonly withoutIds: readonly string[]
   readonly createdAt: Span
   readonly notCreatedAt: readonly Span[]
-  readonly untagged: readonly string[]
-  readonly withoutUntagged: readonly string[]
   readonly columns: readonly ColumnCondition[]
 }
 
@@ -90,8 +88,6 @@ const holds = (branch: Branch, { row, names: own }: { row: TokenRow; names: read
   !branch.withoutIds.includes(row.id) &&
   isWithin(row.createdAt, branch.createdAt) &&
   !branch.notCreatedAt.some(span => isWithin(row.createdAt, span)) &&
-  branch.untagged.every(term => own.includes(term) && isUntagged(term)) &&
-  !branch.withoutUntagged.some(term => own.includes(term) && isUntagged(term)) &&
   branch.columns.every(condition => columnHolds(condition, row) !== condition.negated)
 
 const columnHolds = (condition: ColumnCondition, row: TokenRow): boolean =>
@@ -99,15 +95,10 @@ const columnHolds = (condition: ColumnCondition, row: TokenRow): boolean =>
     ? row[condition.column] === condition.is
     : row.modifiedAt !== null && isWithin(row.modifiedAt, condition.within)
 
-/** In these tests the tag depends on the term alone. */
-const isUntagged = (term: string): boolean => term < 'r'
-
 const hashed = (branch: Branch): TokenBranch => ({
   ...branch,
   groups: branch.groups.map(group => group.map(bytes)),
   without: branch.without.map(bytes),
-  untagged: branch.untagged.map(bytes),
-  withoutUntagged: branch.withoutUntagged.map(bytes),
 })
 
 // Few terms, ids and times, so that overlaps and ties are common. Some ids sort differently by UTF-16 units.
@@ -159,8 +150,6 @@ const narrowing = {
   withoutIds: rarely(idName),
   createdAt: fc.oneof(fc.constant<Span>({}), span),
   notCreatedAt: rarely(span),
-  untagged: rarely(termName),
-  withoutUntagged: rarely(termName),
   columns: rarely(column),
 }
 const branch: fc.Arbitrary<Branch> = fc.oneof(
@@ -188,7 +177,7 @@ const insertionOf = (
         expiresAt: row.expiresAt,
         signature: isSigned ? signatureOf(own.map(bytes)) : null,
       },
-      terms: own.map(name => ({ term: bytes(name), tag: isUntagged(name) ? null : tag })),
+      terms: own.map(name => ({ term: bytes(name), tag })),
       // As in the vault, some entries are written at once and some may wait.
       mayWait: Math.ceil(own.length / 2),
     })),

@@ -17,7 +17,6 @@ export const signatureContract = (open: OpenStore): void => {
     const questions: { name: string; query: TokenBranch; asksSignature: boolean }[] = [
       { name: 'two terms', query: { groups: [[a], [b]] }, asksSignature: true },
       { name: 'a term and one of two', query: { groups: [[a], [c, b]] }, asksSignature: true },
-      { name: 'a term without a tag', query: { groups: [[a]], untagged: [b] }, asksSignature: true },
       { name: 'a term and one of many', query: { groups: [[a], many] }, asksSignature: false },
       { name: 'an id and a term', query: { groups: [[b]], ids: ['t'] }, asksSignature: false },
       { name: 'an excluded term', query: { groups: [[a]], without: [c] }, asksSignature: false },
