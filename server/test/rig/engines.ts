@@ -6,8 +6,8 @@ import type { Store } from '../../src/store/port.ts'
 import { numbered } from '../../src/store/postgres/dialect.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { typeParser } from '../../src/store/postgres/type-parser.ts'
+import { BatchWriter } from '../../src/store/sqlite/batch-writer.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import { settleAll } from '../../src/store/sqlite/waiting-writes.ts'
 import { citusServers } from './citus-cluster.ts'
 import { databaseOf, settingsOf } from './postgres-databases.ts'
 import { filesOf } from './traces.ts'
@@ -43,7 +43,7 @@ export const sqlite: Engine = {
     const database = new DatabaseSync(join(folder, 'vault.db'), { timeout: 5_000 })
     try {
       // Whoever reaches for the index finds every entry in its place, as on the other engine.
-      if (/\bterms\b/.test(sql)) settleAll(database)
+      if (/\bterms\b/.test(sql)) new BatchWriter(database).settleAll()
       return database.prepare(sql).all(...values)
     } finally {
       database.close()

@@ -8,7 +8,8 @@ import type { WritingSide } from './writing-side.ts'
 /** A request to a writer on another thread or in another process: plain data. */
 export type WriterRequest =
   | { readonly kind: 'commit'; readonly batches: readonly PackedSets[] }
-  | { readonly kind: 'settle'; readonly some: TenantTerms | undefined }
+  | { readonly kind: 'settle'; readonly some: TenantTerms }
+  | { readonly kind: 'settleAll' }
   | { readonly kind: 'standalone'; readonly name: StandaloneName; readonly args: readonly unknown[] }
 
 export type WriterAnswer =
@@ -42,10 +43,13 @@ export const askedWriting = (writer: Writer): WritingSide => {
       throw unwritable('failed' in answer ? answer.failed : 'the batch was not answered')
     },
     standalone: async (name, args) => (await askForValue({ kind: 'standalone', name, args })) as never,
-    settle: async some => {
+    settle: async ({ tenant, terms }) => {
       // Copied: a buffer that is cut from a pool would take the whole pool along.
-      const copied = some && { ...some, terms: some.terms.map(term => Uint8Array.from(term)) }
-      await askForValue({ kind: 'settle', some: copied })
+      const some = { tenant, terms: terms.map(term => Uint8Array.from(term)) }
+      await askForValue({ kind: 'settle', some })
+    },
+    settleAll: async () => {
+      await askForValue({ kind: 'settleAll' })
     },
     close: async () => {
       await writer.close()

@@ -5,7 +5,7 @@ import type { Conflict, Outcome, WriteSet } from '../write-set.ts'
 import { changeApplier } from './changes/apply-change.ts'
 import { counterMover } from './counter-mover.ts'
 import { engineReason } from './engine-reason.ts'
-import type { TenantTerms } from './waiting-entries.ts'
+import { partCount, type TenantTerms } from './waiting-entries.ts'
 import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 
 /** A condition failed after earlier changes of its set had been written. */
@@ -33,13 +33,24 @@ export class BatchWriter {
     return this.#commit(sets, false)
   }
 
-  /** Moves what waits of these terms, or everything that waits, into the index. */
-  settle(some: TenantTerms | undefined): void {
+  /** Moves what waits of these terms into the index. */
+  settle({ tenant, terms }: TenantTerms): void {
+    this.#settling(() => this.#waiting.settle(tenant, terms))
+  }
+
+  /** Moves everything that waits, in short transactions: another process may want to write too. */
+  settleAll(): void {
+    let part = 0
+    while (part < partCount) part = this.#settling(() => this.#waiting.settleParts(part))
+  }
+
+  #settling<T>(settle: () => T): T {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
       this.#waiting.begin()
-      this.#waiting.settle(some)
+      const result = settle()
       this.#database.exec('COMMIT')
+      return result
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       throw error

@@ -5,9 +5,9 @@ import type { Value } from '../columns.ts'
 import { CopyRefusedError, type PlainRow, type RestingVault, rowName } from '../copying.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import type { ColumnKind, Table } from '../tables.ts'
+import { BatchWriter } from './batch-writer.ts'
 import { isBusy } from './open-database.ts'
 import { prepareRead } from './statement-cache.ts'
-import { settleAll } from './waiting-writes.ts'
 
 /** Bounds the memory of a page where rows are long: a token may take a megabyte. */
 const pageBytesMax = 8 * 1_048_576
@@ -33,7 +33,7 @@ export const openRestingVault = (path: string): RestingVault => {
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
     // A copy has every index entry in its place.
-    settleAll(database)
+    new BatchWriter(database).settleAll()
     // Folds in what a killed server left in the log. From then on the file's size and time reveal any write.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {

@@ -16,7 +16,7 @@ export type SettledReads = {
 
 export const settledReads = (
   { database, snapshot, read }: ReadingSide,
-  writer: Pick<WritingSide, 'settle'>,
+  writer: Pick<WritingSide, 'settle' | 'settleAll'>,
 ): SettledReads => {
   const waiting = new WaitingEntries(database)
   return {
@@ -37,7 +37,7 @@ export const settledReads = (
       return waiting.placesOf(tenant, term)
     },
     settleAll: async () => {
-      await writer.settle()
+      await writer.settleAll()
       snapshot.end()
     },
   }

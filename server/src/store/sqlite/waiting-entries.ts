@@ -80,14 +80,10 @@ export class WaitingEntries {
     return placesFrom(this.#remembered(part), entry => isOfTerm(entry) && this.#isWaiting(entry, part))
   }
 
-  allPlaces(): number[] {
-    return this.#parts.flatMap((entries, part) => placesFrom(entries, entry => this.#isWaiting(entry, part)))
-  }
-
-  /** Where the entries of a part wait that are to be moved, in the order of the index. */
-  placesInPart(part: number): number[] {
+  /** Where the entries of a part wait, up to a place, in the order of the index. */
+  placesInPart(part: number, upTo = Number.POSITIVE_INFINITY): number[] {
     const sorted = this.#remembered(part).toSorted((a, b) => a.tenant - b.tenant || a.start - b.start)
-    return placesFrom(sorted, entry => entry.place <= this.#upTo && this.#isWaiting(entry, part))
+    return placesFrom(sorted, entry => entry.place <= upTo && this.#isWaiting(entry, part))
   }
 
   /** How many entries of a part are remembered, including those that have been moved lately. */

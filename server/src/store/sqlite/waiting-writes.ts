@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { IndexedToken, IndexTerm } from '../rows.ts'
-import { partCount, type TenantTerms, WaitingEntries } from './waiting-entries.ts'
+import { partCount, WaitingEntries } from './waiting-entries.ts'
 
 /** How many entries gather before they are moved. In a vault of a million tokens, two then share a page of the index. */
 export const waitingDefault = 32_768
@@ -11,14 +11,8 @@ const pace = 2
 /** A part as full as this, when most hold a hundred, has terms that many tokens share. Those are better added at once. */
 const partMax = 1_000
 
-/** Moves all entries that wait, in a transaction of its own. */
-export const settleAll = (database: DatabaseSync): void => {
-  const waiting = new WaitingWrites(database, 0)
-  database.exec('BEGIN IMMEDIATE')
-  waiting.begin()
-  waiting.settle()
-  database.exec('COMMIT')
-}
+/** How many entries are moved in one transaction if all are to be. */
+const movedAtOnce = 1_000
 
 /** Lets entries of new tokens wait, and moves them into the index (waiting-entries.ts), in the transactions of its caller. */
 export class WaitingWrites {
@@ -93,12 +87,22 @@ export class WaitingWrites {
     else if (newest - upTo >= this.#waitingMax) this.#record.run(newest, 0)
   }
 
-  /** Moves what waits of these terms, or everything that waits. */
-  settle(some?: TenantTerms): void {
-    const places =
-      some === undefined
-        ? this.#entries.allPlaces()
-        : some.terms.flatMap(term => this.#entries.placesOf(some.tenant, term))
+  /** Moves what waits of these terms. */
+  settle(tenant: number, terms: readonly Uint8Array[]): void {
+    this.#moveAndEmpty(terms.flatMap(term => this.#entries.placesOf(tenant, term)))
+  }
+
+  /** Moves what waits in this part, and in as many after it as make a transaction; returns the next part. */
+  settleParts(from: number): number {
+    const places: number[] = []
+    let part = from
+    for (; part < partCount && places.length < movedAtOnce; part++)
+      places.push(...this.#entries.placesInPart(part))
+    this.#moveAndEmpty(places)
+    return part
+  }
+
+  #moveAndEmpty(places: readonly number[]): void {
     if (places.length === 0) return
     const list = JSON.stringify(places)
     this.#move.run(list)
@@ -108,7 +112,7 @@ export class WaitingWrites {
   #moveParts(count: number): void {
     let part = this.#entries.movedParts
     for (let left = count; left > 0 && part < partCount; part++) {
-      const places = this.#entries.placesInPart(part)
+      const places = this.#entries.placesInPart(part, this.#entries.upTo)
       if (places.length > 0) this.#move.run(JSON.stringify(places))
       left -= places.length
     }

@@ -26,8 +26,9 @@ export type WritingSide = {
     name: Name,
     args: StandaloneArgs<Name>,
   ): Promise<StandaloneResult<Name>>
-  /** Moves what waits of these terms, or everything that waits, into the index (waiting-entries.ts). */
-  settle(some?: TenantTerms): Promise<void>
+  /** Moves what waits of these terms into the index (waiting-entries.ts). */
+  settle(some: TenantTerms): Promise<void>
+  settleAll(): Promise<void>
   close(): Promise<void>
 }
 
@@ -54,6 +55,7 @@ export const inlineWriting = ({ path, lockWaitMs, waitingMax }: WritingOptions):
     standalone: async (name, args) =>
       (writing().writes[name] as (...args: unknown[]) => StandaloneResult<typeof name>)(...args),
     settle: async some => writing().writer.settle(some),
+    settleAll: async () => writing().writer.settleAll(),
     close: async () => {
       isClosed = true
       opened?.database.close()

@@ -27,6 +27,8 @@ const answer = (message: ThreadMessage): WriterAnswer => {
         return { results: writer.commit(message.batches.flatMap(unpackSets)) }
       case 'settle':
         return { value: writer.settle(message.some) }
+      case 'settleAll':
+        return { value: writer.settleAll() }
       case 'standalone':
         return { value: (writes[message.name] as (...args: unknown[]) => unknown)(...message.args) }
     }
