@@ -100,6 +100,11 @@ describe('index entries that wait (sqlite)', () => {
     )
   })
 
+  test('C24.7 reads that begin together each find what waits', async () => {
+    await create('a', 'b')
+    assert.deepEqual(await Promise.all([found('a'), found('b'), found('a')]), [['a'], ['b'], ['a']])
+  })
+
   test('C24.7 every read that asks for a term finds tokens whose entries wait', async () => {
     const groups = [[termOf('a')]]
     for (const [name, ask] of Object.entries({
