@@ -7,6 +7,7 @@ import type { Store } from '../../src/store/port.ts'
 import type { TokenRow } from '../../src/store/rows.ts'
 import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { partCount, WaitingEntries } from '../../src/store/sqlite/waiting-entries.ts'
 import { tableNamed } from '../../src/store/tables.ts'
 import { fc } from '../rig/properties.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
@@ -136,11 +137,28 @@ describe('index entries that wait (sqlite)', () => {
   })
 
   test('C24.7 entries that have gathered are moved and removed while others come', async () => {
-    const ids = await createMany('a')
+    const ids = Array.from({ length: waitingMax * 20 }, (_, i) => `a${i}`)
+    for (let from = 0; from < ids.length; from += 1 + (from % 7))
+      await create(...ids.slice(from, from + 1 + (from % 7)))
     assert.ok(idsIn('terms').length >= waitingMax)
     assert.ok(reach('SELECT * FROM waiting_terms').length <= 3 * waitingMax)
     for (const id of ids) assert.deepEqual(await found(id), [id])
-    assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [[], ids.toSorted()])
+    assert.deepEqual(idsIn('terms'), ids.toSorted())
+  })
+
+  test('C24.7 entries that were moved are forgotten', async () => {
+    const database = new DatabaseSync(path)
+    const entries = new WaitingEntries(database)
+    const remembered = () =>
+      Array.from({ length: partCount }, (_, part) => entries.sizeOfPart(part)).reduce(
+        (sum, size) => sum + size,
+      )
+    for (const id of Array.from({ length: waitingMax * 20 }, (_, i) => `a${i}`)) {
+      await create(id)
+      entries.catchUp()
+      assert.ok(remembered() <= 4 * waitingMax, id)
+    }
+    database.close()
   })
 
   test('C24.7 no commit moves more than twice what it adds, and a part', async () => {

@@ -102,7 +102,7 @@ export class WaitingEntries {
   }
 
   #isWaiting({ place }: Entry, part: number): boolean {
-    return place > this.#upTo || (place >= this.#oldest && part >= this.#movedParts)
+    return place > this.#upTo || part >= this.#movedParts
   }
 
   #forgetRemoved(): void {

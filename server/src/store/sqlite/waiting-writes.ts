@@ -34,7 +34,8 @@ export class WaitingWrites {
       `INSERT INTO waiting_terms (place, tenant, term, created_at, token_id, expires_at, tag, signature)
        VALUES (?,?,?,?,?,?,?,?)`,
     )
-    // CROSS JOIN keeps the order of the list. A tenant may have been deleted since.
+    // CROSS JOIN keeps the order of the list. The tenant may have been deleted since, or the token changed, which has then added
+    // the entry anew.
     this.#move = database.prepare(
       `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
        SELECT w.tenant, w.term, w.created_at, w.token_id, w.expires_at, w.tag, w.signature
@@ -71,7 +72,7 @@ export class WaitingWrites {
     return true
   }
 
-  /** An entry of a token that has changed or is gone waits no more. */
+  /** An entry that its token no longer has waits no more. */
   takeOut(tenant: number, { tokenId, createdAt }: IndexedToken, { term }: IndexTerm): void {
     for (const place of this.#entries.placesOf(tenant, term))
       this.#emptyOne.run(place, term, createdAt, tokenId)

@@ -39,6 +39,8 @@ export const queryContract = (open: OpenStore): void => {
     const at = (id: string): ListPosition => ({ id, createdAt: createdAt[id] ?? Number.NaN })
 
     const loose = bytes('loose')
+    const unused = (count: number): Uint8Array[] =>
+      Array.from({ length: count }, (_, number) => bytes(`unused ${number}`))
     const modifiedAt: Record<string, number> = { b: 210, d: 310 }
 
     /** Six tokens: b and c created at one moment, e expired at 5,000, f expiring at 8,000. */
@@ -288,6 +290,16 @@ export const queryContract = (open: OpenStore): void => {
           ],
         },
         found: 'da',
+      },
+      {
+        name: 'C26.4 more terms to start from than an engine merges',
+        query: { groups: [[red, ...unused(1_100)]] },
+        found: 'dca',
+      },
+      {
+        name: 'C26.4 alternatives with more terms to start from than an engine merges',
+        query: { anyOf: [{ groups: [[red, ...unused(400)]] }, { groups: [[square, ...unused(400)]] }] },
+        found: 'fdca',
       },
       { name: 'C25.2 after a token', query: { groups: [[red, blue]], after: at('d') }, found: 'bca' },
       {

@@ -48,7 +48,6 @@ export const tokenEffects = (database: DatabaseSync, waiting: WaitingWrites): Ef
       const { tokenId, createdAt, expiresAt, signature } = of
       terms.forEach((entry, index) => {
         if (index >= terms.length - mayWait && waiting.add(tenant, of, entry)) return
-        if (mayWait === 0) waiting.takeOut(tenant, of, entry)
         addTerm.run(tenant, entry.term, createdAt, tokenId, expiresAt, entry.tag, signature)
       })
     },
