@@ -33,6 +33,32 @@ test('C27.1 lanes work at the same time, each on one batch', async () => {
   assert.equal(most, 2)
 })
 
+test('C11.1 who waits for the sets before it does not wait for those that keep coming after it', async () => {
+  const committed: number[] = []
+  let isOver = false
+  const turn = () => new Promise(resolve => setImmediate(resolve))
+  const queue = new CommitQueue(async sets => {
+    await turn()
+    await turn()
+    committed.push(...sets.map(({ tenant }) => tenant))
+    return sets.map(() => ({ committed: true }))
+  })
+  const keepAdding = async (): Promise<void> => {
+    for (let tenant = 10; !isOver; tenant++) {
+      void queue.add(writeSet(tenant, {}))
+      await turn()
+    }
+  }
+  void queue.add(writeSet(1, {}))
+  const adding = keepAdding()
+  await turn()
+  void queue.add(writeSet(2, {}))
+  await queue.drain()
+  isOver = true
+  assert.ok(committed.includes(1) && committed.includes(2))
+  await adding
+})
+
 test('C27.1 a batch is bounded, and no set is left behind', async () => {
   const sizes: number[] = []
   const queue = new CommitQueue(async sets => {
