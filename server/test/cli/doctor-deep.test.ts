@@ -12,8 +12,8 @@ import { authenticate } from '../../src/operations/authenticate.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { createToken } from '../../src/operations/create-token.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
-import { BatchWriter } from '../../src/store/sqlite/batch-writer.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { settleAll } from '../rig/settle-all.ts'
 import { assertRefused, Site } from './program.ts'
 
 const tokens = [
@@ -45,7 +45,7 @@ describe('doctor --deep', () => {
     for (const token of tokens) await createToken(vault, caller, token)
     await store.close()
     database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
-    new BatchWriter(database).settleAll()
+    settleAll(database)
     sound = new Map(tables.map(table => [table, stored(table)]))
   })
   after(async () => {

@@ -6,10 +6,10 @@ import type { Store } from '../../src/store/port.ts'
 import { numbered } from '../../src/store/postgres/dialect.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { typeParser } from '../../src/store/postgres/type-parser.ts'
-import { BatchWriter } from '../../src/store/sqlite/batch-writer.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { citusServers } from './citus-cluster.ts'
 import { databaseOf, settingsOf } from './postgres-databases.ts'
+import { settleAll } from './settle-all.ts'
 import { filesOf } from './traces.ts'
 
 /** Every engine that the vault can run on; suites run once for each. `folder` is the engine's to fill. */
@@ -43,7 +43,7 @@ export const sqlite: Engine = {
     const database = new DatabaseSync(join(folder, 'vault.db'), { timeout: 5_000 })
     try {
       // Whoever reaches for the index finds every entry in its place, as on the other engine.
-      if (/\bterms\b/.test(sql)) new BatchWriter(database).settleAll()
+      if (/\bterms\b/.test(sql)) settleAll(database)
       return database.prepare(sql).all(...values)
     } finally {
       database.close()

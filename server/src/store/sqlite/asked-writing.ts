@@ -9,7 +9,7 @@ import type { WritingSide } from './writing-side.ts'
 export type WriterRequest =
   | { readonly kind: 'commit'; readonly batches: readonly PackedSets[] }
   | { readonly kind: 'settle'; readonly some: TenantTerms }
-  | { readonly kind: 'settleAll' }
+  | { readonly kind: 'settleSome' }
   | { readonly kind: 'standalone'; readonly name: StandaloneName; readonly args: readonly unknown[] }
 
 export type WriterAnswer =
@@ -48,9 +48,7 @@ export const askedWriting = (writer: Writer): WritingSide => {
       const some = { tenant, terms: terms.map(term => Uint8Array.from(term)) }
       await askForValue({ kind: 'settle', some })
     },
-    settleAll: async () => {
-      await askForValue({ kind: 'settleAll' })
-    },
+    settleSome: async () => Number(await askForValue({ kind: 'settleSome' })),
     close: async () => {
       await writer.close()
       isClosed = true

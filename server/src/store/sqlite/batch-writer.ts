@@ -5,7 +5,7 @@ import type { Conflict, Outcome, WriteSet } from '../write-set.ts'
 import { changeApplier } from './changes/apply-change.ts'
 import { counterMover } from './counter-mover.ts'
 import { engineReason } from './engine-reason.ts'
-import { partCount, type TenantTerms } from './waiting-entries.ts'
+import type { TenantTerms, WaitingEntry } from './waiting-entries.ts'
 import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 
 /** A condition failed after earlier changes of its set had been written. */
@@ -34,23 +34,23 @@ export class BatchWriter {
   }
 
   /** Moves what waits of these terms into the index. */
-  settle({ tenant, terms }: TenantTerms): void {
-    this.#settling(() => this.#waiting.settle(tenant, terms))
+  settle(some: TenantTerms): void {
+    this.#settle(waiting => waiting.settle(some))
   }
 
-  /** Moves everything that waits, in short transactions: another process may want to write too. */
-  settleAll(): void {
-    let part = 0
-    while (part < partCount) part = this.#settling(() => this.#waiting.settleParts(part))
+  /** Moves some of what waits, for a short transaction; returns how many entries. */
+  settleSome(): number {
+    return this.#settle(waiting => waiting.settleSome())
   }
 
-  #settling<T>(settle: () => T): T {
+  #settle(settle: (waiting: WaitingWrites) => readonly WaitingEntry[]): number {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
       this.#waiting.begin()
-      const result = settle()
+      const moved = settle(this.#waiting)
       this.#database.exec('COMMIT')
-      return result
+      for (const entry of moved) entry.isOver = true
+      return moved.length
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       throw error

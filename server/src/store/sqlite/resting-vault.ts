@@ -33,7 +33,8 @@ export const openRestingVault = (path: string): RestingVault => {
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
     // A copy has every index entry in its place.
-    new BatchWriter(database).settleAll()
+    const writer = new BatchWriter(database)
+    while (writer.settleSome() > 0);
     // Folds in what a killed server left in the log. From then on the file's size and time reveal any write.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {

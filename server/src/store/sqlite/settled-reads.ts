@@ -16,17 +16,17 @@ export type SettledReads = {
 
 export const settledReads = (
   { database, snapshot, read }: ReadingSide,
-  writer: Pick<WritingSide, 'settle' | 'settleAll'>,
+  writer: Pick<WritingSide, 'settle' | 'settleSome'>,
 ): SettledReads => {
   const waiting = new WaitingEntries(database)
   return {
     readSettled: (tenant, terms, query) =>
       read(() => {
         if (terms.length > 0) waiting.catchUp()
-        const asked = terms.filter(term => waiting.placesOf(tenant, term).length > 0)
-        if (asked.length === 0) return query()
-        return writer.settle({ tenant, terms: asked }).then(() => {
-          for (const term of asked) waiting.forget(tenant, term)
+        const entries = terms.flatMap(term => waiting.ofTerm(tenant, term))
+        if (entries.length === 0) return query()
+        return writer.settle({ tenant, terms }).then(() => {
+          for (const entry of entries) entry.isOver = true
           snapshot.end()
           snapshot.join()
           return query()
@@ -34,10 +34,10 @@ export const settledReads = (
       }),
     placesOf: (tenant, term) => {
       waiting.catchUp()
-      return waiting.placesOf(tenant, term)
+      return waiting.ofTerm(tenant, term).map(({ place }) => place)
     },
     settleAll: async () => {
-      await writer.settleAll()
+      while ((await writer.settleSome()) > 0);
       snapshot.end()
     },
   }

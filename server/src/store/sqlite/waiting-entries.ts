@@ -6,8 +6,14 @@ export const partCount = 256
 /** Some terms of one tenant. */
 export type TenantTerms = { readonly tenant: number; readonly terms: readonly Uint8Array[] }
 
-/** The start of its term tells an entry from nearly all others, and sorts it among them. */
-type Entry = { readonly place: number; readonly tenant: number; readonly start: number }
+export type WaitingEntry = {
+  readonly place: number
+  readonly tenant: number
+  /** The first bytes of its term tell it from nearly all others, and sort it among them. */
+  readonly start: number
+  /** Set once it is known to wait no more. */
+  isOver: boolean
+}
 
 /**
  * The index entries that wait in storage, as one connection remembers them.
@@ -22,7 +28,7 @@ type Entry = { readonly place: number; readonly tenant: number; readonly start: 
 export class WaitingEntries {
   readonly #readProgress: StatementSync
   readonly #readNewer: StatementSync
-  readonly #parts: Entry[][] = Array.from({ length: partCount }, () => [])
+  readonly #parts: WaitingEntry[][] = Array.from({ length: partCount }, () => [])
   #newest = 0
   #oldest = Number.POSITIVE_INFINITY
   #upTo = 0
@@ -69,21 +75,26 @@ export class WaitingEntries {
       for (const row of this.#readNewer.all(this.#newest)) {
         const [place, tenant, term] = row as unknown as [number, number, string]
         // An entry that waits no more has an empty term, and belongs to no part.
-        this.#parts[Number.parseInt(term.slice(0, 2), 16)]?.push({ place, tenant, start: startOf(term) })
+        const part = this.#parts[Number.parseInt(term.slice(0, 2), 16)]
+        part?.push({ place, tenant, start: startOf(term), isOver: false })
       }
     this.#newest = Math.max(this.#newest, this.#upTo, newest ?? 0)
   }
 
-  /** Where entries of the term wait, and maybe one of another term that starts with the same bytes. */
-  placesOf(tenant: number, term: Uint8Array): number[] {
-    const [part, isOfTerm] = ofTerm(tenant, term)
-    return placesFrom(this.#remembered(part), entry => isOfTerm(entry) && this.#isWaiting(entry, part))
+  /** The entries of the term, and maybe one of another term that starts with the same bytes. */
+  ofTerm(tenant: number, term: Uint8Array): WaitingEntry[] {
+    const [part = 0] = term
+    const start = startOfBytes(term)
+    return this.#remembered(part).filter(
+      entry => entry.start === start && entry.tenant === tenant && this.#isWaiting(entry, part),
+    )
   }
 
-  /** Where the entries of a part wait, up to a place, in the order of the index. */
-  placesInPart(part: number, upTo = Number.POSITIVE_INFINITY): number[] {
-    const sorted = this.#remembered(part).toSorted((a, b) => a.tenant - b.tenant || a.start - b.start)
-    return placesFrom(sorted, entry => entry.place <= upTo && this.#isWaiting(entry, part))
+  /** The entries of a part, up to a place, in the order of the index. */
+  ofPart(part: number, upTo = Number.POSITIVE_INFINITY): WaitingEntry[] {
+    return this.#remembered(part)
+      .filter(entry => entry.place <= upTo && this.#isWaiting(entry, part))
+      .sort((a, b) => a.tenant - b.tenant || a.start - b.start)
   }
 
   /** How many entries of a part are remembered, including those that have been moved lately. */
@@ -91,18 +102,12 @@ export class WaitingEntries {
     return this.#remembered(part).length
   }
 
-  /** The entries of this term wait no more. */
-  forget(tenant: number, term: Uint8Array): void {
-    const [part, isOfTerm] = ofTerm(tenant, term)
-    this.#parts[part] = this.#remembered(part).filter(entry => !isOfTerm(entry))
-  }
-
-  #remembered(part: number): readonly Entry[] {
+  #remembered(part: number): readonly WaitingEntry[] {
     return this.#parts[part] ?? []
   }
 
-  #isWaiting({ place }: Entry, part: number): boolean {
-    return place > this.#upTo || part >= this.#movedParts
+  #isWaiting({ place, isOver }: WaitingEntry, part: number): boolean {
+    return !isOver && (place > this.#upTo || part >= this.#movedParts)
   }
 
   #forgetRemoved(): void {
@@ -111,17 +116,14 @@ export class WaitingEntries {
   }
 }
 
-const placesFrom = (entries: readonly Entry[], isWanted: (entry: Entry) => boolean): number[] =>
-  entries.filter(isWanted).map(({ place }) => place)
-
 const startBytes = 6
 
 const startOf = (term: string): number =>
   Number.parseInt(term.slice(0, 2 * startBytes).padEnd(2 * startBytes, '0'), 16)
 
 /** Compares numbers instead of bytes, because a list of everything asks for the terms of all types. */
-const ofTerm = (tenant: number, term: Uint8Array): [part: number, isOfTerm: (entry: Entry) => boolean] => {
+const startOfBytes = (term: Uint8Array): number => {
   let start = 0
   for (let at = 0; at < startBytes; at++) start = start * 256 + (term[at] ?? 0)
-  return [term[0] ?? 0, entry => entry.start === start && entry.tenant === tenant]
+  return start
 }

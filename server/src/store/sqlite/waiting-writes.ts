@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { IndexedToken, IndexTerm } from '../rows.ts'
-import { partCount, WaitingEntries } from './waiting-entries.ts'
+import { partCount, type TenantTerms, WaitingEntries, type WaitingEntry } from './waiting-entries.ts'
 
 /** How many entries gather before they are moved. In a vault of a million tokens, two then share a page of the index. */
 export const waitingDefault = 32_768
@@ -11,7 +11,7 @@ const pace = 2
 /** A part as full as this, when most hold a hundred, has terms that many tokens share. Those are better added at once. */
 const partMax = 1_000
 
-/** How many entries are moved in one transaction if all are to be. */
+/** How many entries are moved in one transaction when nothing is added. */
 const movedAtOnce = 1_000
 
 /** Lets entries of new tokens wait, and moves them into the index (waiting-entries.ts), in the transactions of its caller. */
@@ -74,7 +74,7 @@ export class WaitingWrites {
 
   /** An entry that its token no longer has waits no more. */
   takeOut(tenant: number, { tokenId, createdAt }: IndexedToken, { term }: IndexTerm): void {
-    for (const place of this.#entries.placesOf(tenant, term))
+    for (const { place } of this.#entries.ofTerm(tenant, term))
       this.#emptyOne.run(place, term, createdAt, tokenId)
   }
 
@@ -88,35 +88,38 @@ export class WaitingWrites {
     else if (newest - upTo >= this.#waitingMax) this.#record.run(newest, 0)
   }
 
-  /** Moves what waits of these terms. */
-  settle(tenant: number, terms: readonly Uint8Array[]): void {
-    this.#moveAndEmpty(terms.flatMap(term => this.#entries.placesOf(tenant, term)))
+  /** Moves the entries of these terms, and returns them. */
+  settle({ tenant, terms }: TenantTerms): WaitingEntry[] {
+    return this.#moveAndEmpty(terms.flatMap(term => this.#entries.ofTerm(tenant, term)))
   }
 
-  /** Moves what waits in this part, and in as many after it as make a transaction; returns the next part. */
-  settleParts(from: number): number {
-    const places: number[] = []
-    let part = from
-    for (; part < partCount && places.length < movedAtOnce; part++)
-      places.push(...this.#entries.placesInPart(part))
-    this.#moveAndEmpty(places)
-    return part
+  /** Moves entries of any terms, up to a number, and returns them. */
+  settleSome(): WaitingEntry[] {
+    const entries: WaitingEntry[] = []
+    for (let part = 0; part < partCount && entries.length < movedAtOnce; part++)
+      entries.push(...this.#entries.ofPart(part))
+    return this.#moveAndEmpty(entries)
   }
 
-  #moveAndEmpty(places: readonly number[]): void {
-    if (places.length === 0) return
-    const list = JSON.stringify(places)
-    this.#move.run(list)
-    this.#empty.run(list)
+  #moveAndEmpty(entries: WaitingEntry[]): WaitingEntry[] {
+    if (entries.length > 0) {
+      const places = placesIn(entries)
+      this.#move.run(places)
+      this.#empty.run(places)
+    }
+    return entries
   }
 
   #moveParts(count: number): void {
     let part = this.#entries.movedParts
     for (let left = count; left > 0 && part < partCount; part++) {
-      const places = this.#entries.placesInPart(part, this.#entries.upTo)
-      if (places.length > 0) this.#move.run(JSON.stringify(places))
-      left -= places.length
+      const entries = this.#entries.ofPart(part, this.#entries.upTo)
+      if (entries.length > 0) this.#move.run(placesIn(entries))
+      left -= entries.length
     }
     this.#record.run(this.#entries.upTo, part)
   }
 }
+
+const placesIn = (entries: readonly WaitingEntry[]): string =>
+  JSON.stringify(entries.map(({ place }) => place))

@@ -28,7 +28,8 @@ export type WritingSide = {
   ): Promise<StandaloneResult<Name>>
   /** Moves what waits of these terms into the index (waiting-entries.ts). */
   settle(some: TenantTerms): Promise<void>
-  settleAll(): Promise<void>
+  /** Moves some of what waits, whatever it is; returns how many entries. */
+  settleSome(): Promise<number>
   close(): Promise<void>
 }
 
@@ -55,7 +56,7 @@ export const inlineWriting = ({ path, lockWaitMs, waitingMax }: WritingOptions):
     standalone: async (name, args) =>
       (writing().writes[name] as (...args: unknown[]) => StandaloneResult<typeof name>)(...args),
     settle: async some => writing().writer.settle(some),
-    settleAll: async () => writing().writer.settleAll(),
+    settleSome: async () => writing().writer.settleSome(),
     close: async () => {
       isClosed = true
       opened?.database.close()

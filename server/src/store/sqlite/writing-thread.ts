@@ -16,6 +16,18 @@ const writer = new BatchWriter(database, waitingMax)
 const writes = syncStandaloneWrites(database, lockWaitMs)
 const foldLog = logFolding(database)
 
+/** How long there is nothing to do before index entries that wait are moved, so that reads seldom have to wait for that. */
+const restMs = 100
+let rest: NodeJS.Timeout | undefined
+
+const moveOn = (): void => {
+  try {
+    if (writer.settleSome() > 0) rest = setTimeout(moveOn, 0)
+  } catch {
+    // Reads can still have them moved, and are told if that fails too.
+  }
+}
+
 const answer = (message: ThreadMessage): WriterAnswer => {
   try {
     if (message === 'close') {
@@ -27,8 +39,8 @@ const answer = (message: ThreadMessage): WriterAnswer => {
         return { results: writer.commit(message.batches.flatMap(unpackSets)) }
       case 'settle':
         return { value: writer.settle(message.some) }
-      case 'settleAll':
-        return { value: writer.settleAll() }
+      case 'settleSome':
+        return { value: writer.settleSome() }
       case 'standalone':
         return { value: (writes[message.name] as (...args: unknown[]) => unknown)(...message.args) }
     }
@@ -39,6 +51,10 @@ const answer = (message: ThreadMessage): WriterAnswer => {
 
 parentPort?.on('message', (message: ThreadMessage) => {
   parentPort?.postMessage(answer(message))
+  clearTimeout(rest)
   if (message === 'close') parentPort?.close()
-  else foldLog()
+  else {
+    foldLog()
+    rest = setTimeout(moveOn, restMs)
+  }
 })

@@ -1,0 +1,8 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { BatchWriter } from '../../src/store/sqlite/batch-writer.ts'
+
+/** Moves every index entry that waits to its place. */
+export const settleAll = (database: DatabaseSync): void => {
+  const writer = new BatchWriter(database)
+  while (writer.settleSome() > 0);
+}
