@@ -5,7 +5,7 @@ import type { Conflict, Outcome, WriteSet } from '../write-set.ts'
 import { changeApplier } from './changes/apply-change.ts'
 import { counterMover } from './counter-mover.ts'
 import { engineReason } from './engine-reason.ts'
-import type { TenantTerms, WaitingEntry } from './waiting-entries.ts'
+import type { PlacesOfPart, TenantTerms } from './waiting-entries.ts'
 import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 
 /** A condition failed after earlier changes of its set had been written. */
@@ -43,14 +43,14 @@ export class BatchWriter {
     return this.#settle(waiting => waiting.settleSome())
   }
 
-  #settle(settle: (waiting: WaitingWrites) => readonly WaitingEntry[]): number {
+  #settle(settle: (waiting: WaitingWrites) => readonly PlacesOfPart[]): number {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
       this.#waiting.begin()
       const moved = settle(this.#waiting)
       this.#database.exec('COMMIT')
-      for (const entry of moved) entry.isOver = true
-      return moved.length
+      this.#waiting.forget(moved)
+      return moved.reduce((count, { places }) => count + places.length, 0)
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       throw error

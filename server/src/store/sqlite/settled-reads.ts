@@ -9,7 +9,7 @@ export type SettledReads = {
   /** Runs the query once none of the terms' entries wait. */
   readSettled<T>(tenant: number, terms: readonly Uint8Array[], query: () => T | Promise<T>): Promise<T>
   /** Where entries of the term wait. */
-  placesOf(tenant: number, term: Uint8Array): number[]
+  placesOf(tenant: number, term: Uint8Array): readonly number[]
   /** Resolves once nothing waits. */
   settleAll(): Promise<void>
 }
@@ -23,10 +23,10 @@ export const settledReads = (
     readSettled: (tenant, terms, query) =>
       read(() => {
         if (terms.length > 0) waiting.catchUp()
-        const entries = terms.flatMap(term => waiting.ofTerm(tenant, term))
-        if (entries.length === 0) return query()
+        const parts = terms.map(term => waiting.ofTerm(tenant, term))
+        if (parts.every(({ places }) => places.length === 0)) return query()
         return writer.settle({ tenant, terms }).then(() => {
-          for (const entry of entries) entry.isOver = true
+          for (const part of parts) waiting.forget(part)
           snapshot.end()
           snapshot.join()
           return query()
@@ -34,7 +34,7 @@ export const settledReads = (
       }),
     placesOf: (tenant, term) => {
       waiting.catchUp()
-      return waiting.ofTerm(tenant, term).map(({ place }) => place)
+      return waiting.ofTerm(tenant, term).places
     },
     settleAll: async () => {
       while ((await writer.settleSome()) > 0);

@@ -6,14 +6,14 @@ export const partCount = 256
 /** Some terms of one tenant. */
 export type TenantTerms = { readonly tenant: number; readonly terms: readonly Uint8Array[] }
 
-export type WaitingEntry = {
-  readonly place: number
-  readonly tenant: number
-  /** The first bytes of its term tell it from nearly all others, and sort it among them. */
-  readonly start: number
-  /** Set once it is known to wait no more. */
-  isOver: boolean
-}
+/** Entries of one part, by their places. */
+export type PlacesOfPart = { readonly part: number; readonly places: readonly number[] }
+
+/**
+ * An entry is three numbers in the list of its part: its place, its tenant, and the first bytes of its term, which tell it from
+ * nearly all others and sort it among them. As objects, so many would outlive young memory and fill old memory.
+ */
+const width = 3
 
 /**
  * The index entries that wait in storage, as one connection remembers them.
@@ -28,7 +28,7 @@ export type WaitingEntry = {
 export class WaitingEntries {
   readonly #readProgress: StatementSync
   readonly #readNewer: StatementSync
-  readonly #parts: WaitingEntry[][] = Array.from({ length: partCount }, () => [])
+  readonly #parts: number[][] = Array.from({ length: partCount }, () => [])
   #newest = 0
   #oldest = Number.POSITIVE_INFINITY
   #upTo = 0
@@ -75,44 +75,63 @@ export class WaitingEntries {
       for (const row of this.#readNewer.all(this.#newest)) {
         const [place, tenant, term] = row as unknown as [number, number, string]
         // An entry that waits no more has an empty term, and belongs to no part.
-        const part = this.#parts[Number.parseInt(term.slice(0, 2), 16)]
-        part?.push({ place, tenant, start: startOf(term), isOver: false })
+        this.#parts[Number.parseInt(term.slice(0, 2), 16)]?.push(place, tenant, startOf(term))
       }
     this.#newest = Math.max(this.#newest, this.#upTo, newest ?? 0)
   }
 
-  /** The entries of the term, and maybe one of another term that starts with the same bytes. */
-  ofTerm(tenant: number, term: Uint8Array): WaitingEntry[] {
+  /** Where entries of the term wait, and maybe one of another term that starts with the same bytes. */
+  ofTerm(tenant: number, term: Uint8Array): PlacesOfPart {
     const [part = 0] = term
-    const start = startOfBytes(term)
-    return this.#remembered(part).filter(
-      entry => entry.start === start && entry.tenant === tenant && this.#isWaiting(entry, part),
-    )
+    const wanted = startOfBytes(term)
+    const places: number[] = []
+    this.#forEach(part, (place, ofTenant, start) => {
+      if (start === wanted && ofTenant === tenant && this.#isWaiting(place, part)) places.push(place)
+    })
+    return { part, places }
   }
 
-  /** The entries of a part, up to a place, in the order of the index. */
-  ofPart(part: number, upTo = Number.POSITIVE_INFINITY): WaitingEntry[] {
-    return this.#remembered(part)
-      .filter(entry => entry.place <= upTo && this.#isWaiting(entry, part))
-      .sort((a, b) => a.tenant - b.tenant || a.start - b.start)
+  /** Where the entries of a part wait, up to a place, in the order of the index. */
+  ofPart(part: number, upTo = Number.POSITIVE_INFINITY): PlacesOfPart {
+    const entries: [place: number, tenant: number, start: number][] = []
+    this.#forEach(part, (place, tenant, start) => {
+      if (place <= upTo && this.#isWaiting(place, part)) entries.push([place, tenant, start])
+    })
+    entries.sort((a, b) => a[1] - b[1] || a[2] - b[2])
+    return { part, places: entries.map(([place]) => place) }
   }
 
   /** How many entries of a part are remembered, including those that have been moved lately. */
   sizeOfPart(part: number): number {
-    return this.#remembered(part).length
+    return (this.#parts[part]?.length ?? 0) / width
   }
 
-  #remembered(part: number): readonly WaitingEntry[] {
-    return this.#parts[part] ?? []
+  /** These entries wait no more. */
+  forget({ part, places }: PlacesOfPart): void {
+    if (places.length === 0) return
+    const gone = new Set(places)
+    this.#keep(part, place => !gone.has(place))
   }
 
-  #isWaiting({ place, isOver }: WaitingEntry, part: number): boolean {
-    return !isOver && (place > this.#upTo || part >= this.#movedParts)
+  #isWaiting(place: number, part: number): boolean {
+    return place > this.#upTo || part >= this.#movedParts
   }
 
   #forgetRemoved(): void {
-    for (const [part, entries] of this.#parts.entries())
-      this.#parts[part] = entries.filter(({ place }) => place >= this.#oldest)
+    for (const part of this.#parts.keys()) this.#keep(part, place => place >= this.#oldest)
+  }
+
+  #keep(part: number, isKept: (place: number) => boolean): void {
+    const kept: number[] = []
+    this.#forEach(part, (place, tenant, start) => {
+      if (isKept(place)) kept.push(place, tenant, start)
+    })
+    this.#parts[part] = kept
+  }
+
+  #forEach(part: number, visit: (place: number, tenant: number, start: number) => void): void {
+    const list = this.#parts[part] ?? []
+    for (let at = 0; at < list.length; at += width) visit(list[at] ?? 0, list[at + 1] ?? 0, list[at + 2] ?? 0)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { IndexedToken, IndexTerm } from '../rows.ts'
-import { partCount, type TenantTerms, WaitingEntries, type WaitingEntry } from './waiting-entries.ts'
+import { type PlacesOfPart, partCount, type TenantTerms, WaitingEntries } from './waiting-entries.ts'
 
 /** How many entries gather before they are moved. In a vault of a million tokens, two then share a page of the index. */
 export const waitingDefault = 32_768
@@ -74,7 +74,7 @@ export class WaitingWrites {
 
   /** An entry that its token no longer has waits no more. */
   takeOut(tenant: number, { tokenId, createdAt }: IndexedToken, { term }: IndexTerm): void {
-    for (const { place } of this.#entries.ofTerm(tenant, term))
+    for (const place of this.#entries.ofTerm(tenant, term).places)
       this.#emptyOne.run(place, term, createdAt, tokenId)
   }
 
@@ -88,38 +88,44 @@ export class WaitingWrites {
     else if (newest - upTo >= this.#waitingMax) this.#record.run(newest, 0)
   }
 
-  /** Moves the entries of these terms, and returns them. */
-  settle({ tenant, terms }: TenantTerms): WaitingEntry[] {
-    return this.#moveAndEmpty(terms.flatMap(term => this.#entries.ofTerm(tenant, term)))
+  /** Moves what waits of these terms, and returns what that was. */
+  settle({ tenant, terms }: TenantTerms): PlacesOfPart[] {
+    return this.#moveAndEmpty(terms.map(term => this.#entries.ofTerm(tenant, term)))
   }
 
-  /** Moves entries of any terms, up to a number, and returns them. */
-  settleSome(): WaitingEntry[] {
-    const entries: WaitingEntry[] = []
-    for (let part = 0; part < partCount && entries.length < movedAtOnce; part++)
-      entries.push(...this.#entries.ofPart(part))
-    return this.#moveAndEmpty(entries)
-  }
-
-  #moveAndEmpty(entries: WaitingEntry[]): WaitingEntry[] {
-    if (entries.length > 0) {
-      const places = placesIn(entries)
-      this.#move.run(places)
-      this.#empty.run(places)
+  /** Moves some of what waits, and returns what that was. */
+  settleSome(): PlacesOfPart[] {
+    const parts: PlacesOfPart[] = []
+    let count = 0
+    for (let part = 0; part < partCount && count < movedAtOnce; part++) {
+      const waiting = this.#entries.ofPart(part)
+      parts.push(waiting)
+      count += waiting.places.length
     }
-    return entries
+    return this.#moveAndEmpty(parts)
+  }
+
+  /** Once the transaction that moved them has been committed. */
+  forget(moved: readonly PlacesOfPart[]): void {
+    for (const part of moved) this.#entries.forget(part)
+  }
+
+  #moveAndEmpty(parts: PlacesOfPart[]): PlacesOfPart[] {
+    const places = parts.flatMap(part => part.places)
+    if (places.length > 0) {
+      this.#move.run(JSON.stringify(places))
+      this.#empty.run(JSON.stringify(places))
+    }
+    return parts
   }
 
   #moveParts(count: number): void {
     let part = this.#entries.movedParts
     for (let left = count; left > 0 && part < partCount; part++) {
-      const entries = this.#entries.ofPart(part, this.#entries.upTo)
-      if (entries.length > 0) this.#move.run(placesIn(entries))
-      left -= entries.length
+      const { places } = this.#entries.ofPart(part, this.#entries.upTo)
+      if (places.length > 0) this.#move.run(JSON.stringify(places))
+      left -= places.length
     }
     this.#record.run(this.#entries.upTo, part)
   }
 }
-
-const placesIn = (entries: readonly WaitingEntry[]): string =>
-  JSON.stringify(entries.map(({ place }) => place))
