@@ -255,6 +255,16 @@ describe('index entries that wait (sqlite)', () => {
     )
   })
 
+  test('C24.7 the writing thread moves what waits when it has nothing else to do', async () => {
+    await store.close()
+    store = openSqlite({ path, waitingMax })
+    await create('a', 'b')
+    const isOver = Date.now() + 20_000
+    while (idsIn('waiting_terms').length > 0 && Date.now() < isOver)
+      await new Promise(resolve => setImmediate(resolve))
+    assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [[], ['a', 'b']])
+  })
+
   test('a copy has every entry in its place', async () => {
     await create('a', 'b')
     await store.close()

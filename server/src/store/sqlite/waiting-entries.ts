@@ -20,7 +20,7 @@ const width = 3
  *
  * The place of a fingerprint in the index is random, so each new one would dirty a page of its own. Instead, new entries are
  * appended to `waiting_terms`. Once there are thousands, they are moved into `terms` in the order of their terms, and many of
- * them share a page (waiting-writes.ts). A read first has the entries of its own terms moved (token-reads.ts).
+ * them share a page (waiting-writes.ts). A read first has the entries of its own terms moved (settled-reads.ts).
  *
  * Storage records what waits and what has been moved, in the transaction that does it. So this memory may be lost at any time, it
  * may hold entries that wait no more, and every process can have its own.
