@@ -83,6 +83,15 @@ for (const engine of engines)
       return ids
     }
 
+    test('C26.4 a key with a space is told from a value with one', async () => {
+      const { keys: other } = await vault.tenant(devApplications)
+      await vault.create(other.general, { id: 'key', type: 'token', data: 'x', metadata: { 'a b': 'c' } })
+      await vault.create(other.general, { id: 'value', type: 'token', data: 'y', metadata: { a: 'b c' } })
+      const query = 'type:token (metadata."a b":c OR metadata.a:"b c")'
+      const { body } = await vault.post('/tokens/search', other.private, { query })
+      assert.deepEqual(body.data.map(({ id }: { id: string }) => id).sort(), ['key', 'value'])
+    })
+
     const everything = ['account', 'plain', 'both', 'blue', 'red']
     const answers: [ids: string, query: string, ...found: string[]][] = [
       ['C26.3', 'id:blue', 'blue'],

@@ -1,4 +1,5 @@
 import { fingerprintHash, indexHash } from '../../crypto/index-hash.ts'
+import type { TenantKeys } from '../../crypto/keys.ts'
 import { contentTerms, indexedAs, matchTag, type Term } from '../../domain/tokens/index-terms.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
@@ -9,11 +10,26 @@ import { categoryOf } from './token-category.ts'
 
 /** A term as storage knows it. */
 export const hashTerm = ({ keys }: UnlockedTenant, { field, value }: Term): Buffer =>
-  indexHash(keys, field, value)
+  field === 'type' || field === 'home'
+    ? hashType(keys, `${field} ${value}`, () => indexHash(keys, field, value))
+    : indexHash(keys, field, value)
+
+/** Types are few, and a list of everything asks for all of them: to hash them again would cost it 25 µs. */
+const ofTypes = new WeakMap<TenantKeys, Map<string, Buffer>>()
+
+const hashType = (keys: TenantKeys, name: string, hash: () => Buffer): Buffer => {
+  const known = ofTypes.get(keys) ?? new Map<string, Buffer>()
+  ofTypes.set(keys, known)
+  const hashed = known.get(name) ?? hash()
+  known.set(name, hashed)
+  return hashed
+}
 
 /** The terms, as storage knows them, of which a token must have one to have one of these. */
 export const hashGroup = (tenant: UnlockedTenant, terms: readonly Term[]): Buffer[] => {
-  const stored = new Map(terms.flatMap(indexedAs).map(term => [`${term.field} ${term.value}`, term]))
+  // Each once: two containers may cover the home of the same type. A space alone may be part of a metadata key.
+  const name = ({ field, value }: Term): string => `${field.length} ${field} ${value}`
+  const stored = new Map(terms.flatMap(indexedAs).map(term => [name(term), term]))
   return [...stored.values()].map(term => hashTerm(tenant, term))
 }
 
