@@ -265,7 +265,7 @@ describe('index entries that wait (sqlite)', () => {
     assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [[], ['a', 'b']])
   })
 
-  test('a copy has every entry in its place', async () => {
+  test('C24.7 a copy for another engine has every entry in its place', async () => {
     await create('a', 'b')
     await store.close()
     const resting = openRestingVault(path)
