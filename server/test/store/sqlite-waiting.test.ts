@@ -146,6 +146,34 @@ describe('index entries that wait (sqlite)', () => {
     assert.deepEqual(idsIn('terms'), ids.toSorted())
   })
 
+  test('C24.7 entries learnt in slices are the same as those learnt at once', async () => {
+    const ids = Array.from({ length: waitingMax }, (_, i) => `a${i}`)
+    await create(...ids)
+    const database = new DatabaseSync(path)
+    const [inSlices, atOnce] = [new WaitingEntries(database), new WaitingEntries(database)]
+    let slices = 1
+    while (!inSlices.catchUp(10)) slices++
+    assert.equal(slices, Math.ceil((waitingMax + 1) / 10))
+    assert.ok(atOnce.catchUp())
+    for (const id of ids)
+      assert.deepEqual(inSlices.ofTerm(tenant, termOf(id)), atOnce.ofTerm(tenant, termOf(id)))
+    assert.equal(atOnce.ofTerm(tenant, termOf('a0')).places.length, 1)
+    database.close()
+  })
+
+  test('C24.7 other requests are answered while a read learns of thousands of entries', async () => {
+    await store.close()
+    store = openSqlite({ path, writing: 'inline' })
+    await create(...Array.from({ length: 9_000 }, (_, i) => `a${i}`))
+    let [turns, isOver] = [0, false]
+    const reading = found('a8999').finally(() => {
+      isOver = true
+    })
+    for (; !isOver; turns++) await new Promise(resolve => setImmediate(resolve))
+    assert.deepEqual(await reading, ['a8999'])
+    assert.ok(turns > 3, `${turns} turns`)
+  })
+
   test('C24.7 entries that were moved are forgotten', async () => {
     const database = new DatabaseSync(path)
     const entries = new WaitingEntries(database)

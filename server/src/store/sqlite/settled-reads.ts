@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TokenQuery } from '../port.ts'
 import { branchesOf } from '../sql/token-query.ts'
 import type { ReadingSide } from './reading-side.ts'
@@ -14,6 +15,9 @@ export type SettledReads = {
   settleAll(): Promise<void>
 }
 
+/** To learn of an entry takes a microsecond; thousands are learnt in slices, with other requests in between. */
+const entriesPerSlice = 2_000
+
 export const settledReads = (
   { database, snapshot, read }: ReadingSide,
   writer: Pick<WritingSide, 'settle' | 'settleSome'>,
@@ -29,18 +33,21 @@ export const settledReads = (
     return isThere
   }
 
+  const readSettled: SettledReads['readSettled'] = (tenant, terms, query) =>
+    read(() => {
+      if (terms.length > 0 && !waiting.catchUp(entriesPerSlice))
+        return nextTurn().then(() => readSettled(tenant, terms, query))
+      const asked = terms.filter(term => doesWait(tenant, term))
+      if (asked.length === 0) return query()
+      return writer.settle({ tenant, terms: asked }).then(() => {
+        snapshot.end()
+        snapshot.join()
+        return query()
+      })
+    })
+
   return {
-    readSettled: (tenant, terms, query) =>
-      read(() => {
-        if (terms.length > 0) waiting.catchUp()
-        const asked = terms.filter(term => doesWait(tenant, term))
-        if (asked.length === 0) return query()
-        return writer.settle({ tenant, terms: asked }).then(() => {
-          snapshot.end()
-          snapshot.join()
-          return query()
-        })
-      }),
+    readSettled,
     placesOf: (tenant, term) => {
       waiting.catchUp()
       return waiting.ofTerm(tenant, term).places

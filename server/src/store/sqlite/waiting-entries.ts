@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { limited } from '../sql/dialect.ts'
 
 /** Entries are moved part by part. A part holds all entries whose terms begin with the same byte. */
 export const partCount = 256
@@ -14,6 +15,9 @@ export type PlacesOfPart = { readonly part: number; readonly places: readonly nu
  * nearly all others and sort it among them. As objects, so many would outlive young memory and fill old memory.
  */
 const width = 3
+
+/** As a limit, SQLite takes it for none. */
+const everything = -1
 
 /**
  * The index entries that wait in storage, as one connection remembers them.
@@ -39,7 +43,9 @@ export class WaitingEntries {
       `SELECT up_to, parts, (SELECT min(place) FROM waiting_terms), (SELECT max(place) FROM waiting_terms)
        FROM waiting_moved WHERE id = 1`,
     )
-    this.#readNewer = database.prepare('SELECT place, tenant, hex(term) FROM waiting_terms WHERE place > ?')
+    this.#readNewer = database.prepare(
+      `SELECT place, tenant, hex(term) FROM waiting_terms WHERE place > ? ORDER BY place ${limited}`,
+    )
     for (const statement of [this.#readProgress, this.#readNewer]) statement.setReturnArrays(true)
   }
 
@@ -63,21 +69,29 @@ export class WaitingEntries {
     return this.#movedParts
   }
 
-  /** Learns what has changed. Every transaction that relies on this memory begins with it. */
-  catchUp(): void {
+  /**
+   * Learns what has changed, and of up to so many new entries; returns whether that is all. Every transaction that relies on this
+   * memory begins with learning all.
+   */
+  catchUp(entriesMax = everything): boolean {
     const progress = this.#readProgress.get() as unknown as (number | null)[] | undefined
     const [upTo, movedParts, oldest, newest] = progress ?? []
     this.#oldest = oldest ?? Number.POSITIVE_INFINITY
     if (upTo !== this.#upTo) this.#forgetRemoved()
     this.#upTo = upTo ?? 0
     this.#movedParts = movedParts ?? partCount
+    let learnt = 0
     if ((newest ?? 0) > this.#newest)
-      for (const row of this.#readNewer.all(this.#newest)) {
+      for (const row of this.#readNewer.all(this.#newest, entriesMax)) {
         const [place, tenant, term] = row as unknown as [number, number, string]
         // An entry that waits no more has an empty term, and belongs to no part.
         this.#parts[Number.parseInt(term.slice(0, 2), 16)]?.push(place, tenant, startOf(term))
+        this.#newest = place
+        learnt++
       }
+    if (learnt === entriesMax) return false
     this.#newest = Math.max(this.#newest, this.#upTo, newest ?? 0)
+    return true
   }
 
   /** Where entries of the term wait, and maybe one of another term that starts with the same bytes. */
