@@ -234,6 +234,14 @@ onEveryEngine('the wire', vault => {
     }
   })
 
+  test('C2.2 two faults at one place are both reported', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { body } = await vault().get('/tokens?size=0&size=5', keys.owner)
+    assert.deepEqual(body.errors, {
+      size: ['must not be repeated', `must be a whole number from 1 to ${limits.pageSizeMax}`],
+    })
+  })
+
   test('C2.2 a body with thousands of faults gets only some of them reported', async () => {
     const { keys } = await vault().tenant({ owner })
     const body = { type: 'token', data: 'x', mask: Array.from({ length: 2_500 }, () => '{{') }
