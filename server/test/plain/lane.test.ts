@@ -111,6 +111,30 @@ describe('the lane of plain requests', () => {
     socket.destroy()
   })
 
+  const idle: readonly { name: string; send?: string; isEnded: boolean }[] = [
+    { name: 'that has sent nothing is closed', isEnded: true },
+    { name: 'that was answered is closed', send: get('/a'), isEnded: true },
+    { name: 'whose client does not read its answer is closed', send: get('/long'), isEnded: true },
+    { name: 'whose request is still worked on stays open', send: get('/held'), isEnded: false },
+  ]
+  for (const { name, send, isEnded } of idle)
+    test(`docs/operating.md: a connection ${name} when nothing has moved on it for longer than Keep-Alive announced`, async () => {
+      const taken = once(server, 'connection')
+      const socket = open()
+      const [served]: Socket[] = await taken
+      assert.equal(served?.timeout, 61_000)
+      if (send !== undefined) {
+        socket.write(send)
+        if (isEnded) await once(socket, 'readable')
+        else while (held.length === 0) await new Promise(setImmediate)
+      }
+      served.emit('timeout')
+      assert.equal(served.destroyed, isEnded)
+      held.pop()?.()
+      if (!isEnded) assert.deepEqual(await bodies(socket, 1), ['plain /held'])
+      socket.destroy()
+    })
+
   test('C2.10 a header with a line break in it is never sent', () => {
     const bare = createServer()
     let thrown: unknown
@@ -171,6 +195,13 @@ onSqliteAlone('the lane of plain requests and Node', 'the same operations answer
 
   /** Fingerprints differ by tenant, and not all have the same length. */
   const varying = ['date', 'content-length']
+
+  test('docs/operating.md: an idle connection is kept for 72 seconds, and answers say so', async () => {
+    for (const fields of [[], [unusual]]) {
+      const [reply] = await sendRaw(vault().baseUrl, get('/health', ...fields))
+      assert.equal(reply?.headers.get('keep-alive'), 'timeout=72')
+    }
+  })
 
   test('C2.10 C4.1 an answer is the same to the byte, whichever lane it comes from', async () => {
     const { keys } = await vault().tenant({ owner })
