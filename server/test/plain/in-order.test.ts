@@ -209,6 +209,21 @@ describe('clients that do not wait for answers', () => {
     await answered(socket, 1)
   })
 
+  test('docs/testing.md: nothing grows: a connection that has closed is forgotten', async () => {
+    const { server, open } = await bareServer(response => response.end())
+    const [served, socket] = await open()
+    socket.write(request)
+    await once(socket, 'data')
+    socket.destroy()
+    await once(served, 'close')
+    let isRemembered = false
+    served.destroySoon = () => {
+      isRemembered = true
+    }
+    server.closeIdleConnections()
+    assert.ok(!isRemembered)
+  })
+
   for (const [what, event, line] of [
     ['something that is not HTTP', 'clientError', 'XX'],
     ['CONNECT', 'connect', 'CONNECT a:1 HTTP/1.1'],
@@ -273,6 +288,27 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
       const end = answer.indexOf('\r\n\r\n') + 4
       const length = Number(/content-length: (\d+)/.exec(answer.toString('latin1', 0, end))?.[1])
       assert.equal(answer.length - end, length)
+      await started().openOn(started().engine)
+    })
+
+  for (const [status, body] of [
+    [201, '{"type":"token","data":"x"}'],
+    [400, '{"type":"none","data":"x"}'],
+  ] as const)
+    test(`docs/operating.md: an answer of a service that stops says that its connection closes (${status})`, async () => {
+      const { keys } = await started().tenant({ owner })
+      const { hostname, port } = new URL(started().baseUrl)
+      const socket = connect(Number(port), hostname)
+      const fields = [`SVC-API-KEY: ${keys.owner}`, 'Content-Type: application/json', 'Expect: 100-continue']
+      const head = ['POST /tokens HTTP/1.1', 'Host: vault', ...fields, `Content-Length: ${body.length}`]
+      socket.write(`${head.join('\r\n')}\r\n\r\n`)
+      assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 100 /)
+      const closed = started().close()
+      while (await isListening(Number(port), hostname)) {}
+      socket.write(body)
+      const [answer] = await Promise.all([buffer(socket), closed])
+      assert.match(answer.toString(), new RegExp(`^HTTP/1\\.1 ${status} `))
+      assert.match(answer.toString(), /\r\nconnection: close\r\n/i)
       await started().openOn(started().engine)
     })
 
