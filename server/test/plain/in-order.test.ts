@@ -307,9 +307,9 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
       while (await isListening(Number(port), hostname)) {}
       socket.write(body)
       const [answer] = await Promise.all([buffer(socket), closed])
+      await started().openOn(started().engine)
       assert.match(answer.toString(), new RegExp(`^HTTP/1\\.1 ${status} `))
       assert.match(answer.toString(), /\r\nconnection: close\r\n/i)
-      await started().openOn(started().engine)
     })
 
   for (const fields of [[], [unusual]])

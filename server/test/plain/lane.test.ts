@@ -118,9 +118,10 @@ describe('the lane of plain requests', () => {
     { name: 'whose request is still worked on stays open', send: get('/held'), isEnded: false },
   ]
   for (const { name, send, isEnded } of idle)
-    test(`docs/operating.md: a connection ${name} when nothing has moved on it for longer than Keep-Alive announced`, async () => {
+    test(`docs/operating.md: a connection ${name} when nothing has moved on it for longer than Keep-Alive announced`, async t => {
       const taken = once(server, 'connection')
       const socket = open()
+      t.after(() => socket.destroy())
       const [served]: Socket[] = await taken
       assert.equal(served?.timeout, 61_000)
       if (send !== undefined) {
@@ -132,7 +133,6 @@ describe('the lane of plain requests', () => {
       assert.equal(served.destroyed, isEnded)
       held.pop()?.()
       if (!isEnded) assert.deepEqual(await bodies(socket, 1), ['plain /held'])
-      socket.destroy()
     })
 
   test('C2.10 a header with a line break in it is never sent', () => {
