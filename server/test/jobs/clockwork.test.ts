@@ -280,6 +280,53 @@ for (const engine of engines)
         }),
       )
 
+    test('C32.3 reads are counted within a second, until the vault stops', t =>
+      withVault(async (vault, key) => {
+        t.mock.timers.enable({ apis: ['setInterval'] })
+        const flush = t.mock.method(vault.service.vault.activity, 'flush')
+        const { id } = await vault.create(key, { type: 'token', data: 'x' })
+        vault.service.startClockwork()
+        vault.now += 31 * day
+        assert.equal((await vault.get(`/tokens/${id}`, key)).status, 200)
+        t.mock.timers.tick(1_000)
+        assert.equal(await flush.mock.calls.at(-1)?.result, 1)
+        await vault.restart()
+        const before = flush.mock.callCount()
+        t.mock.timers.tick(1_000)
+        assert.equal(flush.mock.callCount(), before)
+      }))
+
+    test('docs/operating.md: a vault that stops closes storage after the jobs that are under way', () =>
+      withVault(async vault => {
+        const { store, service } = vault
+        const { close, purgeResults } = store
+        const { stop } = service.clockwork
+        const job = Promise.withResolvers<void>()
+        const told = Promise.withResolvers<void>()
+        const ended: string[] = []
+        store.purgeResults = async (...given) => {
+          await job.promise
+          ended.push('job')
+          return purgeResults.apply(store, given)
+        }
+        store.close = async () => {
+          ended.push('storage')
+          await close.call(store)
+        }
+        service.clockwork.stop = () => {
+          told.resolve()
+          return stop()
+        }
+        service.startClockwork()
+        const closed = vault.close()
+        await Promise.race([told.promise, closed])
+        for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+        job.resolve()
+        await closed
+        await vault.openOn(engine)
+        assert.deepEqual(ended, ['job', 'storage'])
+      }))
+
     test(
       'C17.6 C11.2 §4.11.7 C31.6 a vault that stops does not wait for the end of a purge',
       { timeout: 30_000 },
