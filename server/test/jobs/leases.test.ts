@@ -67,6 +67,32 @@ for (const engine of engines)
       assert.ok(vault.now - dueAt > pace.upkeepLeaseMs, 'not before the lease was over')
     })
 
+    const sweeps = {
+      upkeep: 'purgeTransients',
+      expiry: 'expiredTokens',
+      answers: 'purgeResults',
+      burial: 'purgeDeadTenants',
+    } as const
+    for (const [name, sweep] of Object.entries(sweeps))
+      test(`C17.6 C11.2 §4.11.7 C31.6 ${sweep} waits while another node holds the lease ${name}, and no other sweep does`, async t => {
+        vault.now += pace.upkeepLeaseMs
+        const until = vault.now + pace.upkeepLeaseMs
+        const { store } = vault.service.vault
+        assert.ok(await store.acquireLease({ name, holder: 'another node', until }, vault.now))
+        const calls = Object.values(sweeps).map(call => [call, t.mock.method(store, call).mock] as const)
+        const made = async (): Promise<string[]> => {
+          await vault.service.clockwork.runAll()
+          return calls.filter(([, mock]) => mock.callCount() > 0).map(([call]) => call)
+        }
+        const all = Object.values(sweeps)
+        assert.deepEqual(
+          await made(),
+          all.filter(call => call !== sweep),
+        )
+        vault.now = until + 1
+        assert.deepEqual(await made(), all, 'the other one has died')
+      })
+
     test('C29.7 each node records the key use it has seen, with or without the lease', async () => {
       const made = await vault.tenant({ owner })
       await vault.service.clockwork.runAll()
