@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
 import { before, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -72,6 +75,41 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
       assert.equal(reply?.status, status)
       if (status !== 200) assertAbsent({ body: reply?.text ?? '' }, ['a-token', 'Sensitive', target.slice(1)])
       else if (target.includes('?')) assert.deepEqual(reply?.body.data, [], 'the filter finds nothing')
+    })
+
+  /** Node's server, which the service keeps to itself. */
+  const nodeServer = async (): Promise<Server> => {
+    let server: Server | undefined
+    const note = (message: unknown): void => {
+      server = (message as { server: Server }).server
+    }
+    subscribe('http.server.request.start', note)
+    await raw(head('GET /health', 'TE: trailers'))
+    unsubscribe('http.server.request.start', note)
+    assert.ok(server)
+    return server
+  }
+
+  for (const [what, bytes] of [
+    ['half a head', () => head('GET /tokens').slice(0, -2)],
+    ['half a body', () => `${head('POST /tokens', 'Content-Type: application/json', 'Content-Length: 9')}{`],
+  ] as const)
+    test(`docs/operating.md: a request has a minute to arrive; ${what} is then refused with 408`, async () => {
+      const server = await nodeServer()
+      assert.deepEqual([server.requestTimeout, server.headersTimeout], [60_000, 60_000])
+      const taken = once(server, 'connection')
+      const answered = raw(bytes())
+      const [served] = await taken
+      while (served.bytesRead < bytes().length) await new Promise(setImmediate)
+      // What Node reports when that time is over.
+      const error = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+      server.emit('clientError', error, served)
+      const [reply] = await answered
+      assert.deepEqual(
+        [reply?.status, reply?.body.detail, reply?.headers.get('connection')],
+        [408, 'The request did not arrive in time.', 'close'],
+      )
+      assert.equal(await countTokens(vault(), key), 1)
     })
 
   for (const [reader, ...headers] of [['the plain reader'], ["Node's reader", 'TE: trailers']])
