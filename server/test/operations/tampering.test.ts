@@ -434,6 +434,40 @@ for (const engine of engines) {
     })
   })
 
+  describe(`what is kept for a tenant besides its tokens (${engine.name})`, () => {
+    const scene = new Scene()
+    before(() => scene.start())
+    after(() => scene.vault.stop())
+
+    for (const [table, named, method, path] of [
+      ['results', 'kept answer', 'POST', '/tokens'],
+      ['reports', 'report on indexes', 'GET', '/tenants/self/reports/indexes'],
+    ] as const)
+      test(`C2.17 a ${named} that was changed is not shown, and the log names it`, async () => {
+        const { vault } = scene
+        const { keys, tenantId } = await vault.tenant({
+          POST: devApplications.general,
+          GET: { type: 'management', permissions: ['report:read'] },
+        })
+        const ask = (): Promise<TestReply> =>
+          vault.send(method, path, {
+            key: keys[method],
+            ...(method === 'POST' && { body: { type: 'token', data: 'x' } }),
+            headers: { 'svc-idempotency-key': 'once' },
+          })
+        assert.ok((await ask()).status < 300)
+        await vault.service.clockwork.runAll()
+        const own = await scene.numberOf(tenantId)
+        const [row] = await scene.reach(`SELECT sealed FROM ${table} WHERE tenant = ?`, own)
+        const changed = flipped(row?.sealed as Uint8Array, 20 * 8)
+        await scene.reach(`UPDATE ${table} SET sealed = ? WHERE tenant = ?`, changed, own)
+        vault.log.length = 0
+        assert.equal((await ask()).status, 500)
+        const [failed] = vault.log.map(line => JSON.parse(line)).filter(({ level }) => level === 'error')
+        assert.deepEqual([failed?.error, failed?.row], ['TamperedError', `${named} of tenant ${tenantId}`])
+      })
+  })
+
   describe(`sweeping storage that was changed (${engine.name})`, () => {
     let scene: Scene
     beforeEach(async () => {
