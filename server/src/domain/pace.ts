@@ -26,6 +26,8 @@ export const pace = {
 
   /** A request that has not arrived completely by then is refused. */
   requestArrivalMs: 60_000,
+  /** How long a connection may be idle, as Keep-Alive announces: longer than most proxies keep theirs. */
+  idleMs: 72_000,
   /**
    * Idle connections stay open this much longer than Keep-Alive announced, so that no client sends into one that is
    * just closing.

@@ -34,6 +34,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     },
     genReqId: ({ headers }) => traceId(headers[traceHeader]),
     requestTimeout: pace.requestArrivalMs,
+    keepAliveTimeout: pace.idleMs,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     exposeHeadRoutes: true,
     // On shutdown, requests in flight are still answered, also on connections that are kept alive (in-order.ts).
@@ -44,7 +45,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     clientErrorHandler: (error, socket) =>
       order.afterAnswers(socket, () => refuseRaw(error, socket, headerPrefix)),
   })
-  const order = inOrder(app.server, app.server.keepAliveTimeout + pace.idleGraceMs)
+  const order = inOrder(app.server, pace.idleMs + pace.idleGraceMs)
 
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = asVaultError(error)
