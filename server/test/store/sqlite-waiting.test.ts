@@ -325,6 +325,23 @@ describe('index entries that wait (sqlite)', () => {
     assert.deepEqual([await found('a'), await found('b'), await found('c')], [['a'], [], ['c']])
   })
 
+  test('C27 after a commit that failed, another process takes the places meant for it', async () => {
+    const other = open()
+    try {
+      watch.beforeExec = sql => {
+        if (sql === 'COMMIT') throw new Error('disk I/O error')
+      }
+      await assert.rejects(create('a', 'b'), isUnavailable)
+      watch.beforeExec = () => {}
+      await other.commit(insertion(tenant, [{ row: rowOf('c'), terms: [termOf('c')] }]))
+      await remove('c')
+      await createMany('d')
+      assert.ok(!idsIn('terms').includes('c'))
+    } finally {
+      await other.close()
+    }
+  })
+
   test('C24.7 whatever two processes create, delete and ask for, both find the same tokens', async () => {
     const step = fc.record({
       act: fc.constantFrom(

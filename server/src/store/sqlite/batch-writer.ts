@@ -101,6 +101,7 @@ export class BatchWriter {
       counters.forEach(this.#move)
       this.#waiting.moveSome()
       this.#database.exec('COMMIT')
+      this.#waiting.committed()
       return outcomes
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')

@@ -94,6 +94,12 @@ export class WaitingEntries {
     return true
   }
 
+  /** Remembers an entry that was just committed behind all others, so that it need not be read. */
+  remember(place: number, tenant: number, term: Uint8Array): void {
+    this.#parts[term[0] ?? 0]?.push(place, tenant, startOfBytes(term))
+    this.#newest = place
+  }
+
   /** Where entries of the term wait, and maybe one of another term that starts with the same bytes. */
   ofTerm(tenant: number, term: Uint8Array): PlacesOfPart {
     const [part = 0] = term

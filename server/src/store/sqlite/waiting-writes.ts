@@ -25,7 +25,7 @@ export class WaitingWrites {
   readonly #record: StatementSync
   readonly #remove: StatementSync
   readonly #addedTo = new Uint16Array(partCount)
-  #added = 0
+  #added: { readonly tenant: number; readonly term: Uint8Array }[] = []
 
   constructor(database: DatabaseSync, waitingMax: number) {
     this.#entries = new WaitingEntries(database)
@@ -56,7 +56,7 @@ export class WaitingWrites {
   /** First in each transaction. */
   begin(): void {
     this.#entries.catchUp()
-    this.#added = 0
+    this.#added = []
     this.#addedTo.fill(0)
   }
 
@@ -66,8 +66,7 @@ export class WaitingWrites {
     const added = this.#addedTo[part] ?? 0
     if (this.#entries.sizeOfPart(part) + added >= partMax) return false
     this.#addedTo[part] = added + 1
-    this.#added++
-    const place = this.#entries.newest + this.#added
+    const place = this.#entries.newest + this.#added.push({ tenant, term })
     this.#append.run(place, tenant, term, of.createdAt, of.tokenId, of.expiresAt, tag, of.signature)
     return true
   }
@@ -81,11 +80,20 @@ export class WaitingWrites {
   /** Last in each transaction: moves entries on at the pace at which others come, so that no commit takes much longer. */
   moveSome(): void {
     const { newest, oldest, upTo, movedParts } = this.#entries
-    const count = pace * this.#added
+    const count = pace * this.#added.length
     if (count === 0) return
     if (movedParts < partCount) this.#moveParts(count)
     else if (oldest <= upTo) this.#remove.run(Math.min(oldest + count, upTo))
     else if (newest - upTo >= this.#waitingMax) this.#record.run(newest, 0)
+  }
+
+  /** Once the transaction has been committed: nobody else can have taken the places that it added. */
+  committed(): void {
+    const { newest } = this.#entries
+    this.#added.forEach(({ tenant, term }, index) => {
+      this.#entries.remember(newest + index + 1, tenant, term)
+    })
+    this.#added = []
   }
 
   /** Moves what waits of these terms, and returns what that was. */
