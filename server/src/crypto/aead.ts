@@ -40,7 +40,7 @@ export const sealedKeyVersion = (sealed: Uint8Array): number | undefined => {
 export const open = (key: KeyObject, sealed: Uint8Array, context: string): Buffer | undefined => {
   const keyVersion = sealedKeyVersion(sealed)
   if (keyVersion === undefined) return undefined
-  // Without `authTagLength`, which takes half a microsecond: the tag given below always has its full length.
+  // Without `authTagLength`, which takes 0.4 µs of 6: the tag given below always has its full length.
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(nonceStart, textStart))
   decipher.setAAD(Buffer.from(`${format}|${keyVersion}|${context}`))
   decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes))
