@@ -30,6 +30,10 @@ export const withCopy = async <T>(work: (folder: string) => Promise<T>): Promise
 export const plant = (folder: string, { file }: Mutant): boolean =>
   spawnSync('git', ['apply', '--recount', file], { cwd: folder }).status === 0
 
+/** Whether it could be planted in the code as it is now. */
+export const fits = ({ file }: Mutant): boolean =>
+  spawnSync('git', ['apply', '--check', '--recount', file], { cwd: repository }).status === 0
+
 export type Verdict = {
   readonly passed: boolean
   /** Names of the tests that failed, or the last lines of a program. */
