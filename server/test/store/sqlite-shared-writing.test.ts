@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import type { Writer, WriterAnswer, WriterRequest } from '../../src/store/sqlite/asked-writing.ts'
 import { unwritable } from '../../src/store/sqlite/engine-reason.ts'
-import { packSets, unpackSets } from '../../src/store/sqlite/packed-sets.ts'
+import { type PackedSets, packSets, unpackSets } from '../../src/store/sqlite/packed-sets.ts'
 import { sharedWriting } from '../../src/store/sqlite/shared-writing.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { threadedWriting } from '../../src/store/sqlite/threaded-writing.ts'
@@ -72,6 +72,27 @@ describe('one writer for several processes', () => {
     assert.deepEqual(await third, { results: [{ failed: 'x' }] })
   })
 
+  test('C27.1 what is too much for one commit is split between requests, in their order', async () => {
+    const { asked, writer } = heldWriter()
+    const shared = sharedWriting(writer).ask
+    const large = (tenant: number): PackedSets[] => [
+      packSets([
+        insertion(tenant, [{ row: tokenRow(tenant, 'x', { sealed: new Uint8Array(600_000) }), terms: [] }]),
+      ]),
+    ]
+    const commits: (readonly PackedSets[])[] = [batches(1), batches(2), large(3), large(4), batches(5)]
+    for (const sets of commits) void shared({ kind: 'commit', batches: sets })
+    for (let n = 0; n < 3; n++) {
+      const { request, answer } = asked[n] ?? assert.fail('nothing was asked')
+      answer({ results: tenantsOf(request).map(() => ({ committed: true })) })
+      await turn()
+    }
+    assert.deepEqual(
+      asked.map(({ request }) => tenantsOf(request)),
+      [[1], [2, 3], [4, 5]],
+    )
+  })
+
   test('C2.23 a writer that dies fails everything that waits for it, and the next batch is sent anew', async () => {
     const { asked, writer } = heldWriter()
     const shared = sharedWriting(writer).ask
@@ -83,6 +104,33 @@ describe('one writer for several processes', () => {
     const next = shared({ kind: 'commit', batches: batches(2) })
     asked[2]?.answer({ results: [{ committed: true }] })
     assert.deepEqual(await next, { results: [{ committed: true }] })
+  })
+
+  test('C27.1 a store does not wait for its last batch, which may be queued behind those of others', async () => {
+    const folder = temporaryFolder()
+    const { asked, writer } = heldWriter()
+    const store = openSqlite({ path: join(folder.path, 'vault.db'), writing: writer })
+    const answers = [1, 2].map(async tenant => {
+      const committed = store.commit({ tenant, guarded: [], effects: [], counters: [] })
+      return { tenant, ...(await committed) }
+    })
+    await turn()
+    assert.deepEqual(
+      asked.map(({ request }) => tenantsOf(request)),
+      [[1, 2]],
+    )
+    const third = store.commit({ tenant: 3, guarded: [], effects: [], counters: [] })
+    await turn()
+    assert.deepEqual(tenantsOf(asked[1]?.request), [3])
+    asked[1]?.answer({ results: [{ committed: true }] })
+    assert.deepEqual(await third, { committed: true })
+    asked[0]?.answer({ results: [{ committed: true }, { committed: false, conflict: 'tokenExists' }] })
+    assert.deepEqual(await Promise.all(answers), [
+      { tenant: 1, committed: true },
+      { tenant: 2, committed: false, conflict: 'tokenExists' },
+    ])
+    await store.close()
+    folder.remove()
   })
 
   test('C16.4 C27.1 of two stores that insert the same id at once one succeeds, and both see the token', async () => {

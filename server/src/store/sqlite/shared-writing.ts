@@ -7,12 +7,15 @@ type Waiting = {
   readonly resolve: (answer: WriterAnswer) => void
 }
 
+/** About two thousand tokens: bounds how long a small write can wait for the large ones of others. A batch is never split. */
+const bytesPerCommit = 1 << 20
+
 /**
  * One writer for several processes. The sets they submit while a batch is under way become the next batch, so the
  * processes share its fsync as the requests of one process do, and none waits for a lock.
  */
 export const sharedWriting = ({ ask, close }: Writer): Writer => {
-  let waiting: Waiting[] = []
+  const waiting: Waiting[] = []
   let isRunning = false
 
   const commitAll = async (batch: readonly Waiting[]): Promise<void> => {
@@ -27,11 +30,7 @@ export const sharedWriting = ({ ask, close }: Writer): Writer => {
 
   const run = async (): Promise<void> => {
     isRunning = true
-    while (waiting.length > 0) {
-      const batch = waiting
-      waiting = []
-      await commitAll(batch)
-    }
+    while (waiting.length > 0) await commitAll(takeNext(waiting))
     isRunning = false
   }
 
@@ -45,6 +44,16 @@ export const sharedWriting = ({ ask, close }: Writer): Writer => {
     },
     close,
   }
+}
+
+/** Takes the first ones, as many as one commit holds, out of the list. */
+const takeNext = (waiting: Waiting[]): Waiting[] => {
+  let bytes = 0
+  const end = waiting.findIndex(({ batches }) => {
+    for (const batch of batches) bytes += batch.bytes.length
+    return bytes > bytesPerCommit
+  })
+  return waiting.splice(0, end < 0 ? waiting.length : Math.max(end, 1))
 }
 
 /** Turns a failure into an answer to the process that asked. */

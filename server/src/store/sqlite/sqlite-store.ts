@@ -1,4 +1,4 @@
-import { CommitQueue } from '../commit-queue.ts'
+import { type CommitBatch, CommitQueue } from '../commit-queue.ts'
 import type { StandaloneWrites, Store } from '../port.ts'
 import { sharedReads } from '../sql/shared-reads.ts'
 import { accessReads } from './access-reads.ts'
@@ -16,6 +16,9 @@ import type { StandaloneArgs, StandaloneName, StandaloneResult } from './standal
 import { threadedWriting } from './threaded-writing.ts'
 import { tokenReads } from './token-reads.ts'
 import { inlineWriting, type WritingSide } from './writing-side.ts'
+
+/** A batch may wait behind those of other workers. What gathers meanwhile joins the same commit, if it is sent as well. */
+const lanesToShared = 3
 
 /**
  * The embedded engine: one file, durable at every commit. Reads run here, synchronously. Writes go to the one writing
@@ -43,14 +46,15 @@ export const openSqlite = ({
   const { snapshot } = reader
   const settled = settledReads(reader, writer)
   const shared = sharedReads(reader)
-  const queue = new CommitQueue(async sets => {
+  const commit: CommitBatch = async sets => {
     try {
       return await writer.commit(sets)
     } finally {
       // An operation that is told of its commit must be able to read it.
       snapshot.end()
     }
-  })
+  }
+  const queue = new CommitQueue(commit, { lanes: typeof writing === 'string' ? 1 : lanesToShared })
 
   return {
     commit: set => queue.add(set),
