@@ -26,13 +26,15 @@ export type Service = {
   readonly clockwork: Clockwork
   /** Starts all jobs; what a pause left undone is caught up at once. */
   startClockwork(): void
-  /** Resolves with the address once requests are answered. */
-  listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
+  /** Resolves with the address once requests are answered. A port that is shared may be listened on by others as well. */
+  listen(address: Address): Promise<Address>
   /** New connections get these certificates; those that exist keep theirs. */
   renewTls(tls: TlsOptions): void
   /** Answers what is in flight, for at most the given time, then closes storage. */
   close(drainTimeoutMs: number): Promise<void>
 }
+
+export type Address = { readonly host: string; readonly port: number; readonly isShared?: boolean }
 
 /** How the service behaves, whatever storage and key provider it uses. */
 export type ServiceSettings = {
@@ -105,10 +107,11 @@ export const buildService = async (parts: {
       work.start()
       frequent.start()
     },
-    listen: async ({ host, port }) => {
-      await app.listen({ host, port })
+    listen: async ({ host, port, isShared = false }) => {
+      const options = { host, port, reusePort: isShared }
+      await app.listen(options)
       const address = app.server.address() as AddressInfo
-      return { host, port: address.port }
+      return { host, port: address.port, isShared }
     },
     renewTls: tls => {
       if (app.server instanceof TlsServer) app.server.setSecureContext(tls)

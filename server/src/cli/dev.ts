@@ -53,7 +53,7 @@ export const dev: Run = async ({ config, options }) => {
             writeKeys(keysPath, { base_url: unannounced, tenant_id: tenantId, ...keys }),
         )
       },
-      ready: baseUrl => {
+      ready: ({ url: baseUrl }) => {
         const stored = readKeys(keysPath)
         if (stored === undefined) {
           process.stdout.write(

@@ -1,6 +1,6 @@
 import about from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config/config-error.ts'
-import { warnOfUnknown, workerNumberVariable } from '../config/settings.ts'
+import { warnOfUnknown, workerVariable } from '../config/settings.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { VaultError } from '../domain/errors.ts'
 import { setLimits } from '../domain/limits.ts'
@@ -40,7 +40,7 @@ const main = async (args: readonly string[]): Promise<number> => {
     const rest = words.slice(command.name.split(' ').length)
     const warning = warnOfUnknown(process.env)
     // A worker inherits the variables of its primary, which has already warned.
-    if (warning !== undefined && process.env[workerNumberVariable] === undefined)
+    if (warning !== undefined && process.env[workerVariable] === undefined)
       process.stderr.write(`strongroom: ${warning}\n`)
     const call = invocation(command, rest, process.env)
     setLimits(call.config.limits)

@@ -17,6 +17,8 @@ export type Services = {
   /** One set of idempotency keys in flight for all (C33); a worker that dies leaves none behind. */
   readonly takeKey: (name: string, worker: object) => Promise<boolean>
   readonly releaseKey: (name: string) => Promise<void>
+  /** From now on the worker is told news; before it answers its first request, so that it remembers nothing outdated. */
+  readonly join: (asked: undefined, worker: Listener) => Promise<void>
   /** Tells all other workers that grants have changed, and waits until they have heard (C27). */
   readonly tellGrantsChanged: (asked: undefined, worker: Listener) => Promise<void>
   readonly heard: (announcement: number, worker: Listener) => Promise<void>
@@ -28,7 +30,6 @@ export type Answer = { readonly id: number; readonly answer: unknown }
 /** Nothing is opened before the first question: the first worker makes storage, and reports what is wrong with it. */
 export const primaryServices = (
   config: Config,
-  answering: () => readonly Listener[],
 ): {
   answer(question: Question, worker: Listener): Promise<Answer>
   /** The worker is gone and asks nothing any more. */
@@ -44,12 +45,14 @@ export const primaryServices = (
   const buckets = config.rateLimit && rateBuckets(config.rateLimit, Date.now)
   const inFlight = new Claims<object>()
   const news = new Announcements()
+  const listeners = new Set<Listener>()
   const services: Services = {
     write,
     takeShare: async name => buckets?.(name) ?? 0,
     takeKey: async (name, worker) => inFlight.take(name, worker),
     releaseKey: async name => inFlight.release(name),
-    tellGrantsChanged: (_asked, worker) => news.tell(answering().filter(other => other !== worker)),
+    join: async (_asked, worker) => void listeners.add(worker),
+    tellGrantsChanged: (_asked, worker) => news.tell([...listeners].filter(other => other !== worker)),
     heard: async (announcement, worker) => news.heard(announcement, worker),
   }
   return {
@@ -58,6 +61,7 @@ export const primaryServices = (
       answer: await services[service](asked as never, worker),
     }),
     left: worker => {
+      listeners.delete(worker)
       inFlight.releaseAllOf(worker)
       news.left(worker)
     },

@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { foreignCode } from '../domain/errors.ts'
 import type { Log } from '../domain/log.ts'
-import type { Service, SharedAcrossWorkers } from '../service.ts'
+import type { Address, Service, SharedAcrossWorkers } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, type ProcessLog } from './log.ts'
@@ -17,7 +17,7 @@ type Hooks = {
   readonly renewsTls?: boolean
   readonly prepare?: (service: Service) => Promise<void>
   /** Called once requests are answered. */
-  readonly ready: (baseUrl: string, service: Service) => void
+  readonly ready: (listening: { url: string; port: number }, service: Service) => void
 }
 
 /** Runs until it is told to stop, then drains. */
@@ -28,11 +28,13 @@ export const runService = async (
     keyProvider: KeyProvider
     log: ProcessLog
     tls: TlsOptions | undefined
+    /** Where it listens, if not where the settings say. */
+    address?: Address
     shared?: SharedAcrossWorkers
   },
   hooks: Hooks,
 ): Promise<void> => {
-  const { store, keyProvider, log, tls, shared } = parts
+  const { store, keyProvider, log, tls, shared, address = config } = parts
   // Loaded here, because most commands never serve and would wait 0.2 s for what they do not use.
   const { buildService } = await import('../service.ts')
   const service = await buildService({
@@ -51,9 +53,9 @@ export const runService = async (
   if (hooks.renewsTls) process.on('SIGHUP', () => renewTls(config, service, log))
   try {
     await hooks.prepare?.(service)
-    const { port } = await service.listen(config)
+    const { port } = await service.listen(address)
     service.startClockwork()
-    hooks.ready(baseUrl(config, port), service)
+    hooks.ready({ url: baseUrl(config, port), port }, service)
     // With several processes, the primary warns.
     if (shared === undefined) warnOfPlaintext(config, log)
     await stopped

@@ -6,6 +6,7 @@ import type { Run } from './command.ts'
 import { configuredKeyProvider } from './key-provider.ts'
 import { makeLog } from './log.ts'
 import { runService } from './run-service.ts'
+import { requireFreePort } from './shared-port.ts'
 import { stopSignal } from './stop-signal.ts'
 import { configuredStorage, openOrMake } from './storage.ts'
 import { readTlsFiles } from './tls.ts'
@@ -31,13 +32,19 @@ const runHere = async (config: Config, worker?: Worker): Promise<void> => {
   if (isNew) log.warn({ storage: storage.name }, 'there was no vault, and a new one was made')
   await runService(
     config,
-    { store, keyProvider, log, tls, ...(worker && { shared: worker }) },
+    { store, keyProvider, log, tls, ...(worker && { shared: worker, address: worker.address }) },
     {
       stopped: worker?.stopped ?? (() => stopSignal(['SIGINT', 'SIGTERM'])),
       renewsTls: true,
-      ready: (url, { vault }) => {
+      prepare: async () => {
+        if (worker?.isFirst && worker.address.isShared) await requireFreePort(worker.address)
+      },
+      ready: ({ url, port }, { vault }) => {
         if (worker === undefined) log.info({ url, storage: storage.name }, 'listening')
-        else log.debug({}, 'answering')
+        else {
+          log.debug({}, 'answering')
+          worker.answers(port)
+        }
         // Once for all workers. Storage that does not answer is not a clock problem, and requests report it.
         if (worker === undefined || worker.number === 1) void warnOfClocks(vault, log).catch(() => {})
       },

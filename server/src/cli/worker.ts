@@ -1,21 +1,33 @@
 import cluster from 'node:cluster'
 import { env } from 'node:process'
-import { workerNumberVariable } from '../config/settings.ts'
-import type { SharedAcrossWorkers } from '../service.ts'
+import { workerVariable } from '../config/settings.ts'
+import type { Address, SharedAcrossWorkers } from '../service.ts'
 import { type Neighbours, StoreUnavailableError } from '../store/port.ts'
 import type { Writer } from '../store/sqlite/asked-writing.ts'
 import type { Announcement } from './announcements.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
 import { stopSignal } from './stop-signal.ts'
 
-/** One of several processes that share a port, and what the primary does for all of them. */
-export type Worker = SharedAcrossWorkers & {
+/** What a worker is told when it starts. */
+export type WorkerStart = {
   readonly number: number
-  /** Resolves when the primary tells it to stop. */
-  readonly stopped: () => Promise<void>
-  readonly writer: Writer
-  readonly neighbours: Neighbours
+  /** The first of all prepares storage, and finds out whether the port is free. */
+  readonly isFirst: boolean
+  readonly address: Address
 }
+
+/** It answers requests, on this port. */
+export type Answering = { readonly port: number }
+
+/** One of several processes that share a port, and what the primary does for all of them. */
+export type Worker = SharedAcrossWorkers &
+  WorkerStart & {
+    answers(port: number): void
+    /** Resolves when the primary tells it to stop. */
+    readonly stopped: () => Promise<void>
+    readonly writer: Writer
+    readonly neighbours: Neighbours
+  }
 
 /** Runs as a worker. The primary notices its end when the process exits. */
 export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<void> => {
@@ -24,8 +36,11 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
     for (const listener of listeners) listener()
   })
   try {
+    await ask('join', undefined)
     await run({
-      number: Number(env[workerNumberVariable]),
+      ...(JSON.parse(env[workerVariable] ?? '') as WorkerStart),
+      // Without the primary, this worker soon ends.
+      answers: port => process.send?.({ port } satisfies Answering, undefined, undefined, () => {}),
       stopped,
       // Closing this worker's store leaves the writer open: it serves the other workers.
       writer: { ask: request => ask('write', request), close: async () => {} },

@@ -1,21 +1,23 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Config } from '../config/config.ts'
-import { workerNumberVariable } from '../config/settings.ts'
+import { workerVariable } from '../config/settings.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, makeLog } from './log.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
+import { canSharePorts } from './shared-port.ts'
 import { stopSignal } from './stop-signal.ts'
 import { configuredStorage } from './storage.ts'
 import { warnOfPlaintext } from './tls.ts'
+import type { Answering, WorkerStart } from './worker.ts'
 
 /**
  * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
  * dies is replaced; one that loses the primary ends by itself.
  */
 export const runWorkers = (config: Config, count: number): Promise<number> => {
-  // Each worker accepts connections itself. If the primary handed them out, one on its way to a worker that dies at that moment
-  // would be held open and never answered.
+  // Where ports cannot be shared, workers accept connections from the primary's socket. If the primary handed them out, one on its
+  // way to a worker that dies at that moment would be held open and never answered.
   cluster.schedulingPolicy = cluster.SCHED_NONE
   // Advanced, because JSON cannot carry the bytes in write sets. The flag leaves a worker no moment in which a signal could open
   // a debugger (bin/strongroom.js).
@@ -39,20 +41,19 @@ class Primary {
   readonly #workers = new Map<Worker, WorkerState>()
   readonly #vacancies = new Set<NodeJS.Timeout>()
   #phase: 'first worker' | 'other workers' | 'running' | 'stopping' = 'first worker'
+  #port: number
   #exitCode = 0
   #resolve: (exitCode: number) => void = () => {}
 
   constructor(config: Config, count: number) {
     this.#config = config
     this.#count = count
+    this.#port = config.port
     this.#log = makeLog(config)
-    this.#services = primaryServices(config, () =>
-      [...this.#workers].filter(([, { isReady }]) => isReady).map(([worker]) => worker),
-    )
+    this.#services = primaryServices(config)
   }
 
   run(): Promise<number> {
-    cluster.on('listening', (worker, { port }) => this.#listening(worker, port))
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
     stopSignal(['SIGINT', 'SIGTERM']).then(() => {
       this.#log.info({}, 'draining')
@@ -66,7 +67,12 @@ class Primary {
   }
 
   #start(number: number): void {
-    const worker = cluster.fork({ [workerNumberVariable]: number })
+    const start: WorkerStart = {
+      number,
+      isFirst: this.#phase === 'first worker',
+      address: { host: this.#config.host, port: this.#port, isShared: canSharePorts },
+    }
+    const worker = cluster.fork({ [workerVariable]: JSON.stringify(start) })
     this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
     this.#workers.set(worker, {
       number,
@@ -74,10 +80,14 @@ class Primary {
       isReady: false,
       missedRenewal: false,
     })
-    worker.on('message', async (question: Question) => {
+    worker.on('message', async (message: Question | Answering) => {
       // The worker has died: what it asked for would be held for nobody.
       if (!this.#workers.has(worker)) return
-      const answer = await this.#services.answer(question, worker)
+      if ('port' in message) {
+        this.#answering(worker, message.port)
+        return
+      }
+      const answer = await this.#services.answer(message, worker)
       // A worker that died meanwhile needs no answer.
       if (worker.isConnected()) worker.send(answer, undefined, undefined, () => {})
     })
@@ -86,10 +96,12 @@ class Primary {
     })
   }
 
-  #listening(worker: Worker, port: number): void {
+  #answering(worker: Worker, port: number): void {
     const state = this.#workers.get(worker)
     if (state === undefined) return
     state.isReady = true
+    // For the others, if the settings leave the choice of the port to the system. The primary's socket knows it without this.
+    if (canSharePorts) this.#port = port
     if (state.missedRenewal) worker.process.kill('SIGHUP')
     // The first worker prepares storage and proves that the settings work; the others follow together.
     if (this.#phase === 'first worker') {

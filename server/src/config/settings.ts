@@ -49,8 +49,8 @@ export type SettledName = Extract<(typeof declared)[number], { fallback: string 
 
 export const variableName = (name: string): string => `STRONGROOM_${name.replaceAll('-', '_').toUpperCase()}`
 
-/** The variable in which the primary tells a worker its number. Not a setting. */
-export const workerNumberVariable = 'STRONGROOM_WORKER_NUMBER'
+/** The variable in which the primary tells a process that it is a worker, and which. Not a setting. */
+export const workerVariable = 'STRONGROOM_WORKER_START'
 
 /** One line about variables that look like settings but are not. Other programs may use the prefix, so nothing is refused. */
 export const warnOfUnknown = (
@@ -58,7 +58,7 @@ export const warnOfUnknown = (
 ): string | undefined => {
   const known = [...settings.map(({ name }) => name), 'config'].map(variableName)
   const unknown = Object.keys(environment)
-    .filter(name => /^STRONGROOM_\w+$/.test(name) && !known.includes(name) && name !== workerNumberVariable)
+    .filter(name => /^STRONGROOM_\w+$/.test(name) && !known.includes(name) && name !== workerVariable)
     .sort()
     .map(name => {
       const suggestion = didYouMean(name, known)

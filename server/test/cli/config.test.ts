@@ -502,7 +502,7 @@ describe('settings', () => {
     {
       name: 'that are settings',
       environment: Object.fromEntries(
-        [...settings.map(({ name }) => name), 'config', 'worker-number'].map(name => [
+        [...settings.map(({ name }) => name), 'config', 'worker-start'].map(name => [
           variableName(name),
           'x',
         ]),

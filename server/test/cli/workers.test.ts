@@ -39,32 +39,29 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** A connection to each worker. The others are stopped meanwhile, because any free worker takes the next connection. */
+/** A connection to each worker. The system decides who gets one, so connections are made until each worker has its own. */
 const connectionsToAll = async (server: Program & { url: string }, numbers: readonly number[]) => {
-  const connections = []
-  for (const number of numbers) {
-    const others = numbers.filter(other => other !== number).map(other => newest(server, other))
-    for (const pid of others) process.kill(pid, 'SIGSTOP')
-    try {
-      connections.push({ flight: await connection(server, number), worker: number })
-    } finally {
-      for (const pid of others) process.kill(pid, 'SIGCONT')
-    }
+  const connections = new Map<number, Flight>()
+  while (numbers.some(number => !connections.has(number))) {
+    const { flight, worker } = await connection(server)
+    if (connections.has(worker)) flight.socket.destroy()
+    else connections.set(worker, flight)
   }
-  return connections
+  return numbers.map(worker => ({ worker, flight: connections.get(worker) as Flight }))
 }
 
 type Contender = Awaited<ReturnType<typeof connectionsToAll>>[number]
 
+let connectionsMade = 0
+
 /** The log line of its first request tells which worker took the connection. */
-const connection = async (server: Program & { url: string }, worker: number): Promise<Flight> => {
+const connection = async (server: Program & { url: string }): Promise<Contender> => {
   const flight = new Flight(server.url)
-  const traceId = `to-worker-${worker}.${server.stderr.length}`
+  const traceId = `connection-${++connectionsMade}.`
   flight.socket.write(`GET /health HTTP/1.1\r\nHost: vault\r\nSVC-TRACE-ID: ${traceId}\r\n\r\n`)
   await flight.received('HTTP/1.1 200 OK')
   const line = await server.line('stderr', text => text.includes(traceId))
-  assert.equal(JSON.parse(line).worker, worker)
-  return flight
+  return { flight, worker: JSON.parse(line).worker }
 }
 
 /** No other process can write until the returned function is called. */
@@ -90,6 +87,26 @@ describe('serve with workers', { timeout: 120_000 }, () => {
     for (const { flight } of connections) flight.socket.destroy()
     assert.equal(server.stderr.split('"msg":"listening"').length, 2)
     assert.match(server.stderr, /"workers":3,"msg":"listening"/)
+  })
+
+  test('C35.1 connections that come at once are spread over all workers', async () => {
+    const all = await Promise.all(Array.from({ length: 60 }, () => connection(server)))
+    for (const number of [1, 2, 3]) {
+      const taken = all.filter(({ worker }) => worker === number).length
+      // Of 60, a worker gets so few by chance three times in a million runs.
+      assert.ok(taken >= 5, `worker ${number} took ${taken}`)
+    }
+    for (const { flight } of all) flight.socket.destroy()
+  })
+
+  test('C35.1 a port that workers share is taken, for a server with workers and for one without', async () => {
+    const { port } = new URL(server.url)
+    for (const workers of ['1', '2'])
+      assertRefused(
+        await site.run(['serve', '--port', port, '--workers', workers, ...site.vault]),
+        1,
+        /port \d+ of 127\.0\.0\.1 is taken/,
+      )
   })
 
   test('C35.1 a killed worker loses only its own connections and is replaced', async () => {

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Announcement } from '../../src/cli/announcements.ts'
+import { primaryServices } from '../../src/cli/primary-services.ts'
+import { readConfig } from '../../src/config/config.ts'
+
+/** A worker as the primary sees it, which confirms what it is told. */
+const worker = (services: ReturnType<typeof primaryServices>) => {
+  const self = {
+    heard: 0,
+    send: ({ announcement }: Announcement) => {
+      self.heard++
+      void services.answer({ id: 0, service: 'heard', asked: announcement }, self)
+    },
+  }
+  return self
+}
+
+test('C27.2 a worker is told of changed grants by the others from the moment it joins until it is gone', async () => {
+  const services = primaryServices(readConfig({ flags: {}, environment: {} }))
+  const [one, other, late] = [worker(services), worker(services), worker(services)]
+  const join = (joining: typeof one) => services.answer({ id: 1, service: 'join', asked: undefined }, joining)
+  const change = () => services.answer({ id: 2, service: 'tellGrantsChanged', asked: undefined }, one)
+  const heard = () => [one, other, late].map(listener => listener.heard)
+
+  await join(one)
+  await join(other)
+  await change()
+  assert.deepEqual(heard(), [0, 1, 0])
+  await join(late)
+  await change()
+  assert.deepEqual(heard(), [0, 2, 1])
+  services.left(other)
+  await change()
+  assert.deepEqual(heard(), [0, 2, 2])
+})
