@@ -8,7 +8,8 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 /** The vault's default number of connections. */
 const connections = 10
-const termsPerCard = 4
+/** Its home and its fingerprint. */
+const termsPerCard = 2
 
 /**
  * `postgres`: single creates on PostgreSQL, durable, compared with a bare client that inserts as many rows of the same

@@ -3,7 +3,7 @@ import { openWith, sealWith } from './data-seal.ts'
 import type { TenantKeys } from './keys.ts'
 
 /**
- * The plain columns of a token's row. All of them are authenticated with each sealed part, so a row that
+ * The plain columns of a token's row. All of them are authenticated with the sealed record, so a row that
  * was moved to another id or tenant, re-dated, re-typed or mixed with an older version does not open.
  */
 export type TokenColumns = {

@@ -27,7 +27,7 @@ const inForce = {
   liveKeysPerApplication: 10,
 
   expressionCharactersMax: 400,
-  /** Work units (filter calls plus characters produced) that one rendering may spend: C20 "bounded in steps". */
+  /** Work units (filter calls plus characters read or produced) that one rendering may spend: C20 "bounded in steps". */
   expressionSteps: 100_000,
   /**
    * The same for renderings that are hashed. Kept small, because a caller who may not read the data could time what its

@@ -66,7 +66,7 @@ export const pace = {
   /** Bytes of pages that may wait for clients to read them, and from how many bytes on a page counts as waiting. */
   pageBytesUnreadMax: 1 << 28,
   pageBytesNoted: 1 << 16,
-  /** Changes that may wait for storage: half a second's worth, or ten tokenizes of a thousand tokens each. */
+  /** Changes that may wait for storage: half a second's worth, or five tokenizes of a thousand tokens each. */
   changesWaiting: 10_000,
   /** A turn of the event loop that has worked this long admits no more requests, once it has admitted the minimum. */
   loopTurnWorkMs: 1_000,

@@ -124,6 +124,34 @@ describe('migrate-store', () => {
       }
     })
 
+  for (const [what, ...plant] of [
+    [
+      'a trigger',
+      'CREATE TABLE kept (id)',
+      'CREATE TRIGGER keeps AFTER INSERT ON terms BEGIN INSERT INTO kept VALUES (new.token_id); END',
+    ],
+    [
+      'a view',
+      'CREATE TABLE kept (id)',
+      'ALTER TABLE tenants RENAME TO moved',
+      'CREATE VIEW tenants AS SELECT moved.* FROM moved LEFT JOIN kept',
+    ],
+  ] as const)
+    test(`C31.7 C35 ${what} planted in the source is not run, and the copy is refused`, async () => {
+      const vault = await TestVault.start({ engine: sqlite })
+      try {
+        const { keys } = await vault.tenant({ owner })
+        // Its fingerprint waits for its place in the index, and is put there before a copy.
+        await vault.create(keys.owner, { type: 'card', data: { number: '4242424242424242' } })
+        await vault.close()
+        for (const statement of plant) await sqlite.reach(vault.folder.path, statement)
+        assertRefused(await move(vault).exited, 1, /vault\.db holds a trigger or a view that no release made/)
+        assert.deepEqual(await sqlite.reach(vault.folder.path, 'SELECT id FROM kept'), [])
+      } finally {
+        vault.folder.remove()
+      }
+    })
+
   test('C35 a tampered row of the source is named, and the copy is not done', async () => {
     const vault = await TestVault.start({ engine: sqlite })
     try {

@@ -1,5 +1,4 @@
 import { fingerprintHash, indexHash } from '../../crypto/index-hash.ts'
-import type { TenantKeys } from '../../crypto/keys.ts'
 import { contentTerms, indexedAs, matchTag, type Term } from '../../domain/tokens/index-terms.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
@@ -10,20 +9,7 @@ import { categoryOf } from './token-category.ts'
 
 /** A term as storage knows it. */
 export const hashTerm = ({ keys }: UnlockedTenant, { field, value }: Term): Buffer =>
-  field === 'type' || field === 'home'
-    ? hashType(keys, `${field} ${value}`, () => indexHash(keys, field, value))
-    : indexHash(keys, field, value)
-
-/** Types are few, and a list of everything asks for all of them: to hash them again would cost it 25 µs. */
-const ofTypes = new WeakMap<TenantKeys, Map<string, Buffer>>()
-
-const hashType = (keys: TenantKeys, name: string, hash: () => Buffer): Buffer => {
-  const known = ofTypes.get(keys) ?? new Map<string, Buffer>()
-  ofTypes.set(keys, known)
-  const hashed = known.get(name) ?? hash()
-  known.set(name, hashed)
-  return hashed
-}
+  indexHash(keys, field, value)
 
 /** The terms, as storage knows them, of which a token must have one to have one of these. */
 export const hashGroup = (tenant: UnlockedTenant, terms: readonly Term[]): Buffer[] => {

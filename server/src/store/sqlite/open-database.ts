@@ -50,6 +50,7 @@ export const openToRead = (path: string): DatabaseSync =>
   new DatabaseSync(path, { readOnly: true, timeout: lockWaitDefaultMs })
 
 const busy = 5
+const denied = 23
 const retryMs = 10
 
 /**
@@ -68,6 +69,12 @@ const turnOnLog = (database: DatabaseSync, waitMs: number): void => {
   }
 }
 
-/** Another connection holds the lock. The upper bits of SQLite's error number hold details. */
-export const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === busy
+/** Another connection holds the lock. */
+export const isBusy = (error: unknown): boolean => errorNumber(error) === busy
+
+/** A statement would have run foreign code. */
+export const isDenied = (error: unknown): boolean => errorNumber(error) === denied
+
+/** The upper bits of what SQLite reports hold details. */
+const errorNumber = (error: unknown): number | undefined =>
+  error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined

@@ -5,7 +5,7 @@ import { type PlacesOfPart, partCount, type TenantTerms, WaitingEntries } from '
 /** How many entries gather before they are moved. In a vault of a million tokens, two then share a page of the index. */
 export const waitingDefault = 32_768
 
-/** How many entries are moved, or removed after that, for each one that is added. */
+/** How many entries, at least, are moved or then removed for each one that is added: parts are moved whole. */
 const pace = 2
 
 /** A part as full as this, when most hold a hundred, has terms that many tokens share. Those are better added at once. */
