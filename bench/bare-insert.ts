@@ -16,7 +16,7 @@ import type { WriteSet } from '../server/src/store/write-set.ts'
 import type { Round } from './statistics.ts'
 
 /**
- * The yardstick for tokenize: the very rows that it writes, inserted into the same schema by a plain loop, one
+ * The yardstick for tokenize: what it leads to, each row in its place at once, by a plain loop, one
  * transaction per request, as durably as the vault does. One round is this many transactions.
  */
 const transactionsPerRound = 20

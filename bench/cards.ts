@@ -1,5 +1,5 @@
 /** Unique card numbers with a valid check digit, derived from a counter so that a run can be repeated. */
-export const cardNumber = (serial: number): string => {
+const cardNumber = (serial: number): string => {
   const digits = `4${String(serial % 100_000_000_000_000).padStart(14, '0')}`
   let sum = 0
   for (let i = 0; i < digits.length; i++) {

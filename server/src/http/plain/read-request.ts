@@ -75,8 +75,7 @@ export class PlainRequestReader {
     if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
     const bodyBytes = headers['content-length'] ?? '0'
     if (!plainLength.test(bodyBytes) || bytes.length !== end + Number(bodyBytes)) return undefined
-    // Copied, because the bytes are part of a buffer that was read for many connections. Frozen, because later requests get the
-    // same headers.
+    // Copied, so that the body behind them is not kept. Frozen, because later requests get the same headers.
     this.#known = {
       bytes: Buffer.from(bytes.subarray(start, end)),
       headers: Object.freeze(headers),

@@ -12,7 +12,7 @@ export const isWorthRepeating = (error: unknown): boolean =>
   ['40001', '40P01', '55P03'].includes(foreignCode(error))
 
 /** The server answered with an error: the transaction is over and left nothing behind. */
-export const isAnswered = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(foreignCode(error))
+const isAnswered = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(foreignCode(error))
 
 /**
  * The fault lies with a statement's data or the state of storage, not with the connection or the server's health: other

@@ -21,7 +21,6 @@ import { tokenReads } from './token-reads.ts'
 export type PostgresSettings = ConnectionSettings & {
   /** Connections of this node: one watches grants, one makes standalone writes, up to four commit, the others read. */
   readonly poolSize: number
-  readonly standstillMaxMs?: number
 }
 
 /** Transactions are sent in one go, so they sit idle only if the line is cut. */

@@ -4,7 +4,7 @@ import { ValueReader, ValueWriter } from './packed-values.ts'
 
 /**
  * Write sets on their way to the writing thread, as one run of bytes for the whole batch. Cloned as objects, a create
- * costs the main thread 13 µs, as JSON with base64 4, packed like this 2. Cloning would also copy the whole pool that a
+ * costs the main thread 13 µs, as JSON with base64 8, packed like this 6. Cloning would also copy the whole pool that a
  * buffer was cut from. What every create carries has a form of its own; the rarer kinds are packed name by name.
  */
 export type PackedSets = { readonly count: number; readonly bytes: Uint8Array }

@@ -14,8 +14,8 @@ export type SliceReads = {
 
 /**
  * Reads are synchronous here, so one that walks a million index entries would hold up every request. Instead it goes
- * slice by slice, and other requests run in between. An entry costs about 0.1 µs, or 2 µs where further conditions look
- * it up elsewhere. The first slice is short, because most answers end there.
+ * slice by slice, and other requests run in between. Where further conditions look entries up elsewhere, each takes many
+ * times as long. The first slice is short, because most answers end there.
  */
 const firstEntries = 1_000
 const plainEntries = 50_000
