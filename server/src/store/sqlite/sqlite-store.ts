@@ -46,12 +46,14 @@ export const openSqlite = ({
   const { snapshot } = reader
   const settled = settledReads(reader, writer)
   const shared = sharedReads(reader)
+  const epoch = grantsEpoch(database)
   const commit: CommitBatch = async sets => {
     try {
       return await writer.commit(sets)
     } finally {
       // An operation that is told of its commit must be able to read it.
       snapshot.end()
+      epoch.forget()
     }
   }
   const queue = new CommitQueue(commit, { lanes: typeof writing === 'string' ? 1 : lanesToShared })
@@ -67,7 +69,7 @@ export const openSqlite = ({
       return shared.scanTerms(tenant, after, limit)
     },
     ...standaloneWrites(writer, queue, snapshot),
-    grantsEpoch: grantsEpoch(database),
+    grantsEpoch: epoch.inForce,
     time: async () => undefined,
     close: async () => {
       await queue.drain()
