@@ -98,7 +98,7 @@ const findMatchOrClaim = async (
   if (!isOwnMatch(caller, change)) return undefined
   const { holder, found } = await findMatch(vault, caller, match, after)
   if (found !== undefined && found.id !== after.id) return found
-  if (holder !== after.id) await claimMatch(vault, caller, writes, { match, token: after, holder })
+  if (holder?.id !== after.id) await claimMatch(vault, caller, writes, { match, token: after, holder })
   return undefined
 }
 

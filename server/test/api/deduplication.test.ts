@@ -474,4 +474,33 @@ onEveryEngine('deduplication of updates', vault => {
     assert.ok(other !== undefined)
     assert.deepEqual([made.id, made._extras], [other, { deduplicated: true }])
   })
+  for (const [name, away, back] of [
+    [
+      'deleted and created again',
+      (key: string) => vault().delete('/tokens/comes-back', key),
+      (key: string) => vault().post('/tokens', key, { ...first, id: 'comes-back' }),
+    ],
+    [
+      'patched away and back',
+      (key: string) => vault().patch('/tokens/comes-back', key, { data: 'Another Value' }),
+      (key: string) => vault().patch('/tokens/comes-back', key, { data: first.data }),
+    ],
+  ] as const)
+    test(`C15.9 a holder that is ${name} while another create looks for it is found at the commit`, async t => {
+      const { keys } = await vault().tenant({ owner })
+      await vault().create(keys.owner, { ...first, id: 'comes-back' })
+      const { store } = vault()
+      const { oldestMatch } = store
+      let looks = 0
+      t.mock.method(store, 'oldestMatch', async (...asked: Parameters<typeof oldestMatch>) => {
+        if (++looks > 1) return oldestMatch(...asked)
+        await away(keys.owner)
+        const found = await oldestMatch(...asked)
+        await back(keys.owner)
+        return found
+      })
+      const made = await vault().create(keys.owner, first)
+      assert.deepEqual([made.id, made._extras], ['comes-back', { deduplicated: true }])
+      assert.equal(await countTokens(vault(), keys.owner), 1)
+    })
 })

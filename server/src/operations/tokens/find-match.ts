@@ -10,18 +10,30 @@ export type FoundMatch = {
    * match like any other, but an update must ignore itself.
    */
   readonly found: Token | undefined
-  /** The id of the token that holds the match, living or not: a new claim replaces this one. */
-  readonly holder: string | undefined
+  /** The token that holds the match, living or not: a new claim replaces this one. */
+  readonly holder: Holder | undefined
 }
 
-/** Reads the holder first: a claim made later makes our commit fail, and one made earlier is found by the second read. */
+export type Holder = {
+  readonly id: string
+  /** What its row held before the search for a living token; null if it had none. */
+  readonly sealed: Uint8Array | null
+}
+
+/**
+ * Reads the holder first: a claim made later makes our commit fail, and one made earlier is found by the search. The holder's row
+ * is read in between, because a holder that was gone during the search may be back, under the same id, at the commit.
+ */
 export const findMatch = async (
   vault: Vault,
   caller: Caller,
   match: Match,
   token: Token,
 ): Promise<FoundMatch> => {
-  const holder = await vault.store.matchHolder(caller.tenantNumber, match)
+  const { store } = vault
+  const id = await store.matchHolder(caller.tenantNumber, match)
+  const row = id === undefined ? undefined : await store.getToken(caller.tenantNumber, id)
+  const holder = id === undefined ? undefined : { id, sealed: row?.sealed ?? null }
   return { holder, found: await oldestSame(vault, caller, match, token) }
 }
 

@@ -77,6 +77,11 @@ export class TokenWrites {
     this.#move({ name: category.typeCounter, by: -1 })
   }
 
+  /** The token must be what it was when it was read, or still be absent. */
+  expect(id: string, sealed: Uint8Array | null): void {
+    this.#guarded.push({ kind: 'expectToken', id, sealed })
+  }
+
   /** Claims the match that the token stands for, from nobody or from a token that no longer stands for it. */
   claimMatch(match: Match, token: Token, insteadOf: string | undefined): void {
     this.#guarded.push({ kind: 'claimMatch', match, tokenId: token.id, insteadOf: insteadOf ?? null })
