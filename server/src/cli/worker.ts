@@ -52,7 +52,7 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
       inFlight: {
         take: name => ask('takeKey', name),
         // Without the primary nobody holds the key any more, and this worker soon ends.
-        release: name => void ask('releaseKey', name).catch(() => {}),
+        release: name => ask('releaseKey', name).catch(() => {}),
       },
     })
   } finally {

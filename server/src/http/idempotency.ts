@@ -34,7 +34,7 @@ export class Replayed {
 export type KeysInFlight = {
   /** False if a request with this name is in flight. */
   take(name: string): Promise<boolean>
-  release(name: string): void
+  release(name: string): Promise<void>
 }
 
 /**
@@ -62,7 +62,8 @@ export const idempotency = (
       try {
         return await run(keepingResults(vault, caller, hash, request))
       } finally {
-        inFlight.release(name)
+        // Before the answer: whoever tries again after an answer that is not kept must not be told that this one is in flight.
+        await inFlight.release(name)
       }
     },
   }
@@ -72,7 +73,7 @@ const keysOfThisProcess = (): KeysInFlight => {
   const claims = new Claims<'this process'>()
   return {
     take: async name => claims.take(name, 'this process'),
-    release: name => claims.release(name),
+    release: async name => claims.release(name),
   }
 }
 

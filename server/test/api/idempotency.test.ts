@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TenantKeys } from '../../src/crypto/keys.ts'
 import { openResult } from '../../src/crypto/result-seal.ts'
+import { VaultError } from '../../src/domain/errors.ts'
 import { pace } from '../../src/domain/pace.ts'
+import { idempotency } from '../../src/http/idempotency.ts'
+import { authenticate } from '../../src/operations/authenticate.ts'
 import type { Caller } from '../../src/operations/vault/vault.ts'
 import { requestHash } from '../../src/operations/writing/idempotency.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
@@ -773,6 +776,30 @@ onEveryEngine('idempotent retries', vault => {
     )
     const statuses = [(await create(keys.owner, one)).status, (await create(keys.owner, two)).status]
     assert.deepEqual(statuses.sort(), [201, 500])
+  })
+
+  test('C33.3 a key is free before its request is answered, also where that takes a message to another process', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const { vault: whole } = vault().service
+    const caller = (await authenticate(whole, keys.owner)) ?? assert.fail('nobody holds the key')
+    const events: string[] = []
+    const { once } = idempotency(whole, {
+      headerPrefix: 'svc',
+      strict: false,
+      inFlight: {
+        take: async () => true,
+        release: async () => {
+          await new Promise(resolve => setImmediate(resolve))
+          events.push('released')
+        },
+      },
+    })
+    const asked = { method: 'POST', path: '/tokens', key: newKey(), body: undefined }
+    for (const run of [async () => ({}), () => Promise.reject(new VaultError('notFound'))])
+      await once(caller, asked, run)
+        .catch(() => {})
+        .then(() => events.push('answered'))
+    assert.deepEqual(events, ['released', 'answered', 'released', 'answered'])
   })
 })
 

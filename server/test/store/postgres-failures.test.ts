@@ -202,6 +202,37 @@ describe('contending transactions and failing connections (postgres)', () => {
     assert.equal(await rig.store.getToken(tenant, 'two'), undefined)
   })
 
+  test('C31.8 rows of a deleted tenant that another node was deleting, and did not, are purged later', async () => {
+    const tenant = await rig.newTenant()
+    await rig.write(insertion(tenant, [{ row: tokenRow(tenant, 'left'), terms: [] }]))
+    await rig.write(
+      writeSet(tenant, {
+        guarded: [{ kind: 'reviseTenant', ifRevision: 1 }],
+        effects: [{ kind: 'deleteTenant' }],
+      }),
+    )
+    const purge = async () => {
+      while ((await rig.store.purgeDeadTenants(100)) > 0);
+    }
+    const left = async () => {
+      const { rows } = await other.query(
+        'SELECT (SELECT count(*) FROM tokens WHERE tenant = $1) + (SELECT count(*) FROM dead_tenants) AS n',
+        [tenant],
+      )
+      return Number(rows[0].n)
+    }
+    const other = new pg.Client(await databaseOf(path))
+    await other.connect()
+    await other.query('BEGIN')
+    await other.query('DELETE FROM tokens WHERE tenant = $1', [tenant])
+    await purge()
+    await other.query('ROLLBACK')
+    assert.equal(await left(), 2)
+    await purge()
+    assert.equal(await left(), 0)
+    await other.end()
+  })
+
   test('C27.1 of several addresses the one that answers is used', async () => {
     const settings = settingsOf(await databaseOf(path))
     const dead = { host: '127.0.0.1', port: 1 }

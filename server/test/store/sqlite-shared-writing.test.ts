@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
 import type { Writer, WriterAnswer, WriterRequest } from '../../src/store/sqlite/asked-writing.ts'
 import { unwritable } from '../../src/store/sqlite/engine-reason.ts'
 import { type PackedSets, packSets, unpackSets } from '../../src/store/sqlite/packed-sets.ts'
@@ -104,6 +106,29 @@ describe('one writer for several processes', () => {
     const next = shared({ kind: 'commit', batches: batches(2) })
     asked[2]?.answer({ results: [{ committed: true }] })
     assert.deepEqual(await next, { results: [{ committed: true }] })
+  })
+
+  test('C27.1 a writing thread whose end is reported before its last answer does not answer for its successor', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder.path, 'vault.db')
+    await openSqlite({ path, writing: 'inline' }).close()
+    const writer = threadedWriting({ path, lockWaitMs: 5_000 })
+    const acquire = (holder: string, name = 'sweep') => {
+      const lease = { name, holder, until: 2_000 }
+      return writer.ask({ kind: 'standalone', name: 'acquireLease', args: [lease, 1_000] })
+    }
+    const starting = once(process, 'worker')
+    await acquire('first', 'another sweep')
+    const [thread] = (await starting) as [Worker]
+    const first = acquire('first')
+    thread.emit('error', new Error('out of memory'))
+    await assert.rejects(first)
+    // The first thread answers while the next one still starts.
+    assert.deepEqual(await acquire('second'), { value: false })
+    assert.deepEqual(await acquire('first'), { value: true })
+    await thread.terminate()
+    await writer.close()
+    folder.remove()
   })
 
   test('C27.1 a store does not wait for its last batch, which may be queued behind those of others', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { Store } from '../../src/store/port.ts'
 import type { TokenRow } from '../../src/store/rows.ts'
@@ -17,6 +17,7 @@ import {
   insertion,
   isUnavailable,
   matchOf,
+  tag,
   terms,
   tokenRow,
   writeSet,
@@ -99,6 +100,34 @@ describe('index entries that wait (sqlite)', () => {
       begun,
       'nothing was written',
     )
+  })
+
+  test('C24.7 an entry that is moved while it is looked for is not reported as absent', async t => {
+    await create('a')
+    const [row, term] = [rowOf('a'), termOf('a')]
+    const entry = { ...adding(row, [term]).of, term, tag }
+    const { get } = StatementSync.prototype
+    let isMoved = false
+    t.mock.method(
+      StatementSync.prototype,
+      'get',
+      function (this: StatementSync, ...input: Parameters<typeof get>) {
+        const found = get.apply(this, input)
+        if (!isMoved && this.sourceSQL.includes('FROM terms WHERE')) {
+          isMoved = true
+          const outsider = new DatabaseSync(path)
+          outsider.exec(`
+          INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
+          SELECT tenant, term, created_at, token_id, expires_at, tag, signature FROM waiting_terms;
+          UPDATE waiting_terms SET term = x''`)
+          outsider.close()
+        }
+        return found
+      },
+    )
+    assert.deepEqual(await store.absentTerms(tenant, [entry]), [])
+    assert.ok(isMoved)
+    assert.deepEqual(await store.absentTerms(tenant, [entry]), [])
   })
 
   test('C24.7 reads that begin together each find what waits', async () => {

@@ -20,6 +20,8 @@ export const threadedWriting = (options: WritingOptions): Writer => {
   const start = (): Worker => {
     const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: options })
     started.on('message', (answer: WriterAnswer) => {
+      // Its end may be reported before its last answer, whose request has failed by then. The next one must not get it.
+      if (worker !== started) return
       waiting.shift()?.resolve(answer)
       // An idle thread does not keep the process alive; requests under way do.
       if (waiting.length === 0) started.unref()

@@ -12,7 +12,7 @@ import { type SettledReads, termsOf } from './settled-reads.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 
 export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: SettledReads) => {
-  const { database, snapshot, prepared, read, atOneMoment, readAtOneMoment } = side
+  const { database, snapshot, prepared, atOneMoment, readAtOneMoment } = side
   const tokens = tokenReader(database)
   const slices = sliceReads(side, tokens)
   const inUse = termsInUse(prepared)
@@ -68,7 +68,8 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
       }),
 
     absentTerms: (tenant, entries) =>
-      read(() => {
+      // At one moment: an entry may be moved from the one table to the other at any time.
+      readAtOneMoment(() => {
         const isEntry = `tenant = ? AND term = ? AND created_at = ? AND token_id = ?
           AND expires_at IS ? AND tag IS ? AND coalesce(signature, ?) IS ?`
         const find = prepared(`SELECT 1 FROM terms WHERE ${isEntry}`)
