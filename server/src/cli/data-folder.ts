@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, globSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { foreignCode } from '../domain/errors.ts'
@@ -27,12 +27,24 @@ export const requireDataFolder = ({ dataFolder }: Config): string => {
 /** Makes a folder that only its owner may enter, unless it exists already. */
 export const makeDataFolder = (dataFolder: string): void => {
   try {
-    mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
+    makeFolders(dataFolder)
   } catch (error) {
     throw unusable(dataFolder, error)
   }
   checkDataFolder(dataFolder)
   checkDatabaseFiles(dataFolder)
+}
+
+/** Step by step: Node's own way up never ends where a parent exists and takes no folders, as in /proc. */
+export const makeFolders = (path: string): void => {
+  if (existsSync(path)) return
+  makeFolders(dirname(path))
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!existsSync(path)) throw error
+  }
 }
 
 /** Throws if this user may not work in the folder: one that is closed to them looks like an empty one. */

@@ -23,7 +23,11 @@ export const doctor: Run = async invocation => {
     )
   try {
     await examine({ config, machine: thisMachine }, findings)
-    if (deep !== undefined && !findings.some(({ blocks }) => blocks)) await lookDeeply(config, deep, findings)
+    if (deep !== undefined) {
+      if (findings.some(({ blocks }) => blocks))
+        process.stderr.write('strongroom doctor: it has not looked at tokens: this must be repaired first\n')
+      else await lookDeeply(config, deep, findings)
+    }
   } catch (error) {
     // The findings so far may be the cause, and are what to repair first.
     if (findings.length > 0) tell()
@@ -45,7 +49,11 @@ const lookDeeply = async (config: Config, deep: DeepOptions, findings: Finding[]
 }
 
 const asText = (finding: Finding): string =>
-  `${finding.check}: ${finding.problem}\n  ${'command' in finding ? finding.command : `by hand: ${finding.byHand}`}`
+  [
+    `${finding.check}: ${finding.problem}`,
+    ...(finding.first === undefined ? [] : [`first: ${finding.first}`]),
+    'command' in finding ? finding.command : `by hand: ${finding.byHand}`,
+  ].join('\n  ')
 
 const deepOptions = ({ flags, options }: Invocation): DeepOptions | undefined => {
   const { sample } = options

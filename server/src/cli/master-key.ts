@@ -1,17 +1,17 @@
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError } from '../config/config-error.ts'
 import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
 import { foreignCode } from '../domain/errors.ts'
 import type { Run } from './command.ts'
+import { makeFolders } from './data-folder.ts'
 import { printText } from './print.ts'
 
 export const masterKey: Run = async ({ config }) => {
   if (config.masterKeyFile === undefined) printText(newMasterKeyText())
   else {
     try {
-      mkdirSync(dirname(config.masterKeyFile), { recursive: true, mode: 0o700 })
+      makeFolders(dirname(config.masterKeyFile))
       createMasterKeyFile(config.masterKeyFile)
     } catch (error) {
       if (foreignCode(error) !== 'EEXIST') throw error

@@ -35,7 +35,7 @@ import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { certificate } from '../rig/certificates.ts'
 import { assertRefused, type Result, Site } from './program.ts'
 
-type Told = { check: string; problem: string; command?: string; byHand?: string }
+type Told = { check: string; problem: string; first?: string; command?: string; byHand?: string }
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -83,7 +83,13 @@ describe('doctor', () => {
     const findings: Told[] = JSON.parse(stdout)
     for (const { check, problem, ...remedy } of findings) {
       assert.ok(check && problem)
-      assert.match(Object.keys(remedy).join(), /^(command|byHand)$/)
+      assert.match(Object.keys(remedy).join(), /^((first,)?command|byHand)$/)
+      // A server would go on writing to the files that a restore moves away.
+      const isRestore = remedy.command?.includes('.restored')
+      assert.equal(
+        remedy.first,
+        isRestore ? 'stop every server and command that works on this vault' : undefined,
+      )
     }
     assert.equal(code, findings.length === 0 ? 0 : 1)
     return findings
@@ -261,7 +267,7 @@ describe('doctor', () => {
         return backup
       },
       check: 'storage',
-      says: /vault\.db is damaged \(file is not a database\): stop the server and restore a backup; what is there now is kept beside it$/,
+      says: /vault\.db is damaged \(file is not a database\): restore a backup; what is there now is kept beside it$/,
     },
     {
       name: 'a missing master key file',
@@ -394,7 +400,10 @@ describe('doctor', () => {
       assert.deepEqual(others, [])
       assert.deepEqual([finding?.check, finding?.command], ['keys', undefined])
       assert.match(finding?.problem ?? '', /^the master key file .*master.key is a folder$/)
-      assert.match(finding?.byHand ?? '', /^remove the folder and put your master key in its place/)
+      assert.match(
+        finding?.byHand ?? '',
+        /^name the file inside it that holds the key; if it is empty, put the key in its place/,
+      )
     }
   })
 
@@ -449,6 +458,29 @@ describe('doctor', () => {
     assert.match(readFileSync(join(data, aside, 'vault.db'), 'utf8'), /^overwritten/)
   })
 
+  test('C31.7 C35 a planted trigger keeps every command from the vault; doctor names it, and says what it left out', async () => {
+    await makeVault()
+    const opened = new DatabaseSync(database)
+    opened.exec('CREATE TRIGGER planted AFTER INSERT ON tokens BEGIN SELECT 1; END')
+    opened.close()
+    for (const command of [
+      ['serve', '--port', '0'],
+      ['tenant', 'list'],
+    ])
+      assertRefused(
+        await site.run([...command, ...flags]),
+        1,
+        /vault\.db holds a trigger or a view that no release made: strongroom doctor names it$/m,
+      )
+    const { code, stdout, stderr } = await site.run(['doctor', '--deep', ...flags])
+    assert.equal(code, 1)
+    assert.match(
+      stdout,
+      /no release made: trigger planted\n {2}first: stop every server and command that works on this vault\n {2}backup=/,
+    )
+    assert.equal(stderr, 'strongroom doctor: it has not looked at tokens: this must be repaired first\n')
+  })
+
   test('C35 when pages are damaged, doctor says how to restore, and other commands refer to doctor', async () => {
     await withVault(Date.now(), makeTenant)
     const backup = copyDatabase()
@@ -458,10 +490,7 @@ describe('doctor', () => {
     const [finding, ...others] = await ask()
     assert.deepEqual(others, [])
     assert.equal(finding?.check, 'storage')
-    assert.match(
-      finding.problem,
-      /vault\.db is damaged \(.*malformed.*\): stop the server and restore a backup/,
-    )
+    assert.match(finding.problem, /vault\.db is damaged \(.*malformed.*\): restore a backup/)
     for (const command of [
       ['serve', '--port', '0'],
       ['tenant', 'list'],

@@ -97,6 +97,17 @@ describe('a missing vault', () => {
   })
   afterEach(() => site.remove())
 
+  test('C35 a folder that cannot be made is refused, also where a parent exists and takes none', async t => {
+    if (!existsSync('/proc/self')) return t.skip('this system has no /proc')
+    const [place, key] = ['/proc/no/folder', '/proc/no/folder/master.key']
+    assertRefused(
+      await site.run(['migrate', '--data', place, ...site.keys]),
+      2,
+      /\/proc\/no\/folder cannot be used/,
+    )
+    assertRefused(await site.run(['master-key', '--master-key-file', key]), 1, /mkdir '\/proc\/no'/)
+  })
+
   test('C35.1 serve warns in one line that it made a new vault, and where; the next start causes no warning', async () => {
     const made = 'there was no vault, and a new one was made'
     const first = await site.serve()

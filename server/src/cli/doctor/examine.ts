@@ -40,7 +40,7 @@ export const orDamage = async (config: Config, look: () => Promise<Finding[]>): 
     return await look()
   } catch (error) {
     if (!isDamage(error)) throw error
-    const problem = `${databasePath(requireDataFolder(config))} is damaged (${causeOf(error)}): stop the server and restore a backup; what is there now is kept beside it`
+    const problem = `${databasePath(requireDataFolder(config))} is damaged (${causeOf(error)}): restore a backup; what is there now is kept beside it`
     return [{ check: 'storage', problem, ...restoreStorage(config), blocks: true }]
   }
 }

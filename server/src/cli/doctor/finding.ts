@@ -6,4 +6,7 @@ export type Finding = {
 } & Remedy
 
 /** A command to paste, or what to do by hand if no command would do it. */
-export type Remedy = { readonly command: string } | { readonly byHand: string }
+export type Remedy = {
+  /** What must be done before. */
+  readonly first?: string
+} & ({ readonly command: string } | { readonly byHand: string })

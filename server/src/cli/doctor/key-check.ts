@@ -48,5 +48,5 @@ const keyBackup = 'backup=/path/to/your/master.key'
 
 const replaceFolder = {
   byHand:
-    'remove the folder and put your master key in its place, with mode 600; Docker makes a folder where the source of a mount is not there, so put the file there before the container starts',
+    'name the file inside it that holds the key; if it is empty, put the key in its place, with mode 600: Docker makes a folder where the source of a mount is not there, so put the file there before the container starts',
 }

@@ -19,6 +19,8 @@ export const restoreStorage = (config: Config): Remedy => {
   const files = databaseFiles(folder).map(shellWord)
   const restored = shellWord(`${databasePath(folder)}.restored`)
   return {
+    // It would go on writing to the files that are moved away.
+    first: 'stop every server and command that works on this vault',
     command: [
       'backup=/path/to/your/vault.db',
       `cp "$backup" ${restored}`,

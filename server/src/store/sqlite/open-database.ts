@@ -42,6 +42,14 @@ export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
   return database
 }
 
+/** At the start, where there is somebody to tell; what is planted later is only kept from running. */
+export const refuseForeignCode = (database: DatabaseSync, path: string): void => {
+  const code = database.prepare("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')").all()
+  if (code.every(({ name }) => ownTriggers.has(String(name)))) return
+  database.close()
+  throw new Error(`${path} holds a trigger or a view that no release made: strongroom doctor names it`)
+}
+
 /**
  * A connection that changes nothing. It waits like any other, because the last connection to close a file locks it
  * while folding the log in.

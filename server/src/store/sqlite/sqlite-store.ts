@@ -7,7 +7,7 @@ import { counterReads } from './counter-reads.ts'
 import { engineReason, unwritable } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
-import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
+import { lockWaitDefaultMs, openDatabase, refuseForeignCode } from './open-database.ts'
 import { readingSide } from './reading-side.ts'
 import { knowsRowNumbers } from './rows-by-id.ts'
 import { settledReads } from './settled-reads.ts'
@@ -36,6 +36,7 @@ export const openSqlite = ({
   writing?: 'thread' | 'inline' | Writer
 }): Store => {
   const database = knowsRowNumbers(openDatabase(path, lockWaitMs))
+  refuseForeignCode(database, path)
   migrate(database)
   const options = { path, lockWaitMs, waitingMax }
   const writer =

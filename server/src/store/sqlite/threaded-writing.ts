@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Writer, WriterAnswer, WriterRequest } from './asked-writing.ts'
-import { unwritable } from './engine-reason.ts'
+import { engineReason, unwritable } from './engine-reason.ts'
 import type { WritingOptions } from './writing-side.ts'
 
 /** A message to the thread, which answers every one. */
@@ -26,15 +26,15 @@ export const threadedWriting = (options: WritingOptions): Writer => {
       // An idle thread does not keep the process alive; requests under way do.
       if (waiting.length === 0) started.unref()
     })
-    const fail = (): void => {
+    const fail = (reason: string): void => {
       if (worker !== started) return
       worker = undefined
       const lost = waiting
       waiting = []
-      for (const { reject } of lost) reject(unwritable('the writing thread ended'))
+      for (const { reject } of lost) reject(unwritable(reason))
     }
-    started.on('error', fail)
-    started.on('exit', fail)
+    started.on('error', error => fail(engineReason(error)))
+    started.on('exit', () => fail('the writing thread ended'))
     return started
   }
 
