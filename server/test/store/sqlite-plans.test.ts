@@ -13,7 +13,7 @@ import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
  * counters, and only the purge of a dead tenant all waiting entries.
  */
 const mayBeScanned =
-  /^SCAN (?:tenants|dead_tenants|counters|vault_keys|waiting_terms|listed|json_each|page|found|oldest|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(?subquery-\d+\)?)\b/
+  /^SCAN (?:sqlite_schema|tenants|dead_tenants|counters|vault_keys|waiting_terms|listed|json_each|page|found|oldest|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(?subquery-\d+\)?)\b/
 
 const planOf = (database: DatabaseSync, sql: string): string[] =>
   database
