@@ -7,8 +7,9 @@ import { removeExpired } from './remove-expired.ts'
 import type { TokenWrites } from './token-writes.ts'
 
 /**
- * Makes the token the holder of the match, if the one before is still what it was. A holder that has expired is removed in the same write set, so that a patch that was
- * admitted earlier and would keep it alive either fails or makes the claim fail (C15, C17).
+ * Makes the token the holder of the match, if the one before is still what it was. A holder that has expired is removed in
+ * the same write set, so that a patch that was admitted earlier and would keep it alive either fails or makes the claim fail
+ * (C15, C17).
  */
 export const claimMatch = async (
   vault: Vault,
