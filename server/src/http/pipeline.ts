@@ -129,7 +129,7 @@ const requirePermission = ({ application }: Caller, { permission }: Endpoint): v
 /**
  * The second half, from the bytes of the body to the answer; errors go to the one mapper.
  *
- *   401, 403, 503 once more, for what changed while the body was on its way
+ *   401, 403, 503 once more, for what changed while the body was on its way, or while a page waited for its turn
  *   (now the other requests that arrived in this turn of the event loop are read, too)
  *   → with an idempotency key: 400 of the key → replay, 422 or 409 in flight → 400 of the query → JSON → 400 of the body
  *   → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409 → commit → answer
@@ -144,7 +144,7 @@ export const answer = (
   const send = sender(endpoint, ownHeaders(headerPrefix).traceId)
   const takesBody = endpoint.method !== 'GET'
 
-  /** C27: a key may be revoked, or its rules may change, while the body is on its way. */
+  /** C27: a key may be revoked, or its rules may change, while the body is on its way or a page waits for its turn. */
   const replaceCaller = async (request: FastifyRequest): Promise<void> => {
     request.caller = await findCaller(request)
     if (request.caller === undefined) throw new VaultError('unauthorized')
@@ -197,6 +197,7 @@ export const answer = (
       if (endpoint.isPage) {
         await pageRoom.enter()
         isInRoom = true
+        if (request.caller !== undefined) await replaceCaller(request)
       }
       await loopTurns.next(length)
       const { caller } = request
