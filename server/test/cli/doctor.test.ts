@@ -610,8 +610,13 @@ describe('doctor', () => {
     assert.equal(code, 1)
     assert.match(
       stdout,
-      /^in postgres:\S+\nstorage: the database does not answer or refuses this user\n {2}by hand: start /,
+      /^in postgres:\S+\nstorage: the database does not answer or refuses this user: connect ECONNREFUSED[^\n]*\n {2}by hand: start /,
     )
+    const lost = await site.run(['doctor', ...flags.slice(2), '--database-password-file', '/no/password'], {
+      STRONGROOM_DATABASE_URL: nobody,
+    })
+    assert.match(lost.stderr, /^strongroom doctor: \/no\/password does not exist\n$/)
+    assert.equal(lost.code, 2)
   })
 
   test('C35 doctor finds TLS files that serve would not start with, and says so in the words of serve', async () => {

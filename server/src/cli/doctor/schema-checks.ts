@@ -1,3 +1,4 @@
+import { ConfigError } from '../../config/config-error.ts'
 import { printable } from '../../domain/printable.ts'
 import { IncompleteVaultError, type Look } from '../../store/sql/look.ts'
 import { isDamage } from '../sqlite-failure.ts'
@@ -16,7 +17,7 @@ export const schema: Check = async ({ config }) => {
   try {
     look = await storage.look()
   } catch (error) {
-    if (isDamage(error)) throw error
+    if (isDamage(error) || error instanceof ConfigError) throw error
     if (error instanceof IncompleteVaultError)
       return finding(error.message, error.remedy === 'restore' ? restoreStorage(config) : copyAgain)
     if (config.database === undefined)
@@ -24,8 +25,9 @@ export const schema: Check = async ({ config }) => {
         byHand:
           'see whether --data names the folder that you mean, and whether the file can be read where it is',
       })
-    return finding('the database does not answer or refuses this user', {
-      byHand: 'start the database server, or correct address, user and password in STRONGROOM_DATABASE_URL',
+    return finding(`the database does not answer or refuses this user${causeOf(error)}`, {
+      byHand:
+        'start the database server, or correct address, user and password (STRONGROOM_DATABASE_URL, STRONGROOM_DATABASE_PASSWORD_FILE)',
     })
   }
   if (look === undefined)
@@ -44,6 +46,10 @@ export const schema: Check = async ({ config }) => {
     })
   return []
 }
+
+/** In the words of the server or the system: the operator's own settings may be named. */
+const causeOf = (error: unknown): string =>
+  error instanceof Error && error.cause instanceof Error ? `: ${printable(error.cause.message)}` : ''
 
 /** Parts that an interrupted restore leaves out, and that nobody misses until there are two rows where one belongs. */
 export const schemaParts: Check = async ({ config }) => {
