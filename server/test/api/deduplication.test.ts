@@ -503,4 +503,43 @@ onEveryEngine('deduplication of updates', vault => {
       assert.deepEqual([made.id, made._extras], ['comes-back', { deduplicated: true }])
       assert.equal(await countTokens(vault(), keys.owner), 1)
     })
+
+  test('C15.9 a holder that is deleted while it is looked at is looked for again, and not claimed from', async t => {
+    const { keys } = await vault().tenant({ owner })
+    await vault().create(keys.owner, { ...first, id: 'goes' })
+    const { store } = vault()
+    const { matchHolder } = store
+    let looks = 0
+    t.mock.method(store, 'matchHolder', async (...asked: Parameters<typeof matchHolder>) => {
+      const holder = await matchHolder(...asked)
+      if (++looks === 1) await vault().delete('/tokens/goes', keys.owner)
+      return holder
+    })
+    const commits = t.mock.method(store, 'commit')
+    const made = await vault().create(keys.owner, first)
+    assert.deepEqual([made._extras, looks], [{ deduplicated: false }, 2])
+    const claims = commits.mock.calls
+      .flatMap(({ arguments: [set] }) => set?.guarded ?? [])
+      .filter(({ kind }) => kind === 'claimMatch')
+    assert.deepEqual(
+      claims.map(claim => 'insteadOf' in claim && claim.insteadOf),
+      [null],
+    )
+  })
+
+  test('C15.9 a claim whose holder is gone for good is taken over', async t => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, first)
+    const { store } = vault()
+    const { commit } = store
+    const leaving = t.mock.method(store, 'commit', (set: Parameters<typeof commit>[0]) =>
+      commit({ ...set, effects: set.effects.filter(({ kind }) => kind !== 'releaseMatch') }),
+    )
+    assert.equal((await vault().delete(`/tokens/${id}`, keys.owner)).status, 204)
+    leaving.mock.restore()
+    const made = await vault().create(keys.owner, first)
+    assert.deepEqual(made._extras, { deduplicated: false })
+    const again = await vault().create(keys.owner, first)
+    assert.deepEqual([again.id, again._extras], [made.id, { deduplicated: true }])
+  })
 })

@@ -20,21 +20,32 @@ export type Holder = {
   readonly sealed: Uint8Array | null
 }
 
-/**
- * Reads the holder first: a claim made later makes our commit fail, and one made earlier is found by the search. The holder's row
- * is read in between, because a holder that was gone during the search may be back, under the same id, at the commit.
- */
+/** Reads the holder first: a claim made later makes our commit fail, and one made earlier is found by the search. */
 export const findMatch = async (
   vault: Vault,
   caller: Caller,
   match: Match,
   token: Token,
 ): Promise<FoundMatch> => {
-  const { store } = vault
-  const id = await store.matchHolder(caller.tenantNumber, match)
-  const row = id === undefined ? undefined : await store.getToken(caller.tenantNumber, id)
-  const holder = id === undefined ? undefined : { id, sealed: row?.sealed ?? null }
+  const holder = await findHolder(vault, caller, match)
   return { holder, found: await oldestSame(vault, caller, match, token) }
+}
+
+/** A holder is deleted together with its claim, so one that has no row at several looks has a claim that nobody will release. */
+const looksAtHolder = 3
+
+/** With its row: a holder that is gone during the search may be back, under the same id, at the commit. */
+const findHolder = async (
+  { store }: Vault,
+  { tenantNumber }: Caller,
+  match: Match,
+): Promise<Holder | undefined> => {
+  for (let looks = 1; ; looks++) {
+    const id = await store.matchHolder(tenantNumber, match)
+    if (id === undefined) return undefined
+    const row = await store.getToken(tenantNumber, id)
+    if (row !== undefined || looks === looksAtHolder) return { id, sealed: row?.sealed ?? null }
+  }
 }
 
 /** The index proposes, the opened row decides. */
