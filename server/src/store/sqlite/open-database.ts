@@ -45,9 +45,8 @@ export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
 /** At the start, where there is somebody to tell; what is planted later is only kept from running. */
 export const refuseForeignCode = (database: DatabaseSync, path: string): void => {
   const code = database.prepare("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')").all()
-  if (code.every(({ name }) => ownTriggers.has(String(name)))) return
-  database.close()
-  throw new Error(`${path} holds a trigger or a view that no release made: strongroom doctor names it`)
+  if (code.some(({ name }) => !ownTriggers.has(String(name))))
+    throw new Error(`${path} holds a trigger or a view that no release made: strongroom doctor names it`)
 }
 
 /**
@@ -58,7 +57,6 @@ export const openToRead = (path: string): DatabaseSync =>
   new DatabaseSync(path, { readOnly: true, timeout: lockWaitDefaultMs })
 
 const busy = 5
-const denied = 23
 const retryMs = 10
 
 /**
@@ -77,12 +75,6 @@ const turnOnLog = (database: DatabaseSync, waitMs: number): void => {
   }
 }
 
-/** Another connection holds the lock. */
-export const isBusy = (error: unknown): boolean => errorNumber(error) === busy
-
-/** A statement would have run foreign code. */
-export const isDenied = (error: unknown): boolean => errorNumber(error) === denied
-
-/** The upper bits of what SQLite reports hold details. */
-const errorNumber = (error: unknown): number | undefined =>
-  error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
+/** Another connection holds the lock. The upper bits of SQLite's error number hold details. */
+export const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === busy

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import type { Value } from '../columns.ts'
 import { CopyRefusedError, type PlainRow, type RestingVault, rowName } from '../copying.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import type { ColumnKind, Table } from '../tables.ts'
 import { BatchWriter } from './batch-writer.ts'
-import { isBusy, isDenied, withoutForeignCode } from './open-database.ts'
+import { isBusy, refuseForeignCode, withoutForeignCode } from './open-database.ts'
 import { prepareRead } from './statement-cache.ts'
 
 /** Bounds the memory of a page where rows are long: a token may take a megabyte. */
@@ -32,6 +32,7 @@ export const openRestingVault = (path: string): RestingVault => {
   const database = withoutForeignCode(new DatabaseSync(path))
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
+    refuseForeignCode(database, path)
     // A copy has every index entry in its place.
     const writer = new BatchWriter(database)
     while (writer.settleSome() > 0);
@@ -39,23 +40,17 @@ export const openRestingVault = (path: string): RestingVault => {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {
     database.close()
-    if (isDenied(error)) throw foreignCode(path)
     if (!isBusy(error)) throw error
     throw new CopyRefusedError(`${path} is in use: stop the server or command that works on it`)
-  }
-  const prepared = (sql: string): StatementSync => {
-    try {
-      return prepareRead(database, sql)
-    } catch (error) {
-      throw isDenied(error) ? foreignCode(path) : error
-    }
   }
 
   return {
     identity: identityOf(database, path),
-    count: ({ name }) => Number(prepared(`SELECT count(*) AS n FROM ${rowsOf[name] ?? name}`).get()?.n),
+    count: ({ name }) =>
+      Number(database.prepare(`SELECT count(*) AS n FROM ${rowsOf[name] ?? name}`).get()?.n),
     *pages(table, skip, rowsPerPage) {
-      const statement = prepared(
+      const statement = prepareRead(
+        database,
         `SELECT ${Object.keys(table.columns).join(', ')} FROM ${rowsOf[table.name] ?? table.name}
          ORDER BY ${table.key} LIMIT -1 OFFSET ?`,
       )
@@ -87,9 +82,6 @@ export const openRestingVault = (path: string): RestingVault => {
     close: () => database.close(),
   }
 }
-
-const foreignCode = (path: string): CopyRefusedError =>
-  new CopyRefusedError(`${path} holds a trigger or a view that no release made: strongroom doctor names it`)
 
 const identityOf = (database: DatabaseSync, path: string): string => {
   const { size, mtimeNs } = statSync(path, { bigint: true })
