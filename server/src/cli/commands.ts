@@ -161,6 +161,27 @@ export const commands: readonly Command[] = [
     run: async invocation => (await import('./master-key.ts')).masterKey(invocation),
   },
   {
+    name: 'master-key add',
+    summary:
+      'Start a rotation of the master key: put a new one into its file, above those that are there. Copy the file to all machines',
+    reads: vault,
+    run: async invocation => (await import('./master-key-rotation.ts')).masterKeyAdd(invocation),
+  },
+  {
+    name: 'master-key rewrap',
+    summary: 'Bring all keys in storage under the first master key, also while servers run',
+    flags: json,
+    reads: vault,
+    run: async invocation => (await import('./master-key-rotation.ts')).masterKeyRewrap(invocation),
+  },
+  {
+    name: 'master-key retire',
+    summary:
+      'End a rotation: move all master keys but the first into a file of their own, once no key in storage needs them',
+    reads: vault,
+    run: async invocation => (await import('./master-key-rotation.ts')).masterKeyRetire(invocation),
+  },
+  {
     name: 'backup',
     summary: 'Copy the vault of a folder into one file, as of one moment, also while it is served',
     words: ['<new file>'],
@@ -182,6 +203,6 @@ export const commands: readonly Command[] = [
   },
 ]
 
-/** The command that an invocation begins with. */
+/** The command that an invocation begins with: `master-key add` comes after `master-key`, and is meant if both match. */
 export const commandOf = (words: readonly string[]): Command | undefined =>
-  commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word))
+  commands.findLast(({ name }) => name.split(' ').every((word, index) => words[index] === word))

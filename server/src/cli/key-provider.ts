@@ -23,10 +23,26 @@ export const configuredKeyProvider = ({ keyProvider, masterKeyFile, masterKey }:
 
 /** The folder of `strongroom dev` carries its own key file, so naming the folder is enough there. */
 export const configuredOrDevKeyProvider = (config: Config): KeyProvider => {
-  const { dataFolder } = config
-  const isDev =
-    dataFolder !== undefined && (existsSync(masterKeyPath(dataFolder)) || existsSync(devKeysPath(dataFolder)))
-  return config.keyProvider === undefined && isDev
-    ? fileKeyProvider(masterKeyPath(dataFolder))
-    : configuredKeyProvider(config)
+  const path = devKeyFile(config)
+  return path === undefined ? configuredKeyProvider(config) : fileKeyProvider(path)
+}
+
+/** The file of the provider that `configuredOrDevKeyProvider` returns. */
+export const requireMasterKeyFile = (config: Config): string => {
+  if (config.keyProvider === 'env')
+    throw new ConfigError(
+      'the key provider env has no file: set STRONGROOM_MASTER_KEY to the new key, a space and the old one',
+    )
+  const path = devKeyFile(config) ?? config.masterKeyFile
+  if (path === undefined)
+    throw new ConfigError(
+      'the file of the master key is missing: set --master-key-file or STRONGROOM_MASTER_KEY_FILE',
+    )
+  return path
+}
+
+const devKeyFile = ({ keyProvider, dataFolder }: Config): string | undefined => {
+  if (keyProvider !== undefined || dataFolder === undefined) return undefined
+  const path = masterKeyPath(dataFolder)
+  return existsSync(path) || existsSync(devKeysPath(dataFolder)) ? path : undefined
 }

@@ -10,12 +10,11 @@ import { commandOf, commands } from './commands.ts'
 import { surviveClosedOutput } from './print.ts'
 import { isDamage } from './sqlite-failure.ts'
 
-const overview = (listed: readonly Command[]): string =>
-  `Usage: strongroom <command>\n\n${listed
-    .map(({ name, summary }) => `  ${name.padEnd(16)}${summary}\n`)
-    .join(
-      '',
-    )}\nFor more: strongroom help <command>. Exit codes: 0 done, 1 failed, 2 wrong usage or settings.\n`
+const overview = (listed: readonly Command[]): string => {
+  const width = Math.max(...listed.map(({ name }) => name.length)) + 2
+  const lines = listed.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}\n`)
+  return `Usage: strongroom <command>\n\n${lines.join('')}\nFor more: strongroom help <command>. Exit codes: 0 done, 1 failed, 2 wrong usage or settings.\n`
+}
 
 const main = async (args: readonly string[]): Promise<number> => {
   const [first] = args

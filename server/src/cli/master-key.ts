@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { ConfigError } from '../config/config-error.ts'
-import { createMasterKeyFile } from '../crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../crypto/master-key.ts'
+import { createMasterKeyFile } from '../crypto/master-key-file.ts'
 import { foreignCode } from '../domain/errors.ts'
 import type { Run } from './command.ts'
 import { makeFolders } from './data-folder.ts'
@@ -15,7 +15,9 @@ export const masterKey: Run = async ({ config }) => {
       createMasterKeyFile(config.masterKeyFile)
     } catch (error) {
       if (foreignCode(error) !== 'EEXIST') throw error
-      throw new ConfigError(`${config.masterKeyFile} exists and is not overwritten`)
+      throw new ConfigError(
+        `${config.masterKeyFile} exists and is not overwritten: strongroom master-key add rotates it`,
+      )
     }
     printText(`a new master key is in ${config.masterKeyFile}; keep a copy apart from the data`)
   }

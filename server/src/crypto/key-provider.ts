@@ -7,6 +7,8 @@ export type KeyProvider = {
   wrap(key: Uint8Array, context: string): Promise<Buffer>
   /** Throws KeyProviderError if the wrapped key is not this provider's, was changed, or has another context. */
   unwrap(wrapped: Uint8Array, context: string): Promise<Buffer>
+  /** Whether `wrap` would use the master key that this one is wrapped with. False also for what does not open at all. */
+  isCurrent(wrapped: Uint8Array, context: string): Promise<boolean>
   /** Resolves if the provider can wrap and unwrap, and throws KeyProviderError if it cannot. */
   health(): Promise<void>
 }

@@ -20,6 +20,8 @@ export type TenantKeys = {
   readonly fingerprint: KeyObject
 }
 
+/** Owns the keys of the vault itself, as a tenant's id owns the tenant's. */
+export const vaultOwner = 'vault'
 const vaultPurposes = ['api-keys', 'grants'] as const
 const tenantPurposes = ['data', 'index', 'fingerprint'] as const
 
@@ -39,10 +41,46 @@ export const newWrappedKey = async (
 }
 
 export const newVaultKeys = (provider: KeyProvider): Promise<WrappedKey[]> =>
-  Promise.all(vaultPurposes.map(purpose => newWrappedKey(provider, 'vault', purpose, 1)))
+  Promise.all(vaultPurposes.map(purpose => newWrappedKey(provider, vaultOwner, purpose, 1)))
 
 export const newTenantKeys = (provider: KeyProvider, tenantId: string): Promise<WrappedKey[]> =>
   Promise.all(tenantPurposes.map(purpose => newWrappedKey(provider, tenantId, purpose, 1)))
+
+/** Whether the key is under the master key that wraps new ones. */
+export const isWrappedAsNew = (
+  provider: KeyProvider,
+  owner: string,
+  { purpose, version, wrapped }: WrappedKey,
+): Promise<boolean> => provider.isCurrent(wrapped, context(owner, purpose, version))
+
+/** Not if it does not open at all: no master key here would help. */
+export const needsOlderMasterKey = async (
+  provider: KeyProvider,
+  owner: string,
+  key: WrappedKey,
+): Promise<boolean> => {
+  if (await isWrappedAsNew(provider, owner, key)) return false
+  try {
+    const opened = await provider.unwrap(key.wrapped, context(owner, key.purpose, key.version))
+    opened.fill(0)
+    return true
+  } catch (error) {
+    if (error instanceof KeyProviderError) return false
+    throw error
+  }
+}
+
+/** The same key, under the master key that wraps new ones. */
+export const rewrap = async (
+  provider: KeyProvider,
+  owner: string,
+  { purpose, version, wrapped }: WrappedKey,
+): Promise<Buffer> => {
+  const key = await provider.unwrap(wrapped, context(owner, purpose, version))
+  const again = await provider.wrap(key, context(owner, purpose, version))
+  key.fill(0)
+  return again
+}
 
 type UnwrappedKey = { purpose: string; version: number; key: KeyObject }
 
@@ -70,8 +108,8 @@ export const unwrapVaultKeys = async (
   provider: KeyProvider,
   wrapped: readonly WrappedKey[],
 ): Promise<VaultKeys> => {
-  const keys = await unwrapAll(provider, 'vault', wrapped)
-  return { apiKeys: newest(keys, 'vault', 'api-keys').key, grants: newest(keys, 'vault', 'grants').key }
+  const keys = await unwrapAll(provider, vaultOwner, wrapped)
+  return { apiKeys: newest(keys, vaultOwner, 'api-keys').key, grants: newest(keys, vaultOwner, 'grants').key }
 }
 
 export const unwrapTenantKeys = async (

@@ -27,6 +27,14 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
       name: 'index-reports',
       run: async () => ({ examined: await computeIndexReports(vault, { claims: reportClaims(leaseOn) }) }),
     },
+    {
+      // Each node reads its own master key: it learns of a rotation, and of a lost key before the restart that would need it.
+      name: 'check-master-key',
+      run: async () => {
+        await vault.keyProvider.health()
+        return {}
+      },
+    },
     { name: 'rotate-data-keys', run: async () => ({ rotated: await rotateDataKeys(vault) }) },
   ],
   expiry: [

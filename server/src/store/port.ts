@@ -111,6 +111,8 @@ export type StandaloneWrites = {
   createTenant(tenant: NewTenant): Promise<number>
   /** Stores the vault's own keys unless it already has some, and returns those now stored. */
   ensureVaultKeys(keys: readonly KeyRow[]): Promise<KeyRow[]>
+  /** Stores a key of the vault or of a tenant as it is wrapped now, and returns whether it was still stored as it was before. */
+  replaceKey(owner: KeyOwner, before: KeyRow, wrapped: Uint8Array): Promise<boolean>
   /** Records when keys were last used; the later time wins. */
   noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): Promise<void>
 
@@ -122,6 +124,9 @@ export type StandaloneWrites = {
   /** Gives the lease up if this holder has it. */
   releaseLease(lease: Omit<LeaseRow, 'until'>): Promise<void>
 }
+
+/** The vault itself, or the number of a tenant. */
+export type KeyOwner = 'vault' | number
 
 /**
  * Which tokens of the tenant, as far as indexes tell: those that meet the branch, or one of `anyOf`. Never includes

@@ -20,8 +20,9 @@ import { type Machine, thisMachine } from '../../src/cli/doctor/machine.ts'
 import { shellWord } from '../../src/cli/shell-word.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
+import { addMasterKey, createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { createApiKey } from '../../src/operations/create-api-key.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { createToken } from '../../src/operations/create-token.ts'
@@ -309,6 +310,16 @@ describe('doctor', () => {
       },
       check: 'keys',
       says: /master key is open to others/,
+    },
+    {
+      name: 'a rotation of the master key that was not finished',
+      plant: async () => {
+        await withVault(Date.now(), makeTenant)
+        addMasterKey(masterKeyFile)
+        return undefined
+      },
+      check: 'keys',
+      says: /^5 keys in storage can be opened only with an older master key than the first$/,
     },
     {
       name: 'a tenant whose last management key has expired',

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { newMasterKeyText } from '../../src/crypto/master-key.ts'
 import { assertAbsent } from '../rig/traces.ts'
-import { assertRefused, Site } from './program.ts'
+import { assertRefused, call, Site } from './program.ts'
 
 describe('master-key', () => {
   const site = new Site()
@@ -32,5 +33,97 @@ describe('master-key', () => {
     assert.equal(readFileSync(file, 'utf8'), key)
     const server = await site.serve(['--data', join(site.path, 'other'), '--master-key-file', file])
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
+  })
+})
+
+describe('a rotation of the master key', () => {
+  const site = new Site()
+  after(() => site.remove())
+  const rotate = (step: string, env: Record<string, string> = {}) =>
+    site.run(['master-key', step, ...site.vault], env)
+  const told = async (step: string): Promise<string> => {
+    const { code, stdout, stderr } = await rotate(step)
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    return stdout
+  }
+
+  test('C14.4 C31.7 takes three commands beside a running server, and afterwards the old key opens nothing', async () => {
+    const old = readFileSync(site.masterKeyFile, 'utf8').trim()
+    const server = await site.serve()
+    const keys = await site.json('tenant', 'create', '--name', 'Old')
+    const made = await call(server.url, 'POST', '/tokens', keys.api_key, { type: 'token', data: 'kept' })
+    const shown = async (url: string): Promise<void> => {
+      assert.equal((await fetch(`${url}/ready`)).status, 200)
+      const { body } = await call(url, 'GET', `/tokens/${made.body.id}`, keys.private_api_key)
+      assert.equal(body.data, 'kept')
+    }
+
+    assert.match(await told('retire'), /holds no older master key\n$/)
+    assert.match(await told('add'), /^a new master key is in \S+, above the old one; .* master-key rewrap\n$/)
+    await shown(server.url)
+    const early = await rotate('retire')
+    assertRefused(
+      early,
+      1,
+      /storage has 5 keys under an older master key: run strongroom master-key rewrap first/,
+    )
+    assert.equal(readFileSync(site.masterKeyFile, 'utf8').trim().split('\n').length, 2)
+
+    assert.equal(await told('rewrap'), '5 keys wrapped with the new master key, 0 already\n')
+    assert.deepEqual(await site.json('master-key', 'rewrap'), { rewrapped: 0, current: 5 })
+    await shown(server.url)
+    assert.match(await told('retire'), /^1 older master key moved to \S+\.retired: keep it/)
+    await shown(server.url)
+    const later = await site.json('tenant', 'create', '--name', 'New')
+    const inNew = { type: 'token', data: 'new' }
+    assert.equal((await call(server.url, 'POST', '/tokens', later.api_key, inNew)).status, 201)
+    await server.end()
+
+    const file = readFileSync(site.masterKeyFile, 'utf8')
+    assert.ok(!file.includes(old))
+    assert.equal(readFileSync(`${site.masterKeyFile}.retired`, 'utf8').trim(), old)
+    await shown((await site.serve()).url)
+    const wrong = await site.run(['tenant', 'list', '--data', site.data, '--key-provider', 'env'], {
+      STRONGROOM_MASTER_KEY: old,
+    })
+    assertRefused(wrong, 1, /does not open with the master key in STRONGROOM_MASTER_KEY/)
+  })
+
+  test('C14.4 a key in the environment is rotated there, and has no file to change', async () => {
+    const apart = new Site()
+    try {
+      const [old, next] = [newMasterKeyText(), newMasterKeyText()]
+      const flags = ['--data', apart.data, '--key-provider', 'env']
+      const run = (args: string[], key: string) =>
+        apart.run([...args, ...flags], { STRONGROOM_MASTER_KEY: key })
+      assert.equal((await run(['migrate'], old)).code, 0)
+      assert.equal((await run(['tenant', 'create', '--name', 'T'], old)).code, 0)
+      for (const step of ['add', 'retire'])
+        assertRefused(
+          await run(['master-key', step], old),
+          2,
+          /the key provider env has no file: set STRONGROOM_MASTER_KEY to the new key, a space and the old one/,
+        )
+      assert.match(
+        (await run(['master-key', 'rewrap'], `${next} ${old}`)).stdout,
+        /^5 keys wrapped with the new master key/,
+      )
+      assert.equal((await run(['tenant', 'list'], next)).code, 0)
+      assertRefused(await run(['tenant', 'list'], old), 1, /does not open/)
+    } finally {
+      await apart.remove()
+    }
+  })
+
+  test('C34.3 the folder of strongroom dev is enough to find its key', async () => {
+    const folder = join(site.path, 'development')
+    const server = site.start(['dev', '--data', folder, '--port', '0'])
+    await server.line('stdout', line => line.includes('curl'))
+    await server.end()
+    for (const step of ['add', 'rewrap', 'retire'])
+      assert.deepEqual([step, (await site.run(['master-key', step, '--data', folder])).code], [step, 0])
+    assert.equal(readFileSync(join(folder, 'master.key.retired'), 'utf8').trim().split('\n').length, 1)
+    const nowhere = await site.run(['master-key', 'add'])
+    assertRefused(nowhere, 2, /the file of the master key is missing/)
   })
 })

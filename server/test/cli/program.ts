@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
+import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 export const mainFile = join(import.meta.dirname, '../../bin/strongroom.js')

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { createMasterKeyFile } from '../../src/crypto/file-key-provider.ts'
+import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
 import { assertRefused, Site } from './program.ts'

@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict'
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
-import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { newMasterKeyText } from '../../src/crypto/master-key.ts'
+import { addMasterKey, createMasterKeyFile, retireMasterKeys } from '../../src/crypto/master-key-file.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { keyProviderContract } from './key-provider-contract.ts'
 
@@ -119,5 +132,98 @@ describe('the master key file', () => {
       fileKeyProvider(path).unwrap(wrapped, 'a context'),
       refusal('restore the one that belongs to this storage$'),
     )
+  })
+
+  describe('a rotation', () => {
+    const key = new Uint8Array(32).fill(7)
+    const linesOf = (file: string): string[] => readFileSync(file, 'utf8').trim().split('\n')
+
+    test('C14.4 a running provider wraps with the new key at once, and opens what either has wrapped', async () => {
+      const running = fileKeyProvider(path)
+      const wrapped = await running.wrap(key, 'a')
+      addMasterKey(path)
+      const again = await running.wrap(key, 'a')
+      for (const provider of [running, fileKeyProvider(path)]) {
+        assert.deepEqual(Uint8Array.from(await provider.unwrap(wrapped, 'a')), key)
+        assert.deepEqual(Uint8Array.from(await provider.unwrap(again, 'a')), key)
+        assert.deepEqual(
+          [await provider.isCurrent(wrapped, 'a'), await provider.isCurrent(again, 'a')],
+          [false, true],
+        )
+        await provider.health()
+      }
+    })
+
+    test('C14.4 a provider that knows only the old key opens what another machine has wrapped with the new one', async () => {
+      const running = fileKeyProvider(path)
+      addMasterKey(path)
+      const wrapped = await fileKeyProvider(path).wrap(key, 'a')
+      assert.deepEqual(Uint8Array.from(await running.unwrap(wrapped, 'a')), key)
+    })
+
+    test('C14.4 while the file is away nothing is wrapped, and what was open still opens', async () => {
+      const running = fileKeyProvider(path)
+      const wrapped = await running.wrap(key, 'a')
+      rmSync(path)
+      await assert.rejects(running.wrap(key, 'a'), refusal(/does not exist/))
+      assert.deepEqual(Uint8Array.from(await running.unwrap(wrapped, 'a')), key)
+    })
+
+    test('C14.4 it adds keys on top, for the owner only, and changes none', () => {
+      const [first] = linesOf(path)
+      writeFileSync(`${path}.new`, 'left by a run that was cut off', { mode: 0o644 })
+      addMasterKey(path)
+      const [second, ...below] = linesOf(path)
+      assert.deepEqual(below, [first])
+      addMasterKey(path)
+      assert.deepEqual(linesOf(path).slice(1), [second, first])
+      assert.equal(new Set(linesOf(path)).size, 3)
+      assert.equal(statSync(path).mode & 0o777, 0o600)
+      assert.equal(existsSync(`${path}.new`), false)
+    })
+
+    test('C14.4 a file that is reached through a link is changed in its place', () => {
+      const link = newPath()
+      symlinkSync(path, link)
+      addMasterKey(link)
+      assert.ok(lstatSync(link).isSymbolicLink())
+      assert.equal(linesOf(path).length, 2)
+    })
+
+    test('C14.4 the file stays its owner’s', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
+      chownSync(path, 65_534, 65_534)
+      addMasterKey(path)
+      retireMasterKeys(path, `${path}.retired`)
+      for (const file of [path, `${path}.retired`])
+        assert.deepEqual([statSync(file).uid, statSync(file).gid], [65_534, 65_534])
+    })
+
+    test('C14.4 retired keys leave the file, and are kept in another', async () => {
+      const running = fileKeyProvider(path)
+      const [old = ''] = linesOf(path)
+      addMasterKey(path)
+      const [next = ''] = linesOf(path)
+      await running.health()
+      const retired = `${path}.retired`
+      assert.equal(retireMasterKeys(path, retired), 1)
+      assert.deepEqual([linesOf(path), linesOf(retired)], [[next], [old]])
+      assert.equal(statSync(retired).mode & 0o777, 0o600)
+      assert.equal(retireMasterKeys(path, retired), 0)
+      await running.health()
+
+      writeFileSync(path, `${newMasterKeyText()}\n${next}\n${old}\n`)
+      assert.equal(retireMasterKeys(path, retired), 2)
+      assert.deepEqual(linesOf(retired), [old, next], 'each once')
+    })
+
+    test('C14.4 a file that cannot be replaced is left as it was', () => {
+      mkdirSync(`${path}.new`)
+      const before = readFileSync(path)
+      assert.throws(() => addMasterKey(path), refusal(/cannot be replaced \(\w+\): edit it by hand/))
+      assert.deepEqual(readFileSync(path), before)
+      chmodSync(path, 0o644)
+      assert.throws(() => addMasterKey(path), refusal(`run chmod 600 ${path}$`))
+      assert.deepEqual(readFileSync(path), before)
+    })
   })
 })

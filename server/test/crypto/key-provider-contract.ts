@@ -69,6 +69,16 @@ export const keyProviderContract = (name: string, start: () => Promise<KeyProvid
       await assert.rejects(provider.unwrap(await stranger.wrap(key, context), context), refused)
     })
 
+    test('C14.4 it tells what is under the master key that wraps new keys from everything else', async () => {
+      const { provider, stranger } = await start()
+      const wrapped = await provider.wrap(key, context)
+      assert.equal(await provider.isCurrent(wrapped, context), true)
+      assert.equal(await provider.isCurrent(wrapped, `${context}0`), false)
+      assert.equal(await provider.isCurrent(await stranger.wrap(key, context), context), false)
+      for (const { how, bytes } of damages(wrapped))
+        assert.equal(await provider.isCurrent(bytes, context), false, how)
+    })
+
     test('C36.2 a working provider passes its health check', async () => {
       const { provider } = await start()
       assert.equal(await provider.health(), undefined)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import {
   newTenantKeys,
@@ -10,6 +10,7 @@ import {
   unwrapTenantKeys,
   unwrapVaultKeys,
 } from '../../src/crypto/keys.ts'
+import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 describe('wrapped keys', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { createMasterKeyFile, fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import type { Rule } from '../../src/domain/access/application.ts'
 import type { ApplicationType, Permission } from '../../src/domain/access/permissions.ts'
 import type { TenantSettings } from '../../src/domain/access/tenant.ts'

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import type { Store } from '../../src/store/port.ts'
+import type { KeyRow } from '../../src/store/rows.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
@@ -157,6 +158,34 @@ describe('shredding (sqlite)', () => {
     folder.remove()
   })
 
+  test('C14.4 wrapped keys leave no byte in the folder once they are wrapped anew', async () => {
+    const folder = temporaryFolder()
+    const store = openSqlite({ path: join(folder.path, 'vault.db') })
+    const noise = new Noise(seed)
+    const keys = ['data', 'fingerprint', 'index'].map(purpose => ({
+      purpose,
+      version: 1,
+      wrapped: noise.bytes(65),
+    }))
+    const owners = [
+      'vault' as const,
+      ...(await Promise.all(['a', 'b', 'c'].map(id => newTenant(store, id, keys)))),
+    ]
+    await store.ensureVaultKeys(keys)
+    const replaced = []
+    for (const owner of owners)
+      for (const key of keys) {
+        const [again, last] = [noise.bytes(65), noise.bytes(owner === 'vault' ? 65 : 90)]
+        assert.ok(await store.replaceKey(owner, key, again))
+        assert.ok(await store.replaceKey(owner, { ...key, wrapped: again }, last))
+        replaced.push(again)
+      }
+    await store.shred()
+    assert.deepEqual(survivors(folder.path, [...keys.map(({ wrapped }) => wrapped), ...replaced]), [])
+    await store.close()
+    folder.remove()
+  })
+
   test('C11.3 the search finds a short piece of a secret', () => {
     const folder = temporaryFolder()
     const secret = new Noise('a secret').bytes(64)
@@ -187,8 +216,8 @@ describe('shredding (sqlite)', () => {
   })
 })
 
-const newTenant = (store: Store, id: string): Promise<number> =>
-  store.createTenant({ id, sealed: bytes('sealed'), keys: [], applications: [], apiKeys: [] })
+const newTenant = (store: Store, id: string, keys: readonly KeyRow[] = []): Promise<number> =>
+  store.createTenant({ id, sealed: bytes('sealed'), keys, applications: [], apiKeys: [] })
 
 describe('the code of a card (sqlite)', () => {
   let vault: TestVault

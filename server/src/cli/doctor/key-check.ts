@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
 import { KeyProviderError } from '../../crypto/key-provider.ts'
+import { counted } from '../../domain/counted.ts'
+import { countOlderWraps } from '../../operations/rewrap-keys.ts'
 import { closedTo } from '../closed-file.ts'
 import { masterKeyPath, requireDataFolder, setAsidePrefix } from '../data-folder.ts'
 import { configuredOrDevKeyProvider } from '../key-provider.ts'
 import { shellWord } from '../shell-word.ts'
 import { withVault } from '../storage.ts'
+import { vaultFlags } from '../vault-flags.ts'
 import type { Check } from './check.ts'
 import { closedFinding, isFolder, isOpenToOthers } from './file-checks.ts'
 import type { Finding } from './finding.ts'
@@ -13,13 +16,20 @@ import type { Finding } from './finding.ts'
 export const keyProvider: Check = async ({ config }) => {
   try {
     await configuredOrDevKeyProvider(config).health()
-    await withVault(config, async () => undefined)
-    return []
+    const older = await withVault(config, countOlderWraps)
+    return older === 0 ? [] : [finishRotation(config, older)]
   } catch (error) {
     if (!(error instanceof KeyProviderError)) throw error
     return [repairMasterKey(config, error.message)]
   }
 }
+
+const finishRotation = (config: Config, older: number): Finding => ({
+  check: 'keys',
+  problem: `${counted(older, 'key')} in storage can be opened only with an older master key than the first`,
+  command: `strongroom master-key rewrap ${vaultFlags(config)}`,
+  blocks: false,
+})
 
 const repairMasterKey = (config: Config, problem: string): Finding => {
   const finding = (command: string): Finding => ({ check: 'keys', problem, command, blocks: true })

@@ -76,9 +76,9 @@ export const standaloneWrites = (
       })
       return Number(rowCount)
     },
-    // Frees the deleted rows. Which bytes remain in pages, log and backups is up to PostgreSQL.
+    // Frees what deleted and replaced rows took. Which bytes remain in pages, log and backups is up to PostgreSQL.
     shred: async () => {
-      await run({ text: 'VACUUM (SKIP_LOCKED) transients, tenant_keys' })
+      await run({ text: 'VACUUM (SKIP_LOCKED) transients, tenant_keys, vault_keys' })
     },
 
     createTenant: async ({ id, sealed, keys, applications, apiKeys }) => {
@@ -135,6 +135,17 @@ export const standaloneWrites = (
       })
       const { rows } = await run({ text: vaultKeys })
       return rows.map(columns.keyRow)
+    },
+
+    replaceKey: async (owner, { purpose, version, wrapped: before }, wrapped) => {
+      const isVaults = owner === 'vault'
+      const { rowCount } = await run({
+        text: `
+          UPDATE ${isVaults ? 'vault_keys' : 'tenant_keys'} SET wrapped = $1
+          WHERE purpose = $2 AND version = $3 AND wrapped = $4${isVaults ? '' : ' AND tenant = $5'}`,
+        values: [wrapped, purpose, version, before, ...(isVaults ? [] : [owner])],
+      })
+      return Number(rowCount) > 0
     },
 
     acquireLease: async ({ name, holder, until }, now) => {

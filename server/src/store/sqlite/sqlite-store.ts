@@ -110,6 +110,7 @@ const standaloneWrites = (
     shred: () => write('shred').catch(() => write('shred')),
     createTenant: tenant => write('createTenant', tenant),
     ensureVaultKeys: keys => write('ensureVaultKeys', keys),
+    replaceKey: (owner, before, wrapped) => write('replaceKey', owner, before, wrapped),
     noteKeyUse: uses => write('noteKeyUse', uses),
     acquireLease: (lease, now) => write('acquireLease', lease, now),
     releaseLease: lease => write('releaseLease', lease),

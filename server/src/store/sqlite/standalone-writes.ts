@@ -19,6 +19,7 @@ export type SyncStandaloneWrites = {
 }
 
 const shredWaitMs = 100
+const insertTenantKey = 'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)'
 
 export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
   const prepared = statementCache(database)
@@ -80,9 +81,7 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
     createTenant: ({ id, sealed, keys, applications, apiKeys }) =>
       transaction(() => {
         const insertTenant = prepared('INSERT INTO tenants (tenant_id, revision, sealed) VALUES (?,1,?)')
-        const insertKey = prepared(
-          'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)',
-        )
+        const insertKey = prepared(insertTenantKey)
         const insertApplication = prepared(
           'INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)',
         )
@@ -110,6 +109,23 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
           for (const key of keys) insert.run(key.purpose, key.version, key.wrapped)
         }
         return readVaultKeys()
+      }),
+    replaceKey: (owner, { purpose, version, wrapped: before }, wrapped) =>
+      transaction(() => {
+        if (owner === 'vault') {
+          const replace = prepared(
+            'UPDATE vault_keys SET wrapped = ? WHERE purpose = ? AND version = ? AND wrapped = ?',
+          )
+          return Number(replace.run(wrapped, purpose, version, before).changes) > 0
+        }
+        // Deleting the row wipes its slot, which is then the one to fill, unless the new bytes have another length.
+        const remove = prepared(
+          `DELETE FROM tenant_keys WHERE tenant = ? AND purpose = ? AND version = ?
+             AND EXISTS (SELECT 1 FROM slots s WHERE s.slot = tenant_keys.slot AND s.bytes = ?)`,
+        )
+        if (Number(remove.run(owner, purpose, version, before).changes) === 0) return false
+        prepared(insertTenantKey).run(owner, purpose, version, slotWith(wrapped))
+        return true
       }),
     acquireLease: ({ name, holder, until }, now) =>
       transaction(() => {

@@ -233,5 +233,39 @@ export const upkeepContract = (open: OpenStore): void => {
         1,
       )
     })
+
+    test('C14.4 a wrapped key is replaced if it is still what it was, and no other is', async () => {
+      const { store } = rig
+      const [tenant, neighbour] = [
+        await store.createTenant(newTenant('rewrapped')),
+        await store.createTenant(newTenant('left alone')),
+      ]
+      await store.ensureVaultKeys([
+        { purpose: 'a', version: 1, wrapped: bytes('of the vault') },
+        { purpose: 'a', version: 2, wrapped: bytes('another of the vault') },
+      ])
+      const others = await store.tenantKeys(neighbour)
+      for (const { owner, read } of [
+        { owner: 'vault' as const, read: () => store.vaultKeys() },
+        { owner: tenant, read: () => store.tenantKeys(tenant) },
+      ]) {
+        const [key, ...rest] = await read()
+        assert.ok(key && rest.length > 0)
+        let before = key
+        // The last is longer: providers differ in what they add.
+        for (const text of ['wrapped anew', 'wrapped a third time, and longer']) {
+          const wrapped = bytes(text)
+          assert.equal(await store.replaceKey(owner, before, wrapped), true)
+          for (const stale of [before, { ...before, wrapped, version: 9 }])
+            assert.equal(await store.replaceKey(owner, stale, bytes('not stored')), false)
+          before = { ...key, wrapped }
+          assertRows(await read(), [before, ...rest])
+        }
+      }
+      assertRows(await store.tenantKeys(neighbour), others)
+      const [known] = others
+      assert.ok(known)
+      assert.equal(await store.replaceKey(neighbour + 1_000, known, bytes('not stored')), false)
+    })
   })
 }

@@ -1,0 +1,43 @@
+import { addMasterKey, retireMasterKeys } from '../crypto/master-key-file.ts'
+import { counted } from '../domain/counted.ts'
+import { countOlderWraps, rewrapKeys } from '../operations/rewrap-keys.ts'
+import type { Run } from './command.ts'
+import { requireMasterKeyFile } from './key-provider.ts'
+import { print, printText } from './print.ts'
+import { withVault } from './storage.ts'
+
+/** A rotation has three steps, so that at every moment each machine has every key that some key in storage needs. */
+export const masterKeyAdd: Run = async ({ config }) => {
+  const path = requireMasterKeyFile(config)
+  addMasterKey(path)
+  printText(
+    `a new master key is in ${path}, above the old one; keep a copy apart from the data. Next: copy the file to every machine that has it, then run strongroom master-key rewrap`,
+  )
+  return 0
+}
+
+export const masterKeyRewrap: Run = ({ config, flags }) =>
+  withVault(config, async vault => {
+    const done = await rewrapKeys(vault)
+    const text = `${counted(done.rewrapped, 'key')} wrapped with the new master key, ${done.current} already`
+    print(flags.json, done, text)
+    return 0
+  })
+
+export const masterKeyRetire: Run = ({ config }) =>
+  withVault(config, async vault => {
+    const path = requireMasterKeyFile(config)
+    const older = await countOlderWraps(vault)
+    if (older > 0)
+      throw new Error(
+        `storage has ${counted(older, 'key')} under an older master key: run strongroom master-key rewrap first`,
+      )
+    const retiredPath = `${path}.retired`
+    const retired = retireMasterKeys(path, retiredPath)
+    printText(
+      retired === 0
+        ? `${path} holds no older master key`
+        : `${counted(retired, 'older master key')} moved to ${retiredPath}: keep it, apart from the data, as long as you keep backups from before`,
+    )
+    return 0
+  })

@@ -1,0 +1,124 @@
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { foreignCode } from '../domain/errors.ts'
+import { KeyProviderError } from './key-provider.ts'
+import { type MasterKeys, newMasterKeyText, readMasterKeys } from './master-key.ts'
+
+/** Never overwrites: a lost master key is a lost vault. */
+export const createMasterKeyFile = (path: string): void => writeNew(path, `${newMasterKeyText()}\n`)
+
+/** One key per line: the one that wraps, and below it those that it has replaced. */
+export const readMasterKeyFile = (path: string): MasterKeys => {
+  const { keys } = read(path)
+  return keys
+}
+
+/** Puts a new key above those that are there. */
+export const addMasterKey = (path: string): void => {
+  const { lines } = read(path)
+  replace(path, [newMasterKeyText(), ...lines])
+}
+
+/** Takes all keys but the first out of the file and into another, because backups may need them still. Says how many. */
+export const retireMasterKeys = (path: string, retiredPath: string): number => {
+  const {
+    lines: [first = '', ...older],
+  } = read(path)
+  if (older.length === 0) return 0
+  keepRetired(retiredPath, older, statSync(path))
+  replace(path, [first])
+  return older.length
+}
+
+const read = (path: string): { keys: MasterKeys; lines: string[] } => {
+  let text: string
+  let mode: number
+  try {
+    mode = statSync(path).mode
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new KeyProviderError(`the master key file ${path} ${unreadable(path, error)}`)
+  }
+  if ((mode & 0o077) !== 0)
+    throw new KeyProviderError(`the master key file ${path} is open to others: run chmod 600 ${path}`)
+  const keys = readMasterKeys(text)
+  if (keys === undefined)
+    throw new KeyProviderError(
+      `the master key file ${path} does not hold a master key: restore it from your backup`,
+    )
+  return { keys, lines: text.trim().split(/\s+/) }
+}
+
+/** Tells a missing file from an unreadable one: a key that exists but is closed to this user must not be replaced. */
+const unreadable = (path: string, error: unknown): string => {
+  const code = foreignCode(error)
+  if (code === 'ENOENT')
+    return 'does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup'
+  if (code === 'EACCES')
+    return `may not be read by this user (EACCES): run this as the user that it belongs to, or as root run chown ${process.geteuid?.()} ${path} && chmod 600 ${path}`
+  return `cannot be read (${code}): restore it from your backup`
+}
+
+/** The file is whole at every moment, and stays its owner's: root may rotate the key of a service. */
+const replace = (path: string, lines: readonly string[]): void => {
+  try {
+    const target = realpathSync(path)
+    const draft = `${target}.new`
+    const { uid, gid } = statSync(target)
+    rmSync(draft, { force: true })
+    writeNew(draft, `${lines.join('\n')}\n`)
+    chownSync(draft, uid, gid)
+    renameSync(draft, target)
+    syncFile(dirname(target))
+  } catch (error) {
+    throw new KeyProviderError(
+      `the master key file ${path} cannot be replaced (${foreignCode(error)}): edit it by hand, one key per line with the new one first; strongroom master-key prints a new one`,
+    )
+  }
+}
+
+const keepRetired = (path: string, lines: readonly string[], owner: { uid: number; gid: number }): void => {
+  try {
+    writeNew(path, '')
+  } catch (error) {
+    if (foreignCode(error) !== 'EEXIST') throw error
+  }
+  const kept = readFileSync(path, 'utf8')
+  for (const line of lines) if (!kept.includes(line)) appendFileSync(path, `${line}\n`)
+  chmodSync(path, 0o600)
+  chownSync(path, owner.uid, owner.gid)
+  syncFile(path)
+  syncFile(dirname(path))
+}
+
+const writeNew = (path: string, text: string): void => {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const syncFile = (path: string): void => {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

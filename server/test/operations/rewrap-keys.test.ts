@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { newWrappedKey } from '../../src/crypto/keys.ts'
+import { addMasterKey, retireMasterKeys } from '../../src/crypto/master-key-file.ts'
+import { countOlderWraps, rewrapKeys } from '../../src/operations/rewrap-keys.ts'
+import type { KeyRow } from '../../src/store/rows.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { owner, type TestVault } from '../rig/test-vault.ts'
+
+const keyFile = (vault: TestVault): string => join(vault.folder.path, 'master.key')
+
+const allKeys = async ({ store }: TestVault): Promise<KeyRow[]> => {
+  const keys = [...(await store.vaultKeys())]
+  for (const { tenant } of await store.listTenants()) keys.push(...(await store.tenantKeys(tenant)))
+  return keys
+}
+
+onEveryEngine('keys under a new master key', vault => {
+  test('C14.4 every key is re-wrapped and none changes: fingerprints, tokens and API keys stay as they were', async () => {
+    const { tenantId, keys } = await vault().tenant({ owner })
+    await vault().tenant({ owner })
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const second = await newWrappedKey(vault().service.vault.keyProvider, tenantId, 'data', 2)
+    const sealedBefore = await vault().post('/tokens', keys.owner, { type: 'token', data: 'first' })
+    await vault().store.commit({
+      tenant: tenantNumber,
+      guarded: [{ kind: 'insertTenantKey', row: second }],
+      effects: [],
+      counters: [],
+    })
+    const path = keyFile(vault())
+    const old = join(vault().folder.path, 'old.key')
+    copyFileSync(path, old)
+    addMasterKey(path)
+    const before = await allKeys(vault())
+    assert.equal(await countOlderWraps(vault().service.vault), before.length)
+
+    // Beside the running service, as an operator's command does it.
+    const done = await rewrapKeys(vault().service.vault)
+    assert.deepEqual(done, { rewrapped: before.length, current: 0 })
+    const after = await allKeys(vault())
+    assert.deepEqual(
+      after.map(({ purpose, version }) => [purpose, version]),
+      before.map(({ purpose, version }) => [purpose, version]),
+    )
+    for (const [index, { wrapped }] of after.entries())
+      assert.notDeepEqual(Buffer.from(wrapped), Buffer.from(before[index]?.wrapped ?? []))
+    assert.equal(await countOlderWraps(vault().service.vault), 0)
+    assert.deepEqual(await rewrapKeys(vault().service.vault), { rewrapped: 0, current: before.length })
+
+    retireMasterKeys(path, `${path}.retired`)
+    await vault().restart()
+    const shown = (await vault().get(`/tokens/${sealedBefore.body.id}`, keys.owner)).body
+    assert.equal(shown.data, 'first')
+    const equal = await vault().post('/tokens', keys.owner, { type: 'token', data: 'first' })
+    assert.equal(equal.body.fingerprint, sealedBefore.body.fingerprint)
+    const [vaultKey] = await vault().store.vaultKeys()
+    assert.ok(vaultKey)
+    await assert.rejects(
+      fileKeyProvider(old).unwrap(vaultKey.wrapped, 'strongroom/vault/api-keys/1'),
+      KeyProviderError,
+    )
+  })
+
+  test('C14.4 a key that does not open holds up no other, and is named', async () => {
+    const { tenantId } = await vault().tenant({ owner })
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    await vault().tenant({ owner })
+    const [damaged] = await vault().store.tenantKeys(tenantNumber)
+    assert.ok(damaged)
+    const whole = damaged.wrapped
+    const broken = Uint8Array.from(whole, (byte, at) => (at === 20 ? byte ^ 1 : byte))
+    assert.ok(await vault().store.replaceKey(tenantNumber, damaged, broken))
+    addMasterKey(keyFile(vault()))
+    const keys = await allKeys(vault())
+    await assert.rejects(rewrapKeys(vault().service.vault), (error: unknown) => {
+      assert.ok(error instanceof KeyProviderError)
+      assert.match(error.message, new RegExp(`strongroom/${tenantId}/${damaged.purpose}/1`))
+      return true
+    })
+    assert.equal(await countOlderWraps(vault().service.vault), 0)
+    assert.ok(await vault().store.replaceKey(tenantNumber, { ...damaged, wrapped: broken }, whole))
+    assert.deepEqual(await rewrapKeys(vault().service.vault), { rewrapped: 1, current: keys.length - 1 })
+  })
+
+  test('C14.4 a run that was cut off is finished by the next', async () => {
+    await vault().tenant({ owner })
+    addMasterKey(keyFile(vault()))
+    const total = (await allKeys(vault())).length
+    const { vault: open } = vault().service
+    let left = 2
+    const dying = {
+      ...open.store,
+      replaceKey: async (...args: Parameters<typeof open.store.replaceKey>) => {
+        if (left-- === 0) throw new Error('cut off')
+        return open.store.replaceKey(...args)
+      },
+    }
+    await assert.rejects(rewrapKeys({ ...open, store: dying }), /cut off/)
+    assert.equal(await countOlderWraps(open), total - 2)
+    assert.deepEqual(await rewrapKeys(open), { rewrapped: total - 2, current: 2 })
+  })
+
+  test('C14.4 a service whose key file was rotated on another machine opens tenants that it has not seen', async () => {
+    const { keys } = await vault().tenant({ owner })
+    await vault().restart()
+    const path = keyFile(vault())
+    const before = readFileSync(path)
+    addMasterKey(path)
+    const rotated = readFileSync(path)
+    await rewrapKeys({ ...vault().service.vault, keyProvider: fileKeyProvider(path) })
+    writeFileSync(path, before)
+    assert.equal((await vault().get('/tokens', keys.owner)).status, 503, 'the file has not been copied yet')
+    writeFileSync(path, rotated)
+    assert.equal((await vault().get('/tokens', keys.owner)).status, 200)
+  })
+})
