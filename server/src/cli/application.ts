@@ -10,7 +10,7 @@ import { listApplications } from '../operations/list-applications.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { type Run, required } from './command.ts'
 import { print, printKeys, table } from './print.ts'
-import { withVault } from './storage.ts'
+import { withVault } from './storage/with-vault.ts'
 
 const checkApplication = compileCheck(CreateApplication)
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { foreignCode } from '../domain/errors.ts'
+import { foreignCode } from '../domain/foreign-code.ts'
 import { shellWord } from './shell-word.ts'
 
 /** A file or folder that exists, but that this user may not use. */

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { type Setting, type SettingName, settings, variableName } from '../config/settings.ts'
-import { didYouMean } from '../domain/did-you-mean.ts'
+import { didYouMean } from '../domain/text/did-you-mean.ts'
 
 /** What the command line hands to a command. */
 export type Invocation = {

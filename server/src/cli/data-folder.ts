@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, globSync, mkdirSync, readdirSync, st
 import { dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { foreignCode } from '../domain/errors.ts'
+import { foreignCode } from '../domain/foreign-code.ts'
 import { type ClosedFile, closedTo } from './closed-file.ts'
 
 export const databasePath = (dataFolder: string): string => join(dataFolder, 'vault.db')

@@ -11,7 +11,8 @@ import { makeLog } from './log.ts'
 import { runService } from './run-service.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
 import { stopSignal } from './stop-signal.ts'
-import { folderStorage, openOrMake } from './storage.ts'
+import { folderStorage } from './storage/folder-storage.ts'
+import { openOrMake } from './storage/with-vault.ts'
 import { readTlsFiles } from './tls.ts'
 
 /** C34: a vault on this machine with nothing to set up. */

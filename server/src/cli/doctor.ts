@@ -6,7 +6,7 @@ import type { DeepOptions } from './doctor/examine-deep.ts'
 import type { Finding } from './doctor/finding.ts'
 import { thisMachine } from './doctor/machine.ts'
 import { print } from './print.ts'
-import { configuredStorage } from './storage.ts'
+import { configuredStorage } from './storage/configured-storage.ts'
 
 export const doctor: Run = async invocation => {
   const { config, flags } = invocation

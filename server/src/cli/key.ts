@@ -5,7 +5,7 @@ import { listApiKeys } from '../operations/list-api-keys.ts'
 import { operatorOf } from '../operations/operator.ts'
 import { type Run, required } from './command.ts'
 import { print, printKeys, printText, table } from './print.ts'
-import { withVault } from './storage.ts'
+import { withVault } from './storage/with-vault.ts'
 
 export const keyCreate: Run = invocation =>
   withVault(invocation.config, async vault => {

@@ -1,10 +1,10 @@
 import { addMasterKey, retireMasterKeys } from '../crypto/master-key-file.ts'
-import { counted } from '../domain/counted.ts'
+import { counted } from '../domain/text/counted.ts'
 import { countOlderWraps, rewrapKeys } from '../operations/rewrap-keys.ts'
 import type { Run } from './command.ts'
 import { requireMasterKeyFile } from './key-provider.ts'
 import { print, printText } from './print.ts'
-import { withVault } from './storage.ts'
+import { withVault } from './storage/with-vault.ts'
 
 /** A rotation has three steps, so that at every moment each machine has every key that some key in storage needs. */
 export const masterKeyAdd: Run = async ({ config }) => {

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { DatabaseConfig } from '../config/database-config.ts'
-import { counted } from '../domain/counted.ts'
+import { counted } from '../domain/text/counted.ts'
 import { type CopyResult, copyVault } from '../operations/copy-vault.ts'
 import { type ArrivingVault, CopyRefusedError } from '../store/copying.ts'
 import { openRestingVault } from '../store/sqlite/resting-vault.ts'
@@ -10,7 +10,9 @@ import { databasePath, masterKeyPath, requireDataFolder } from './data-folder.ts
 import { configuredOrDevKeyProvider } from './key-provider.ts'
 import { print } from './print.ts'
 import { progressOn } from './progress.ts'
-import { folderStorage, postgresSettings, requireVault } from './storage.ts'
+import { folderStorage } from './storage/folder-storage.ts'
+import { postgresSettings } from './storage/server-storage.ts'
+import { requireVault } from './storage/with-vault.ts'
 import { vaultFlags } from './vault-flags.ts'
 
 const faultsShown = 20

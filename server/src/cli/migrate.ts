@@ -2,7 +2,8 @@ import { ConfigError } from '../config/config-error.ts'
 import type { Run } from './command.ts'
 import { configuredOrDevKeyProvider } from './key-provider.ts'
 import { print } from './print.ts'
-import { checkBeforeMigration, configuredStorage, openOrMake, requireVault } from './storage.ts'
+import { configuredStorage } from './storage/configured-storage.ts'
+import { openOrMake, requireMasterKeyBeforeMigration, requireVault } from './storage/with-vault.ts'
 
 export const migrate: Run = async ({ config, flags }) => {
   if (flags.status && flags.distribute)
@@ -11,7 +12,7 @@ export const migrate: Run = async ({ config, flags }) => {
   const keyProvider = () => configuredOrDevKeyProvider(config)
   if (flags.distribute) {
     const look = await storage.look()
-    if (look !== undefined) await checkBeforeMigration(look, keyProvider)
+    if (look !== undefined) await requireMasterKeyBeforeMigration(look, keyProvider)
     await storage.distribute()
   } else if (!flags.status) await (await openOrMake(storage, keyProvider)).store.close()
   const { schema: state } = await requireVault(storage)

@@ -1,4 +1,4 @@
-import { printable } from '../domain/printable.ts'
+import { printable } from '../domain/text/printable.ts'
 
 /** Prints JSON for a script, or text for a person. */
 export const print = (json: boolean | undefined, value: unknown, text: string): void => {

@@ -6,12 +6,13 @@ import type { Run } from './command.ts'
 import { configuredKeyProvider } from './key-provider.ts'
 import { makeLog } from './log.ts'
 import { runService } from './run-service.ts'
-import { requireFreePort } from './shared-port.ts'
 import { stopSignal } from './stop-signal.ts'
-import { configuredStorage, openOrMake } from './storage.ts'
+import { configuredStorage } from './storage/configured-storage.ts'
+import { openOrMake } from './storage/with-vault.ts'
 import { readTlsFiles } from './tls.ts'
-import { asWorker, type Worker } from './worker.ts'
-import { runWorkers } from './workers.ts'
+import { requireFreePort } from './workers/shared-port.ts'
+import { asWorker, type Worker } from './workers/worker.ts'
+import { runWorkers } from './workers/workers.ts'
 
 /** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
 export const serve: Run = async ({ config }) => {

@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/config-error.ts'
 import { viewTenant } from '../domain/access/tenant-view.ts'
-import { countCharacters } from '../domain/characters.ts'
 import { limits } from '../domain/limits.ts'
+import { countCharacters } from '../domain/text/characters.ts'
 import { formatInstant } from '../domain/time/instant.ts'
 import { createTenant } from '../operations/create-tenant.ts'
 import { deleteTenant } from '../operations/delete-tenant.ts'
@@ -13,7 +13,8 @@ import { baseUrl } from './base-url.ts'
 import { type Run, required } from './command.ts'
 import { print, printKeys, printText, table } from './print.ts'
 import { type StarterKeys, starterApplications } from './starter-applications.ts'
-import { configuredStorage, withVault } from './storage.ts'
+import { configuredStorage } from './storage/configured-storage.ts'
+import { withVault } from './storage/with-vault.ts'
 
 export const tenantCreate: Run = invocation =>
   withVault(invocation.config, async vault => {

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { shellWord } from './shell-word.ts'
-import { configuredStorage } from './storage.ts'
+import { configuredStorage } from './storage/configured-storage.ts'
 
 /** Where this vault is, as flags. */
 export const storageFlags = (config: Config): string =>

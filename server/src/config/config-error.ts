@@ -1,4 +1,4 @@
-import { foreignCode } from '../domain/errors.ts'
+import { foreignCode } from '../domain/foreign-code.ts'
 
 /** What is wrong with the settings, in one line; the process ends with exit code 2. */
 export class ConfigError extends Error {}

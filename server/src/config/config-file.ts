@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
-import { didYouMean } from '../domain/did-you-mean.ts'
 import { faultPlace } from '../domain/json/fault-place.ts'
+import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { ConfigError, unreadable } from './config-error.ts'
 import type { Given } from './given.ts'
 import { settings } from './settings.ts'

@@ -1,4 +1,4 @@
-import { didYouMean } from '../domain/did-you-mean.ts'
+import { didYouMean } from '../domain/text/did-you-mean.ts'
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]

@@ -1,9 +1,9 @@
 import { type ApplicationType, permissionsByType } from '../domain/access/permissions.ts'
-import { type Issue, invalid } from '../domain/errors.ts'
+import { type Issue, requireNone } from '../domain/errors.ts'
 import { applicationType } from './application-schemas.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { type Page, pageParameters, readPage } from './paging.ts'
-import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
+import { allValues, checkNames, type QueryPair, singleValue } from './query-pairs.ts'
 import { Type } from './type.ts'
 
 /** The filters of a list of applications: values of one parameter are ORed, the two parameters ANDed. */
@@ -21,11 +21,11 @@ export const applicationParameters: readonly QueryParameter[] = [
 /** The query of `GET /applications` (C29). */
 export const readApplicationListQuery = (pairs: readonly QueryPair[]): ApplicationListQuery => {
   const issues: Issue[] = []
-  refuseUnknown(pairs, applicationParameters, issues)
+  checkNames(pairs, applicationParameters, issues)
   const ids = allValues(pairs, 'id')
   const types = allValues(pairs, 'type').filter(type => isApplicationType(type, 'type', issues))
   const page = readPage(pairs, issues)
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
   return { ...page, ...(ids.length > 0 && { ids }), ...(types.length > 0 && { types }) }
 }
 
@@ -40,10 +40,10 @@ export const permissionParameters: readonly QueryParameter[] = [
 /** The query of `GET /permissions` (C29): the type of application whose permissions to list, if given. */
 export const readPermissionQuery = (pairs: readonly QueryPair[]): ApplicationType | undefined => {
   const issues: Issue[] = []
-  refuseUnknown(pairs, permissionParameters, issues)
+  checkNames(pairs, permissionParameters, issues)
   const type = singleValue(pairs, 'application_type', issues)
   const known = type !== undefined && isApplicationType(type, 'application_type', issues) ? type : undefined
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
   return known
 }
 

@@ -1,10 +1,10 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { counted } from '../domain/counted.ts'
-import { didYouMean } from '../domain/did-you-mean.ts'
 import type { Issue } from '../domain/errors.ts'
 import { getOwn, isExactNumber, isJsonObject, type Json, keysAsSent } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenKey, element, field } from '../domain/place.ts'
+import { counted } from '../domain/text/counted.ts'
+import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { noExactNumberKeyword } from './schema.ts'
 import type { Static, TSchema } from './type.ts'
 

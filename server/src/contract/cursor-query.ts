@@ -1,9 +1,9 @@
-import { type Issue, invalid } from '../domain/errors.ts'
+import { type Issue, requireNone } from '../domain/errors.ts'
 import type { TokenFilter } from '../domain/tokens/token-filter.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { filterParameters, readFilter } from './list-query.ts'
 import { readSize, sizeParameter } from './paging.ts'
-import { type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
+import { checkNames, type QueryPair, singleValue } from './query-pairs.ts'
 import { Type } from './type.ts'
 
 export type CursorQuery = { readonly filter: TokenFilter; readonly start?: string; readonly size: number }
@@ -21,10 +21,10 @@ export const cursorParameters: readonly QueryParameter[] = [
 /** The query of `GET /v2/tokens` (C25): the filters of C24, and `start`, which says where the previous page ended. */
 export const readCursorQuery = (pairs: readonly QueryPair[]): CursorQuery => {
   const issues: Issue[] = []
-  refuseUnknown(pairs, cursorParameters, issues)
+  checkNames(pairs, cursorParameters, issues)
   const filter = readFilter(pairs, issues)
   const start = singleValue(pairs, 'start', issues)
   const size = readSize(pairs, issues)
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
   return { filter, size, ...(start !== undefined && start !== '' && { start }) }
 }

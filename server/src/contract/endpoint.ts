@@ -35,8 +35,6 @@ export const tags = {
 } as const
 
 type Declaration = {
-  /** Names the operation's file, its API test and the client's method. */
-  readonly id: string
   readonly summary: string
   readonly tag: keyof typeof tags
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -70,6 +68,8 @@ type Declaration = {
 }
 
 export type Endpoint<B = unknown> = Declaration & {
+  /** Names the operation's file, its API test and the client's method. */
+  readonly id: string
   /** From what was sent to the body's shape. */
   readonly checkBody?: Check<B>
   /** C33: a retry with the same key must not change anything twice. A DELETE never does. */
@@ -82,8 +82,9 @@ type Declared<D extends Declaration> = D &
     : Endpoint<undefined>)
 
 /** One declaration per endpoint; route, content type, permission, validation, types and OpenAPI come from it. */
-export const endpoint = <const D extends Declaration>(declaration: D): Declared<D> =>
+const endpoint = <const D extends Declaration>(id: string, declaration: D): Declared<D> =>
   ({
+    id,
     ...declaration,
     takesIdempotencyKey: declaration.changes === true && declaration.method !== 'DELETE',
     ...(declaration.body && { checkBody: bodyCheck(declaration.body, declaration.nullIsAbsentExcept) }),
@@ -94,3 +95,11 @@ const bodyCheck = (schema: TSchema, nullIsAbsentExcept: readonly string[] | unde
   if (nullIsAbsentExcept === undefined) return check
   return (body, place, issues) => check(dropNulls(body, schema, nullIsAbsentExcept), place, issues)
 }
+
+/** An endpoint's id is the name it is declared under. */
+export const declareEndpoints = <const D extends Readonly<Record<string, Declaration>>>(
+  declarations: D,
+): { readonly [Id in keyof D]: Declared<D[Id]> } =>
+  Object.fromEntries(
+    Object.entries(declarations).map(([id, declaration]) => [id, endpoint(id, declaration)]),
+  ) as { readonly [Id in keyof D]: Declared<D[Id]> }

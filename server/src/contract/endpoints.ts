@@ -11,7 +11,7 @@ import {
   UpdateApplication,
 } from './application-schemas.ts'
 import { cursorParameters } from './cursor-query.ts'
-import { endpoint } from './endpoint.ts'
+import { declareEndpoints } from './endpoint.ts'
 import { listParameters } from './list-query.ts'
 import { applicationId, keyId, tokenId } from './path-parameters.ts'
 import { anyJson } from './schema.ts'
@@ -36,9 +36,8 @@ const supportDesk = {
 }
 
 /** Every endpoint of the vault. */
-export const endpoints = {
-  tokenize: endpoint({
-    id: 'tokenize',
+export const endpoints = declareEndpoints({
+  tokenize: {
     summary: 'Turn every value of a payload into a token, all or nothing',
     tag: 'Tokens',
     method: 'POST',
@@ -65,10 +64,9 @@ export const endpoints = {
     }),
     status: 200,
     problems: ['idTaken'],
-  }),
+  },
 
-  createToken: endpoint({
-    id: 'createToken',
+  createToken: {
     summary: 'Create a token',
     tag: 'Tokens',
     method: 'POST',
@@ -93,10 +91,9 @@ export const endpoints = {
     status: 201,
     location: '/tokens/:id',
     problems: ['idTaken'],
-  }),
+  },
 
-  listTokens: endpoint({
-    id: 'listTokens',
+  listTokens: {
     summary: 'List tokens, newest first',
     tag: 'Tokens',
     method: 'GET',
@@ -106,10 +103,9 @@ export const endpoints = {
     query: listParameters,
     reply: TokenPage,
     status: 200,
-  }),
+  },
 
-  listTokensByCursor: endpoint({
-    id: 'listTokensByCursor',
+  listTokensByCursor: {
     summary: 'List tokens by cursor, newest first; all pages cost the same',
     tag: 'Tokens',
     method: 'GET',
@@ -119,10 +115,9 @@ export const endpoints = {
     query: cursorParameters,
     reply: TokenCursorPage,
     status: 200,
-  }),
+  },
 
-  searchTokens: endpoint({
-    id: 'searchTokens',
+  searchTokens: {
     summary: 'Find tokens by a query, newest first',
     tag: 'Tokens',
     method: 'POST',
@@ -135,10 +130,9 @@ export const endpoints = {
     examples: { query: { query: 'data:"ada@example.com" AND metadata.customer:8' } },
     reply: FoundTokens,
     status: 200,
-  }),
+  },
 
-  searchTokensByCursor: endpoint({
-    id: 'searchTokensByCursor',
+  searchTokensByCursor: {
     summary: 'Find tokens by a query and cursor, newest first; all pages cost the same',
     tag: 'Tokens',
     method: 'POST',
@@ -151,10 +145,9 @@ export const endpoints = {
     examples: { query: { query: 'type:token AND metadata.customer:8', size: 50 } },
     reply: TokenCursorPage,
     status: 200,
-  }),
+  },
 
-  getToken: endpoint({
-    id: 'getToken',
+  getToken: {
     summary: 'Read a token',
     tag: 'Tokens',
     method: 'GET',
@@ -163,10 +156,9 @@ export const endpoints = {
     params: { id: tokenId },
     reply: Token,
     status: 200,
-  }),
+  },
 
-  updateToken: endpoint({
-    id: 'updateToken',
+  updateToken: {
     summary: 'Change parts of a token',
     tag: 'Tokens',
     method: 'PATCH',
@@ -179,10 +171,9 @@ export const endpoints = {
     examples: { metadata: { metadata: { verified: 'yes' } } },
     reply: Token,
     status: 200,
-  }),
+  },
 
-  deleteToken: endpoint({
-    id: 'deleteToken',
+  deleteToken: {
     summary: 'Delete a token',
     tag: 'Tokens',
     method: 'DELETE',
@@ -191,10 +182,9 @@ export const endpoints = {
     changes: true,
     params: { id: tokenId },
     status: 204,
-  }),
+  },
 
-  getTenant: endpoint({
-    id: 'getTenant',
+  getTenant: {
     summary: "Read the key's tenant",
     tag: 'Tenant',
     method: 'GET',
@@ -202,10 +192,9 @@ export const endpoints = {
     permission: 'tenant:read',
     reply: Tenant,
     status: 200,
-  }),
+  },
 
-  updateTenant: endpoint({
-    id: 'updateTenant',
+  updateTenant: {
     summary: "Change the tenant's name and settings",
     tag: 'Tenant',
     method: 'PUT',
@@ -218,10 +207,9 @@ export const endpoints = {
     examples: { settings: { name: 'Shop', settings: { deduplicate_tokens: 'true' } } },
     reply: Tenant,
     status: 200,
-  }),
+  },
 
-  deleteTenant: endpoint({
-    id: 'deleteTenant',
+  deleteTenant: {
     summary: 'Delete the tenant with everything in it and destroy its keys',
     tag: 'Tenant',
     method: 'DELETE',
@@ -229,10 +217,9 @@ export const endpoints = {
     permission: 'tenant:delete',
     changes: true,
     status: 204,
-  }),
+  },
 
-  getUsage: endpoint({
-    id: 'getUsage',
+  getUsage: {
     summary: 'How many tokens there are and how many were active this month',
     tag: 'Tenant',
     method: 'GET',
@@ -240,10 +227,9 @@ export const endpoints = {
     permission: 'report:read',
     reply: UsageReport,
     status: 200,
-  }),
+  },
 
-  getIndexReport: endpoint({
-    id: 'getIndexReport',
+  getIndexReport: {
     summary: 'How much each search index and metadata key gives away',
     tag: 'Tenant',
     method: 'GET',
@@ -251,10 +237,9 @@ export const endpoints = {
     permission: 'report:read',
     reply: IndexReport,
     status: 200,
-  }),
+  },
 
-  listApplications: endpoint({
-    id: 'listApplications',
+  listApplications: {
     summary: 'List applications, newest first',
     tag: 'Applications',
     method: 'GET',
@@ -263,10 +248,9 @@ export const endpoints = {
     query: applicationParameters,
     reply: ApplicationPage,
     status: 200,
-  }),
+  },
 
-  createApplication: endpoint({
-    id: 'createApplication',
+  createApplication: {
     summary: 'Create an application and, unless create_key is false, its first key',
     tag: 'Applications',
     method: 'POST',
@@ -283,10 +267,9 @@ export const endpoints = {
     reply: Application,
     status: 201,
     location: '/applications/:id',
-  }),
+  },
 
-  getOwnApplication: endpoint({
-    id: 'getOwnApplication',
+  getOwnApplication: {
     summary: 'Read the application that the key belongs to',
     tag: 'Applications',
     method: 'GET',
@@ -294,10 +277,9 @@ export const endpoints = {
     permission: 'any key',
     reply: Application,
     status: 200,
-  }),
+  },
 
-  getApplication: endpoint({
-    id: 'getApplication',
+  getApplication: {
     summary: 'Read an application',
     tag: 'Applications',
     method: 'GET',
@@ -306,10 +288,9 @@ export const endpoints = {
     params: { id: applicationId },
     reply: Application,
     status: 200,
-  }),
+  },
 
-  updateApplication: endpoint({
-    id: 'updateApplication',
+  updateApplication: {
     summary: "Change an application's name, permissions or rules",
     tag: 'Applications',
     method: 'PUT',
@@ -324,10 +305,9 @@ export const endpoints = {
     reply: Application,
     status: 200,
     problems: ['lastManagementKey'],
-  }),
+  },
 
-  deleteApplication: endpoint({
-    id: 'deleteApplication',
+  deleteApplication: {
     summary: 'Delete an application; its keys stop working at once',
     tag: 'Applications',
     method: 'DELETE',
@@ -337,10 +317,9 @@ export const endpoints = {
     params: { id: applicationId },
     status: 204,
     problems: ['lastManagementKey'],
-  }),
+  },
 
-  listApiKeys: endpoint({
-    id: 'listApiKeys',
+  listApiKeys: {
     summary: "List an application's keys, without their texts",
     tag: 'Applications',
     method: 'GET',
@@ -349,10 +328,9 @@ export const endpoints = {
     params: { id: applicationId },
     reply: Type.Array(ApiKey),
     status: 200,
-  }),
+  },
 
-  createApiKey: endpoint({
-    id: 'createApiKey',
+  createApiKey: {
     summary: 'Create a further key; its text is shown once',
     tag: 'Applications',
     method: 'POST',
@@ -367,10 +345,9 @@ export const endpoints = {
     examples: { expiring: { expires_at: '2099-12-31' } },
     reply: ApiKey,
     status: 201,
-  }),
+  },
 
-  getApiKey: endpoint({
-    id: 'getApiKey',
+  getApiKey: {
     summary: 'Read a key, without its text',
     tag: 'Applications',
     method: 'GET',
@@ -379,10 +356,9 @@ export const endpoints = {
     params: { id: applicationId, keyId },
     reply: ApiKey,
     status: 200,
-  }),
+  },
 
-  deleteApiKey: endpoint({
-    id: 'deleteApiKey',
+  deleteApiKey: {
     summary: 'Revoke a key at once',
     tag: 'Applications',
     method: 'DELETE',
@@ -392,10 +368,9 @@ export const endpoints = {
     params: { id: applicationId, keyId },
     status: 204,
     problems: ['lastManagementKey'],
-  }),
+  },
 
-  explainAccess: endpoint({
-    id: 'explainAccess',
+  explainAccess: {
     summary: 'Which rule decides for each container, and what the application would see',
     tag: 'Applications',
     method: 'POST',
@@ -408,10 +383,9 @@ export const endpoints = {
     examples: { read: { permission: 'token:read', containers: ['/general/high/'] } },
     reply: Explanation,
     status: 200,
-  }),
+  },
 
-  listPermissions: endpoint({
-    id: 'listPermissions',
+  listPermissions: {
     summary: 'Every permission and the types of application that may hold it',
     tag: 'Applications',
     method: 'GET',
@@ -420,10 +394,9 @@ export const endpoints = {
     query: permissionParameters,
     reply: Type.Array(PermissionEntry),
     status: 200,
-  }),
+  },
 
-  health: endpoint({
-    id: 'health',
+  health: {
     summary: 'Is the process up?',
     tag: 'Service',
     method: 'GET',
@@ -432,10 +405,9 @@ export const endpoints = {
     isProbe: true,
     reply: Type.Object({ status: Type.Literal('up') }),
     status: 200,
-  }),
+  },
 
-  ready: endpoint({
-    id: 'ready',
+  ready: {
     summary: 'Do storage and the key service answer?',
     tag: 'Service',
     method: 'GET',
@@ -445,10 +417,9 @@ export const endpoints = {
     reply: Type.Object({ status: Type.Literal('ready') }),
     status: 200,
     problems: ['unavailable'],
-  }),
+  },
 
-  openapi: endpoint({
-    id: 'openapi',
+  openapi: {
     summary: 'This interface as an OpenAPI document',
     tag: 'Service',
     method: 'GET',
@@ -456,10 +427,9 @@ export const endpoints = {
     permission: 'open',
     reply: anyJson(),
     status: 200,
-  }),
+  },
 
-  docs: endpoint({
-    id: 'docs',
+  docs: {
     summary: 'This interface as a page to read',
     tag: 'Service',
     method: 'GET',
@@ -468,7 +438,7 @@ export const endpoints = {
     reply: Type.String(),
     replyType: 'text/html',
     status: 200,
-  }),
-}
+  },
+})
 
 export type EndpointId = keyof typeof endpoints

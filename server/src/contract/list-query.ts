@@ -1,4 +1,4 @@
-import { type Issue, invalid } from '../domain/errors.ts'
+import { type Issue, requireNone } from '../domain/errors.ts'
 import { isJsonObject, type Json } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
 import { parseContainerOrRoot } from '../domain/tokens/containers.ts'
@@ -6,7 +6,7 @@ import type { MetadataPair, TokenFilter } from '../domain/tokens/token-filter.ts
 import { tokenType, unknownTokenType } from '../domain/tokens/types/registry.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { type Page, pageParameters, readPage } from './paging.ts'
-import { allValues, type QueryPair, refuseUnknown, singleValue } from './query-pairs.ts'
+import { allValues, checkNames, type QueryPair, singleValue } from './query-pairs.ts'
 import { textMap } from './schema.ts'
 import { tokenTypeName } from './token-schemas.ts'
 import { Type } from './type.ts'
@@ -43,10 +43,10 @@ export const listParameters = [...filterParameters, ...pageParameters]
  */
 export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
   const issues: Issue[] = []
-  refuseUnknown(pairs, listParameters, issues)
+  checkNames(pairs, listParameters, issues)
   const filter = readFilter(pairs, issues)
   const page = readPage(pairs, issues)
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
   return { ...page, filter }
 }
 

@@ -1,7 +1,7 @@
-import { didYouMean } from '../domain/did-you-mean.ts'
 import type { Issue } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenName } from '../domain/place.ts'
+import { didYouMean } from '../domain/text/did-you-mean.ts'
 import type { QueryParameter } from './endpoint.ts'
 
 /** One `name=value` of the query string, decoded. */
@@ -21,7 +21,7 @@ export const singleValue = (
 }
 
 /** C6: a misspelt filter must not return everything. */
-export const refuseUnknown = (
+export const checkNames = (
   pairs: readonly QueryPair[],
   parameters: readonly QueryParameter[],
   issues: Issue[],

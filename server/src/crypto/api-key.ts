@@ -18,7 +18,7 @@ const checksum = (text: string): string => {
   return base58(bytes).padStart(checksumLength, '1')
 }
 
-export const newApiKey = (type: ApplicationType): string => {
+export const newApiKeyText = (type: ApplicationType): string => {
   const body = `key_${type}_${base58(randomBytes(26)).padStart(randomLength, '1')}`
   return body + checksum(body)
 }

@@ -1,6 +1,6 @@
 import type { ApiKeyGrant, Application } from '../domain/access/application.ts'
 import type { Tenant } from '../domain/access/tenant.ts'
-import { TamperedError } from '../domain/errors.ts'
+import { TamperedError } from '../domain/tampered-error.ts'
 import { open, seal } from './aead.ts'
 import type { VaultKeys } from './keys.ts'
 

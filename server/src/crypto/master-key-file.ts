@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { foreignCode } from '../domain/errors.ts'
+import { foreignCode } from '../domain/foreign-code.ts'
 import { KeyProviderError } from './key-provider.ts'
 import { type MasterKeys, newMasterKeyText, readMasterKeys } from './master-key.ts'
 

@@ -1,4 +1,4 @@
-import { TamperedError } from '../domain/errors.ts'
+import { TamperedError } from '../domain/tampered-error.ts'
 import { openWith, sealWith } from './data-seal.ts'
 import type { TenantKeys } from './keys.ts'
 

@@ -1,6 +1,4 @@
-import { hasOwnForm } from './own-id.ts'
 import { pace } from './pace.ts'
-import { printable } from './printable.ts'
 
 export type CatalogueEntry = {
   readonly status: number
@@ -119,36 +117,7 @@ export class VaultError extends Error {
 
 export const invalid = (...issues: Issue[]): VaultError => new VaultError('validation', { issues })
 
-/** Which stored row an error is about; of a kind that a tenant has one of, without an id. */
-export type RowName = { readonly kind: string; readonly id?: string; readonly tenantId?: string }
-
-/**
- * A stored row that does not open: it was changed, moved or cut outside the vault. The error names the row, and the log
- * names it by `rowLogName`. The caller sees a plain 500, or 401 if their key depends on that row.
- */
-export class TamperedError extends Error {
-  readonly row: RowName
-
-  constructor(row: RowName) {
-    super(
-      `${nameOf(row, printable)} is corrupt: its stored row was changed, moved or truncated outside the vault`,
-    )
-    this.name = 'TamperedError'
-    this.row = row
-  }
+/** Throws the issues that were collected, if there are any. */
+export const requireNone = (issues: readonly Issue[]): void => {
+  if (issues.length > 0) throw invalid(...issues)
 }
-
-/** An id that a caller chose came from a body, so it stays out of the log (C2); ids of the vault's own form may be named. */
-export const rowLogName = (row: RowName): string => {
-  const name = nameOf(row, id => (hasOwnForm(id) ? id : '(an id that is not ours)'))
-  return row.tenantId === undefined ? name : `${name} of tenant ${row.tenantId}`
-}
-
-const nameOf = ({ kind, id }: RowName, show: (id: string) => string): string =>
-  id === undefined ? kind : `${kind} ${show(id)}`
-
-/** The code of an error from the runtime, a driver or the framework, such as `ENOENT` or `40001`; '' if it has none. */
-export const foreignCode = (error: unknown): string =>
-  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : ''

@@ -1,4 +1,5 @@
-import { foreignCode, rowLogName, TamperedError } from './errors.ts'
+import { foreignCode } from './foreign-code.ts'
+import { rowLogName, TamperedError } from './tampered-error.ts'
 
 /** The part of a logger that the wire and the clockwork need. */
 export type Log = {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { type Issue, invalid, VaultError } from '../domain/errors.ts'
+import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import { parseJson } from '../domain/json/parse-json.ts'
 import { limits } from '../domain/limits.ts'
 
@@ -25,6 +25,6 @@ export const readBody = (endpoint: Endpoint, bytes: Uint8Array = new Uint8Array(
   if (bytes.length === 0 && endpoint.bodyIsOptional === true) return {}
   const issues: Issue[] = []
   const checked = endpoint.checkBody(parseJson(bytes), '', issues)
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
   return checked
 }

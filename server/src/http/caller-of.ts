@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ownHeaders } from '../contract/headers.ts'
-import { TamperedError } from '../domain/errors.ts'
 import { describeError, type Log } from '../domain/log.ts'
+import { TamperedError } from '../domain/tampered-error.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import type { Caller, Vault } from '../operations/vault/vault.ts'
 

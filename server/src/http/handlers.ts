@@ -82,7 +82,7 @@ const nothing = async (done: Promise<void>): Promise<undefined> => {
 }
 
 /** Loaded on demand, because startup does not need it. */
-const documentation = () => import('./documentation.ts')
+const documentation = () => import('./docs/documentation.ts')
 
 /** Which operation answers which endpoint. */
 export const handlers: Handlers = {

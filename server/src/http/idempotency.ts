@@ -1,13 +1,8 @@
 import { idempotencyKeyHeader, ownHeaders } from '../contract/headers.ts'
 import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
-import type { Caller, Vault } from '../operations/vault/vault.ts'
-import {
-  findResult,
-  type IdempotentRequest,
-  keepingResults,
-  requestHash,
-} from '../operations/writing/idempotency.ts'
+import type { Caller, IdempotentRequest, Vault } from '../operations/vault/vault.ts'
+import { findResult, requestHash } from '../operations/writing/kept-results.ts'
 import type { Answer } from './handlers.ts'
 
 /** §4.11, C33: one mechanism for every endpoint that changes something. */
@@ -60,7 +55,7 @@ export const idempotency = (
       const name = `${caller.tenantNumber}:${hash.toString('base64')}`
       if (!(await inFlight.take(name))) throw new VaultError('requestInFlight')
       try {
-        return await run(keepingResults(vault, caller, hash, request))
+        return await run({ ...caller, idempotent: { hash, request } })
       } finally {
         // Before the answer: whoever tries again after an answer that is not kept must not be told that this one is in flight.
         await inFlight.release(name)

@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ownHeaders } from '../contract/headers.ts'
-import { type QueryPair, refuseUnknown } from '../contract/query-pairs.ts'
+import { checkNames, type QueryPair } from '../contract/query-pairs.ts'
 import { holds } from '../domain/access/access.ts'
-import { type Issue, invalid, TamperedError, VaultError } from '../domain/errors.ts'
+import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import type { Log } from '../domain/log.ts'
+import { TamperedError } from '../domain/tampered-error.ts'
 import type { Caller, Vault } from '../operations/vault/vault.ts'
 import { readBody, requireBodyForm } from './body.ts'
 import { bodyBytes } from './body-bytes.ts'
@@ -76,44 +77,37 @@ export const admit = (
     requireBodyForm(request, endpoint)
   }
 
-  return (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
-    const { headers } = request
-    if (!isHttp1(request.raw)) {
-      done(new VaultError('badRequest'))
-      return
+  return asHook((request, reply) => {
+    if (!isHttp1(request.raw)) throw new VaultError('badRequest')
+    if (endpoint?.isProbe !== true) {
+      shedding.requireShortQueue(loopTurns.ahead(Number(request.headers['content-length'] ?? 0)))
+      shedding.requireRoom(endpoint?.changes ? vault.changesWaiting.count : 0)
     }
+    if (endpoint?.permission === 'open') return undefined
+    if (cors.preflight(request, reply)) return 'answered'
+    const caller = findCaller(request)
+    return caller instanceof Promise
+      ? caller.then(found => authorize(request, found))
+      : authorize(request, caller)
+  })
+}
+
+type Step = undefined | 'answered' | Promise<undefined>
+
+/** Calls `done` outside the `try`: it runs the handler, whose errors are not the hook's. Waits only where a step does. */
+const asHook =
+  (admission: (request: FastifyRequest, reply: FastifyReply) => Step) =>
+  (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
+    let step: Step
     try {
-      if (endpoint?.isProbe !== true) {
-        shedding.requireShortQueue(loopTurns.ahead(Number(headers['content-length'] ?? 0)))
-        shedding.requireRoom(endpoint?.changes ? vault.changesWaiting.count : 0)
-      }
+      step = admission(request, reply)
     } catch (error) {
       done(error as Error)
       return
     }
-    if (endpoint?.permission === 'open') {
-      done()
-      return
-    }
-    if (cors.preflight(request, reply)) return
-    const settle = (caller: Caller | undefined): void => {
-      let refused: Error | undefined
-      try {
-        const waiting = authorize(request, caller)
-        if (waiting !== undefined) {
-          waiting.then(done, done)
-          return
-        }
-      } catch (error) {
-        refused = error as Error
-      }
-      done(refused)
-    }
-    const caller = findCaller(request)
-    if (caller instanceof Promise) caller.then(settle, done)
-    else settle(caller)
+    if (step instanceof Promise) step.then(done, done)
+    else if (step === undefined) done()
   }
-}
 
 /** There must be one Host, which 1.0 may omit (RFC 9112, 3.2). A plain request has no `headersDistinct`, and repeats no field. */
 const isHttp1 = ({ headers, headersDistinct, httpVersion, httpVersionMajor }: IncomingMessage): boolean =>
@@ -177,7 +171,7 @@ export const answer = (
   /** C27: a row that does not open may be sealed with a key that another process made a moment ago. */
   const callerWithNewKeys = async (error: unknown, caller: Caller | undefined): Promise<Caller> => {
     if (!(error instanceof TamperedError) || caller === undefined) throw error
-    const keys = await vault.tenantKeys.lookAgain(caller.tenantNumber, caller.tenant.id)
+    const keys = await vault.keyring.lookAgain(caller.tenantNumber, caller.tenant.id)
     if (keys.currentDataVersion === caller.keys.currentDataVersion) throw error
     return { ...caller, keys }
   }
@@ -217,6 +211,6 @@ export const answer = (
 
 const refuseQuery = (query: readonly QueryPair[]): void => {
   const issues: Issue[] = []
-  refuseUnknown(query, [], issues)
-  if (issues.length > 0) throw invalid(...issues)
+  checkNames(query, [], issues)
+  requireNone(issues)
 }

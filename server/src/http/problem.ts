@@ -1,5 +1,6 @@
 import { KeyProviderError } from '../crypto/key-provider.ts'
-import { catalogue, type ErrorCode, foreignCode, type Issue, invalid, VaultError } from '../domain/errors.ts'
+import { catalogue, type ErrorCode, type Issue, invalid, VaultError } from '../domain/errors.ts'
+import { foreignCode } from '../domain/foreign-code.ts'
 import { limits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 

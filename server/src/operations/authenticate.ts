@@ -2,7 +2,6 @@ import { hashApiKey, isApiKey } from '../crypto/api-key.ts'
 import { openApiKey, openApplication, openTenant } from './grants/grant-rows.ts'
 import { keysUnlessDeleted } from './vault/keys-unless-deleted.ts'
 import type { Caller, Vault } from './vault/vault.ts'
-import { commitSet } from './writing/commit.ts'
 
 /** The caller that holds this key, or undefined if the key is malformed, unknown, revoked or expired. */
 export const authenticate = (
@@ -41,7 +40,6 @@ const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined
     application: openApplication(vaultKeys, { ...application, id: key.applicationId }, tenant.id),
     keys,
     apiKey: { hash, expiresAt: key.expiresAt },
-    commit: set => commitSet(vault, set),
   }
   vault.callers.set(keyText, caller, epoch)
   return caller

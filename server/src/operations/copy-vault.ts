@@ -44,7 +44,7 @@ export const copyVault = async ({
   readonly report: (progress: CopyProgress) => void
   readonly rowsPerBatch?: number
 }): Promise<CopyResult> => {
-  await checkKeyProvider(source, keyProvider)
+  await requireMasterKey(source, keyProvider)
   const counts = new Map(tables.map(table => [table.name, source.count(table)]))
   const rows = Object.fromEntries(counts)
   const { position } = destination
@@ -76,7 +76,7 @@ export const copyVault = async ({
 }
 
 /** Finds a wrong key provider before an hour of copying, not after it. */
-const checkKeyProvider = async (source: RestingVault, keyProvider: KeyProvider): Promise<void> => {
+const requireMasterKey = async (source: RestingVault, keyProvider: KeyProvider): Promise<void> => {
   const table = tableNamed('vault_keys')
   const rows = [...source.pages(table, 0, rowsPerBatchDefault)].flat()
   await unwrapVaultKeys(

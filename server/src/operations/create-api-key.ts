@@ -1,13 +1,13 @@
 import type { CreateApiKey } from '../contract/application-schemas.ts'
 import type { ApiKeyGrant } from '../domain/access/application.ts'
 import { viewApiKey, withoutKey } from '../domain/access/application-view.ts'
-import { type Issue, invalid } from '../domain/errors.ts'
+import { type Issue, invalid, requireNone } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
 import { readExpiry } from '../domain/tokens/expiry.ts'
 import { requireOwnPermissions } from './grants/grant-checks.ts'
 import { applicationOf, isLive } from './grants/load-grants.ts'
-import { makeApiKey } from './grants/new-api-key.ts'
+import { newApiKey } from './grants/new-api-key.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
@@ -22,7 +22,7 @@ export const createApiKey = (
   const issues: Issue[] = []
   const expiry =
     body.expires_at === undefined ? undefined : readExpiry(body.expires_at, 'expires_at', now, issues)
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
   return reviseTenant(vault, caller, grants => {
     const application = applicationOf(grants, applicationId)
     requireOwnPermissions(caller, application)
@@ -37,7 +37,7 @@ export const createApiKey = (
       createdAt: now,
       ...(expiry && { expiry }),
     }
-    const key = makeApiKey(vault.vaultKeys, application, grant)
+    const key = newApiKey(vault.vaultKeys, application, grant)
     const answer = { ...viewApiKey(key.row.id, grant, null), key: key.text }
     return { effects: [{ kind: 'putApiKey', row: key.row }], answer, kept: withoutKey(answer) }
   })

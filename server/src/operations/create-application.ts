@@ -3,12 +3,12 @@ import { newUuid } from '../crypto/random.ts'
 import type { Application } from '../domain/access/application.ts'
 import { readGrants } from '../domain/access/application-definition.ts'
 import { viewApplication, withoutKey } from '../domain/access/application-view.ts'
-import { type Issue, invalid } from '../domain/errors.ts'
+import { type Issue, requireNone } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import type { Effect } from '../store/write-set.ts'
 import { requireOwnPermissions } from './grants/grant-checks.ts'
 import { sealApplication } from './grants/grant-rows.ts'
-import { makeApiKey } from './grants/new-api-key.ts'
+import { newApiKey } from './grants/new-api-key.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
@@ -20,7 +20,7 @@ export const createApplication = (
 ): Promise<JsonObject> => {
   const issues: Issue[] = []
   const granted = readGrants(body.type, body, issues)
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
   requireOwnPermissions(caller, { type: body.type, permissions: granted.permissions })
   return reviseTenant(vault, caller, ({ tenant }) => {
     const now = vault.clock()
@@ -40,7 +40,7 @@ export const createApplication = (
     }
     const view = viewApplication(application)
     if (body.create_key === false) return { effects: [putApplication], answer: view }
-    const key = makeApiKey(vault.vaultKeys, application, { createdBy: caller.application.id, createdAt: now })
+    const key = newApiKey(vault.vaultKeys, application, { createdBy: caller.application.id, createdAt: now })
     const answer = { ...view, key: key.text }
     return {
       effects: [putApplication, { kind: 'putApiKey', row: key.row }],

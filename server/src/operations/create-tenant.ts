@@ -3,7 +3,7 @@ import { newUuid } from '../crypto/random.ts'
 import type { Application } from '../domain/access/application.ts'
 import type { Tenant } from '../domain/access/tenant.ts'
 import { sealApplication, sealTenant } from './grants/grant-rows.ts'
-import { makeApiKey } from './grants/new-api-key.ts'
+import { newApiKey } from './grants/new-api-key.ts'
 import type { Vault } from './vault/vault.ts'
 
 /** An application to create, with the name under which its key is returned. */
@@ -54,7 +54,7 @@ export const createTenant = async <Name extends string>(
       createdBy: ownerId,
       createdAt: now,
     }
-    const key = makeApiKey(vaultKeys, application, { createdBy: ownerId, createdAt: now })
+    const key = newApiKey(vaultKeys, application, { createdBy: ownerId, createdAt: now })
     return { name, application, key }
   })
   const keys = await newTenantKeys(keyProvider, tenant.id)

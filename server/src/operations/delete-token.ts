@@ -3,6 +3,7 @@ import { VaultError } from '../domain/errors.ts'
 import { loadToken } from './tokens/load-token.ts'
 import { TokenWrites } from './tokens/token-writes.ts'
 import type { Caller, Vault } from './vault/vault.ts'
+import { commit } from './writing/commit.ts'
 import { retryOnConflict } from './writing/retry-on-conflict.ts'
 
 /** §4.6 */
@@ -14,5 +15,5 @@ export const deleteToken = (vault: Vault, caller: Caller, id: string): Promise<v
     await vault.activity.settle(caller.tenantNumber, id)
     const writes = new TokenWrites(caller)
     writes.remove(token)
-    return { outcome: await caller.commit(writes.set, null), answer: undefined }
+    return { outcome: await commit(vault, caller, writes.set, null), answer: undefined }
   })

@@ -1,6 +1,6 @@
 import type { ExplainAccess } from '../contract/application-schemas.ts'
 import { explainAccess as explain } from '../domain/access/explain-access.ts'
-import { type Issue, invalid } from '../domain/errors.ts'
+import { type Issue, requireNone } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { parseContainers } from '../domain/tokens/containers.ts'
 import { tokenType } from '../domain/tokens/types/registry.ts'
@@ -23,7 +23,7 @@ export const explainAccess = async (
     body.containers === undefined
       ? [type?.container ?? '/']
       : parseContainers(body.containers, 'containers', issues)
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
 
   const { grants } = await loadGrants(vault, caller)
   const explained = explain(applicationOf(grants, applicationId), permission, containers)

@@ -1,4 +1,4 @@
-import { readTransform } from '../domain/access/access-checks.ts'
+import { readTransform } from '../domain/access/transforms.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { viewToken } from '../domain/tokens/token-view.ts'

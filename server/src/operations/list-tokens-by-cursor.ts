@@ -1,8 +1,8 @@
 import type { CursorQuery } from '../contract/cursor-query.ts'
 import type { JsonObject } from '../domain/json/json.ts'
-import { filterText, matchesFilter } from '../domain/tokens/token-filter.ts'
-import { cursorPage, type Finding } from './finding/cursor-page.ts'
-import { mayMeetHiddenFingerprints, planList } from './finding/plan-list.ts'
+import { filterText } from '../domain/tokens/token-filter.ts'
+import { cursorPage } from './finding/cursor-page.ts'
+import { planList } from './finding/plan-list.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
 /** C25: the list of C24 without a count. */
@@ -11,11 +11,6 @@ export const listTokensByCursor = async (
   caller: Caller,
   { filter, start, size }: CursorQuery,
 ): Promise<JsonObject> => {
-  const { query } = await planList(vault, caller, filter, vault.clock())
-  const finding: Finding = {
-    query,
-    matches: (token, transform) => matchesFilter(token, filter, transform),
-    byOpening: mayMeetHiddenFingerprints(caller, filter),
-  }
-  return cursorPage(vault, caller, finding, { start, size, boundTo: filterText(filter) })
+  const planned = await planList(vault, caller, filter)
+  return cursorPage(vault, caller, planned, { start, size, boundTo: filterText(filter) })
 }

@@ -23,7 +23,7 @@ export const openVault = async ({
     keyProvider,
     clock,
     vaultKeys: await unwrapVaultKeys(keyProvider, await wrappedVaultKeys(store, keyProvider)),
-    tenantKeys: tenantKeyring(store, keyProvider),
+    keyring: tenantKeyring(store, keyProvider),
     callers: callerCache(() => store.grantsEpoch()),
     activity: activityQueue(store),
     keyUses: keyUses(),
@@ -33,12 +33,12 @@ export const openVault = async ({
 
 /** Storage that has tenants once had keys, and new ones would open nothing that those tenants stored. */
 const wrappedVaultKeys = async (store: Store, keyProvider: KeyProvider): Promise<readonly WrappedKey[]> => {
-  const found = await store.vaultKeys()
+  const found = await store.listVaultKeys()
   if (found.length > 0) return found
   // Another process may be creating both right now, keys before tenants, so the keys are read once more.
   const hasTenants = (await store.listTenants()).length > 0
   const foundNow = hasTenants
-    ? await store.vaultKeys()
+    ? await store.listVaultKeys()
     : await store.ensureVaultKeys(await newVaultKeys(keyProvider))
   if (foundNow.length === 0)
     throw new KeyProviderError(

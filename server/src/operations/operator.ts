@@ -2,7 +2,6 @@ import { permissionsByType } from '../domain/access/permissions.ts'
 import { VaultError } from '../domain/errors.ts'
 import { openTenant } from './grants/grant-rows.ts'
 import type { Caller, Vault } from './vault/vault.ts'
-import { commitSet } from './writing/commit.ts'
 
 /**
  * The operator at the command line, who has the key provider, acts as the tenant's owner: with every management permission,
@@ -25,8 +24,7 @@ export const operatorOf = async (vault: Vault, tenantId: string): Promise<Caller
       createdBy: tenant.ownerId,
       createdAt: tenant.createdAt,
     },
-    keys: await vault.tenantKeys.of(row.tenant, row.id),
+    keys: await vault.keyring.of(row.tenant, row.id),
     apiKey: undefined,
-    commit: set => commitSet(vault, set),
   }
 }

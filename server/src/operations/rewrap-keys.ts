@@ -46,7 +46,7 @@ export const countOlderWraps = async (vault: Vault): Promise<number> => {
 type StoredKey = { readonly owner: KeyOwner; readonly ownerId: string; readonly row: KeyRow }
 
 async function* storedKeys({ store }: Vault): AsyncGenerator<StoredKey> {
-  for (const row of await store.vaultKeys()) yield { owner: 'vault', ownerId: vaultOwner, row }
+  for (const row of await store.listVaultKeys()) yield { owner: 'vault', ownerId: vaultOwner, row }
   for (const { tenant, id } of await store.listTenants())
-    for (const row of await store.tenantKeys(tenant)) yield { owner: tenant, ownerId: id, row }
+    for (const row of await store.listTenantKeys(tenant)) yield { owner: tenant, ownerId: id, row }
 }

@@ -11,7 +11,7 @@ export const searchTokensByCursor = async (
   caller: Caller,
   { query: text, start, size = limits.pageSizeDefault }: SearchTokensByCursor,
 ): Promise<JsonObject> => {
-  const { plan, query, matches } = await planQuery(vault, caller, text)
+  const planned = await planQuery(vault, caller, text)
   // A differently worded query is a different search. Cursors of lists are bound to an array, so neither kind accepts the
   // other's.
   const wanted = {
@@ -19,5 +19,5 @@ export const searchTokensByCursor = async (
     size,
     boundTo: JSON.stringify({ search: text }),
   }
-  return cursorPage(vault, caller, { query, matches, byOpening: !plan.isExact }, wanted)
+  return cursorPage(vault, caller, planned, wanted)
 }

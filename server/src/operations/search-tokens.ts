@@ -2,13 +2,9 @@ import type { SearchTokens } from '../contract/search-schemas.ts'
 import { mayRedact } from '../domain/access/access.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
-import { countTokens } from './finding/count-tokens.ts'
 import { explainSearch } from './finding/explain-search.ts'
-import { findByIndex } from './finding/find-by-index.ts'
-import { findByOpening } from './finding/find-by-opening.ts'
-import { numberedPage } from './finding/numbered-page.ts'
-import { onlyTerms, planQuery } from './finding/plan-query.ts'
-import { showTokens } from './finding/show-tokens.ts'
+import { planQuery } from './finding/plan-query.ts'
+import { tokenPage } from './finding/token-page.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
 /**
@@ -23,14 +19,7 @@ export const searchTokens = async (
 ): Promise<JsonObject> => {
   const { application } = caller
   const planned = await planQuery(vault, caller, text, { isExplained: explain })
-  const { plan, query, matches } = planned
-  const position = { offset: (page - 1) * size, limit: size }
-  const { rows, total, opened } = await (plan.isExact
-    ? findByIndex(vault, query, position, () =>
-        countTokens(vault, caller, query, onlyTerms(caller, plan.branches)),
-      )
-    : findByOpening(vault, caller, query, matches, position))
-  const answer = numberedPage({ page, size, total }, await showTokens(vault, caller, rows, matches))
+  const { answer, opened } = await tokenPage(vault, caller, planned, { page, size })
   if (!explain) return answer
   const seesAll = !mayRedact(application, 'token:read') && !mayRedact(application, 'token:search')
   const explained = await explainSearch(vault, planned, { openedRows: opened, seesAll })

@@ -1,5 +1,5 @@
 import { endpoints } from '../contract/endpoints.ts'
-import { type Issue, invalid } from '../domain/errors.ts'
+import { type Issue, requireNone } from '../domain/errors.ts'
 import { Allowance } from '../domain/expressions/budget.ts'
 import type { Json } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
@@ -21,7 +21,7 @@ export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Pro
     if (definition !== undefined) definitions.push(definition)
     if (issues.length >= limits.errorsPerAnswer) break
   }
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
   return createTokens(vault, caller, definitions, created =>
     rebuild(
       created.map((result, index) =>

@@ -3,7 +3,7 @@ import type { Application } from '../domain/access/application.ts'
 import { readGrants } from '../domain/access/application-definition.ts'
 import { viewApplication } from '../domain/access/application-view.ts'
 import { modifiedNow } from '../domain/authorship.ts'
-import { type Issue, invalid } from '../domain/errors.ts'
+import { type Issue, requireNone } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { requireGrantingKey, requireOwnPermissions } from './grants/grant-checks.ts'
 import { sealApplication } from './grants/grant-rows.ts'
@@ -25,7 +25,7 @@ export const updateApplication = (
       issues.push({ path: 'type', message: 'cannot be changed' })
     const isGranting = body.permissions !== undefined || body.rules !== undefined
     const granted = isGranting ? readGrants(application.type, body, issues) : application
-    if (issues.length > 0) throw invalid(...issues)
+    requireNone(issues)
     if (isGranting)
       requireOwnPermissions(caller, { type: application.type, permissions: granted.permissions })
     const updated: Application = {

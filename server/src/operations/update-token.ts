@@ -1,22 +1,23 @@
 import { requireCovered } from '../domain/access/access-checks.ts'
 import { modifiedNow } from '../domain/authorship.ts'
-import { type Issue, invalid, VaultError } from '../domain/errors.ts'
+import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { mergePatch } from '../domain/json/merge-patch.ts'
 import { type JudgedPatch, judgePatch, requirePatchable } from '../domain/patching/judge-patch.ts'
-import { checkPatch, replacesData, type TokenPatch } from '../domain/patching/token-patch.ts'
+import { readPatch, replacesData, type TokenPatch } from '../domain/patching/token-patch.ts'
 import { Secret } from '../domain/secret.ts'
 import type { Instant } from '../domain/time/instant.ts'
 import type { Token } from '../domain/tokens/token.ts'
 import { viewToken } from '../domain/tokens/token-view.ts'
-import { claimMatch } from './tokens/claim-match.ts'
-import { findMatch } from './tokens/find-match.ts'
-import { matchOf, sameMatch } from './tokens/index-entries.ts'
+import { claimMatch } from './deduplication/claim-match.ts'
+import { findMatch } from './deduplication/find-match.ts'
+import { isDeduplicated, matchOf, sameMatch } from './deduplication/match.ts'
 import { loadToken } from './tokens/load-token.ts'
-import { fingerprintFor, isDeduplicated } from './tokens/token-fingerprint.ts'
+import { fingerprintFor } from './tokens/token-fingerprint.ts'
 import { TokenWrites } from './tokens/token-writes.ts'
 import { viewMatch } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault/vault.ts'
+import { commit } from './writing/commit.ts'
 import { retryOnConflict } from './writing/retry-on-conflict.ts'
 
 /** §4.5: reads, computes, and writes only if the token has not changed since, so that no patch loses another's fields (C18). */
@@ -27,8 +28,8 @@ export const updateToken = async (
   patch: TokenPatch,
 ): Promise<JsonObject> => {
   const issues: Issue[] = []
-  const destinations = checkPatch(patch, vault.clock(), issues)
-  if (issues.length > 0) throw invalid(...issues)
+  const { destinations } = readPatch(patch, vault.clock(), issues)
+  requireNone(issues)
   requirePatchable(caller.application, patch, destinations)
 
   return retryOnConflict(async () => {
@@ -46,7 +47,7 @@ export const updateToken = async (
       match === undefined
         ? viewToken(after, judged.shown, now)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
-    return { outcome: await caller.commit(writes.set, answer), answer }
+    return { outcome: await commit(vault, caller, writes.set, answer), answer }
   })
 }
 

@@ -36,11 +36,11 @@ export type Store = StandaloneWrites & {
   /** How many tokens have each term, in the order given. Counting stops at `limit`, and expired tokens are counted. */
   estimateTerms(tenant: number, terms: readonly Uint8Array[], limit: number): Promise<number[]>
   /** The oldest unexpired token that has the term with this tag: the one that deduplication returns. */
-  oldestMatch(tenant: number, match: Match, now: number): Promise<TokenRow | undefined>
+  findOldestMatch(tenant: number, match: Match, now: number): Promise<TokenRow | undefined>
   /** Which token holds the claim on a match, expired or not. */
-  matchHolder(tenant: number, match: Match): Promise<string | undefined>
+  findMatchHolder(tenant: number, match: Match): Promise<string | undefined>
   /** Longest expired first. Leaves out tokens of deleted tenants, which `purgeDeadTenants` removes with all their rows. */
-  expiredTokens(now: number, page: { offset: number; limit: number }): Promise<TokenRow[]>
+  listExpiredTokens(now: number, page: { offset: number; limit: number }): Promise<TokenRow[]>
 
   /**
    * Counters, and by type the expired tokens that they still include because those are not purged yet; with `terms`,
@@ -66,17 +66,17 @@ export type Store = StandaloneWrites & {
    * Those entries that are not stored, or are stored with a different expiry, tag or signature. A stored entry from
    * before signatures existed has none, and counts as stored.
    */
-  absentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
+  findAbsentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
 
   /** The kept answer for an idempotency key, unless it has expired at `now`. */
   getResult(tenant: number, hash: Uint8Array, now: number): Promise<ResultRow | undefined>
   /** What a background job recorded for the tenant under this name. */
   getReport(tenant: number, name: string): Promise<Uint8Array | undefined>
 
-  vaultKeys(): Promise<KeyRow[]>
+  listVaultKeys(): Promise<KeyRow[]>
   getTenant(tenant: number): Promise<TenantRow | undefined>
   listTenants(): Promise<TenantRow[]>
-  tenantKeys(tenant: number): Promise<KeyRow[]>
+  listTenantKeys(tenant: number): Promise<KeyRow[]>
   getApplication(tenant: number, id: string): Promise<ApplicationRow | undefined>
   listApplications(tenant: number): Promise<ApplicationRow[]>
   listApiKeys(tenant: number): Promise<UsedApiKeyRow[]>

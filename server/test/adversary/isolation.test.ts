@@ -96,7 +96,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
   }
 
   /** Ids of tokens that `ours` must not be able to tell from an id that never existed. */
-  const strangers = async (): Promise<Record<string, string>> => {
+  const unknownKeys = async (): Promise<Record<string, string>> => {
     const dead = await create(ours, card)
     await vault.delete(`/tokens/${dead.body.id}`, ours.keys.full)
     const deadTheirs = await create(theirs, card)
@@ -149,7 +149,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
   }
 
   test('§1.3 C2.13 C2.14 C31.9 every token that does not exist for the caller is missing in the same way', async () => {
-    const ids = await strangers()
+    const ids = await unknownKeys()
     const covered = (await create(ours, card)).body.id
     for (const name of ['full', 'flat', 'corner'] as const)
       for (const [request, send] of Object.entries(requests)) {
@@ -178,7 +178,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
   })
 
   test('§1.3 C2.13 C31.9 no way of writing a path tells an id that never existed from one that does not exist for the caller', async () => {
-    const ids = await strangers()
+    const ids = await unknownKeys()
     const [uuid = '', chosen = ''] = [ids['never was'], ids['never was, chosen']]
     const twins = Object.entries(ids).map(([kind, id]) => ({
       kind,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newApiKey } from '../../src/crypto/api-key.ts'
+import { newApiKeyText } from '../../src/crypto/api-key.ts'
 import type { Store } from '../../src/store/port.ts'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
@@ -305,7 +305,7 @@ onEveryEngine('API keys', vault => {
     granted(await vault().delete(`/applications/${other.id}`, manager))
     granted(await revoke(manager, id, keyId))
     // A key from another vault: well-formed, but unknown here.
-    const elsewhere = newApiKey('private')
+    const elsewhere = newApiKeyText('private')
     vault().now += 1_000
 
     const { store } = vault()

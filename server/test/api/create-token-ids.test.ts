@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { passesLuhn } from '../../src/domain/luhn.ts'
+import { passesLuhn } from '../../src/domain/text/luhn.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { countTokens, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'

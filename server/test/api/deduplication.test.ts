@@ -228,9 +228,9 @@ onEveryEngine('deduplication', vault => {
     const element = { type: 'token', data: 'decided once', deduplicate_token: true }
     const { id } = await vault().create(keys.owner, element)
     const { store } = vault()
-    const { oldestMatch } = store
+    const { findOldestMatch } = store
     let looks = 0
-    store.oldestMatch = async (...asked) => (looks++ === 0 ? oldestMatch(...asked) : undefined)
+    store.findOldestMatch = async (...asked) => (looks++ === 0 ? findOldestMatch(...asked) : undefined)
     try {
       const reply = await vault().post('/tokenize', keys.owner, [element, element, element])
       assert.deepEqual(
@@ -238,7 +238,7 @@ onEveryEngine('deduplication', vault => {
         [id, id, id],
       )
     } finally {
-      store.oldestMatch = oldestMatch
+      store.findOldestMatch = findOldestMatch
     }
   })
 
@@ -461,14 +461,14 @@ onEveryEngine('deduplication of updates', vault => {
     const lookAfter = async (): Promise<void> => {
       if (++looks === 2) other = (await vault().create(keys.owner, first)).id
     }
-    const { matchHolder, oldestMatch } = store
-    t.mock.method(store, 'matchHolder', async (...asked: Parameters<typeof matchHolder>) => {
+    const { findMatchHolder, findOldestMatch } = store
+    t.mock.method(store, 'findMatchHolder', async (...asked: Parameters<typeof findMatchHolder>) => {
       await lookAfter()
-      return matchHolder(...asked)
+      return findMatchHolder(...asked)
     })
-    t.mock.method(store, 'oldestMatch', async (...asked: Parameters<typeof oldestMatch>) => {
+    t.mock.method(store, 'findOldestMatch', async (...asked: Parameters<typeof findOldestMatch>) => {
       await lookAfter()
-      return oldestMatch(...asked)
+      return findOldestMatch(...asked)
     })
     const made = await vault().create(keys.owner, first)
     assert.ok(other !== undefined)
@@ -490,12 +490,12 @@ onEveryEngine('deduplication of updates', vault => {
       const { keys } = await vault().tenant({ owner })
       await vault().create(keys.owner, { ...first, id: 'comes-back' })
       const { store } = vault()
-      const { oldestMatch } = store
+      const { findOldestMatch } = store
       let looks = 0
-      t.mock.method(store, 'oldestMatch', async (...asked: Parameters<typeof oldestMatch>) => {
-        if (++looks > 1) return oldestMatch(...asked)
+      t.mock.method(store, 'findOldestMatch', async (...asked: Parameters<typeof findOldestMatch>) => {
+        if (++looks > 1) return findOldestMatch(...asked)
         await away(keys.owner)
-        const found = await oldestMatch(...asked)
+        const found = await findOldestMatch(...asked)
         await back(keys.owner)
         return found
       })
@@ -508,10 +508,10 @@ onEveryEngine('deduplication of updates', vault => {
     const { keys } = await vault().tenant({ owner })
     await vault().create(keys.owner, { ...first, id: 'goes' })
     const { store } = vault()
-    const { matchHolder } = store
+    const { findMatchHolder } = store
     let looks = 0
-    t.mock.method(store, 'matchHolder', async (...asked: Parameters<typeof matchHolder>) => {
-      const holder = await matchHolder(...asked)
+    t.mock.method(store, 'findMatchHolder', async (...asked: Parameters<typeof findMatchHolder>) => {
+      const holder = await findMatchHolder(...asked)
       if (++looks === 1) await vault().delete('/tokens/goes', keys.owner)
       return holder
     })

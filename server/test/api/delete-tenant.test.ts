@@ -120,7 +120,7 @@ onEveryEngine('delete the tenant', vault => {
     assert.equal(waiting.tokens, 3_001, 'the request itself removed no token')
     assert.ok(
       !vault()
-        .service.vault.tenantKeys.loaded()
+        .service.vault.keyring.loaded()
         .some(({ tenantNumber }) => tenantNumber === tenant),
       'nor are its keys in memory',
     )
@@ -267,8 +267,8 @@ onEveryEngine('delete the tenant', vault => {
     const tenant = await numberOf(vault(), tenantId)
     await vault().restart()
     const { store } = vault()
-    const { tenantKeys } = store
-    t.mock.method(store, 'tenantKeys', async (number: number) => {
+    const { listTenantKeys } = store
+    t.mock.method(store, 'listTenantKeys', async (number: number) => {
       const ifRevision = (await store.getTenant(tenant))?.revision ?? assert.fail()
       const deletion: WriteSet = {
         tenant,
@@ -277,7 +277,7 @@ onEveryEngine('delete the tenant', vault => {
         counters: [],
       }
       assert.deepEqual(await store.commit(deletion), { committed: true })
-      return tenantKeys(number)
+      return listTenantKeys(number)
     })
     assertUnauthorized(await vault().get('/tokens', keys.owner))
   })
@@ -288,7 +288,7 @@ test('C31.7 no wrapped key is left in the data folder (sqlite: its files are its
   const { tenantId, keys } = await vault.tenant(ownerAndManager)
   const tenant = await numberOf(vault, tenantId)
   granted(await vault.post('/tokens', keys.owner, card))
-  const wrapped = (await vault.store.tenantKeys(tenant)).map(row => Buffer.from(row.wrapped))
+  const wrapped = (await vault.store.listTenantKeys(tenant)).map(row => Buffer.from(row.wrapped))
   const found = (): boolean[] => {
     const files = readdirSync(vault.folder.path).map(file => readFileSync(join(vault.folder.path, file)))
     return wrapped.map(key => files.some(bytes => bytes.includes(key.subarray(5, -1))))

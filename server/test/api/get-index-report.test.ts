@@ -123,9 +123,9 @@ onEveryEngine('index report', vault => {
     /** Covers three tokens of this tenant and no other tenant's. */
     const slice = (): Promise<number> => {
       const { vault: whole } = vault().service
-      const loaded = () => whole.tenantKeys.loaded().filter(tenant => tenant.tenantNumber === tenantNumber)
+      const loaded = () => whole.keyring.loaded().filter(tenant => tenant.tenantNumber === tenantNumber)
       return computeIndexReports(
-        { ...whole, tenantKeys: { ...whole.tenantKeys, loaded } },
+        { ...whole, keyring: { ...whole.keyring, loaded } },
         { perTenant: 3, perRun: 3 },
       )
     }

@@ -7,7 +7,7 @@ import { pace } from '../../src/domain/pace.ts'
 import { idempotency } from '../../src/http/idempotency.ts'
 import { authenticate } from '../../src/operations/authenticate.ts'
 import type { Caller } from '../../src/operations/vault/vault.ts'
-import { requestHash } from '../../src/operations/writing/idempotency.ts'
+import { requestHash } from '../../src/operations/writing/kept-results.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import type { Outcome } from '../../src/store/write-set.ts'
 import { granted, type TestReply } from '../rig/answers.ts'
@@ -147,7 +147,7 @@ onEveryEngine('idempotent retries', vault => {
     return row.tenant
   }
   const tenantKeysOf = async (world: World): Promise<TenantKeys> =>
-    vault().service.vault.tenantKeys.of(await tenantNumberOf(world), world.tenantId)
+    vault().service.vault.keyring.of(await tenantNumberOf(world), world.tenantId)
   const count = async (keys: Keys): Promise<number> =>
     granted(await vault().get('/tokens', keys.owner)).pagination.total_items
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import type { SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'
-import { newApiKey } from '../../src/crypto/api-key.ts'
+import { newApiKeyText } from '../../src/crypto/api-key.ts'
 import { appearance, granted, type TestReply } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
@@ -341,7 +341,7 @@ onEveryEngine('tampered grants', vault => {
     test(`C30.2 C2.11 ${name}: the affected keys get 401, and the log names the row`, async () => {
       const world = await start()
       const { ours, theirs, token } = world
-      const unknown = appearance(await vault().get('/applications/key', newApiKey('private')))
+      const unknown = appearance(await vault().get('/applications/key', newApiKeyText('private')))
       await act(vault(), world)
       const logged = vault().log.length
       for (const who of refused)
@@ -419,7 +419,7 @@ onEveryEngine('tampered grants', vault => {
   test('C30.2 a made-up key does not work, whatever row is written for it', async () => {
     const { ours, token } = await start()
     const { owner } = ours.apiKeys
-    const text = newApiKey('private')
+    const text = newApiKeyText('private')
     const hashes = [
       Buffer.from(text),
       createHash('sha256').update(text).digest(),

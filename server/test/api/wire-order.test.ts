@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { newApiKey } from '../../src/crypto/api-key.ts'
+import { newApiKeyText } from '../../src/crypto/api-key.ts'
 import { limits } from '../../src/domain/limits.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
@@ -16,17 +16,19 @@ onEveryEngine('keys', vault => {
     { name: 'no key', headers: {} },
     { name: 'an empty key', headers: { 'svc-api-key': '' } },
     { name: 'a malformed key', headers: { 'svc-api-key': 'Sensitive-Value' } },
-    { name: 'an unknown key', headers: { 'svc-api-key': newApiKey('private') }, isLookedUp: true },
+    { name: 'an unknown key', headers: { 'svc-api-key': newApiKeyText('private') }, isLookedUp: true },
     {
       name: 'a key with a wrong checksum',
-      headers: { 'svc-api-key': `${newApiKey('private').slice(0, -6)}${newApiKey('private').slice(-6)}` },
+      headers: {
+        'svc-api-key': `${newApiKeyText('private').slice(0, -6)}${newApiKeyText('private').slice(-6)}`,
+      },
     },
     {
       name: 'a header with two keys',
-      headers: { 'svc-api-key': `${newApiKey('private')}, ${newApiKey('private')}` },
+      headers: { 'svc-api-key': `${newApiKeyText('private')}, ${newApiKeyText('private')}` },
     },
     { name: 'a very long key', headers: { 'svc-api-key': 'key_private_'.repeat(500) } },
-    { name: 'a key in another header', headers: { authorization: `Bearer ${newApiKey('private')}` } },
+    { name: 'a key in another header', headers: { authorization: `Bearer ${newApiKeyText('private')}` } },
   ]
   for (const { name, headers, isLookedUp = false } of wrongKeys)
     test(`C2.11 C3.1 C30.3 §5.1 ${name} is 401 on every path, before anything else is checked`, async t => {

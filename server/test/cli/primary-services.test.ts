@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Announcement } from '../../src/cli/announcements.ts'
-import { primaryServices } from '../../src/cli/primary-services.ts'
+import type { Announcement } from '../../src/cli/workers/announcements.ts'
+import { primaryServices } from '../../src/cli/workers/primary-services.ts'
 import { readConfig } from '../../src/config/config.ts'
 
 /** A worker as the primary sees it, which confirms what it is told. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { restarts } from '../../src/cli/restarts.ts'
+import { restarts } from '../../src/cli/workers/restarts.ts'
 
 describe('replacing workers', () => {
   const settled = { livedMs: 10_000, wasReady: true }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { configuredKeyProvider } from '../../src/cli/key-provider.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
-import { configuredStorage } from '../../src/cli/storage.ts'
+import { configuredStorage } from '../../src/cli/storage/configured-storage.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { openVault } from '../../src/operations/open-vault.ts'

@@ -1,5 +1,5 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite'
-import { BatchWriter } from '../../src/store/sqlite/batch-writer.ts'
+import { BatchWriter } from '../../src/store/sqlite/writing/batch-writer.ts'
 import type { Point } from './kill-order.ts'
 
 /** Reports each point that the embedded engine passes, just before it goes on. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { hashApiKey, isApiKey, newApiKey } from '../../src/crypto/api-key.ts'
+import { hashApiKey, isApiKey, newApiKeyText } from '../../src/crypto/api-key.ts'
 import { decodeBase58 } from './decode-base58.ts'
 import { fixedKey, newVaultKeys } from './test-keys.ts'
 
@@ -11,7 +11,7 @@ describe('API keys', () => {
   for (const kind of kinds)
     test(`C30.1 a ${kind} key states its kind, followed by 36 random characters and a checksum of 6`, () => {
       for (let i = 0; i < 200; i++) {
-        const key = newApiKey(kind)
+        const key = newApiKeyText(kind)
         assert.match(key, new RegExp(`^key_${kind}_[1-9A-HJ-NP-Za-km-z]{42}$`))
         assert.ok(isApiKey(key))
       }
@@ -19,7 +19,7 @@ describe('API keys', () => {
 
   test('C30.1 at least 190 bits of a key are random: each is seen both set and unset', () => {
     const random = Array.from({ length: 400 }, () => {
-      const body = newApiKey('private').slice('key_private_'.length, -6)
+      const body = newApiKeyText('private').slice('key_private_'.length, -6)
       return BigInt(`0x${decodeBase58(body).toString('hex')}`)
     })
     assert.equal(new Set(random).size, random.length)
@@ -35,7 +35,7 @@ describe('API keys', () => {
   test('C30.1 the checksum catches every change of a single character', () => {
     const characters = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_- ']
     for (const kind of kinds) {
-      const key = newApiKey(kind)
+      const key = newApiKeyText(kind)
       for (let at = 0; at < key.length; at++)
         for (const character of characters) {
           const changed = key.slice(0, at) + character + key.slice(at + 1)
@@ -45,7 +45,7 @@ describe('API keys', () => {
   })
 
   test('C30.1 the checksum catches swapped neighbours, cuts, additions and a changed kind', () => {
-    const key = newApiKey('private')
+    const key = newApiKeyText('private')
     for (let at = 0; at + 1 < key.length; at++) {
       const swapped = key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2)
       assert.equal(isApiKey(swapped), swapped === key)

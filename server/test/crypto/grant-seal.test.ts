@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type GrantKind, openGrant, sealGrant } from '../../src/crypto/grant-seal.ts'
 import type { Application } from '../../src/domain/access/application.ts'
-import { TamperedError } from '../../src/domain/errors.ts'
+import { TamperedError } from '../../src/domain/tampered-error.ts'
 import { damages } from './damages.ts'
 import { newVaultKeys } from './test-keys.ts'
 

@@ -8,7 +8,7 @@ import {
   type TokenColumns,
   type TransientColumns,
 } from '../../src/crypto/token-seal.ts'
-import { TamperedError } from '../../src/domain/errors.ts'
+import { TamperedError } from '../../src/domain/tampered-error.ts'
 import { fc } from '../rig/properties.ts'
 import { damages } from './damages.ts'
 import { newKey, newTenantKeys } from './test-keys.ts'

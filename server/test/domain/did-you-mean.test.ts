@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { didYouMean } from '../../src/domain/did-you-mean.ts'
+import { didYouMean } from '../../src/domain/text/did-you-mean.ts'
 
 const known = [
   'number',

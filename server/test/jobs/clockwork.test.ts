@@ -139,7 +139,7 @@ for (const engine of engines)
           [],
         )
         const { store } = vault
-        const calls = ['purgeTransients', 'purgeResults', 'purgeDeadTenants', 'expiredTokens'] as const
+        const calls = ['purgeTransients', 'purgeResults', 'purgeDeadTenants', 'listExpiredTokens'] as const
         const real = Object.fromEntries(calls.map(name => [name, store[name]]))
         for (const name of calls) Object.assign(store, { [name]: () => Promise.reject(new Error('gone')) })
         await vault.service.clockwork.runAll()
@@ -253,7 +253,7 @@ for (const engine of engines)
         await vault.create(key, card)
         vault.now += 3_600_000
         const { vault: inside } = vault.service
-        const store = { ...inside.store, expiredTokens: () => Promise.reject(new Error('gone')) }
+        const store = { ...inside.store, listExpiredTokens: () => Promise.reject(new Error('gone')) }
         const log = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
         const always = { hold: async () => true, release: async () => {} }
         const works = Object.values(upkeep({ ...inside, store }, log, () => always))
@@ -261,7 +261,7 @@ for (const engine of engines)
         assert.deepEqual(await storedRows(vault, 'transients'), [])
       }))
 
-    for (const long of ['purgeDeadTenants', 'purgeResults', 'expiredTokens'] as const)
+    for (const long of ['purgeDeadTenants', 'purgeResults', 'listExpiredTokens'] as const)
       test(`C11.2 a cvc that is due does not wait for a long ${long}`, { timeout: 30_000 }, () =>
         withVault(async (vault, key) => {
           await vault.create(key, card)

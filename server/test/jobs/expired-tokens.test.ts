@@ -163,9 +163,9 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     await vault.create(locked.keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
     await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
     vault.now += 1
-    const { tenantKeys } = vault.service.vault
-    const { of } = tenantKeys
-    const lock = t.mock.method(tenantKeys, 'of', async (number: number, id: string) => {
+    const { keyring } = vault.service.vault
+    const { of } = keyring
+    const lock = t.mock.method(keyring, 'of', async (number: number, id: string) => {
       if (id === locked.tenantId) throw new KeyProviderError('locked')
       return of(number, id)
     })

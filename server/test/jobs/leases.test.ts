@@ -69,7 +69,7 @@ for (const engine of engines)
 
     const sweeps = {
       upkeep: 'purgeTransients',
-      expiry: 'expiredTokens',
+      expiry: 'listExpiredTokens',
       answers: 'purgeResults',
       burial: 'purgeDeadTenants',
     } as const
@@ -204,7 +204,7 @@ for (const engine of engines)
         }
         await node.service.clockwork.runAll()
         store.readCounters = readCounters
-        return (await vault.store.tenantKeys(tenant)).filter(({ purpose }) => purpose === 'data').length
+        return (await vault.store.listTenantKeys(tenant)).filter(({ purpose }) => purpose === 'data').length
       }
       assert.equal(await dataKeysAfter(2 ** 31 - 1), 1)
       assert.equal(await dataKeysAfter(2 ** 31), 2)
@@ -217,7 +217,7 @@ for (const engine of engines)
       await node.send('POST', '/tokens', { key, body: card })
       const nodes = [vault.service.vault, node.service.vault]
       await Promise.all(nodes.map(one => rotateDataKeys(one, 3)))
-      const versions = await vault.store.tenantKeys(await vault.tenantNumber(made.tenantId))
+      const versions = await vault.store.listTenantKeys(await vault.tenantNumber(made.tenantId))
       assert.equal(versions.filter(({ purpose }) => purpose === 'data').length, 2)
       const { id } = await vault.create(key, card)
       assert.deepEqual((await node.send('GET', `/tokens/${id}`, { key })).body.data, card.data)
@@ -229,7 +229,7 @@ for (const engine of engines)
         manager: { type: 'management', permissions: ['tenant:delete'] },
       })
       const isLoaded = (): boolean =>
-        node.service.vault.tenantKeys.loaded().some(loaded => loaded.tenantId === tenantId)
+        node.service.vault.keyring.loaded().some(loaded => loaded.tenantId === tenantId)
       await node.send('POST', '/tokens', { key: keys.owner, body: card })
       assert.ok(isLoaded())
       assert.equal((await vault.delete('/tenants/self', keys.manager)).status, 204)
@@ -250,13 +250,13 @@ for (const engine of engines)
         })
         const renamed = await vault.send('PUT', '/tenants/self', { key: keys.manager, body: { name: 'x' } })
         assert.equal(renamed.status >= 500, true, 'a tenant that was never unlocked cannot be')
-        const { tenantKeys } = vault.service.vault
+        const { keyring } = vault.service.vault
         const tenant = await vault.tenantNumber(made.tenantId)
         const row = { purpose: 'index', version: 9, wrapped: new Uint8Array(8) }
         const other = await vault.tenantNumber((await vault.tenant({ owner })).tenantId)
         const set = { tenant: other, effects: [], counters: [] }
         await vault.store.commit({ ...set, guarded: [{ kind: 'insertTenantKey', row }] })
-        assert.equal((await tenantKeys.of(tenant, made.tenantId)).tenantId, made.tenantId)
+        assert.equal((await keyring.of(tenant, made.tenantId)).tenantId, made.tenantId)
         assert.deepEqual((await vault.get(`/tokens/${id}`, key)).body.data, card.data)
       } finally {
         Object.assign(keyProvider, { unwrap })

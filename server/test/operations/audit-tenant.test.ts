@@ -7,7 +7,14 @@ import type { Store } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 
-const reads = ['scanTokens', 'absentTerms', 'getTokens', 'scanTerms', 'scanMatches', 'matchHolder'] as const
+const reads = [
+  'scanTokens',
+  'findAbsentTerms',
+  'getTokens',
+  'scanTerms',
+  'scanMatches',
+  'findMatchHolder',
+] as const
 
 const nothing = {
   ...{ unreadable: [], deadFields: [], missing: [], extra: [], matches: [] },
@@ -24,7 +31,7 @@ onEveryEngine('the audit of a tenant', vault => {
       const { keys, tenantId } = await vault().tenant({ owner }, { deduplicateTokens: true })
       const whole = vault().service.vault
       const tenantNumber = await vault().tenantNumber(tenantId)
-      const tenant = { tenantNumber, keys: await whole.tenantKeys.of(tenantNumber, tenantId) }
+      const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
       const create = (id: string) =>
         vault().create(keys.owner, { id, type: 'token', data: `data of ${id}`, containers: ['/a/b/'] })
       for (const id of ['moved', 'deleted', 'renewed']) await create(id)
@@ -52,7 +59,7 @@ onEveryEngine('the audit of a tenant', vault => {
       }
       const found = await auditTenant({ ...whole, store: busy }, tenant)
       assert.deepEqual(told(found), { ...nothing, wasWritten: round > 0 })
-      const isWritten = read !== 'matchHolder' && read !== 'getTokens'
+      const isWritten = read !== 'findMatchHolder' && read !== 'getTokens'
       if (isWritten) assert.ok(round > 0)
       assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
     })
@@ -61,7 +68,7 @@ onEveryEngine('the audit of a tenant', vault => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const whole = vault().service.vault
     const tenantNumber = await vault().tenantNumber(tenantId)
-    const tenant = { tenantNumber, keys: await whole.tenantKeys.of(tenantNumber, tenantId) }
+    const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
     const number = '4242424242424242'
     const make = () => vault().create(keys.owner, { type: 'card', data: { number, cvc: '123' } })
     const [{ id }, other] = [await make(), await make()]
@@ -90,7 +97,7 @@ onEveryEngine('the audit of a tenant', vault => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const whole = vault().service.vault
     const tenantNumber = await vault().tenantNumber(tenantId)
-    const tenant = { tenantNumber, keys: await whole.tenantKeys.of(tenantNumber, tenantId) }
+    const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
     const values = Array.from({ length: 600 }, (_, index) => `value ${index}`)
     await vault().post('/tokenize', keys.owner, values)
     const { engine, folder } = vault()

@@ -14,8 +14,8 @@ import { owner, type TestVault } from '../rig/test-vault.ts'
 const keyFile = (vault: TestVault): string => join(vault.folder.path, 'master.key')
 
 const allKeys = async ({ store }: TestVault): Promise<KeyRow[]> => {
-  const keys = [...(await store.vaultKeys())]
-  for (const { tenant } of await store.listTenants()) keys.push(...(await store.tenantKeys(tenant)))
+  const keys = [...(await store.listVaultKeys())]
+  for (const { tenant } of await store.listTenants()) keys.push(...(await store.listTenantKeys(tenant)))
   return keys
 }
 
@@ -58,7 +58,7 @@ onEveryEngine('keys under a new master key', vault => {
     assert.equal(shown.data, 'first')
     const equal = await vault().post('/tokens', keys.owner, { type: 'token', data: 'first' })
     assert.equal(equal.body.fingerprint, sealedBefore.body.fingerprint)
-    const [vaultKey] = await vault().store.vaultKeys()
+    const [vaultKey] = await vault().store.listVaultKeys()
     assert.ok(vaultKey)
     await assert.rejects(
       fileKeyProvider(old).unwrap(vaultKey.wrapped, 'strongroom/vault/api-keys/1'),
@@ -70,7 +70,7 @@ onEveryEngine('keys under a new master key', vault => {
     const { tenantId } = await vault().tenant({ owner })
     const tenantNumber = await vault().tenantNumber(tenantId)
     await vault().tenant({ owner })
-    const [damaged] = await vault().store.tenantKeys(tenantNumber)
+    const [damaged] = await vault().store.listTenantKeys(tenantNumber)
     assert.ok(damaged)
     const whole = damaged.wrapped
     const broken = Uint8Array.from(whole, (byte, at) => (at === 20 ? byte ^ 1 : byte))

@@ -15,7 +15,7 @@ import {
   sealApplication,
   sealTenant,
 } from '../../src/operations/grants/grant-rows.ts'
-import { toToken, toTokenRow, toTransientRow } from '../../src/operations/tokens/token-rows.ts'
+import { openTokenRow, sealTokenRow, sealTransientRow } from '../../src/operations/tokens/token-rows.ts'
 import { newTenantKeys, newVaultKeys } from '../crypto/test-keys.ts'
 
 // What is written here lies in every vault. A change of a type, a name or a context that breaks one of these tests
@@ -83,8 +83,8 @@ const token: Token = {
   modifiedBy: 'app-2',
   modifiedAt: 2,
 }
-const tokenRow = toTokenRow(token, 4, keys)
-const transientRows = token.transients.map(transient => toTransientRow(token, transient, 4, keys))
+const tokenRow = sealTokenRow(token, 4, keys)
+const transientRows = token.transients.map(transient => sealTransientRow(token, transient, 4, keys))
 const transientRow = transientRows[0] ?? assert.fail()
 
 /** A comparison does not look into secrets. */
@@ -135,7 +135,7 @@ const forms: Record<
     sealed: tokenRow.sealed,
     context: 'token\0tenant-1\0token-1\0record\0card\x003\x009\0app-1\x001\0app-2\x002',
     text: '{"d":{"number":"4242424242424242"},"m":"{{ data.number | last4 }}","c":["/a/"],"md":{"k":"v"},"si":["{{ data.number }}"],"fe":"{{ data.number }}","fp":"f","dd":true,"xo":120,"b":{"mask":true,"maskWithheld":true,"fingerprint":true}}',
-    read: sealed => inTheClear(toToken({ ...tokenRow, sealed }, transientRows, keys)),
+    read: sealed => inTheClear(openTokenRow({ ...tokenRow, sealed }, transientRows, keys)),
     is: inTheClear(token),
   },
   'a transient field': {
@@ -143,7 +143,7 @@ const forms: Record<
     sealed: transientRow.sealed,
     context: '["token","tenant-1","token-1","transient","card","app-1",1,"cvc",8]',
     text: '"123"',
-    read: sealed => inTheClear(toToken(tokenRow, [{ ...transientRow, sealed }], keys)),
+    read: sealed => inTheClear(openTokenRow(tokenRow, [{ ...transientRow, sealed }], keys)),
     is: inTheClear(token),
   },
 }

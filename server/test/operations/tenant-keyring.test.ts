@@ -19,9 +19,9 @@ onEveryEngine('the keys of a tenant', vault => {
       {
         ...vault().store,
         grantsEpoch: () => ++epoch,
-        tenantKeys: async tenant => {
+        listTenantKeys: async tenant => {
           if (isAway) throw new StoreUnavailableError('away')
-          return vault().store.tenantKeys(tenant)
+          return vault().store.listTenantKeys(tenant)
         },
       },
       fileKeyProvider(join(vault().folder.path, 'master.key')),

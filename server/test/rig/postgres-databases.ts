@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { plannerSettings } from '../../src/store/postgres/connection.ts'
+import { plannerSettings } from '../../src/store/postgres/client-config.ts'
 import { parseDatabaseUrl } from '../../src/store/postgres/database-url.ts'
 import { migrations } from '../../src/store/postgres/migrate.ts'
 import {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { BatchWriter } from '../../src/store/sqlite/batch-writer.ts'
+import { BatchWriter } from '../../src/store/sqlite/writing/batch-writer.ts'
 
 /** Moves every index entry that waits to its place. */
 export const settleAll = (database: DatabaseSync): void => {

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import { foreignCode } from '../../src/domain/errors.ts'
+import { foreignCode } from '../../src/domain/foreign-code.ts'
 import type { TestVault } from './test-vault.ts'
 import { untilGrantsHeard } from './until-grants-heard.ts'
 

@@ -16,12 +16,12 @@ import {
   rightsOf,
   type SimTenant,
   shownByPatch,
-  shownByWrite,
   viewToken,
   type World,
   withoutToken,
   withTenant,
   withToken,
+  writeTransformIn,
 } from './world.ts'
 
 type Change<K extends GuardedChange['kind']> = Extract<GuardedChange, { kind: K }>
@@ -201,7 +201,7 @@ const create = (
       ),
     }
     if (request.kind === 'tokenize' && chosen === undefined) return id
-    const shown = shownByWrite(rightsOf(caller, by), 'token:create', token)
+    const shown = writeTransformIn(rightsOf(caller, by), 'token:create', token)
     return { ...viewToken(tenant, token, shown, world.now), _extras: { deduplicated: false } }
   })
   assert.deepEqual(made, [], 'tokens that nobody asked for')

@@ -17,10 +17,10 @@ import {
   rightsOf,
   type SimTenant,
   type SimToken,
-  shownByWrite,
   viewToken,
   viewUnreadable,
   type World,
+  writeTransformIn,
 } from './world.ts'
 
 export type Answer = { readonly status: number; readonly body?: unknown }
@@ -229,7 +229,7 @@ const viewHit = (op: Operation, caller: SimTenant, data: World, match: SimToken)
   const tenant = data.tenants[request.tenant]!
   const rights = rightsOf(caller, request.as)
   const permission = request.kind === 'patch' ? 'token:update' : 'token:create'
-  const shown = shownByWrite(rights, permission, match)
+  const shown = writeTransformIn(rights, permission, match)
   const view =
     canSee(rights, match) === undefined
       ? viewUnreadable(tenant, match, shown)

@@ -259,7 +259,7 @@ const present = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 /** C12, C13: what the answer to a write shows. */
-export const shownByWrite = (rights: OracleApplication, permission: string, token: SimToken): Shown =>
+export const writeTransformIn = (rights: OracleApplication, permission: string, token: SimToken): Shown =>
   token.isBlind && canSee(rights, token) === undefined
     ? 'redact'
     : writeShows(rights, permission, token.containers)
@@ -268,7 +268,7 @@ export const shownByWrite = (rights: OracleApplication, permission: string, toke
 export const shownByPatch = (rights: OracleApplication, patch: Patch, after: SimToken): Shown =>
   after.type === 'token' && patch.value !== undefined
     ? writeShows(rights, 'token:update', after.containers)
-    : shownByWrite(rights, 'token:update', after)
+    : writeTransformIn(rights, 'token:update', after)
 
 /** A copy of the world with one tenant changed. */
 export const withTenant = (world: World, index: number, change: Partial<SimTenant>): World => ({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { packSets, unpackSets } from '../../src/store/sqlite/packed-sets.ts'
+import { packSets, unpackSets } from '../../src/store/sqlite/writing/packed-sets.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { fc } from '../rig/properties.ts'
 

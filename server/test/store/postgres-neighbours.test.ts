@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { Announcements } from '../../src/cli/announcements.ts'
+import { Announcements } from '../../src/cli/workers/announcements.ts'
 import type { Store } from '../../src/store/port.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'

@@ -73,8 +73,8 @@ describe('how PostgreSQL answers lists and searches', () => {
 
   for (const [name, sql] of Object.entries({
     tokenById: statements.tokenById,
-    oldestMatch: statements.oldestMatch(1, { term: a, tag: a }, 0, postgresDialect).sql,
-    matchHolder: statements.matchHolder,
+    findOldestMatch: statements.findOldestMatch(1, { term: a, tag: a }, 0, postgresDialect).sql,
+    findMatchHolder: statements.findMatchHolder,
     resultByHash: statements.resultByHash,
     tenantByNumber: statements.tenantByNumber,
     applicationById: statements.applicationById,

@@ -5,10 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import type { Store } from '../../src/store/port.ts'
-import type { Writer } from '../../src/store/sqlite/asked-writing.ts'
-import { sharedWriting } from '../../src/store/sqlite/shared-writing.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import { threadedWriting } from '../../src/store/sqlite/threaded-writing.ts'
+import type { Writer } from '../../src/store/sqlite/writing/asked-writing.ts'
+import { sharedWriting } from '../../src/store/sqlite/writing/shared-writing.ts'
+import { threadedWriting } from '../../src/store/sqlite/writing/threaded-writing.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { engines } from '../rig/engines.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
@@ -90,7 +90,7 @@ describe('storage that fails (sqlite)', () => {
       assert.deepEqual(await counts(), [1, 1, 1])
       assert.equal((await store.getTokens(tenant, ['before'])).transients.length, 1)
       for (let i = 0; i < 50; i++)
-        assert.equal(await store.matchHolder(tenant, matchOf(bytes(`t${i}`))), undefined)
+        assert.equal(await store.findMatchHolder(tenant, matchOf(bytes(`t${i}`))), undefined)
       assert.deepEqual(await store.commit(create('t0')), { committed: true })
       assert.deepEqual(await counts(), [2, 2, 1])
     })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { logFolding } from '../../src/store/sqlite/fold-log.ts'
 import { openDatabase } from '../../src/store/sqlite/open-database.ts'
+import { logFolding } from '../../src/store/sqlite/writing/fold-log.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 test('C27.1 the log is folded between commits and stays small', () => {

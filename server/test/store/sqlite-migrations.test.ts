@@ -117,7 +117,7 @@ describe('migrations (sqlite)', () => {
         assert.equal(schemaNumber(), newest)
         const store = openSqlite({ path })
         assert.equal((await store.listTenants()).length, threads.length)
-        assert.equal((await store.vaultKeys()).length, 1)
+        assert.equal((await store.listVaultKeys()).length, 1)
         await store.close()
       }
     } finally {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
-import { knowsRowNumbers } from '../../src/store/sqlite/rows-by-id.ts'
+import { withRowNumbers } from '../../src/store/sqlite/reading/rows-by-id.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { storeContract } from './store-contract.ts'
 import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
@@ -39,7 +39,7 @@ describe('query plans (sqlite)', () => {
   let queries: string[]
   before(() => {
     database = new DatabaseSync(':memory:')
-    migrate(knowsRowNumbers(database))
+    migrate(withRowNumbers(database))
     // An empty IN is false before the first row; its plan names a scan that never begins.
     queries = [...watch.prepared].filter(sql => /\bFROM\b|\bUPDATE\b/.test(sql) && !sql.includes('IN ()'))
   })

@@ -6,7 +6,7 @@ import type { Sql } from '../../src/store/sql/dialect.ts'
 import { countQuery, pageQuery } from '../../src/store/sql/token-query.ts'
 import { sqliteDialect } from '../../src/store/sqlite/dialect.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
-import { knowsRowNumbers } from '../../src/store/sqlite/rows-by-id.ts'
+import { withRowNumbers } from '../../src/store/sqlite/reading/rows-by-id.ts'
 
 const term = (text: string): Uint8Array => Buffer.from(text)
 const [a, b, c] = [term('a'), term('b'), term('c')]
@@ -14,7 +14,7 @@ const base = { tenant: 1, now: 0 }
 
 describe('how SQLite answers lists and searches', () => {
   const database = new DatabaseSync(':memory:')
-  migrate(knowsRowNumbers(database))
+  migrate(withRowNumbers(database))
   after(() => database.close())
 
   const planOf = ({ sql, values }: Sql): string[] =>

@@ -153,7 +153,7 @@ describe('shredding (sqlite)', () => {
       .filter((isGone, position) => isGone === left.has(position))
     assert.deepEqual(wrong, [])
     for (const { tenant, wrapped, isGone } of tenants)
-      assert.equal((await store.tenantKeys(tenant)).length, isGone ? 0 : wrapped.length)
+      assert.equal((await store.listTenantKeys(tenant)).length, isGone ? 0 : wrapped.length)
     await store.close()
     folder.remove()
   })

@@ -125,9 +125,9 @@ describe('index entries that wait (sqlite)', () => {
         return found
       },
     )
-    assert.deepEqual(await store.absentTerms(tenant, [entry]), [])
+    assert.deepEqual(await store.findAbsentTerms(tenant, [entry]), [])
     assert.ok(isMoved)
-    assert.deepEqual(await store.absentTerms(tenant, [entry]), [])
+    assert.deepEqual(await store.findAbsentTerms(tenant, [entry]), [])
   })
 
   test('C24.7 reads that begin together each find what waits', async () => {
@@ -143,7 +143,7 @@ describe('index entries that wait (sqlite)', () => {
       'a count of others': async () =>
         1 - (await store.countTokens({ tenant, groups: [[bytes('all')]], without: [termOf('a')], now: 0 })),
       estimate: async () => (await store.estimateTerms(tenant, [termOf('a')], 9))[0],
-      match: async () => ((await store.oldestMatch(tenant, matchOf(termOf('a')), 0))?.id === 'a' ? 1 : 0),
+      match: async () => ((await store.findOldestMatch(tenant, matchOf(termOf('a')), 0))?.id === 'a' ? 1 : 0),
       'expired tokens': async () =>
         [...(await store.readCounts(tenant, [], 9_000, [termOf('a')])).expired.values()][0],
     })) {
@@ -300,10 +300,10 @@ describe('index entries that wait (sqlite)', () => {
       const { of, terms: own } = adding(rowOf(id), [termOf(id)], 1)
       return { ...of, term: termOf(id), tag: own[0]?.tag ?? null }
     })
-    assert.deepEqual(await store.absentTerms(tenant, entries), [])
+    assert.deepEqual(await store.findAbsentTerms(tenant, entries), [])
     reach("DELETE FROM waiting_terms WHERE token_id = 'a'")
     assert.deepEqual(
-      (await store.absentTerms(tenant, entries)).map(({ tokenId }) => tokenId),
+      (await store.findAbsentTerms(tenant, entries)).map(({ tokenId }) => tokenId),
       ['a'],
     )
     assert.deepEqual(

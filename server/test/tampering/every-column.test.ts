@@ -12,7 +12,7 @@ import { getToken } from '../../src/operations/get-token.ts'
 import { listTokens } from '../../src/operations/list-tokens.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
-import { findResult, requestHash } from '../../src/operations/writing/idempotency.ts'
+import { findResult, requestHash } from '../../src/operations/writing/kept-results.ts'
 import type { Store } from '../../src/store/port.ts'
 import { engines } from '../rig/engines.ts'
 import { Seeded } from '../rig/seeded.ts'
@@ -194,7 +194,7 @@ for (const engine of engines)
     const isIndexWrong = async (store: Store): Promise<boolean> => {
       const vault = await opened(store)
       for (const { tenant, id } of await store.listTenants()) {
-        const tenantKeys = await vault.tenantKeys.of(tenant, id)
+        const tenantKeys = await vault.keyring.of(tenant, id)
         const found = await auditTenant(vault, { tenantNumber: tenant, keys: tenantKeys })
         assert.deepEqual(found.unreadable.ids, [])
         if (found.wrongCounters > 0) return true

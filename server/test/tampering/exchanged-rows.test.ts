@@ -173,23 +173,23 @@ onEveryEngine('tenants whose numbers were exchanged', vault => {
   })
 
   test('C31.7 the keys of a deleted tenant are not used for the tenant that gets its number', async () => {
-    const { tenantKeys, store, keyProvider } = vault().service.vault
+    const { keyring, store, keyProvider } = vault().service.vault
     const [number, gone, next] = [4711, crypto.randomUUID(), crypto.randomUUID()]
     const rows = {
       [gone]: await newTenantKeys(keyProvider, gone),
       [next]: await newTenantKeys(keyProvider, next),
     }
-    const { tenantKeys: stored } = store
+    const { listTenantKeys: stored } = store
     try {
-      store.tenantKeys = async () => (rows[gone] ?? []).map(row => ({ ...row }))
-      const before = await tenantKeys.of(number, gone)
-      store.tenantKeys = async () => (rows[next] ?? []).map(row => ({ ...row }))
-      const after = await tenantKeys.of(number, next)
+      store.listTenantKeys = async () => (rows[gone] ?? []).map(row => ({ ...row }))
+      const before = await keyring.of(number, gone)
+      store.listTenantKeys = async () => (rows[next] ?? []).map(row => ({ ...row }))
+      const after = await keyring.of(number, next)
       assert.equal(after.tenantId, next)
       assert.ok(!after.index.equals(before.index))
     } finally {
-      store.tenantKeys = stored
-      tenantKeys.forget(number)
+      store.listTenantKeys = stored
+      keyring.forget(number)
     }
   })
 })
@@ -238,7 +238,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     await rotateDataKeys(opened)
     opened.callers.forgetIfChanged = forgetIfChanged
     assert.equal(forgets, 1)
-    assert.ok(!opened.tenantKeys.loaded().some(tenant => tenant.tenantNumber === number))
+    assert.ok(!opened.keyring.loaded().some(tenant => tenant.tenantNumber === number))
   })
 
   test('C17.6 a tenant with incomplete keys does not keep another from its new data key', async () => {
@@ -247,7 +247,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     for (const { keys } of [broken, sound]) await vault().create(keys.owner, { type: 'token', data: 'x' })
     await tamper(vault(), "DELETE FROM tenant_keys WHERE tenant = ? AND purpose = 'fingerprint'", a)
     await assert.rejects(rotateDataKeys(vault().service.vault, 1), { name: 'KeyProviderError' })
-    const versions = (await vault().store.tenantKeys(b)).filter(({ purpose }) => purpose === 'data')
+    const versions = (await vault().store.listTenantKeys(b)).filter(({ purpose }) => purpose === 'data')
     assert.equal(versions.length, 2)
   })
 
@@ -289,8 +289,8 @@ onSqliteAlone(
       const { keys, tenantId } = await vault().tenant({ owner })
       await vault().create(keys.owner, { type: 'token', data: 'x' })
       const tenantNumber = await vault().tenantNumber(tenantId)
-      const { tenantKeys } = vault().service.vault
-      const tenant = { tenantNumber, keys: await tenantKeys.of(tenantNumber, tenantId) }
+      const { keyring } = vault().service.vault
+      const tenant = { tenantNumber, keys: await keyring.of(tenantNumber, tenantId) }
       const columns =
         'type, version, created_at, created_by, modified_at, modified_by, expires_at, transient_until, active_month, sealed'
       await reach(`${upTo(600)} INSERT INTO tokens (tenant, token_id, ${columns})
@@ -305,12 +305,12 @@ onSqliteAlone(
     test('C30.2 C31.6 no new vault keys are made for a vault that has tenants', async () => {
       await vault().tenant({ owner })
       const { store, service } = vault()
-      const { vaultKeys } = store
-      store.vaultKeys = async () => []
+      const { listVaultKeys } = store
+      store.listVaultKeys = async () => []
       try {
         await assert.rejects(openVault({ ...service.vault, store }), { name: 'KeyProviderError' })
       } finally {
-        store.vaultKeys = vaultKeys
+        store.listVaultKeys = listVaultKeys
       }
     })
 

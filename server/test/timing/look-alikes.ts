@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { newApiKey } from '../../src/crypto/api-key.ts'
+import { newApiKeyText } from '../../src/crypto/api-key.ts'
 import { newTokenId } from '../../src/crypto/token-id.ts'
 import { granted } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
@@ -25,7 +25,7 @@ export const prepareLookAlikes = async (vault: TestVault, count: number): Promis
   const unknown = others.map(() => newTokenId(Date.now()))
   const revoked = await revokedKeys(vault, own.keys.manager, Math.min(count, 200))
   // Flattened by JSON, as the others were when read: a string made of pieces would take the client longer.
-  const neverMade: string[] = JSON.parse(JSON.stringify(revoked.map(() => newApiKey('private'))))
+  const neverMade: string[] = JSON.parse(JSON.stringify(revoked.map(() => newApiKeyText('private'))))
   const turns = <T>(items: readonly T[]): (() => T) => {
     let at = 0
     return () => {

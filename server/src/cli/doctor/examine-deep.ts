@@ -1,12 +1,12 @@
 import type { Config } from '../../config/config.ts'
 import { KeyProviderError } from '../../crypto/key-provider.ts'
-import { counted } from '../../domain/counted.ts'
-import { printable } from '../../domain/printable.ts'
+import { counted } from '../../domain/text/counted.ts'
+import { printable } from '../../domain/text/printable.ts'
 import type { AffectedTokens, Audit } from '../../operations/audit/audit.ts'
 import { auditSample, auditTenant } from '../../operations/audit-tenant.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
 import { repairTenant } from '../../operations/repair-tenant.ts'
-import { withVault } from '../storage.ts'
+import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
 import type { Finding, Remedy } from './finding.ts'
 import { restoreStorage } from './restore-storage.ts'
@@ -31,7 +31,7 @@ export const examineDeep = (
   withVault(config, async vault => {
     const notes: string[] = []
     for (const row of await vault.store.listTenants()) {
-      const keys = await vault.tenantKeys.of(row.tenant, row.id).catch(unlessDamaged)
+      const keys = await vault.keyring.of(row.tenant, row.id).catch(unlessDamaged)
       if (keys === undefined) {
         findings.push(damagedKeys(config, row.id))
         continue

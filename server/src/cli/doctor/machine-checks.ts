@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { clockSkewMs, type FutureTokens, futureTokens } from '../clocks.ts'
 import { requireDataFolder } from '../data-folder.ts'
 import { shellWord } from '../shell-word.ts'
-import { withVault } from '../storage.ts'
+import { withVault } from '../storage/with-vault.ts'
 import type { Check } from './check.ts'
 import type { Finding } from './finding.ts'
 

@@ -1,9 +1,9 @@
 import { VaultError } from '../errors.ts'
-import { isBlind, type Token } from '../tokens/token.ts'
-import type { Transform } from '../tokens/transform.ts'
-import { coversEvery, shownByWrite, transformFor } from './access.ts'
+import type { Token } from '../tokens/token.ts'
+import { coversEvery } from './access.ts'
 import type { Application } from './application.ts'
 import type { Permission } from './permissions.ts'
+import { transformFor } from './transforms.ts'
 
 /** C28: a write needs a rule for every destination container. */
 export const requireDestinations = (
@@ -23,14 +23,3 @@ export const requireCovered = (application: Application, permission: Permission,
       detail: 'A container of the token is not writable by the application.',
     })
 }
-
-export const readTransform = (
-  application: Application,
-  containers: readonly string[],
-): Transform | undefined => transformFor(application, 'token:read', containers)
-
-/** C13: a blind mask or fingerprint shows nothing to a caller who cannot read the token. */
-export const writeTransform = (application: Application, permission: Permission, token: Token): Transform =>
-  isBlind(token) && readTransform(application, token.containers) === undefined
-    ? 'redact'
-    : shownByWrite(application, permission, token.containers)

@@ -1,7 +1,8 @@
 import type { Transform } from '../tokens/transform.ts'
-import { decidingRule, holds, shownByWrite, transformFor } from './access.ts'
+import { decidingRule, holds } from './access.ts'
 import type { Application, Rule } from './application.ts'
 import type { Permission } from './permissions.ts'
+import { transformFor, writeTransformIn } from './transforms.ts'
 
 /** The outcome for one container, and the rule that decides it. */
 export type ContainerExplanation = {
@@ -61,7 +62,7 @@ const conclude = (
   if (reading.includes(permission)) return concludeReading(application, permission, containers)
   const uncovered = uncoveredOf(application, permission, containers)
   if (uncovered.length === 0) {
-    const shown = shownByWrite(application, permission, containers)
+    const shown = writeTransformIn(application, permission, containers)
     return {
       outcome: 'allowed',
       reason: `a rule holds ${permission} on every container${permission === 'token:delete' ? '' : `; answers show ${shown}`}`,

@@ -66,7 +66,7 @@ const joinParts = (parts: readonly (string | CompiledOutput)[], run: Run): strin
 const compileOutput = (output: Output, use: Use): CompiledOutput => {
   const source = compileOperand(output.source, use)
   const filters = output.filters.map(call => compileFilterCall(call, use))
-  checkAfterAlias(output, filters)
+  requireTextAfterAlias(output, filters)
   return {
     paths: staticPaths(output, filters),
     isWhole: filters.every(({ showsWhole }) => showsWhole),
@@ -76,7 +76,7 @@ const compileOutput = (output: Output, use: Use): CompiledOutput => {
 }
 
 /** C21: an alias is random enough only as a whole. A filter that takes from it, such as `slice: 0, 3`, could leave too little. */
-const checkAfterAlias = (output: Output, filters: readonly CompiledFilter[]): void => {
+const requireTextAfterAlias = (output: Output, filters: readonly CompiledFilter[]): void => {
   const alias = filters.findIndex(({ isAlias }) => isAlias)
   if (alias === -1) return
   output.filters.forEach(({ name, position }, index) => {

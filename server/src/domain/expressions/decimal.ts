@@ -1,5 +1,5 @@
 import { doubleHolds, type ExactNumber, exactNumber, isExactNumber, type Json } from '../json/json.ts'
-import { isDigit } from './characters.ts'
+import { isDigit } from './character-classes.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Run } from './run.ts'
 import { textOf } from './values.ts'

@@ -1,4 +1,4 @@
-import { countCharacters } from '../characters.ts'
+import { countCharacters } from '../text/characters.ts'
 
 /**
  * What is wrong with an expression, or with the value it met. The message consists of constant text and names of the

@@ -1,6 +1,6 @@
-import { countCharacters } from '../characters.ts'
 import type { Json, JsonType } from '../json/json.ts'
 import { Memo } from '../memo.ts'
+import { countCharacters } from '../text/characters.ts'
 import type { Budget } from './budget.ts'
 import { compile, type OutputShape } from './compile.ts'
 import { inCharacters } from './expression-error.ts'

@@ -1,6 +1,6 @@
-import { didYouMean } from '../did-you-mean.ts'
 import type { Json } from '../json/json.ts'
 import { chosenName } from '../place.ts'
+import { didYouMean } from '../text/did-you-mean.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Filter, Parameter } from './filters/filter.ts'
 import { filters } from './filters/registry.ts'
@@ -22,7 +22,7 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
   const { isAlias = false, keepsCharacters = false, isSelection = false } = filter
   const { showsWhole = false, keepsInputType = false } = filter
   if (isAlias && use !== 'id') throw new ExpressionError(`${name} is only for ids`, position)
-  checkArity(call, filter)
+  requireArity(call, filter)
   const compiled = filter.parameters.map((parameter, index) => {
     const operand = call.arguments[index]
     if (operand === undefined) return () => parameter.fallback?.value
@@ -58,7 +58,7 @@ const unknownFilter = (name: string, position: number): ExpressionError => {
   return new ExpressionError(`unknown filter${named}${hint}`, position)
 }
 
-const checkArity = ({ name, position, arguments: given }: FilterCall, { parameters }: Filter): void => {
+const requireArity = ({ name, position, arguments: given }: FilterCall, { parameters }: Filter): void => {
   const least = parameters.filter(({ fallback }) => fallback === undefined).length
   const most = parameters.length
   if (given.length < least || given.length > most)

@@ -1,4 +1,4 @@
-import { isDigit } from './characters.ts'
+import { isDigit } from './character-classes.ts'
 
 /**
  * `2030-01-31`, alone or with a time `T17:05`, `T17:05:09` or `T17:05:09.123`, with or without an offset `Z`, `+02:00`

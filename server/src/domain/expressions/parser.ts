@@ -1,11 +1,11 @@
-import { countCharacters } from '../characters.ts'
 import type { Json } from '../json/json.ts'
 import { limits } from '../limits.ts'
-import { isDigit } from './characters.ts'
-import { Cursor } from './cursor.ts'
+import { countCharacters } from '../text/characters.ts'
+import { isDigit } from './character-classes.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Segment } from './path.ts'
 import type { FilterCall, Operand, Output, Template } from './syntax.ts'
+import { TextReader } from './text-reader.ts'
 
 const constants = new Map<string, Json>([
   ['true', true],
@@ -29,14 +29,14 @@ export const parseTemplate = (text: string): Template => {
   if (tag !== -1) throw new ExpressionError('{% %} tags are not supported', tag)
 
   const template: (string | Output)[] = []
-  const cursor = new Cursor(text)
+  const reader = new TextReader(text)
   let trimNext = false
-  while (!cursor.isAtEnd) {
-    const start = cursor.position
+  while (!reader.isAtEnd) {
+    const start = reader.position
     const opening = text.indexOf('{{', start)
     const isOutput = opening !== -1
-    cursor.position = isOutput ? opening + 2 : text.length
-    const trimPrevious = isOutput && cursor.take('-')
+    reader.position = isOutput ? opening + 2 : text.length
+    const trimPrevious = isOutput && reader.take('-')
 
     let literal = text.slice(start, isOutput ? opening : text.length)
     if (trimNext) literal = literal.trimStart()
@@ -44,89 +44,89 @@ export const parseTemplate = (text: string): Template => {
     if (literal !== '') template.push(literal)
 
     if (!isOutput) break
-    template.push(parseOutput(cursor, opening))
-    trimNext = cursor.take('-')
-    cursor.take('}}')
+    template.push(parseOutput(reader, opening))
+    trimNext = reader.take('-')
+    reader.take('}}')
   }
   return template
 }
 
 /** Stops in front of the closing `}}` or `-}}`. */
-const parseOutput = (cursor: Cursor, opening: number): Output => {
-  cursor.skipBlanks()
-  if (isClosing(cursor)) throw new ExpressionError('nothing between the braces', opening)
-  const source = parseOperand(cursor, opening)
+const parseOutput = (reader: TextReader, opening: number): Output => {
+  reader.skipBlanks()
+  if (isClosing(reader)) throw new ExpressionError('nothing between the braces', opening)
+  const source = parseOperand(reader, opening)
   const filters: FilterCall[] = []
-  cursor.skipBlanks()
-  while (cursor.take('|')) {
-    filters.push(parseFilter(cursor, opening))
-    cursor.skipBlanks()
+  reader.skipBlanks()
+  while (reader.take('|')) {
+    filters.push(parseFilter(reader, opening))
+    reader.skipBlanks()
   }
-  if (!isClosing(cursor)) throw unexpected(cursor, opening)
+  if (!isClosing(reader)) throw unexpected(reader, opening)
   return { source, filters }
 }
 
-const parseFilter = (cursor: Cursor, opening: number): FilterCall => {
-  cursor.skipBlanks()
-  const position = cursor.position
-  const name = cursor.readName()
-  if (name === '') throw unexpected(cursor, opening)
+const parseFilter = (reader: TextReader, opening: number): FilterCall => {
+  reader.skipBlanks()
+  const position = reader.position
+  const name = reader.readName()
+  if (name === '') throw unexpected(reader, opening)
   const operands: Operand[] = []
-  cursor.skipBlanks()
-  if (cursor.take(':')) {
+  reader.skipBlanks()
+  if (reader.take(':')) {
     do {
-      cursor.skipBlanks()
-      operands.push(parseOperand(cursor, opening))
-      cursor.skipBlanks()
-    } while (cursor.take(','))
+      reader.skipBlanks()
+      operands.push(parseOperand(reader, opening))
+      reader.skipBlanks()
+    } while (reader.take(','))
   }
   return { name, arguments: operands, position }
 }
 
-const parseOperand = (cursor: Cursor, opening: number): Operand => {
-  const { position, character } = cursor
-  if (isQuote(character)) return { kind: 'literal', value: cursor.readText(), position }
-  if (isNumberStart(cursor)) return { kind: 'literal', value: cursor.readNumber(), position }
-  const name = cursor.readName()
-  if (name === '') throw unexpected(cursor, opening)
+const parseOperand = (reader: TextReader, opening: number): Operand => {
+  const { position, character } = reader
+  if (isQuote(character)) return { kind: 'literal', value: reader.readText(), position }
+  if (isNumberStart(reader)) return { kind: 'literal', value: reader.readNumber(), position }
+  const name = reader.readName()
+  if (name === '') throw unexpected(reader, opening)
   const constant = constants.get(name)
   if (constant !== undefined) return { kind: 'literal', value: constant, position }
-  return { kind: 'path', root: name, segments: parseSegments(cursor, opening), position }
+  return { kind: 'path', root: name, segments: parseSegments(reader, opening), position }
 }
 
-const parseSegments = (cursor: Cursor, opening: number): Segment[] => {
+const parseSegments = (reader: TextReader, opening: number): Segment[] => {
   const segments: Segment[] = []
   for (;;) {
-    if (cursor.take('.')) {
-      const name = cursor.readName()
-      if (name === '') throw unexpected(cursor, opening)
+    if (reader.take('.')) {
+      const name = reader.readName()
+      if (name === '') throw unexpected(reader, opening)
       segments.push(name)
-    } else if (cursor.take('[')) {
-      cursor.skipBlanks()
-      segments.push(parseSubscript(cursor, opening))
-      cursor.skipBlanks()
-      if (!cursor.take(']')) throw unexpected(cursor, opening)
+    } else if (reader.take('[')) {
+      reader.skipBlanks()
+      segments.push(parseSubscript(reader, opening))
+      reader.skipBlanks()
+      if (!reader.take(']')) throw unexpected(reader, opening)
     } else return segments
   }
 }
 
-const parseSubscript = (cursor: Cursor, opening: number): Segment => {
-  if (isQuote(cursor.character)) return cursor.readText()
-  if (!isNumberStart(cursor)) throw unexpected(cursor, opening)
-  const start = cursor.position
-  const index = cursor.readNumber()
+const parseSubscript = (reader: TextReader, opening: number): Segment => {
+  if (isQuote(reader.character)) return reader.readText()
+  if (!isNumberStart(reader)) throw unexpected(reader, opening)
+  const start = reader.position
+  const index = reader.readNumber()
   if (!Number.isSafeInteger(index)) throw new ExpressionError('an index is a whole number', start)
   return Number(index)
 }
 
 const isQuote = (character: string): boolean => character === '"' || character === "'"
 
-const isNumberStart = ({ character }: Cursor): boolean =>
+const isNumberStart = ({ character }: TextReader): boolean =>
   isDigit(character) || character === '-' || character === '+'
 
-const isClosing = (cursor: Cursor): boolean => cursor.startsWith('}}') || cursor.startsWith('-}}')
+const isClosing = (reader: TextReader): boolean => reader.startsWith('}}') || reader.startsWith('-}}')
 
-const unexpected = (cursor: Cursor, opening: number): ExpressionError =>
-  cursor.isAtEnd
+const unexpected = (reader: TextReader, opening: number): ExpressionError =>
+  reader.isAtEnd
     ? new ExpressionError('{{ has no closing }}', opening)
-    : new ExpressionError('unexpected character', cursor.position)
+    : new ExpressionError('unexpected character', reader.position)

@@ -1,7 +1,13 @@
-import { isMoreRevealing, lessRevealing, shownByWrite } from '../access/access.ts'
-import { readTransform, requireDestinations, writeTransform } from '../access/access-checks.ts'
+import { requireDestinations } from '../access/access-checks.ts'
 import type { Application } from '../access/application.ts'
-import { type Issue, invalid, VaultError } from '../errors.ts'
+import {
+  isMoreRevealing,
+  lessRevealing,
+  readTransform,
+  writeTransform,
+  writeTransformIn,
+} from '../access/transforms.ts'
+import { type Issue, requireNone, VaultError } from '../errors.ts'
 import type { Instant } from '../time/instant.ts'
 import { disclosesProbe } from '../tokens/card-disclosure.ts'
 import { checkRenderings, type RenderedPart, tooMuchOfACard } from '../tokens/renderings.ts'
@@ -40,7 +46,7 @@ export const judgePatch = (
   const issues: Issue[] = []
   const merged = patchToken(before, patch, now, issues)
   if (issues.length === 0) tryRenderings(before, merged, patch, knowsData, issues)
-  if (issues.length > 0) throw invalid(...issues)
+  requireNone(issues)
 
   const patched = { ...merged, blind: blindnessAfter(before, merged, patch, { knowsData, steered }) }
   if (patch.containers !== undefined) requireMove(application, before, patched)
@@ -99,7 +105,7 @@ const requireMove = (application: Application, before: Token, after: Token): voi
   requireDestinations(application, 'token:update', after.containers)
   const [read, readBefore] = [after, before].map(({ containers }) => readTransform(application, containers))
   const [shown, shownBefore] = [after, before].map(({ containers }) =>
-    shownByWrite(application, 'token:update', containers),
+    writeTransformIn(application, 'token:update', containers),
   )
   if (
     isMoreRevealing(read, readBefore) ||
@@ -116,7 +122,7 @@ const requireMove = (application: Application, before: Token, after: Token): voi
  */
 const shownAfter = (application: Application, before: Token, after: Token, patch: TokenPatch): Transform => {
   const shown = replacesData(patch)
-    ? shownByWrite(application, 'token:update', after.containers)
+    ? writeTransformIn(application, 'token:update', after.containers)
     : writeTransform(application, 'token:update', after)
-  return lessRevealing(shown, shownByWrite(application, 'token:update', before.containers))
+  return lessRevealing(shown, writeTransformIn(application, 'token:update', before.containers))
 }

@@ -26,12 +26,17 @@ export type TokenPatch = {
   readonly expires_at?: string | null
 }
 
-/** Checks what can be checked before the token is read; returns the containers that the patch moves the token to. */
-export const checkPatch = (patch: TokenPatch, now: Instant, issues: Issue[]): readonly string[] => {
+/** Checks what can be checked before the token is read, and says which containers the patch moves the token to. */
+export const readPatch = (
+  patch: TokenPatch,
+  now: Instant,
+  issues: Issue[],
+): { destinations: readonly string[] } => {
   if (patch.data === null) issues.push({ path: 'data', message: 'must not be null' })
+  // As if of any type: that of the token may have further demands, which its merged whole must meet.
   checkExpressionsAndMetadata(patch, untyped, '', issues)
   if (typeof patch.expires_at === 'string') readExpiry(patch.expires_at, 'expires_at', now, issues)
-  return patch.containers ? parseContainers(patch.containers, 'containers', issues) : []
+  return { destinations: patch.containers ? parseContainers(patch.containers, 'containers', issues) : [] }
 }
 
 /** Whether nothing of the old data stays: a merge patch that is not an object is itself the new value (RFC 7386). */

@@ -7,11 +7,11 @@ import {
   fingerprintTerm,
   metadataTerm,
   searchValues,
+  termsUnder,
   typeTerm,
 } from '../tokens/index-terms.ts'
 import { getOwnText } from '../tokens/metadata.ts'
 import type { Token } from '../tokens/token.ts'
-import { visibleTerms } from '../tokens/token-filter.ts'
 import { tokenType, unknownTokenType } from '../tokens/types/registry.ts'
 import { isWithin, readInstant, readRange } from './instant-range.ts'
 import type { Value } from './lexer.ts'
@@ -65,7 +65,7 @@ const readContainer: ReadField = value => {
     return 'a container must be /a/b/, or /a/* with all below it'
   return isPrefix
     ? {
-        lookup: { by: 'term', terms: visibleTerms([container]) },
+        lookup: { by: 'term', terms: termsUnder([container]) },
         matches: token => token.containers.some(own => covers(container, own)),
       }
     : {

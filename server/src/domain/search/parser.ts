@@ -1,5 +1,5 @@
-import { didYouMean } from '../did-you-mean.ts'
 import { limits } from '../limits.ts'
+import { didYouMean } from '../text/did-you-mean.ts'
 import { metadataField, searchFields } from './fields.ts'
 import { type Lexeme, readLexemes, type TermLexeme } from './lexer.ts'
 import type { Query } from './query.ts'

@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts'
 import type { InstantRange } from '../time/instant.ts'
 import type { Term } from '../tokens/index-terms.ts'
-import { visibleTerms } from '../tokens/token-filter.ts'
+import { termsUnder } from '../tokens/index-terms.ts'
 import { intersect, isEmpty } from './instant-range.ts'
 import type { Condition, Lookup, Query } from './query.ts'
 import { queryFault } from './query-fault.ts'
@@ -123,7 +123,7 @@ const startsByItself: readonly Lookup['by'][] = ['id', 'term']
 const ofAnyType: PlannedCondition = {
   field: 'type',
   negated: false,
-  lookup: { by: 'term', terms: visibleTerms(['/']) },
+  lookup: { by: 'term', terms: termsUnder(['/']) },
   isOpened: false,
 }
 

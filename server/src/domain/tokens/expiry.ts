@@ -6,7 +6,7 @@ import { formatInstant, type Instant } from '../time/instant.ts'
 export type Expiry = DateTime
 
 /** One example of each accepted form; the offset may be left out. */
-const likeness = '2030-12-31, 2030-12-31T10:00:00+02:00, 12/31/2030 or 12/31/2030 11:59:59 PM +02:00'
+const acceptedForms = '2030-12-31, 2030-12-31T10:00:00+02:00, 12/31/2030 or 12/31/2030 11:59:59 PM +02:00'
 
 /** C17: a readable date in the future. */
 export const readExpiry = (
@@ -16,7 +16,7 @@ export const readExpiry = (
   issues: Issue[],
 ): Expiry | undefined => {
   const expiry = parseDateTime(text)
-  if (expiry === undefined) issues.push({ path: place, message: `must be a date like ${likeness}` })
+  if (expiry === undefined) issues.push({ path: place, message: `must be a date like ${acceptedForms}` })
   else if (expiry.at <= now) issues.push({ path: place, message: 'must lie in the future' })
   else return expiry
   return undefined

@@ -5,7 +5,7 @@ import type { Use } from '../expressions/run.ts'
 import type { TokenType } from './types/token-type.ts'
 
 /** Compiles an expression that a caller wrote; a fault becomes an issue at its place. */
-export const checkExpression = (
+export const readExpression = (
   text: string,
   use: Use,
   type: TokenType,

@@ -1,7 +1,7 @@
 import type { Issue } from '../errors.ts'
 import type { Json } from '../json/json.ts'
 import { element, field } from '../place.ts'
-import { checkExpression } from './expression-check.ts'
+import { readExpression } from './expression-check.ts'
 import { checkMask } from './mask.ts'
 import { checkMetadata } from './metadata.ts'
 import type { TokenType } from './types/token-type.ts'
@@ -22,10 +22,10 @@ export const checkExpressionsAndMetadata = (
     checkMask(fields.mask, type, field(place, 'mask'), issues)
   if (fields.metadata) checkMetadata(fields.metadata, field(place, 'metadata'), issues)
   fields.search_indexes?.forEach((text, index) => {
-    checkExpression(text, 'index', type, element(field(place, 'search_indexes'), index), issues)
+    readExpression(text, 'index', type, element(field(place, 'search_indexes'), index), issues)
   })
   if (typeof fields.fingerprint_expression === 'string')
-    checkExpression(
+    readExpression(
       fields.fingerprint_expression,
       'fingerprint',
       type,

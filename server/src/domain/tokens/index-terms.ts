@@ -1,7 +1,7 @@
 import { compileExpression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import { foldText } from '../fold-text.ts'
 import { type Json, stringify } from '../json/json.ts'
+import { foldText } from '../text/fold-text.ts'
 import { ancestors, covers } from './containers.ts'
 import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token } from './token.ts'
 import { tokenTypes } from './types/registry.ts'
@@ -21,6 +21,10 @@ export const metadataTerm = (key: string, value: string): Term => ({
   value: foldText(value),
 })
 export const dataTerm = (value: string): Term => ({ field: 'data', value: foldText(value) })
+
+/** One group of terms that exactly the tokens under these containers have one of. For the root these are all types. */
+export const termsUnder = (roots: readonly string[]): Term[] =>
+  roots.includes('/') ? [...tokenTypes.keys()].map(typeTerm) : roots.map(containerTerm)
 
 /**
  * C15: what two tokens with the same fingerprint must also share to stand for the same value; undefined for a token

@@ -1,4 +1,4 @@
-import { TamperedError } from '../errors.ts'
+import { TamperedError } from '../tampered-error.ts'
 import type { Instant } from '../time/instant.ts'
 
 /** The place of a token in a list. */

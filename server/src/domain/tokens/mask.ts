@@ -15,14 +15,14 @@ import {
 } from '../json/json.ts'
 import { limits } from '../limits.ts'
 import { chosenKey, element } from '../place.ts'
-import { checkExpression } from './expression-check.ts'
+import { readExpression } from './expression-check.ts'
 import type { TokenType } from './types/token-type.ts'
 
 /** A mask is any JSON; its strings are expressions (C20). Issues name the leaf and the position in it. */
 export const checkMask = (template: Json, type: TokenType, place: string, issues: Issue[]): void => {
   if (!checkMaskBytes(template, place, issues)) return
   for (const { text, path } of maskLeaves(template, place)) {
-    checkExpression(text, 'mask', type, path, issues)
+    readExpression(text, 'mask', type, path, issues)
     if (issues.length > limits.errorsPerAnswer) return
   }
 }

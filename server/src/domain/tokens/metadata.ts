@@ -1,8 +1,8 @@
-import { countCharacters } from '../characters.ts'
 import type { Issue } from '../errors.ts'
 import { getOwn, type JsonObject, keysAsSent } from '../json/json.ts'
 import { limits } from '../limits.ts'
 import { chosenKey } from '../place.ts'
+import { countCharacters } from '../text/characters.ts'
 
 /** The limits of C8 on a token's metadata; an issue names the key that it is about. */
 export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue[]): void => {

@@ -7,7 +7,7 @@ import { Secret } from '../secret.ts'
 import type { Instant } from '../time/instant.ts'
 import { parseContainers } from './containers.ts'
 import { readExpiry } from './expiry.ts'
-import { checkExpression } from './expression-check.ts'
+import { readExpression } from './expression-check.ts'
 import { checkExpressionsAndMetadata } from './expressions-and-metadata.ts'
 import { checkRenderings, renderedParts } from './renderings.ts'
 import type { Token, Writable } from './token.ts'
@@ -102,7 +102,7 @@ export const readDefinition = (
 
 /** A literal id or an expression for one (C16). */
 const readId = (text: string, type: TokenType, place: string, issues: Issue[]): Expression | undefined => {
-  const expression = checkExpression(text, 'id', type, place, issues)
+  const expression = readExpression(text, 'id', type, place, issues)
   if (expression?.isLiteral === true) {
     const message = tokenIdFault(text)
     if (message !== undefined) {

@@ -1,10 +1,9 @@
-import { foldText } from '../fold-text.ts'
+import { foldText } from '../text/fold-text.ts'
 import { covers } from './containers.ts'
 import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
 import { getOwnText } from './metadata.ts'
 import type { Token } from './token.ts'
 import type { Transform } from './transform.ts'
-import { tokenTypes } from './types/registry.ts'
 
 export type MetadataPair = readonly [key: string, value: string]
 
@@ -25,10 +24,6 @@ export const filterTerms = (filter: TokenFilter): Term[][] => [
   ...(filter.container === undefined || filter.container === '/' ? [] : [[containerTerm(filter.container)]]),
   ...(filter.types === undefined ? [] : [filter.types.map(typeTerm)]),
 ]
-
-/** One group of terms that exactly the tokens under these containers have one of. For the root these are all types. */
-export const visibleTerms = (roots: readonly string[]): Term[] =>
-  roots.includes('/') ? [...tokenTypes.keys()].map(typeTerm) : roots.map(containerTerm)
 
 /** An index only proposes; the opened token decides. Under `redact` a token cannot be found by its fingerprint (C12). */
 export const matchesFilter = (token: Token, filter: TokenFilter, transform: Transform): boolean => {

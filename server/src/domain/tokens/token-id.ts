@@ -1,6 +1,6 @@
-import { countCharacters } from '../characters.ts'
 import { limits } from '../limits.ts'
 import { hasOwnForm } from '../own-id.ts'
+import { countCharacters } from '../text/characters.ts'
 import type { Instant } from '../time/instant.ts'
 
 /** Characters that would need care in a path, a query or a log line: C8's list, control characters, lone surrogates. */

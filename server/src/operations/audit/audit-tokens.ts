@@ -46,7 +46,7 @@ export const auditTokens = async (
       for (const name of [typeCounter, ...containerCounters]) count(counted, name)
       count(seals, sealsCounter(sealedKeyVersion(row.sealed) ?? 0))
     }
-    const absent = await vault.store.absentTerms(tenant.tenantNumber, expected)
+    const absent = await vault.store.findAbsentTerms(tenant.tenantNumber, expected)
     entries += expected.length - absent.length
     await tell({
       unreadable,

@@ -17,7 +17,7 @@ export const findExtraEntries = async (vault: Vault, tenant: UnlockedTenant, tel
       expected.set(row.id, { sealed: row.sealed, names: new Set(entriesOf(tenant, token).map(entryName)) })
     }
     const suspects = page.filter(entry => !expected.get(entry.tokenId)?.names.has(entryName(entry)))
-    const gone = new Set(await vault.store.absentTerms(tenant.tenantNumber, suspects))
+    const gone = new Set(await vault.store.findAbsentTerms(tenant.tenantNumber, suspects))
     const now = await sealedNow(vault, tenant, suspects)
     const extra = suspects.flatMap((entry): ExtraEntry[] => {
       // Undefined for a token that is gone, and for one whose row does not open: its entries stay, because the row is there.

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { MatchRow } from '../../store/rows.ts'
-import { matchOf, sameMatch } from '../tokens/index-entries.ts'
+import { matchOf, sameMatch } from '../deduplication/match.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import type { Tell } from './audit.ts'
 import { tokensPerPage } from './pages.ts'
@@ -22,7 +22,7 @@ export const findStaleMatches = async (vault: Vault, tenant: UnlockedTenant, tel
       const isUnreadable = row !== undefined && holder === undefined
       if (isUnreadable || (holder && sameMatch(matchOf(tenant, holder), match))) continue
       // Another token may have claimed the match meanwhile, or its holder may have changed.
-      const holderNow = await vault.store.matchHolder(tenant.tenantNumber, match)
+      const holderNow = await vault.store.findMatchHolder(tenant.tenantNumber, match)
       const rowNow = await vault.store.getToken(tenant.tenantNumber, match.tokenId)
       if (holderNow === match.tokenId && isUnchanged(row?.sealed, rowNow?.sealed)) matches.push(match)
     }

@@ -1,8 +1,8 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
-import { TamperedError } from '../../domain/errors.ts'
+import { TamperedError } from '../../domain/tampered-error.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { TokenRow, TransientRow } from '../../store/rows.ts'
-import { toToken } from '../tokens/token-rows.ts'
+import { openTokenRow } from '../tokens/token-rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 /** Undefined if the row does not open. */
@@ -12,7 +12,7 @@ export const openRow = (
   transients: readonly TransientRow[] = [],
 ): Token | undefined => {
   try {
-    return toToken(row, transients, keys)
+    return openTokenRow(row, transients, keys)
   } catch (error) {
     if (error instanceof TamperedError) return undefined
     throw error

@@ -1,12 +1,12 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
 import { openReport } from '../../crypto/report-seal.ts'
 import { openResult } from '../../crypto/result-seal.ts'
-import { TamperedError } from '../../domain/errors.ts'
+import { TamperedError } from '../../domain/tampered-error.ts'
 import * as columns from '../../store/columns.ts'
 import { type ArrivingVault, namedColumns, type PlainRow } from '../../store/copying.ts'
 import { tableNamed } from '../../store/tables.ts'
 import { openApiKey, openApplication, openTenant } from '../grants/grant-rows.ts'
-import { toToken } from '../tokens/token-rows.ts'
+import { openTokenRow } from '../tokens/token-rows.ts'
 import type { CopiedKeys } from './copied-keys.ts'
 
 /** Returns the rows that are not as they were sealed. */
@@ -43,7 +43,9 @@ export const sealChecks = (
     tokens: async rows =>
       rows.filter(row => {
         const token = columns.tokenRow(row)
-        return !keys.dead.has(token.tenant) && !opens(() => toToken(token, [], keysOf(keys, token.tenant)))
+        return (
+          !keys.dead.has(token.tenant) && !opens(() => openTokenRow(token, [], keysOf(keys, token.tenant)))
+        )
       }),
     transients: rows => unopenedTransients(rows, keys, destination),
   }
@@ -64,7 +66,7 @@ const unopenedTransients = async (
     const tokens = new Map((await destination.getTokens(tenant, ids)).map(token => [token.id, token]))
     for (const { row, transient } of ofTenant) {
       const token = tokens.get(transient.tokenId)
-      if (token === undefined || !opens(() => toToken(token, [transient], keysOf(keys, tenant))))
+      if (token === undefined || !opens(() => openTokenRow(token, [transient], keysOf(keys, tenant))))
         unopened.push(row)
     }
   }

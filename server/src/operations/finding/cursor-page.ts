@@ -1,13 +1,10 @@
 import { openCursor, sealCursor } from '../../crypto/cursor.ts'
 import { invalid } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
-import type { TokenQuery } from '../../store/port.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { findByOpening } from './find-by-opening.ts'
-import { type Matches, showTokens } from './show-tokens.ts'
-
-/** What to page through: by the index alone, or by opening each token if only that can tell. */
-export type Finding = { readonly query: TokenQuery; readonly matches: Matches; readonly byOpening: boolean }
+import type { Planned } from './planned.ts'
+import { showTokens } from './show-tokens.ts'
 
 /** The page that is asked for. A cursor is valid only for the list or search it was made for, which `boundTo` names. */
 export type WantedPage = {
@@ -23,7 +20,7 @@ export type WantedPage = {
 export const cursorPage = async (
   vault: Vault,
   caller: Caller,
-  { query, matches, byOpening }: Finding,
+  { query, matches, isExact }: Planned,
   { start, size, boundTo }: WantedPage,
 ): Promise<JsonObject> => {
   const after = start === undefined ? undefined : openCursor(caller.keys, start, boundTo)
@@ -33,9 +30,9 @@ export const cursorPage = async (
   const rest = { ...query, ...(after && { after }) }
   // One token more than is shown tells whether there is a next page.
   const limit = size + 1
-  const rows = byOpening
-    ? (await findByOpening(vault, caller, rest, matches, { offset: 0, limit, stopWhenFull: true })).rows
-    : await vault.store.listTokens(rest, { offset: 0, limit })
+  const rows = isExact
+    ? await vault.store.listTokens(rest, { offset: 0, limit })
+    : (await findByOpening(vault, caller, rest, matches, { offset: 0, limit, stopWhenFull: true })).rows
   const last = rows[size - 1]
   const hasMore = last !== undefined && rows.length > size
   return {

@@ -2,7 +2,7 @@ import { pace } from '../../domain/pace.ts'
 import { requireProgress } from '../../domain/tokens/list-position.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
-import { toToken } from '../tokens/token-rows.ts'
+import { openTokenRow } from '../tokens/token-rows.ts'
 import { Turns } from '../vault/turns.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import type { Found } from './find-by-index.ts'
@@ -30,7 +30,7 @@ export const findByOpening = async (
     for (const row of batch) {
       if (turns.isOver) await turns.next()
       opened++
-      const token = toToken(row, [], caller.keys)
+      const token = openTokenRow(row, [], caller.keys)
       if (visibleTransform(caller, token, proposed.now, matches) === undefined) continue
       if (total >= offset && rows.length < limit) rows.push(row)
       total++

@@ -1,32 +1,20 @@
 import { grantedRoots, mayRedact } from '../../domain/access/access.ts'
-import type { Term } from '../../domain/tokens/index-terms.ts'
-import { filterTerms, type TokenFilter, visibleTerms } from '../../domain/tokens/token-filter.ts'
-import type { TokenQuery } from '../../store/port.ts'
+import { type Term, termsUnder } from '../../domain/tokens/index-terms.ts'
+import { filterTerms, matchesFilter, type TokenFilter } from '../../domain/tokens/token-filter.ts'
 import { hashGroup } from '../tokens/index-entries.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { byRarity, estimateTerms } from './estimate-terms.ts'
-
-/** A list as storage is asked for it. */
-export type ListPlan = {
-  readonly query: TokenQuery
-  /** The list asks for tokens with one of these terms and for nothing else; absent if it asks for more. */
-  readonly onlyTerms?: readonly Term[]
-}
+import type { Planned } from './planned.ts'
 
 /**
  * Combines what the filters ask for with what the caller may see, rarest first. A caller that may see everything needs no group
  * for that, unless there is no filter.
  */
-export const planList = async (
-  vault: Vault,
-  caller: Caller,
-  filter: TokenFilter,
-  now: number,
-): Promise<ListPlan> => {
+export const planList = async (vault: Vault, caller: Caller, filter: TokenFilter): Promise<Planned> => {
   const roots = grantedRoots(caller.application, 'token:read')
   const filters = filterTerms(filter)
   const isFiltered = filters.length > 0 || filter.ids !== undefined
-  const wanted = roots.includes('/') && isFiltered ? filters : [...filters, visibleTerms(roots)]
+  const wanted = roots.includes('/') && isFiltered ? filters : [...filters, termsUnder(roots)]
   const groups = filter.ids === undefined ? await rarestFirst(vault, caller, wanted) : wanted
   const [only] = groups
   return {
@@ -34,8 +22,10 @@ export const planList = async (
       tenant: caller.tenantNumber,
       groups: groups.map(terms => hashGroup(caller, terms)),
       ...(filter.ids && { ids: [...filter.ids] }),
-      now,
+      now: vault.clock(),
     },
+    matches: (token, transform) => matchesFilter(token, filter, transform),
+    isExact: !mayMeetHiddenFingerprints(caller, filter),
     ...(only && groups.length === 1 && filter.ids === undefined && { onlyTerms: only }),
   }
 }
@@ -54,5 +44,5 @@ const rarestFirst = async (vault: Vault, caller: Caller, groups: readonly Term[]
  * C12: a token under `redact` cannot be found by its fingerprint, or the filter would disclose what the token hides. Which tokens
  * those are depends on the rules and on all containers of each token, which no index knows.
  */
-export const mayMeetHiddenFingerprints = (caller: Caller, { fingerprint }: TokenFilter): boolean =>
+const mayMeetHiddenFingerprints = (caller: Caller, { fingerprint }: TokenFilter): boolean =>
   fingerprint !== undefined && mayRedact(caller.application, 'token:read')

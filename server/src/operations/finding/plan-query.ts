@@ -1,22 +1,20 @@
-import { grantedRoots, mayRedact, transformFor } from '../../domain/access/access.ts'
+import { grantedRoots, mayRedact } from '../../domain/access/access.ts'
 import type { Permission } from '../../domain/access/permissions.ts'
+import { transformFor } from '../../domain/access/transforms.ts'
 import { matchesQuery } from '../../domain/search/match.ts'
 import { parseQuery } from '../../domain/search/parser.ts'
 import { type PlannedBranch, planSearch, type SearchPlan } from '../../domain/search/plan.ts'
 import { containerTerm, type Term } from '../../domain/tokens/index-terms.ts'
-import type { TokenQuery } from '../../store/port.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { mergeSteps, rarestFirst, type Step, stepsOf, termGroups } from './branch-steps.ts'
 import { estimateTerms } from './estimate-terms.ts'
-import type { Matches } from './show-tokens.ts'
+import type { Planned } from './planned.ts'
 
-/** A search as it was understood, as storage is asked for it, and as an opened token is checked against it. */
-export type PlannedQuery = {
+/** A search as it was understood, and as it is answered. */
+export type PlannedQuery = Planned & {
   readonly plan: SearchPlan
   /** One list for each branch, in the order of the query. */
   readonly steps: readonly Step[][]
-  readonly query: TokenQuery
-  readonly matches: Matches
 }
 
 /**
@@ -42,6 +40,7 @@ export const planQuery = async (
       .flatMap(groups => groups.flatMap(({ terms }) => terms)),
   )
   const steps = plan.branches.map(branch => stepsOf(caller, branch, access, estimateOf))
+  const only = access.length === 0 ? onlyTerms(plan.branches) : undefined
   return {
     plan,
     steps,
@@ -53,6 +52,8 @@ export const planQuery = async (
     matches: (token, transform) =>
       transformFor(application, 'token:search', token.containers) !== undefined &&
       matchesQuery(asked, token, transform),
+    isExact: plan.isExact,
+    ...(only && { onlyTerms: only }),
   }
 }
 
@@ -70,13 +71,9 @@ const accessTerms = ({ application }: Caller): Term[][] => {
 }
 
 /** The terms of a search that asks for one of them and nothing else; undefined if it asks for more. */
-export const onlyTerms = (
-  caller: Caller,
-  [branch, ...others]: readonly PlannedBranch[],
-): readonly Term[] | undefined => {
+const onlyTerms = ([branch, ...others]: readonly PlannedBranch[]): readonly Term[] | undefined => {
   const [condition, ...more] = branch ?? []
-  if (condition === undefined || others.length + more.length + accessTerms(caller).length > 0)
-    return undefined
+  if (condition === undefined || others.length + more.length > 0) return undefined
   const { lookup, negated, isOpened } = condition
   return lookup?.by === 'term' && !negated && !isOpened ? lookup.terms : undefined
 }

@@ -1,4 +1,4 @@
-import { readTransform } from '../../domain/access/access-checks.ts'
+import { readTransform } from '../../domain/access/transforms.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { isExpired, type Token } from '../../domain/tokens/token.ts'
 import { viewToken } from '../../domain/tokens/token-view.ts'

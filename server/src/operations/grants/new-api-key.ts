@@ -1,4 +1,4 @@
-import { hashApiKey, newApiKey } from '../../crypto/api-key.ts'
+import { hashApiKey, newApiKeyText } from '../../crypto/api-key.ts'
 import type { VaultKeys } from '../../crypto/keys.ts'
 import { newUuid } from '../../crypto/random.ts'
 import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
@@ -12,12 +12,12 @@ export type NewApiKey = {
 }
 
 /** Makes a key for an application; it works once its row is stored. */
-export const makeApiKey = (
+export const newApiKey = (
   vaultKeys: VaultKeys,
   application: Pick<Application, 'id' | 'tenantId' | 'type'>,
   grant: ApiKeyGrant,
 ): NewApiKey => {
-  const text = newApiKey(application.type)
+  const text = newApiKeyText(application.type)
   const identity = {
     id: newUuid(),
     applicationId: application.id,

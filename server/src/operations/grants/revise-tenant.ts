@@ -1,6 +1,7 @@
 import type { Json } from '../../domain/json/json.ts'
 import type { Effect } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
+import { commit } from '../writing/commit.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { requireStillGranted } from './grant-checks.ts'
 import { type Grants, loadGrants } from './load-grants.ts'
@@ -25,7 +26,9 @@ export const reviseTenant = <A extends Json>(
     const { grants, revision } = await loadGrants(vault, caller)
     requireStillGranted(caller, grants, vault.clock())
     const { effects, answer, kept } = decide(grants)
-    const outcome = await caller.commit(
+    const outcome = await commit(
+      vault,
+      caller,
       {
         tenant: caller.tenantNumber,
         guarded: [{ kind: 'reviseTenant', ifRevision: revision }],

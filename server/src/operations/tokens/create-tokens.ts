@@ -5,12 +5,13 @@ import { limits } from '../../domain/limits.ts'
 import { monthOf } from '../../domain/time/month.ts'
 import type { Token, Writable } from '../../domain/tokens/token.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
+import { isDeduplicated, matchOf } from '../deduplication/match.ts'
+import { RequestMatches } from '../deduplication/request-matches.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
+import { commit } from '../writing/commit.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { chooseId, type Identified, replaceTakenIds } from './choose-id.ts'
-import { matchOf } from './index-entries.ts'
-import { RequestMatches } from './request-matches.ts'
-import { fingerprintFor, isDeduplicated } from './token-fingerprint.ts'
+import { fingerprintFor } from './token-fingerprint.ts'
 import { TokenWrites } from './token-writes.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
@@ -31,7 +32,7 @@ export const createTokens = async <A extends Json>(
   return retryOnConflict(async () => {
     const writes = new TokenWrites(caller)
     const answer = answerFor(await draft(vault, caller, identified, writes))
-    const outcome = await caller.commit(writes.set, answer)
+    const outcome = await commit(vault, caller, writes.set, answer)
     if (!outcome.committed && outcome.conflict === 'tokenExists') {
       // The token that took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
       if (mayBeMatch) mayBeMatch = false

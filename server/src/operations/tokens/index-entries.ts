@@ -3,7 +3,6 @@ import { contentTerms, indexedAs, matchTag, type Term } from '../../domain/token
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
 import { signatureOf } from '../../store/term-signature.ts'
-import type { Match } from '../../store/write-set.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 import { categoryOf } from './token-category.ts'
 
@@ -48,17 +47,3 @@ export const entriesOf = (tenant: UnlockedTenant, token: Token): IndexEntry[] =>
   const carried = indexedToken(token, terms)
   return terms.map(term => ({ ...carried, ...term }))
 }
-
-/** The match that equal tokens share (C15); undefined for a token that takes no part in deduplication. */
-export const matchOf = ({ keys }: UnlockedTenant, token: Token): Match | undefined => {
-  const tagText = matchTag(token)
-  if (token.fingerprint === undefined || tagText === undefined) return undefined
-  const { term, tag } = fingerprintHash(keys, token.fingerprint, tagText)
-  return tag === null ? undefined : { term, tag }
-}
-
-export const sameMatch = (a: Match | undefined, b: Match | undefined): boolean =>
-  a !== undefined &&
-  b !== undefined &&
-  Buffer.compare(a.term, b.term) === 0 &&
-  Buffer.compare(a.tag, b.tag) === 0

@@ -1,24 +1,24 @@
-import { TamperedError } from '../../domain/errors.ts'
+import { TamperedError } from '../../domain/tampered-error.ts'
 import { isExpired, type Token } from '../../domain/tokens/token.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import type { Caller, UnlockedTenant, Vault } from '../vault/vault.ts'
-import { toToken } from './token-rows.ts'
+import { openTokenRow } from './token-rows.ts'
 
 /** The living token with this id, opened, or undefined. The operation decides about access. */
 export const loadToken = async (vault: Vault, caller: Caller, id: string): Promise<Token | undefined> => {
   const row = await vault.store.getToken(caller.tenantNumber, id)
   if (row === undefined) return undefined
-  requireAsked(row, id, caller)
+  requireSameId(row, id, caller)
   const now = vault.clock()
   const mayHaveTransients = row.transientUntil !== null && row.transientUntil > now
   const token = mayHaveTransients
     ? (await openTokens(vault, caller, [row]))[0]
-    : toToken(row, [], caller.keys)
+    : openTokenRow(row, [], caller.keys)
   return token === undefined || isExpired(token, now) ? undefined : token
 }
 
 /** A row opens under the id that it carries, so storage could return a genuine row in place of another. */
-export const requireAsked = (row: TokenRow, id: string, { keys: { tenantId } }: UnlockedTenant): void => {
+export const requireSameId = (row: TokenRow, id: string, { keys: { tenantId } }: UnlockedTenant): void => {
   if (row.id !== id) throw new TamperedError({ kind: 'token', id, tenantId })
 }
 
@@ -36,7 +36,7 @@ export const openTokens = async (
   const now = vault.clock()
   const hasTransients = (row: TokenRow): boolean => row.transientUntil !== null && row.transientUntil > now
   const ids = rows.filter(hasTransients).map(row => row.id)
-  if (ids.length === 0) return rows.map(row => toToken(row, [], caller.keys))
+  if (ids.length === 0) return rows.map(row => openTokenRow(row, [], caller.keys))
   const whole = await vault.store.getTokens(caller.tenantNumber, ids)
   return rows.flatMap(row => {
     const current = hasTransients(row) ? whole.rows.find(({ id }) => id === row.id) : row
@@ -44,6 +44,6 @@ export const openTokens = async (
     const transients = whole.transients.filter(
       ({ tokenId, expiresAt }) => tokenId === current.id && expiresAt > now,
     )
-    return [toToken(current, transients, caller.keys)]
+    return [openTokenRow(current, transients, caller.keys)]
   })
 }

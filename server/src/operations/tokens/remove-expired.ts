@@ -1,6 +1,6 @@
 import type { Caller, Vault } from '../vault/vault.ts'
-import { requireAsked } from './load-token.ts'
-import { toToken } from './token-rows.ts'
+import { requireSameId } from './load-token.ts'
+import { openTokenRow } from './token-rows.ts'
 import type { TokenWrites } from './token-writes.ts'
 
 /** Removes the token with this id, if there is one and it has expired. */
@@ -13,8 +13,8 @@ export const removeExpired = async (
   const row = await vault.store.getToken(caller.tenantNumber, id)
   if (row === undefined) return 'absent'
   if (row.expiresAt === null || row.expiresAt > vault.clock()) return 'living'
-  requireAsked(row, id, caller)
-  const token = toToken(row, [], caller.keys)
+  requireSameId(row, id, caller)
+  const token = openTokenRow(row, [], caller.keys)
   await vault.activity.settle(caller.tenantNumber, id)
   writes.remove(token)
   return 'removed'

@@ -2,13 +2,8 @@ import { fingerprintOf } from '../../crypto/fingerprint.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
 import { renderFingerprint } from '../../domain/tokens/fingerprint.ts'
 import type { Token } from '../../domain/tokens/token.ts'
+import { isDeduplicated } from '../deduplication/match.ts'
 import type { Caller } from '../vault/vault.ts'
-
-/** C15: for public applications, whose keys leave the server, only the tenant's setting counts. */
-export const isDeduplicated = ({ application, tenant }: Caller, flag: boolean | undefined): boolean =>
-  application.type === 'public'
-    ? tenant.settings.deduplicateTokens
-    : (flag ?? tenant.settings.deduplicateTokens)
 
 type Fingerprintable = Pick<
   Token,

@@ -1,9 +1,9 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
 import { openToken, openTransient, sealToken, sealTransient } from '../../crypto/token-seal.ts'
-import { TamperedError } from '../../domain/errors.ts'
 import { type Json, type JsonObject, stringify } from '../../domain/json/json.ts'
 import { parseStored } from '../../domain/json/parse-json.ts'
 import { Secret } from '../../domain/secret.ts'
+import { TamperedError } from '../../domain/tampered-error.ts'
 import type { Blindness, Metadata, Token, Transient, Writable } from '../../domain/tokens/token.ts'
 import { tokenType } from '../../domain/tokens/types/registry.ts'
 import type { TokenRow, TransientRow } from '../../store/rows.ts'
@@ -26,7 +26,7 @@ type TokenRecord = {
   b?: Blindness
 }
 
-export const toTokenRow = (token: Token, tenantNumber: number, keys: TenantKeys): TokenRow => {
+export const sealTokenRow = (token: Token, tenantNumber: number, keys: TenantKeys): TokenRow => {
   const columns = {
     tenant: tenantNumber,
     id: token.id,
@@ -63,7 +63,7 @@ const toRecord = (token: Token): TokenRecord => {
 }
 
 /** Opens a row. Throws a TamperedError that names the token if any part of it is not as it was sealed. */
-export const toToken = (row: TokenRow, transients: readonly TransientRow[], keys: TenantKeys): Token => {
+export const openTokenRow = (row: TokenRow, transients: readonly TransientRow[], keys: TenantKeys): Token => {
   const record: TokenRecord = parseStored(openToken(keys, row)) as JsonObject & TokenRecord
   const type = tokenType(row.type)
   if (type === undefined) throw new TamperedError({ kind: 'token', id: row.id, tenantId: keys.tenantId })
@@ -73,7 +73,7 @@ export const toToken = (row: TokenRow, transients: readonly TransientRow[], keys
     type,
     version: row.version,
     data: new Secret(record.d),
-    transients: transients.map(transient => toTransient(row, transient, keys)),
+    transients: transients.map(transient => openTransientRow(row, transient, keys)),
     mask:
       record.m === undefined
         ? { from: 'type' }
@@ -97,7 +97,7 @@ export const toToken = (row: TokenRow, transients: readonly TransientRow[], keys
   return token
 }
 
-export const toTransientRow = (
+export const sealTransientRow = (
   token: Token,
   { field, value, expiresAt }: Transient,
   tenantNumber: number,
@@ -115,7 +115,7 @@ export const toTransientRow = (
   ),
 })
 
-const toTransient = (token: TokenRow, row: TransientRow, keys: TenantKeys): Transient => ({
+const openTransientRow = (token: TokenRow, row: TransientRow, keys: TenantKeys): Transient => ({
   field: row.field,
   value: new Secret(parseStored(openTransient(keys, token, row))),
   expiresAt: row.expiresAt,

@@ -2,11 +2,12 @@ import type { Token } from '../../domain/tokens/token.ts'
 import { CounterSums } from '../../store/counter-sums.ts'
 import type { IndexTerm } from '../../store/rows.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../../store/write-set.ts'
+import { matchOf, sameMatch } from '../deduplication/match.ts'
 import { activeCounter, sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
-import { indexedToken, matchOf, sameMatch, tokenTerms } from './index-entries.ts'
+import { indexedToken, tokenTerms } from './index-entries.ts'
 import { type Category, categoryOf } from './token-category.ts'
-import { toTokenRow, toTransientRow } from './token-rows.ts'
+import { sealTokenRow, sealTransientRow } from './token-rows.ts'
 
 /** Collects the changes of one operation into one write set; the index and the counters follow from the tokens. */
 export class TokenWrites {
@@ -35,7 +36,7 @@ export class TokenWrites {
 
   insert(token: Token): void {
     const { tenantNumber, keys } = this.#tenant
-    this.#guarded.push({ kind: 'insertToken', row: toTokenRow(token, tenantNumber, keys) })
+    this.#guarded.push({ kind: 'insertToken', row: sealTokenRow(token, tenantNumber, keys) })
     const category = categoryOf(keys, token)
     const terms = tokenTerms(this.#tenant, token, category)
     this.#entries.push({
@@ -55,7 +56,7 @@ export class TokenWrites {
     const { tenantNumber, keys } = this.#tenant
     this.#guarded.push({
       kind: 'updateToken',
-      row: toTokenRow(after, tenantNumber, keys),
+      row: sealTokenRow(after, tenantNumber, keys),
       ifVersion: before.version,
     })
     this.#moveTerms(before, after)
@@ -109,7 +110,10 @@ export class TokenWrites {
     const { tenantNumber, keys } = this.#tenant
     for (const transient of token.transients) {
       if (before.includes(transient)) continue
-      this.#effects.push({ kind: 'putTransient', row: toTransientRow(token, transient, tenantNumber, keys) })
+      this.#effects.push({
+        kind: 'putTransient',
+        row: sealTransientRow(token, transient, tenantNumber, keys),
+      })
       this.#countSeals(1)
     }
     for (const { field } of before)

@@ -1,5 +1,5 @@
-import { readTransform, writeTransform } from '../../domain/access/access-checks.ts'
 import type { Permission } from '../../domain/access/permissions.ts'
+import { readTransform, writeTransform } from '../../domain/access/transforms.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import { viewToken, viewUnreadable } from '../../domain/tokens/token-view.ts'

@@ -1,15 +1,15 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
-import { TamperedError } from '../../domain/errors.ts'
 import { type IndexReport, IndexSurvey } from '../../domain/index-report/index-report.ts'
 import { pace } from '../../domain/pace.ts'
+import { TamperedError } from '../../domain/tampered-error.ts'
 import { isPending, pendingDeadlines } from '../../domain/time/deadlines.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { Term } from '../../domain/tokens/index-terms.ts'
-import { visibleTerms } from '../../domain/tokens/token-filter.ts'
+import { termsUnder } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { hashGroup, hashTerm } from '../tokens/index-entries.ts'
-import { toToken } from '../tokens/token-rows.ts'
+import { openTokenRow } from '../tokens/token-rows.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import { Turns } from '../vault/turns.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
@@ -54,7 +54,7 @@ export const computeIndexReports = async (
 
 /** Each minute begins with a different tenant, so that a few large ones do not keep the others waiting. */
 const inTurn = (vault: Vault): LoadedTenant[] => {
-  const tenants = vault.tenantKeys.loaded()
+  const tenants = vault.keyring.loaded()
   const first = Math.floor(vault.clock() / pace.sweepIntervalMs) % Math.max(1, tenants.length)
   return [...tenants.slice(first), ...tenants.slice(0, first)]
 }
@@ -75,7 +75,7 @@ const advance = async (
   let query: TokenQuery = {
     tenant: tenant.tenantNumber,
     now,
-    groups: [hashGroup(tenant, visibleTerms(['/']))],
+    groups: [hashGroup(tenant, termsUnder(['/']))],
     ...(pass?.after && { after: pass.after }),
   }
   const turns = new Turns()
@@ -133,7 +133,7 @@ const save = async (
 /** A token that does not open is left for `strongroom doctor --deep` to name. */
 const addToken = (survey: IndexSurvey, row: TokenRow, keys: TenantKeys): void => {
   try {
-    survey.add(toToken(row, [], keys))
+    survey.add(openTokenRow(row, [], keys))
   } catch (error) {
     if (!(error instanceof TamperedError)) throw error
   }

@@ -1,9 +1,9 @@
 import { KeyProviderError } from '../../crypto/key-provider.ts'
-import { TamperedError } from '../../domain/errors.ts'
+import { TamperedError } from '../../domain/tampered-error.ts'
 import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
-export type LoadedTenant = ReturnType<Vault['tenantKeys']['loaded']>[number]
+export type LoadedTenant = ReturnType<Vault['keyring']['loaded']>[number]
 
 /**
  * Does the work for each tenant whose keys are in memory. A tenant whose keys or rows do not open does not hold up the others:
@@ -22,7 +22,7 @@ export const eachLoadedTenant = async (
       const keys = isThere
         ? await keysUnlessDeleted(vault, { tenant: tenantNumber, id: tenantId })
         : undefined
-      if (keys === undefined) vault.tenantKeys.forget(tenantNumber)
+      if (keys === undefined) vault.keyring.forget(tenantNumber)
       else await work({ tenantNumber, keys })
     } catch (error) {
       if (!(error instanceof KeyProviderError || error instanceof TamperedError)) throw error

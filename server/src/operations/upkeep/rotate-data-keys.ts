@@ -15,7 +15,7 @@ export const rotateDataKeys = async (
 ): Promise<number> => {
   let rotated = 0
   vault.callers.forgetIfChanged()
-  await eachLoadedTenant(vault, vault.tenantKeys.loaded(), async ({ tenantNumber, keys }) => {
+  await eachLoadedTenant(vault, vault.keyring.loaded(), async ({ tenantNumber, keys }) => {
     const { currentDataVersion, tenantId } = keys
     const [seals] = await vault.store.readCounters(tenantNumber, [sealsCounter(currentDataVersion)])
     if (seals === undefined || seals.value < sealsMax) return

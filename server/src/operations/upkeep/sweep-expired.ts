@@ -1,8 +1,8 @@
 import { KeyProviderError } from '../../crypto/key-provider.ts'
-import { rowLogName, TamperedError } from '../../domain/errors.ts'
 import { pace } from '../../domain/pace.ts'
+import { rowLogName, TamperedError } from '../../domain/tampered-error.ts'
 import type { TokenRow } from '../../store/rows.ts'
-import { toToken } from '../tokens/token-rows.ts'
+import { openTokenRow } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
 import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
 import type { Vault } from '../vault/vault.ts'
@@ -31,7 +31,7 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
   let purged = 0
   let left = 0
   for (;;) {
-    const rows = await vault.store.expiredTokens(now, { offset: left, limit: pace.sweepBatchRows })
+    const rows = await vault.store.listExpiredTokens(now, { offset: left, limit: pace.sweepBatchRows })
     const outcomes = await Promise.all(rows.map(row => purge(vault, row)))
     for (const outcome of outcomes) {
       if (outcome === 'purged') purged++
@@ -56,7 +56,7 @@ const purge = async (
     const keys = await keysUnlessDeleted(vault, tenant)
     if (keys === undefined) return 'missed'
     const writes = new TokenWrites({ tenantNumber: row.tenant, keys })
-    writes.remove(toToken(row, [], keys))
+    writes.remove(openTokenRow(row, [], keys))
     await vault.activity.settle(row.tenant, row.id)
     return (await vault.store.commit(writes.set)).committed ? 'purged' : 'missed'
   } catch (error) {

@@ -1,6 +1,6 @@
 import { pace } from '../../domain/pace.ts'
 import type { Vault } from '../vault/vault.ts'
-import { resultDeadlines } from '../writing/idempotency.ts'
+import { resultDeadlines } from '../writing/kept-results.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
 /** §4.11.7: kept answers go after 24 hours. */

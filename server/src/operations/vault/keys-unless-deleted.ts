@@ -7,11 +7,11 @@ import type { Vault } from './vault.ts'
  * provider.
  */
 export const keysUnlessDeleted = async (
-  { store, tenantKeys }: Vault,
+  { store, keyring }: Vault,
   { tenant, id }: Pick<TenantRow, 'tenant' | 'id'>,
 ): Promise<TenantKeys | undefined> => {
   try {
-    return await tenantKeys.of(tenant, id)
+    return await keyring.of(tenant, id)
   } catch (error) {
     if ((await store.getTenant(tenant))?.id === id) throw error
     return undefined

@@ -26,7 +26,7 @@ export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKey
   const unlocked = new Map<number, Unwrapped>()
 
   const unwrap = async (tenantNumber: number, tenantId: string): Promise<Unwrapped> => {
-    const rows = await store.tenantKeys(tenantNumber)
+    const rows = await store.listTenantKeys(tenantNumber)
     const versions = rows.map(({ purpose, version }) => `${purpose} ${version}`).join()
     const before = unlocked.get(tenantNumber)
     if (before?.tenantId === tenantId && before.versions === versions) return before

@@ -2,10 +2,8 @@ import type { KeyProvider } from '../../crypto/key-provider.ts'
 import type { TenantKeys, VaultKeys } from '../../crypto/keys.ts'
 import type { Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
-import type { Json } from '../../domain/json/json.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { Store } from '../../store/port.ts'
-import type { Outcome, WriteSet } from '../../store/write-set.ts'
 import type { ActivityQueue } from './activity-queue.ts'
 import type { CallerCache } from './caller-cache.ts'
 import type { KeyUses } from './key-uses.ts'
@@ -16,7 +14,7 @@ export type Vault = {
   readonly store: Store
   readonly keyProvider: KeyProvider
   readonly vaultKeys: VaultKeys
-  readonly tenantKeys: TenantKeyring
+  readonly keyring: TenantKeyring
   readonly callers: CallerCache<Caller>
   /** Reads that are still to be counted as monthly activity. */
   readonly activity: ActivityQueue
@@ -42,9 +40,16 @@ export type Caller = UnlockedTenant & {
   readonly application: Application
   /** Undefined for the operator at the command line, and for nobody else. */
   readonly apiKey: CallerKey | undefined
-  /**
-   * Makes the writes durable. For a request with an idempotency key, the answer that they lead to is kept in the same
-   * transaction. Throws if the tenant is gone or the idempotency key was used meanwhile.
-   */
-  readonly commit: (set: WriteSet, answer: Json) => Promise<Outcome>
+  /** For a request with an idempotency key: whatever it commits keeps its answer, too. */
+  readonly idempotent?: Idempotent
+}
+
+export type Idempotent = { readonly hash: Uint8Array; readonly request: IdempotentRequest }
+
+/** A request that must not happen twice (C33): what it asks for, and the key that the client chose. */
+export type IdempotentRequest = {
+  readonly method: string
+  readonly path: string
+  readonly key: string
+  readonly body: Uint8Array
 }

@@ -1,6 +1,20 @@
 import { VaultError } from '../../domain/errors.ts'
+import type { Json } from '../../domain/json/json.ts'
 import type { Outcome, WriteSet } from '../../store/write-set.ts'
-import type { Vault } from '../vault/vault.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+import { keepingAnswer } from './kept-results.ts'
+
+/**
+ * Makes an operation's writes durable. For a request with an idempotency key, the answer that they lead to is kept in the same
+ * transaction: both become durable together, or neither does.
+ */
+export const commit = async (vault: Vault, caller: Caller, set: WriteSet, answer: Json): Promise<Outcome> => {
+  const { idempotent } = caller
+  if (idempotent === undefined) return commitSet(vault, set)
+  const outcome = await commitSet(vault, keepingAnswer(vault, caller, idempotent, set, answer))
+  if (!outcome.committed && outcome.conflict === 'resultKept') throw new VaultError('requestInFlight')
+  return outcome
+}
 
 /** Commits the set, unless it is empty. C27: the API keys of a tenant that was deleted meanwhile are gone, hence 401. */
 export const commitSet = async (

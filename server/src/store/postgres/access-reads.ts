@@ -5,7 +5,7 @@ import type { ReadingSide } from './reading-side.ts'
 
 export const accessReads = ({ ask, row, rows }: ReadingSide) =>
   ({
-    tenantKeys: tenant => rows(tenantKeys, [tenant], columns.keyRow),
+    listTenantKeys: tenant => rows(tenantKeys, [tenant], columns.keyRow),
     // Not joined: on Citus a join would read another node's copy of the keys, which may be a moment behind.
     listApiKeys: async tenant => {
       const [keys, uses] = await Promise.all([

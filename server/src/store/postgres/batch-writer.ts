@@ -1,4 +1,4 @@
-import { foreignCode } from '../../domain/errors.ts'
+import { foreignCode } from '../../domain/foreign-code.ts'
 import { placeOf } from '../../domain/log.ts'
 import type { BatchResult } from '../commit-queue.ts'
 import { changesGrants, isConflict, type WriteSet } from '../write-set.ts'

@@ -1,30 +1,12 @@
-import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
 import type { Columns } from '../columns.ts'
 import { StoreUnavailableError } from '../port.ts'
-import type { DatabaseAddress } from './database-url.ts'
+import { type ConnectionSettings, clientConfig } from './client-config.ts'
 import { endsConnection } from './failures.ts'
 import { Succession } from './succession.ts'
-import { typeParser } from './type-parser.ts'
 
-export type ConnectionSettings = {
-  readonly address: DatabaseAddress
-  /** Read for each new connection, so that a password can be changed without a restart. */
-  readonly passwordFile?: string
-  /** PEM; without it, the certificates that Node trusts. */
-  readonly ca?: string
-  readonly statementTimeoutMs: number
-  /** Whether the server may plan for the given values. Citus must, because the values tell it the shard. */
-  readonly plansPerValue?: boolean
-  /** How long a transaction may sit idle. If its end was lost on the way, it holds its locks for this long. */
-  readonly standstillMaxMs?: number
-  /** Shared by all connections that must agree on the primary. */
-  readonly succession?: Succession
-}
-
-export type Answer<Row = Columns> = {
+export type QueryAnswer<Row = Columns> = {
   readonly command: string
   readonly rowCount: number | null
   readonly rows: readonly Row[]
@@ -38,36 +20,12 @@ export type Statement = {
   readonly rowMode?: 'array'
 }
 
-/** The name under which servers list our connections. */
-export const applicationName = 'strongroom'
-
-const connectTimeoutMs = 5_000
-/** On top of the statement timeout: a server that does not even report the timeout is gone. */
-const answerGraceMs = 5_000
 /** How long a server has to close a connection; one that has fallen silent never does. */
 const leaveMs = 1_000
 /** A connection that could not be opened is not tried again for this long while others are open. */
 const restMs = 500
-/** Short enough that no firewall in between forgets an idle connection. */
-const keepAliveMs = 30_000
 /** Bounds what piles up on a connection whose server hangs. */
 const inFlightMax = 1_000
-
-/**
- * All queries are index look-ups. The planner knows nothing of a table that was empty when it last looked, so it is
- * kept from reading whole tables.
- */
-export const plannerSettings = {
-  enable_seqscan: 'off',
-  enable_bitmapscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-  enable_material: 'off',
-  enable_hashagg: 'off',
-  enable_sort: 'off',
-  max_parallel_workers_per_gather: '0',
-  jit: 'off',
-}
 
 /**
  * A connection that opens when needed, and again after it was lost. Statements are sent without waiting for earlier
@@ -110,14 +68,16 @@ export class Connection {
     await this.#openClient()
   }
 
-  async query<Row = Columns>(statement: Statement): Promise<Answer<Row>> {
+  async query<Row = Columns>(statement: Statement): Promise<QueryAnswer<Row>> {
     const [answer] = await this.send<Row>([statement])
     if (answer?.status !== 'fulfilled') throw answer?.reason
     return answer.value
   }
 
   /** Sends all statements at once and resolves when all are answered. */
-  async send<Row = Columns>(statements: readonly Statement[]): Promise<PromiseSettledResult<Answer<Row>>[]> {
+  async send<Row = Columns>(
+    statements: readonly Statement[],
+  ): Promise<PromiseSettledResult<QueryAnswer<Row>>[]> {
     if (this.#inFlight + statements.length > inFlightMax + 1)
       throw new StoreUnavailableError('too much waits for storage', { outage: 'too much waits for storage' })
     this.#inFlight += statements.length
@@ -126,7 +86,7 @@ export class Connection {
       const answers = await Promise.allSettled(statements.map(statement => client.query(statement as never)))
       for (const answer of answers)
         if (answer.status === 'rejected' && endsConnection(answer.reason)) this.#drop(client)
-      return answers as PromiseSettledResult<Answer<Row>>[]
+      return answers as PromiseSettledResult<QueryAnswer<Row>>[]
     } finally {
       this.#inFlight -= statements.length
     }
@@ -240,64 +200,4 @@ const leave = async (client: pg.Client): Promise<void> => {
   const isSilent = setTimeout(() => client.connection.stream.destroy(), leaveMs)
   await client.end().catch(() => {})
   clearTimeout(isSilent)
-}
-
-const clientConfig = (
-  {
-    address,
-    passwordFile,
-    ca,
-    statementTimeoutMs,
-    standstillMaxMs,
-    plansPerValue = false,
-  }: ConnectionSettings,
-  { host, port }: DatabaseAddress['hosts'][number],
-): pg.ClientConfig => {
-  const ssl = tlsOptions(address.sslmode, host, ca)
-  const session = {
-    ...plannerSettings,
-    plan_cache_mode: plansPerValue ? 'auto' : 'force_generic_plan',
-    default_transaction_isolation: 'read committed',
-    // The format that the type parser reads.
-    bytea_output: 'hex',
-  }
-  return {
-    host,
-    port,
-    user: address.user,
-    database: address.database,
-    ...(passwordFile === undefined
-      ? address.password !== undefined && { password: address.password }
-      : { password: () => readFileSync(passwordFile, 'utf8').trimEnd() }),
-    ssl: ssl ?? false,
-    pipeline: true,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: keepAliveMs,
-    connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
-    query_timeout: statementTimeoutMs + answerGraceMs,
-    ...(standstillMaxMs !== undefined && { idle_in_transaction_session_timeout: standstillMaxMs }),
-    application_name: applicationName,
-    types: { getTypeParser: typeParser },
-    options: Object.entries(session)
-      .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
-      .join(' '),
-  } as pg.ClientConfig
-}
-
-const tlsOptions = (
-  mode: DatabaseAddress['sslmode'],
-  host: string,
-  ca: string | undefined,
-): ConnectionOptions | undefined => {
-  switch (mode) {
-    case 'disable':
-      return undefined
-    case 'require':
-      return { rejectUnauthorized: false }
-    case 'verify-ca':
-      return { ...(ca !== undefined && { ca }), checkServerIdentity: () => undefined }
-    case 'verify-full':
-      return { ...(ca !== undefined && { ca }), host }
-  }
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { accessTables, contentTables, type Table } from '../tables.ts'
-import { applicationName, plannerSettings } from './connection.ts'
+import { applicationName, plannerSettings } from './client-config.ts'
 
 const namesOf = (tables: readonly Table[]): string[] => tables.map(({ name }) => name)
 

@@ -1,4 +1,4 @@
-import { foreignCode } from '../../domain/errors.ts'
+import { foreignCode } from '../../domain/foreign-code.ts'
 import { StoreUnavailableError } from '../port.ts'
 
 /** A condition failed in some set of a batch; raised by apply_or_abort. */

@@ -1,4 +1,5 @@
-import { Connection, type ConnectionSettings } from './connection.ts'
+import type { ConnectionSettings } from './client-config.ts'
+import { Connection } from './connection.ts'
 
 /** How often the epoch is read, and how long a reading may be relied on, counted from when it was asked for. */
 const pollMs = 250

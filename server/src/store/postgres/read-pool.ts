@@ -1,5 +1,6 @@
 import type { Columns } from '../columns.ts'
-import { type Answer, Connection, type ConnectionSettings, type Statement } from './connection.ts'
+import type { ConnectionSettings } from './client-config.ts'
+import { Connection, type QueryAnswer, type Statement } from './connection.ts'
 import { endsConnection, unavailable } from './failures.ts'
 
 /** Connections for reads. Each read is one statement, so a connection can have many under way. */
@@ -19,7 +20,7 @@ export class ReadPool {
   }
 
   /** A read has no effect, so one whose connection broke is simply repeated on an open connection. */
-  async query<Row = Columns>(statement: Statement): Promise<Answer<Row>> {
+  async query<Row = Columns>(statement: Statement): Promise<QueryAnswer<Row>> {
     try {
       return await leastBusy(this.#connections).query<Row>(statement)
     } catch (error) {

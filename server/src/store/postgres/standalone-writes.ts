@@ -3,7 +3,7 @@ import * as columns from '../columns.ts'
 import type { StandaloneWrites } from '../port.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import { contentTables, tableNamed } from '../tables.ts'
-import type { Answer, Connection, Statement } from './connection.ts'
+import type { Connection, QueryAnswer, Statement } from './connection.ts'
 import { deleteSome, skipLocked } from './delete-some.ts'
 import { isWorthRepeating, unavailable } from './failures.ts'
 import { bytes, integer, text } from './json-values.ts'
@@ -15,7 +15,7 @@ export const standaloneWrites = (
   connection: Connection,
   { isSharded, drain }: { isSharded: boolean; drain: () => Promise<void> },
 ): StandaloneWrites => {
-  const run = async (statement: Statement): Promise<Answer> => {
+  const run = async (statement: Statement): Promise<QueryAnswer> => {
     for (let attempt = 1; ; attempt++)
       try {
         return await connection.query(statement)

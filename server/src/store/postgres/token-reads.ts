@@ -35,14 +35,14 @@ export const tokenReads = ({ pool, ask, row, rows, tokens }: ReadingSide) =>
     estimateTerms: (tenant, terms, limit) =>
       rows(termEstimates, [tenant, limit, terms], ({ n }) => Number(n)),
 
-    oldestMatch: async (tenant, match, now) => {
-      const { sql, values } = statements.oldestMatch(tenant, match, now, postgresDialect)
+    findOldestMatch: async (tenant, match, now) => {
+      const { sql, values } = statements.findOldestMatch(tenant, match, now, postgresDialect)
       return (await tokens(sql, values))[0]
     },
 
-    absentTerms: async (tenant, entries) => {
+    findAbsentTerms: async (tenant, entries) => {
       const absent = await pool.query({
-        text: absentTerms,
+        text: findAbsentTerms,
         values: [
           tenant,
           entries.map(({ term }) => term),
@@ -68,7 +68,7 @@ const termEstimates = `
   SELECT (SELECT count(*) FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = asked.term LIMIT ?) probe) AS n
   FROM unnest(?::bytea[]) WITH ORDINALITY asked(term, place) ORDER BY place`
 
-const absentTerms = `
+const findAbsentTerms = `
   SELECT a.place FROM unnest($2::bytea[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[])
     WITH ORDINALITY a(term, created_at, token_id, expires_at, tag, signature, place)
   WHERE NOT EXISTS (SELECT 1 FROM terms t

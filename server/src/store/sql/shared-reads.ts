@@ -7,9 +7,9 @@ import * as statements from './statements.ts'
 /** The part of a store that is the same on every engine. */
 export const sharedReads = ({ row, rows, tokens }: Reading) =>
   ({
-    matchHolder: (tenant, { term, tag }) =>
-      row(statements.matchHolder, [tenant, term, tag], ({ token_id }) => String(token_id)),
-    expiredTokens: (now, { offset, limit }) => tokens(statements.expiredTokens, [now, limit, offset]),
+    findMatchHolder: (tenant, { term, tag }) =>
+      row(statements.findMatchHolder, [tenant, term, tag], ({ token_id }) => String(token_id)),
+    listExpiredTokens: (now, { offset, limit }) => tokens(statements.listExpiredTokens, [now, limit, offset]),
 
     newestTokenAt: async () => {
       const at = await row(statements.newestTokenAt, [], newest => newest.at)
@@ -23,7 +23,7 @@ export const sharedReads = ({ row, rows, tokens }: Reading) =>
     getResult: (tenant, hash, now) => row(statements.resultByHash, [tenant, hash, now], columns.resultRow),
     getReport: (tenant, name) => row(statements.reportByName, [tenant, name], columns.sealedBytes),
 
-    vaultKeys: () => rows(statements.vaultKeys, [], columns.keyRow),
+    listVaultKeys: () => rows(statements.vaultKeys, [], columns.keyRow),
     getTenant: tenant => row(statements.tenantByNumber, [tenant], columns.tenantRow),
     listTenants: () => rows(statements.allTenants, [], columns.tenantRow),
     getApplication: (tenant, id) => row(statements.applicationById, [tenant, id], columns.applicationRow),

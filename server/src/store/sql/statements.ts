@@ -13,7 +13,7 @@ export const tokenColumns = Object.keys(tableNamed('tokens').columns)
  */
 export const tokenById = `SELECT ${tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
 
-export const oldestMatch = <List>(
+export const findOldestMatch = <List>(
   tenant: number,
   { term, tag }: Match,
   now: number,
@@ -26,11 +26,11 @@ export const oldestMatch = <List>(
     values: [tenant, term, tag, now],
   })
 
-export const matchHolder = 'SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?'
+export const findMatchHolder = 'SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?'
 
 export const newestTokenAt = 'SELECT max(at) AS at FROM counters'
 
-export const expiredTokens = `SELECT ${tokenColumns} FROM tokens k
+export const listExpiredTokens = `SELECT ${tokenColumns} FROM tokens k
   WHERE k.expires_at <= ? AND k.tenant NOT IN (SELECT tenant FROM dead_tenants)
   ORDER BY k.expires_at LIMIT ? OFFSET ?`
 

@@ -1,5 +1,5 @@
 import type { Dialect } from '../sql/dialect.ts'
-import { hasOneOfIds, tokenColumnsAsText } from './rows-by-id.ts'
+import { hasOneOfIds, tokenColumnsAsText } from './reading/rows-by-id.ts'
 
 export const sqliteDialect: Dialect = {
   // Looks rows up by the number derived from the id. A row with a different number comes back empty, with its id after

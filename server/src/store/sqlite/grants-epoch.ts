@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { unreadable } from './reading-side.ts'
+import { unreadable } from './reading/reading-side.ts'
 
 export type GrantsEpoch = {
   /**

@@ -43,7 +43,7 @@ export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
 }
 
 /** At the start, where there is somebody to tell; what is planted later is only kept from running. */
-export const refuseForeignCode = (database: DatabaseSync, path: string): void => {
+export const requireOwnCode = (database: DatabaseSync, path: string): void => {
   const code = database.prepare("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')").all()
   if (code.some(({ name }) => !ownTriggers.has(String(name))))
     throw new Error(`${path} holds a trigger or a view that no release made: strongroom doctor names it`)

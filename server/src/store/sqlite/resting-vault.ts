@@ -5,9 +5,9 @@ import type { Value } from '../columns.ts'
 import { CopyRefusedError, type PlainRow, type RestingVault, rowName } from '../copying.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import type { ColumnKind, Table } from '../tables.ts'
-import { BatchWriter } from './batch-writer.ts'
-import { isBusy, refuseForeignCode, withoutForeignCode } from './open-database.ts'
+import { isBusy, requireOwnCode, withoutForeignCode } from './open-database.ts'
 import { prepareRead } from './statement-cache.ts'
+import { BatchWriter } from './writing/batch-writer.ts'
 
 /** Bounds the memory of a page where rows are long: a token may take a megabyte. */
 const pageBytesMax = 8 * 1_048_576
@@ -32,7 +32,7 @@ export const openRestingVault = (path: string): RestingVault => {
   const database = withoutForeignCode(new DatabaseSync(path))
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
-    refuseForeignCode(database, path)
+    requireOwnCode(database, path)
     // A copy has every index entry in its place.
     const writer = new BatchWriter(database)
     while (writer.settleSome() > 0);

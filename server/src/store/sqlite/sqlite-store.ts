@@ -1,21 +1,21 @@
 import { type CommitBatch, CommitQueue } from '../commit-queue.ts'
 import type { StandaloneWrites, Store } from '../port.ts'
 import { sharedReads } from '../sql/shared-reads.ts'
-import { accessReads } from './access-reads.ts'
-import { askedWriting, type Writer } from './asked-writing.ts'
-import { counterReads } from './counter-reads.ts'
 import { engineReason, unwritable } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
-import { lockWaitDefaultMs, openDatabase, refuseForeignCode } from './open-database.ts'
-import { readingSide } from './reading-side.ts'
-import { knowsRowNumbers } from './rows-by-id.ts'
-import { settledReads } from './settled-reads.ts'
-import type { SharedSnapshot } from './shared-snapshot.ts'
-import type { StandaloneArgs, StandaloneName, StandaloneResult } from './standalone-writes.ts'
-import { threadedWriting } from './threaded-writing.ts'
-import { tokenReads } from './token-reads.ts'
-import { inlineWriting, type WritingSide } from './writing-side.ts'
+import { lockWaitDefaultMs, openDatabase, requireOwnCode } from './open-database.ts'
+import { accessReads } from './reading/access-reads.ts'
+import { counterReads } from './reading/counter-reads.ts'
+import { readingSide } from './reading/reading-side.ts'
+import { withRowNumbers } from './reading/rows-by-id.ts'
+import { settledReads } from './reading/settled-reads.ts'
+import type { SharedSnapshot } from './reading/shared-snapshot.ts'
+import { tokenReads } from './reading/token-reads.ts'
+import { askedWriting, type Writer } from './writing/asked-writing.ts'
+import type { StandaloneArgs, StandaloneName, StandaloneResult } from './writing/standalone-writes.ts'
+import { threadedWriting } from './writing/threaded-writing.ts'
+import { inlineWriting, type WritingSide } from './writing/writing-side.ts'
 
 /** A batch may wait behind those of other workers. What gathers meanwhile joins the same commit, if it is sent as well. */
 const lanesToShared = 3
@@ -35,8 +35,8 @@ export const openSqlite = ({
   waitingMax?: number
   writing?: 'thread' | 'inline' | Writer
 }): Store => {
-  const database = knowsRowNumbers(openDatabase(path, lockWaitMs))
-  refuseForeignCode(database, path)
+  const database = withRowNumbers(openDatabase(path, lockWaitMs))
+  requireOwnCode(database, path)
   migrate(database)
   const options = { path, lockWaitMs, waitingMax }
   const writer =

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
 import type { RandomBelow } from '../../../src/domain/expressions/run.ts'
 import type { Json } from '../../../src/domain/json/json.ts'
-import { passesLuhn } from '../../../src/domain/luhn.ts'
+import { passesLuhn } from '../../../src/domain/text/luhn.ts'
 import { fc } from '../../rig/properties.ts'
 import { render } from './table.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Issue } from '../../../src/domain/errors.ts'
-import { foldText } from '../../../src/domain/fold-text.ts'
 import { exactNumber, type JsonObject } from '../../../src/domain/json/json.ts'
+import { foldText } from '../../../src/domain/text/fold-text.ts'
 import { checkMetadata } from '../../../src/domain/tokens/metadata.ts'
 
 const check = (metadata: JsonObject): Issue[] => {

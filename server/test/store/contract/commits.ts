@@ -115,16 +115,16 @@ export const commitContract = (open: OpenStore): void => {
         rig.store.commit(writeSet(tenant, { guarded: [{ kind: 'claimMatch', match, tokenId, insteadOf }] }))
       const release = (tokenId: string): Promise<void> =>
         rig.write(writeSet(tenant, { effects: [{ kind: 'releaseMatch', match, tokenId }] }))
-      assert.equal(await rig.store.matchHolder(tenant, match), undefined)
+      assert.equal(await rig.store.findMatchHolder(tenant, match), undefined)
       assert.deepEqual(await claim('one', null), committed)
       assert.deepEqual(await claim('two', null), { committed: false, conflict: 'matchTaken' })
       assert.deepEqual(await claim('two', 'somebody'), { committed: false, conflict: 'matchTaken' })
-      assert.equal(await rig.store.matchHolder(tenant, match), 'one')
+      assert.equal(await rig.store.findMatchHolder(tenant, match), 'one')
       assert.deepEqual(await claim('two', 'one'), committed)
       await release('one')
-      assert.equal(await rig.store.matchHolder(tenant, match), 'two')
+      assert.equal(await rig.store.findMatchHolder(tenant, match), 'two')
       await release('two')
-      assert.equal(await rig.store.matchHolder(tenant, match), undefined)
+      assert.equal(await rig.store.findMatchHolder(tenant, match), undefined)
     })
 
     test('C32.3 counters add up across sets and batches, up and down, and keep the latest time', async () => {
@@ -175,7 +175,7 @@ export const commitContract = (open: OpenStore): void => {
       assert.equal(await rig.store.getToken(one, 'same'), undefined)
       assert.equal((await rig.store.getToken(other, 'same'))?.tenant, other)
       assert.equal(await rig.store.countTokens({ tenant: other, groups: [[term]], now: 0 }), 1)
-      assert.equal(await rig.store.matchHolder(other, matchOf(term)), `of ${other}`)
+      assert.equal(await rig.store.findMatchHolder(other, matchOf(term)), `of ${other}`)
       assert.deepEqual(await rig.store.readCounters(other, ['n']), [{ name: 'n', value: 1, at: null }])
     })
   })
@@ -210,11 +210,11 @@ export const commitContract = (open: OpenStore): void => {
       transients: (await rig.store.getTokens(tenant, ['taken', 'fresh'])).transients,
       withTerm: await rig.store.countTokens({ tenant, groups: [[term]], now: 0 }),
       holders: [
-        await rig.store.matchHolder(tenant, match),
-        await rig.store.matchHolder(tenant, matchOf(bytes('free match'))),
+        await rig.store.findMatchHolder(tenant, match),
+        await rig.store.findMatchHolder(tenant, matchOf(bytes('free match'))),
       ],
       counters: await rig.store.readCounters(tenant, ['n', 'm']),
-      keys: await rig.store.tenantKeys(tenant),
+      keys: await rig.store.listTenantKeys(tenant),
     })
 
     /** A set that would succeed by itself and touches everything. */

@@ -191,11 +191,11 @@ export const grantContract = (open: OpenStore): void => {
       tokens: (await rig.store.getTokens(tenant, ['a', 'b', 'c', 'd', 'e'])).rows.length,
       transients: (await rig.store.getTokens(tenant, ['a'])).transients.length,
       terms: (await rig.store.estimateTerms(tenant, [term], 100))[0],
-      match: await rig.store.matchHolder(tenant, matchOf(term)),
+      match: await rig.store.findMatchHolder(tenant, matchOf(term)),
       result: await rig.store.getResult(tenant, hash, 0),
       report: await rig.store.getReport(tenant, 'indexes'),
       counters: (await rig.store.readCounters(tenant, ['n'])).length,
-      keys: (await rig.store.tenantKeys(tenant)).length,
+      keys: (await rig.store.listTenantKeys(tenant)).length,
       applications: (await rig.store.listApplications(tenant)).length,
       apiKey: await rig.store.findApiKey(bytes(`hash ${name}`), 0),
     })

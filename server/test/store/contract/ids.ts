@@ -57,7 +57,7 @@ export const idContract = (open: OpenStore): void => {
       await assertFound(tenant, all)
       await assertFound(other, all)
       assertRows(
-        await rig.store.oldestMatch(tenant, matchOf(term), 0),
+        await rig.store.findOldestMatch(tenant, matchOf(term), 0),
         rowOf(tenant, all.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))[0] ?? ''),
       )
     })

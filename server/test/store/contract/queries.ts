@@ -366,7 +366,7 @@ export const queryContract = (open: OpenStore): void => {
 
     test('C15.3 C15.4 deduplication returns the oldest live token with a term, with ties resolved by id', async () => {
       const tenant = await rig.newTenant()
-      const oldest = async (now: number) => (await rig.store.oldestMatch(tenant, matchOf(term), now))?.id
+      const oldest = async (now: number) => (await rig.store.findOldestMatch(tenant, matchOf(term), now))?.id
       assert.equal(await oldest(0), undefined)
       const at = (id: string, createdAt: number, expiresAt: number | null = null) => ({
         row: tokenRow(tenant, id, { createdAt, expiresAt }),
@@ -379,12 +379,12 @@ export const queryContract = (open: OpenStore): void => {
       assert.equal(await oldest(4_999), 'short')
       assert.equal(await oldest(5_000), 'x')
       assertRows(
-        await rig.store.oldestMatch(tenant, matchOf(term), 5_000),
+        await rig.store.findOldestMatch(tenant, matchOf(term), 5_000),
         tokenRow(tenant, 'x', { createdAt: 20 }),
       )
-      assert.equal(await rig.store.oldestMatch(await rig.newTenant(), matchOf(term), 0), undefined)
+      assert.equal(await rig.store.findOldestMatch(await rig.newTenant(), matchOf(term), 0), undefined)
       const otherTag = { term, tag: bytes('another') }
-      assert.equal(await rig.store.oldestMatch(tenant, otherTag, 0), undefined)
+      assert.equal(await rig.store.findOldestMatch(tenant, otherTag, 0), undefined)
     })
 
     test('C26.8 terms are counted up to a limit, in the order asked, expired tokens included', async () => {

@@ -133,15 +133,15 @@ export const scanContract = (open: OpenStore): void => {
         { ...entry, signature: signature + 1 },
         { ...entry, signature: null },
       ]
-      assert.deepEqual(await rig.store.absentTerms(tenant, [entry, entry]), [])
-      assert.deepEqual(await rig.store.absentTerms(tenant, []), [])
-      assertRows(await rig.store.absentTerms(tenant, [...unequal, entry]), unequal)
+      assert.deepEqual(await rig.store.findAbsentTerms(tenant, [entry, entry]), [])
+      assert.deepEqual(await rig.store.findAbsentTerms(tenant, []), [])
+      assertRows(await rig.store.findAbsentTerms(tenant, [...unequal, entry]), unequal)
       const plain = { ...entry, term: bytes('plain'), tag: null, expiresAt: null }
       await rig.write(writeSet(tenant, { effects: [{ kind: 'addTerms', of: plain, terms: [plain] }] }))
-      assert.deepEqual(await rig.store.absentTerms(tenant, [plain]), [])
+      assert.deepEqual(await rig.store.findAbsentTerms(tenant, [plain]), [])
       const unsigned = { ...plain, term: bytes('unsigned'), signature: null }
       await rig.write(writeSet(tenant, { effects: [{ kind: 'addTerms', of: unsigned, terms: [unsigned] }] }))
-      assert.deepEqual(await rig.store.absentTerms(tenant, [unsigned, { ...unsigned, signature }]), [])
+      assert.deepEqual(await rig.store.findAbsentTerms(tenant, [unsigned, { ...unsigned, signature }]), [])
     })
 
     test('C18.8 a set that expects a token to be unchanged, or absent, is dropped otherwise', async () => {
@@ -161,7 +161,7 @@ export const scanContract = (open: OpenStore): void => {
       assert.deepEqual(await attempt('nobody', bytes('sealed nobody')), changed)
       assert.equal((await rig.store.readCounters(tenant, ['done']))[0]?.value, 2)
       assertRows((await rig.store.getToken(tenant, 'a'))?.version, 1)
-      assert.equal(await rig.store.matchHolder(tenant, matchOf(bytes('none'))), undefined)
+      assert.equal(await rig.store.findMatchHolder(tenant, matchOf(bytes('none'))), undefined)
     })
   })
 }

@@ -28,7 +28,7 @@ export const upkeepContract = (open: OpenStore): void => {
       await rig.write(insertion(one, [at(one, 'c', 30), at(one, 'a', 10), at(one, 'never', null)]))
       await rig.write(insertion(other, [at(other, 'b', 20), at(other, 'd', 40), at(other, 'e', 50)]))
       const page = async (now: number, offset: number, limit: number) =>
-        (await rig.store.expiredTokens(now, { offset, limit })).map(({ id }) => id).join('')
+        (await rig.store.listExpiredTokens(now, { offset, limit })).map(({ id }) => id).join('')
       assert.equal(await page(9, 0, 10), '')
       assert.equal(await page(40, 0, 10), 'abcd')
       assert.equal(await page(49, 0, 10), 'abcd')
@@ -37,7 +37,7 @@ export const upkeepContract = (open: OpenStore): void => {
       assert.equal(await page(50, 2, 2), 'cd')
       assert.equal(await page(50, 4, 2), 'e')
       assert.equal(await page(50, 5, 2), '')
-      assertRows(await rig.store.expiredTokens(10, { offset: 0, limit: 1 }), [
+      assertRows(await rig.store.listExpiredTokens(10, { offset: 0, limit: 1 }), [
         tokenRow(one, 'a', { expiresAt: 10 }),
       ])
       await rig.write(
@@ -143,7 +143,7 @@ export const upkeepContract = (open: OpenStore): void => {
         const tenant = numbers[i] ?? Number.NaN
         const { store } = rig
         assertRows(await store.getTenant(tenant), { tenant, id: made.id, revision: 1, sealed: made.sealed })
-        assertRows(await store.tenantKeys(tenant), made.keys)
+        assertRows(await store.listTenantKeys(tenant), made.keys)
         for (const application of made.applications)
           assertRows(await store.getApplication(tenant, application.id), { tenant, ...application })
         for (const key of made.apiKeys) {
@@ -185,7 +185,7 @@ export const upkeepContract = (open: OpenStore): void => {
         assertRows(await store.listTenants(), before)
         assert.equal(await store.findApiKey(bytes(`hash ${name}`), 0), undefined)
         const tenant = await store.createTenant(made)
-        assertRows(await store.tenantKeys(tenant), made.keys)
+        assertRows(await store.listTenantKeys(tenant), made.keys)
         for (const number of [tenant - 1, tenant + 1])
           assert.equal(await store.getApplication(number, `application ${name}`), undefined)
       })
@@ -202,7 +202,7 @@ export const upkeepContract = (open: OpenStore): void => {
       do await new Promise(resolve => setImmediate(resolve))
       while (!isHeard() && performance.now() < deadline)
       assert.ok(isHeard(), 'every node learns of it, within a second (C27)')
-      const keys = await rig.store.tenantKeys(tenant)
+      const keys = await rig.store.listTenantKeys(tenant)
       assert.deepEqual(
         keys.map(({ purpose, version }) => `${purpose} ${version}`),
         ['data 1', 'data 2', 'index 1'],
@@ -218,16 +218,16 @@ export const upkeepContract = (open: OpenStore): void => {
           version: 1,
           wrapped: bytes(`${purpose} by ${by}`),
         }))
-      assert.deepEqual(await rig.store.vaultKeys(), [])
+      assert.deepEqual(await rig.store.listVaultKeys(), [])
       const kept = await Promise.all([
         rig.store.ensureVaultKeys(keys('one')),
         other.ensureVaultKeys(keys('other')),
         rig.store.ensureVaultKeys(keys('a third')),
       ])
-      const stored = await rig.store.vaultKeys()
+      const stored = await rig.store.listVaultKeys()
       assert.equal(stored.length, 2)
       for (const seen of kept) assertRows(seen, stored)
-      assertRows(await other.vaultKeys(), stored)
+      assertRows(await other.listVaultKeys(), stored)
       assert.equal(
         new Set(stored.map(({ wrapped }) => Buffer.from(wrapped).toString().split(' by ')[1])).size,
         1,
@@ -244,10 +244,10 @@ export const upkeepContract = (open: OpenStore): void => {
         { purpose: 'a', version: 1, wrapped: bytes('of the vault') },
         { purpose: 'a', version: 2, wrapped: bytes('another of the vault') },
       ])
-      const others = await store.tenantKeys(neighbour)
+      const others = await store.listTenantKeys(neighbour)
       for (const { owner, read } of [
-        { owner: 'vault' as const, read: () => store.vaultKeys() },
-        { owner: tenant, read: () => store.tenantKeys(tenant) },
+        { owner: 'vault' as const, read: () => store.listVaultKeys() },
+        { owner: tenant, read: () => store.listTenantKeys(tenant) },
       ]) {
         const [key, ...rest] = await read()
         assert.ok(key && rest.length > 0)
@@ -262,7 +262,7 @@ export const upkeepContract = (open: OpenStore): void => {
           assertRows(await read(), [before, ...rest])
         }
       }
-      assertRows(await store.tenantKeys(neighbour), others)
+      assertRows(await store.listTenantKeys(neighbour), others)
       const [known] = others
       assert.ok(known)
       assert.equal(await store.replaceKey(neighbour + 1_000, known, bytes('not stored')), false)

@@ -1,6 +1,6 @@
 import type { Json } from '../../json/json.ts'
 import { limits } from '../../limits.ts'
-import { isDigit, isLower, isUpper } from '../characters.ts'
+import { isDigit, isLower, isUpper } from '../character-classes.ts'
 import { ExpressionError } from '../expression-error.ts'
 import type { RandomBelow, Run } from '../run.ts'
 import { scalarText } from '../values.ts'

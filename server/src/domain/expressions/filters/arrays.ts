@@ -1,7 +1,6 @@
-import { countCharacters } from '../../characters.ts'
 import { canonicalText } from '../../json/canonical-json.ts'
 import { isExactNumber, type Json } from '../../json/json.ts'
-import { offsetAfterFirst, offsetOfLast } from '../characters.ts'
+import { countCharacters, offsetAfterFirst, offsetOfLast } from '../../text/characters.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { readPath, type Segment } from '../path.ts'
 import type { Run } from '../run.ts'

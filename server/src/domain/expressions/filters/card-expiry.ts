@@ -1,5 +1,5 @@
 import { getOwn, isJsonObject, type Json, type JsonObject } from '../../json/json.ts'
-import { isLower, isUpper } from '../characters.ts'
+import { isLower, isUpper } from '../character-classes.ts'
 import { parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import type { Run } from '../run.ts'

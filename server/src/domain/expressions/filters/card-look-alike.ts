@@ -1,5 +1,5 @@
-import { passesLuhn } from '../../luhn.ts'
-import { isDigit, isSeparator } from '../characters.ts'
+import { passesLuhn } from '../../text/luhn.ts'
+import { isDigit, isSeparator } from '../character-classes.ts'
 import { ExpressionError } from '../expression-error.ts'
 import type { RandomBelow } from '../run.ts'
 

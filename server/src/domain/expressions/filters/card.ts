@@ -1,5 +1,5 @@
 import type { Json } from '../../json/json.ts'
-import { isDigit } from '../characters.ts'
+import { isDigit } from '../character-classes.ts'
 import type { Run } from '../run.ts'
 import { scalarText } from '../values.ts'
 import { expiryFormat, formatCardExpiry } from './card-expiry.ts'

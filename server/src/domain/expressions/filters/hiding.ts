@@ -1,5 +1,4 @@
-import { countCharacters } from '../../characters.ts'
-import { offsetAfterFirst, offsetOfLast } from '../characters.ts'
+import { countCharacters, offsetAfterFirst, offsetOfLast } from '../../text/characters.ts'
 import type { Run } from '../run.ts'
 
 export type Hiding = {

@@ -1,7 +1,7 @@
-import { isDigit } from '../characters.ts'
-import { Cursor } from '../cursor.ts'
+import { isDigit } from '../character-classes.ts'
 import { ExpressionError } from '../expression-error.ts'
 import type { Segment } from '../path.ts'
+import { TextReader } from '../text-reader.ts'
 import type { Parameter } from './filter.ts'
 
 /**
@@ -12,28 +12,28 @@ export const jsonPath: Parameter<readonly Segment[]> = {
   isLiteralOnly: true,
   read: value => {
     if (typeof value !== 'string' || !value.startsWith('$')) throw notOnePath()
-    const cursor = new Cursor(value)
-    cursor.position = 1
+    const reader = new TextReader(value)
+    reader.position = 1
     const segments: Segment[] = []
-    while (!cursor.isAtEnd) segments.push(readSegment(cursor))
+    while (!reader.isAtEnd) segments.push(readSegment(reader))
     return segments
   },
 }
 
-const readSegment = (cursor: Cursor): Segment => {
-  if (cursor.take('.')) return segmentOrNothing(cursor.readName())
-  if (!cursor.take('[')) throw notOnePath()
-  const segment = readSubscript(cursor)
-  if (!cursor.take(']')) throw notOnePath()
+const readSegment = (reader: TextReader): Segment => {
+  if (reader.take('.')) return segmentOrNothing(reader.readName())
+  if (!reader.take('[')) throw notOnePath()
+  const segment = readSubscript(reader)
+  if (!reader.take(']')) throw notOnePath()
   return segment
 }
 
-const readSubscript = (cursor: Cursor): Segment => {
-  const { character } = cursor
+const readSubscript = (reader: TextReader): Segment => {
+  const { character } = reader
   // The offset inside the argument would mislead: the compiler says where the argument is.
-  if (character === '"' || character === "'") return withoutPosition(() => cursor.readText())
+  if (character === '"' || character === "'") return withoutPosition(() => reader.readText())
   if (character !== '-' && !isDigit(character)) throw notOnePath()
-  const index = withoutPosition(() => cursor.readNumber())
+  const index = withoutPosition(() => reader.readNumber())
   if (typeof index !== 'number' || !Number.isSafeInteger(index)) throw notOnePath()
   return index
 }

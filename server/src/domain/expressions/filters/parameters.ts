@@ -1,5 +1,5 @@
-import { countCharacters } from '../../characters.ts'
 import type { Json } from '../../json/json.ts'
+import { countCharacters } from '../../text/characters.ts'
 import { numberOf } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { textOf } from '../values.ts'

@@ -1,6 +1,5 @@
-import { countCharacters } from '../../characters.ts'
 import type { Json } from '../../json/json.ts'
-import { offsetOfLast } from '../characters.ts'
+import { countCharacters, offsetOfLast } from '../../text/characters.ts'
 import { scalarText } from '../values.ts'
 import { filter } from './filter.ts'
 import { hide } from './hiding.ts'

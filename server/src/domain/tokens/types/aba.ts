@@ -1,4 +1,4 @@
-import { digitAt } from '../../digits.ts'
+import { digitAt } from '../../text/digits.ts'
 
 const weights = [3, 7, 1, 3, 7, 1, 3, 7, 1]
 

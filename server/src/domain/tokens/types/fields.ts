@@ -1,8 +1,8 @@
-import { didYouMean } from '../../did-you-mean.ts'
 import type { Issue } from '../../errors.ts'
 import { getOwn, isJsonObject, type Json, type JsonObject, keysAsSent, setOwn } from '../../json/json.ts'
 import { limits } from '../../limits.ts'
 import { chosenKey, field } from '../../place.ts'
+import { didYouMean } from '../../text/did-you-mean.ts'
 import type { Form } from './token-type.ts'
 
 export type Field = Form & { readonly required: boolean }
@@ -18,7 +18,7 @@ export const fields = (known: Readonly<Record<string, Field>>): Form => {
       issues.push({ path: place, message: `must be an object with ${names.join(', ')}` })
       return undefined
     }
-    const strangers = reportStrangers(data, sent, names, place, issues)
+    const unknownKeys = reportStrangers(data, sent, names, place, issues)
     const parsed: JsonObject = {}
     let complete = true
     for (const [name, { required, parse }] of Object.entries(known)) {
@@ -32,7 +32,7 @@ export const fields = (known: Readonly<Record<string, Field>>): Form => {
         issues.push({ path: field(place, name), message: 'is required' })
       }
     }
-    return complete && strangers === 0 ? parsed : undefined
+    return complete && unknownKeys === 0 ? parsed : undefined
   }
   const schema = {
     type: 'object',
@@ -50,17 +50,17 @@ const reportStrangers = (
   place: string,
   issues: Issue[],
 ): number => {
-  let strangers = 0
+  let unknownKeys = 0
   for (const [index, key] of keysAsSent(isJsonObject(sent) ? sent : data).entries()) {
     if (names.includes(key) || !Object.hasOwn(data, key)) continue
-    strangers++
+    unknownKeys++
     // An object with a hundred thousand unknown keys is refused without naming all of them.
-    if (strangers > limits.errorsPerAnswer) break
+    if (unknownKeys > limits.errorsPerAnswer) break
     const meant = didYouMean(key, names)
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`
     issues.push({ path: chosenKey(place, key, index + 1), message: `is not a property of this type${hint}` })
   }
-  return strangers
+  return unknownKeys
 }
 
 /** The text at a field of parsed data; undefined if there is none. */

@@ -1,5 +1,5 @@
-import { isDigits } from '../../digits.ts'
 import type { Json } from '../../json/json.ts'
+import { isDigits } from '../../text/digits.ts'
 import type { Form } from './token-type.ts'
 
 /** An integer from `min` to `max`, or its digits as a string (C10), which becomes the integer. */

@@ -1,4 +1,4 @@
-import { passesLuhn } from '../../luhn.ts'
+import { passesLuhn } from '../../text/luhn.ts'
 import { text } from './text.ts'
 import type { Form } from './token-type.ts'
 

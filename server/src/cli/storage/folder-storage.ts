@@ -1,0 +1,61 @@
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { ConfigError } from '../../config/config-error.ts'
+import { foreignCode } from '../../domain/foreign-code.ts'
+import type { Store } from '../../store/port.ts'
+import type { Look } from '../../store/sql/look.ts'
+import { lookAtSqlite } from '../../store/sqlite/look-at.ts'
+import { compareSqliteSchema } from '../../store/sqlite/schema-parts.ts'
+import { openSqlite } from '../../store/sqlite/sqlite-store.ts'
+import type { Writer } from '../../store/sqlite/writing/asked-writing.ts'
+import {
+  checkDatabaseFiles,
+  checkDataFolder,
+  databasePath,
+  describeRemains,
+  makeDataFolder,
+} from '../data-folder.ts'
+import type { Storage } from './storage.ts'
+
+export const folderStorage = (dataFolder: string): Storage => ({
+  name: dataFolder,
+  flags: { data: dataFolder },
+  look: async () => lookAtFolder(dataFolder),
+  compareSchema: async () => compareSqliteSchema(databasePath(dataFolder)),
+  open: async worker => openDataFolder(dataFolder, worker?.writer ?? 'thread'),
+  openForCommand: async () => openDataFolder(dataFolder, 'inline'),
+  distribute: async () => {
+    throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
+  },
+})
+
+const lookAtFolder = (dataFolder: string): Look | undefined => {
+  if (!existsSync(dataFolder)) return undefined
+  checkDataFolder(dataFolder)
+  checkDatabaseFiles(dataFolder)
+  const remains = describeRemains(dataFolder)
+  if (remains !== undefined) throw new Error(remains)
+  const path = databasePath(dataFolder)
+  if (!existsSync(path)) return undefined
+  const look = opened(path, () => lookAtSqlite(path))
+  if (look.isForeign) throw new Error(`${path} is another program's SQLite database: use another folder`)
+  return look
+}
+
+/** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get its mode. */
+const openDataFolder = (dataFolder: string, writing: 'thread' | 'inline' | Writer): Store => {
+  makeDataFolder(dataFolder)
+  const path = databasePath(dataFolder)
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
+  return opened(path, () => openSqlite({ path, writing }))
+}
+
+const opened = <T>(path: string, open: () => T): T => {
+  try {
+    return open()
+  } catch (error) {
+    if (foreignCode(error) !== 'ERR_SQLITE_ERROR') throw error
+    throw new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : ''}`, {
+      cause: error,
+    })
+  }
+}

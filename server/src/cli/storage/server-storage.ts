@@ -1,0 +1,56 @@
+import { statSync } from 'node:fs'
+import { ConfigError } from '../../config/config-error.ts'
+import type { DatabaseConfig } from '../../config/database-config.ts'
+import { readNamedFile } from '../../config/named-file.ts'
+import type { PostgresSettings } from '../../store/postgres/postgres-store.ts'
+import type { Storage } from './storage.ts'
+
+export const serverStorage = (database: DatabaseConfig): Storage => {
+  // Loaded on demand: the PostgreSQL client would add 30 ms to a start of the embedded store.
+  const engine = () => import('../../store/postgres/postgres-store.ts')
+  const url = withoutPassword(database)
+  return {
+    name: url,
+    flags: {
+      'database-url': url,
+      ...(database.passwordFile !== undefined && { 'database-password-file': database.passwordFile }),
+      ...(database.caFile !== undefined && { 'database-ca': database.caFile }),
+    },
+    look: async () => {
+      const { lookAtPostgres } = await import('../../store/postgres/look-at.ts')
+      const look = await (await engine()).withClient(postgresSettings(database), lookAtPostgres)
+      return look.schema.current === 0 ? undefined : look
+    },
+    // Foreign parts are not reported: what else an owner keeps in their own database is for them to know.
+    compareSchema: async () => {
+      const { missingPostgresParts } = await import('../../store/postgres/schema-parts.ts')
+      const missing = await (await engine()).withClient(postgresSettings(database), missingPostgresParts)
+      return { missing, foreign: [] }
+    },
+    open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
+    openForCommand: async () => (await engine()).openPostgres(postgresSettings(database)),
+    distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),
+  }
+}
+
+export const postgresSettings = ({ caFile, passwordFile, ...settings }: DatabaseConfig): PostgresSettings => {
+  if (passwordFile !== undefined) requireSecretFile(passwordFile)
+  return {
+    ...settings,
+    ...(passwordFile !== undefined && { passwordFile }),
+    ...(caFile !== undefined && { ca: readNamedFile(caFile) }),
+  }
+}
+
+const requireSecretFile = (path: string): void => {
+  readNamedFile(path)
+  if ((statSync(path).mode & 0o077) !== 0)
+    throw new ConfigError(`${path} holds a password and is open to others: run chmod 600 ${path}`)
+}
+
+const withoutPassword = ({ address: { hosts, user, database, sslmode } }: DatabaseConfig): string => {
+  const [first] = hosts
+  const socket = first?.host.startsWith('/') ? `&host=${encodeURIComponent(first.host)}` : ''
+  const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')
+  return `postgres://${encodeURIComponent(user)}@${socket === '' ? list : `localhost:${first?.port}`}/${encodeURIComponent(database)}?sslmode=${sslmode}${socket}`
+}

@@ -1,0 +1,28 @@
+import type { Store } from '../../store/port.ts'
+import type { Look } from '../../store/sql/look.ts'
+import type { SchemaDifference } from '../../store/sqlite/schema-parts.ts'
+import type { Worker } from '../workers/worker.ts'
+
+/** What the workers of one server share. */
+export type Sharing = Pick<Worker, 'writer' | 'neighbours'>
+
+/** Where the vault's rows are: in a folder of this machine, or on a database server. */
+export type Storage = {
+  /** For people: the folder, or the address of the database without its password. */
+  readonly name: string
+  /** As flags, without any secret. */
+  readonly flags: Readonly<Record<string, string>>
+  /** Looks at what is there without changing it; undefined if there is no vault. Throws if what is there cannot be one. */
+  look(): Promise<Look | undefined>
+  /** How the schema differs from what the migrations make, in words. */
+  compareSchema(): Promise<SchemaDifference>
+  /**
+   * Makes the vault if there is none, and brings its schema up to date. Callers must have looked first. A worker shares what can
+   * exist only once: the writer, where storage takes one.
+   */
+  open(worker?: Sharing): Promise<Store>
+  /** The same for one command, which writes on its own thread: to start another takes longer than all that it writes. */
+  openForCommand(): Promise<Store>
+  /** Brings the schema up to date and spreads it over the nodes of a cluster. */
+  distribute(): Promise<void>
+}

@@ -1,0 +1,55 @@
+import type { Config } from '../../config/config.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import type { KeyProvider } from '../../crypto/key-provider.ts'
+import { unwrapVaultKeys } from '../../crypto/keys.ts'
+import { openVault } from '../../operations/open-vault.ts'
+import type { Vault } from '../../operations/vault/vault.ts'
+import type { Store } from '../../store/port.ts'
+import type { Look } from '../../store/sql/look.ts'
+import { configuredOrDevKeyProvider } from '../key-provider.ts'
+import { configuredStorage } from './configured-storage.ts'
+import type { Sharing, Storage } from './storage.ts'
+
+/** A schema is changed only with the vault's master key, so that settings that name the wrong vault change nothing. */
+export const requireMasterKeyBeforeMigration = async (
+  { schema, vaultKeys }: Look,
+  keyProvider: () => KeyProvider,
+): Promise<void> => {
+  if (schema.pending && vaultKeys.length > 0) await unwrapVaultKeys(keyProvider(), vaultKeys)
+}
+
+/** For commands that make a vault if there is none, and bring an older one up to date. */
+export const openOrMake = async (
+  storage: Storage,
+  keyProvider: () => KeyProvider,
+  worker?: Sharing,
+): Promise<{ store: Store; isNew: boolean }> => {
+  const look = await storage.look()
+  if (look !== undefined) await requireMasterKeyBeforeMigration(look, keyProvider)
+  return { store: await storage.open(worker), isNew: look === undefined || look.schema.current === 0 }
+}
+
+/** Throws, with one line that says what is missing, if there is no vault. */
+export const requireVault = async (storage: Storage): Promise<Look> => {
+  const look = await storage.look()
+  if (look === undefined)
+    throw new ConfigError(`${storage.name} holds no vault: strongroom migrate makes one`)
+  return look
+}
+
+/** For the commands that work beside a running server: they make no vault and change no schema. */
+export const withVault = async <T>(config: Config, work: (vault: Vault) => Promise<T>): Promise<T> => {
+  const storage = configuredStorage(config)
+  const { schema } = await requireVault(storage)
+  const keyProvider = configuredOrDevKeyProvider(config)
+  if (schema.pending)
+    throw new Error(
+      `${storage.name} has schema ${schema.current}, this release needs ${schema.newest}: run strongroom migrate`,
+    )
+  const store = await storage.openForCommand()
+  try {
+    return await work(await openVault({ store, keyProvider, clock: Date.now }))
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,104 @@
+import cluster from 'node:cluster'
+import { env } from 'node:process'
+import { workerVariable } from '../../config/settings.ts'
+import type { Address, SharedAcrossWorkers } from '../../service.ts'
+import { type Neighbours, StoreUnavailableError } from '../../store/port.ts'
+import type { Writer } from '../../store/sqlite/writing/asked-writing.ts'
+import { stopSignal } from '../stop-signal.ts'
+import type { Announcement } from './announcements.ts'
+import type { Answer, Question, Services } from './primary-services.ts'
+
+/** What a worker is told when it starts. */
+export type WorkerStart = {
+  readonly number: number
+  /** The first of all prepares storage, and finds out whether the port is free. */
+  readonly isFirst: boolean
+  readonly address: Address
+}
+
+/** It answers requests, on this port. */
+export type Answering = { readonly port: number }
+
+/** One of several processes that share a port, and what the primary does for all of them. */
+export type Worker = SharedAcrossWorkers &
+  WorkerStart & {
+    answers(port: number): void
+    /** Resolves when the primary tells it to stop. */
+    readonly stopped: () => Promise<void>
+    readonly writer: Writer
+    readonly neighbours: Neighbours
+  }
+
+/** Runs as a worker. The primary notices its end when the process exits. */
+export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<void> => {
+  const listeners: (() => void)[] = []
+  const ask = askPrimary(() => {
+    for (const listener of listeners) listener()
+  })
+  try {
+    await ask('join', undefined)
+    await run({
+      ...(JSON.parse(env[workerVariable] ?? '') as WorkerStart),
+      // Without the primary, this worker soon ends.
+      answers: port => process.send?.({ port } satisfies Answering, undefined, undefined, () => {}),
+      stopped,
+      // Closing this worker's store leaves the writer open: it serves the other workers.
+      writer: { ask: request => ask('write', request), close: async () => {} },
+      neighbours: {
+        tellGrantsChanged: () => ask('tellGrantsChanged', undefined),
+        onGrantsChanged: listener => void listeners.push(listener),
+      },
+      takeShare: name => ask('takeShare', name),
+      inFlight: {
+        take: name => ask('takeKey', name),
+        // Without the primary nobody holds the key any more, and this worker soon ends.
+        release: name => ask('releaseKey', name).catch(() => {}),
+      },
+    })
+  } finally {
+    // The channel to the primary would keep this process alive.
+    cluster.worker?.disconnect()
+  }
+}
+
+/**
+ * A signal to the whole process group reaches a worker twice, directly and through the primary. Draining once is enough, and an
+ * operator in a hurry ends the primary, without which no worker stays. These signals are ignored only once there is something to
+ * drain: earlier, a signal that is sent only once would be lost.
+ */
+const stopped = (): Promise<void> => {
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.on(signal, () => {})
+  return stopSignal(signals)
+}
+
+type AskPrimary = <S extends keyof Services>(
+  service: S,
+  asked: Parameters<Services[S]>[0],
+) => ReturnType<Services[S]>
+
+const askPrimary = (announced: () => void): AskPrimary => {
+  const waiting = new Map<number, (answer: unknown) => void>()
+  let lastId = 0
+  process.on('message', (message: Answer | Announcement) => {
+    if ('announcement' in message) {
+      announced()
+      // Without the primary, nobody waits for the confirmation.
+      ask('heard', message.announcement).catch(() => {})
+      return
+    }
+    waiting.get(message.id)?.(message.answer)
+    waiting.delete(message.id)
+  })
+  const ask: AskPrimary = (service, asked) =>
+    new Promise((resolve: (answer: never) => void, reject) => {
+      lastId++
+      waiting.set(lastId, resolve as (answer: unknown) => void)
+      const question: Question = { id: lastId, service, asked }
+      process.send?.(question, undefined, undefined, error => {
+        // The request that waits fails as if storage were down, so that its client tries again, elsewhere or later.
+        if (error !== null) reject(new StoreUnavailableError('the primary is gone', { cause: error }))
+      })
+    }) as never
+  return ask
+}

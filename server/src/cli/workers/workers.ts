@@ -1,0 +1,185 @@
+import cluster, { type Worker } from 'node:cluster'
+import type { Config } from '../../config/config.ts'
+import { workerVariable } from '../../config/settings.ts'
+import { baseUrl } from '../base-url.ts'
+import { leaveLog, makeLog } from '../log.ts'
+import { stopSignal } from '../stop-signal.ts'
+import { configuredStorage } from '../storage/configured-storage.ts'
+import { warnOfPlaintext } from '../tls.ts'
+import { primaryServices, type Question } from './primary-services.ts'
+import { restarts } from './restarts.ts'
+import { canSharePorts } from './shared-port.ts'
+import type { Answering, WorkerStart } from './worker.ts'
+
+/**
+ * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
+ * dies is replaced; one that loses the primary ends by itself.
+ */
+export const runWorkers = (config: Config, count: number): Promise<number> => {
+  // Where ports cannot be shared, workers accept connections from the primary's socket. If the primary handed them out, one on its
+  // way to a worker that dies at that moment would be held open and never answered.
+  cluster.schedulingPolicy = cluster.SCHED_NONE
+  // Advanced, because JSON cannot carry the bytes in write sets. The flag leaves a worker no moment in which a signal could open
+  // a debugger (bin/strongroom.js).
+  cluster.setupPrimary({ serialization: 'advanced', execArgv: [...process.execArgv, '--disable-sigusr1'] })
+  return new Primary(config, count).run()
+}
+
+type WorkerState = {
+  readonly number: number
+  readonly startedAt: number
+  isReady: boolean
+  missedRenewal: boolean
+}
+
+class Primary {
+  readonly #config: Config
+  readonly #count: number
+  readonly #log: ReturnType<typeof makeLog>
+  readonly #services: ReturnType<typeof primaryServices>
+  readonly #restarts = restarts()
+  readonly #workers = new Map<Worker, WorkerState>()
+  readonly #vacancies = new Set<NodeJS.Timeout>()
+  #phase: 'first worker' | 'other workers' | 'running' | 'stopping' = 'first worker'
+  #port: number
+  #exitCode = 0
+  #resolve: (exitCode: number) => void = () => {}
+
+  constructor(config: Config, count: number) {
+    this.#config = config
+    this.#count = count
+    this.#port = config.port
+    this.#log = makeLog(config)
+    this.#services = primaryServices(config)
+  }
+
+  run(): Promise<number> {
+    cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
+    stopSignal(['SIGINT', 'SIGTERM']).then(() => {
+      this.#log.info({}, 'draining')
+      this.#stop(0)
+    })
+    process.on('SIGHUP', () => this.#renewTls())
+    this.#start(1)
+    return new Promise(resolve => {
+      this.#resolve = resolve
+    })
+  }
+
+  #start(number: number): void {
+    const start: WorkerStart = {
+      number,
+      isFirst: this.#phase === 'first worker',
+      address: { host: this.#config.host, port: this.#port, isShared: canSharePorts },
+    }
+    const worker = cluster.fork({ [workerVariable]: JSON.stringify(start) })
+    this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
+    this.#workers.set(worker, {
+      number,
+      startedAt: performance.now(),
+      isReady: false,
+      missedRenewal: false,
+    })
+    worker.on('message', async (message: Question | Answering) => {
+      // The worker has died: what it asked for would be held for nobody.
+      if (!this.#workers.has(worker)) return
+      if ('port' in message) {
+        this.#answering(worker, message.port)
+        return
+      }
+      const answer = await this.#services.answer(message, worker)
+      // A worker that died meanwhile needs no answer.
+      if (worker.isConnected()) worker.send(answer, undefined, undefined, () => {})
+    })
+    worker.on('error', () => {
+      if (worker.process.pid === undefined) this.#ended(worker, 1, null)
+    })
+  }
+
+  #answering(worker: Worker, port: number): void {
+    const state = this.#workers.get(worker)
+    if (state === undefined) return
+    state.isReady = true
+    // For the others, if the settings leave the choice of the port to the system. The primary's socket knows it without this.
+    if (canSharePorts) this.#port = port
+    if (state.missedRenewal) worker.process.kill('SIGHUP')
+    // The first worker prepares storage and proves that the settings work; the others follow together.
+    if (this.#phase === 'first worker') {
+      this.#phase = 'other workers'
+      for (let number = 2; number <= this.#count; number++) this.#start(number)
+    }
+    if (this.#phase !== 'other workers' || this.#readyCount() < this.#count) return
+    this.#phase = 'running'
+    this.#log.info(
+      {
+        url: baseUrl(this.#config, port),
+        storage: configuredStorage(this.#config).name,
+        workers: this.#count,
+      },
+      'listening',
+    )
+    warnOfPlaintext(this.#config, this.#log)
+  }
+
+  #ended(worker: Worker, code: number | null, signal: string | null): void {
+    const state = this.#workers.get(worker)
+    this.#workers.delete(worker)
+    this.#services.left(worker)
+    if (state === undefined) return
+    if (this.#phase === 'stopping') {
+      // A worker that was not ready to drain yet ends by the signal itself, which is no failure.
+      if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') this.#exitCode ||= 1
+      this.#finishOnceAlone()
+      return
+    }
+    const { number, startedAt, isReady: wasReady } = state
+    if (this.#phase !== 'running' && !wasReady && signal === null) {
+      // The worker has reported what is wrong itself, in the words of a server that runs alone.
+      this.#stop(code || 1)
+      return
+    }
+    const lived = { livedMs: performance.now() - startedAt, wasReady }
+    const waitMs = this.#restarts.ended(lived, { areReady: this.#readyCount() > 0 })
+    if (waitMs === 'giveUp') {
+      this.#log.error({ worker: number, code, signal }, 'giving up: no worker gets ready')
+      this.#stop(1)
+      return
+    }
+    this.#log.error({ worker: number, code, signal, wait_ms: waitMs }, 'a worker ended and is replaced')
+    const vacancy = setTimeout(() => {
+      this.#vacancies.delete(vacancy)
+      this.#start(number)
+    }, waitMs)
+    this.#vacancies.add(vacancy)
+  }
+
+  #renewTls(): void {
+    for (const [worker, state] of this.#workers)
+      if (state.isReady) worker.process.kill('SIGHUP')
+      else state.missedRenewal = true
+  }
+
+  #stop(exitCode: number): void {
+    this.#phase = 'stopping'
+    this.#exitCode = exitCode
+    for (const vacancy of this.#vacancies) clearTimeout(vacancy)
+    for (const worker of this.#workers.keys()) worker.process.kill('SIGTERM')
+    this.#finishOnceAlone()
+  }
+
+  #finishOnceAlone(): void {
+    if (this.#workers.size > 0) return
+    const end = (exitCode: number): void => {
+      leaveLog()
+      this.#resolve(exitCode)
+    }
+    this.#services.close().then(
+      () => end(this.#exitCode),
+      () => end(1),
+    )
+  }
+
+  #readyCount(): number {
+    return [...this.#workers.values()].filter(({ isReady }) => isReady).length
+  }
+}

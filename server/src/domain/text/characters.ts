@@ -1,0 +1,28 @@
+/** C8: characters are code points. A lone surrogate counts as one. */
+export const countCharacters = (text: string): number => {
+  let count = 0
+  for (const _character of text) count++
+  return count
+}
+
+/**
+ * Where the text continues after its first `count` characters. Nothing here splits a surrogate pair. Offsets are UTF-16
+ * offsets.
+ */
+export const offsetAfterFirst = (text: string, count: number): number => {
+  let offset = 0
+  for (let seen = 0; seen < count && offset < text.length; seen++) offset = nextOffset(text, offset)
+  return offset
+}
+
+/** Where the last `count` characters of the text start. */
+export const offsetOfLast = (text: string, count: number): number => {
+  let offset = text.length
+  for (let seen = 0; seen < count && offset > 0; seen++)
+    offset -= offset > 1 && isPairAt(text, offset - 2) ? 2 : 1
+  return offset
+}
+
+const nextOffset = (text: string, offset: number): number => offset + (isPairAt(text, offset) ? 2 : 1)
+
+const isPairAt = (text: string, offset: number): boolean => (text.codePointAt(offset) ?? 0) > 0xffff

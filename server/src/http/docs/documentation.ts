@@ -1,0 +1,16 @@
+import { openApi } from '../../contract/openapi.ts'
+import { docsPage } from './docs-page.ts'
+
+/** Makes each text once: neither changes while the service runs. */
+const once = (make: (headerPrefix: string) => string): ((headerPrefix: string) => string) => {
+  const made = new Map<string, string>()
+  return headerPrefix => {
+    const text = made.get(headerPrefix) ?? make(headerPrefix)
+    made.set(headerPrefix, text)
+    return text
+  }
+}
+
+export const openApiText = once(headerPrefix => JSON.stringify(openApi(headerPrefix)))
+
+export const docsText = once(headerPrefix => docsPage(openApi(headerPrefix)))

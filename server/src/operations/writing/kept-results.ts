@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { indexHash } from '../../crypto/index-hash.ts'
+import { openResult, sealResult } from '../../crypto/result-seal.ts'
+import type { Json, JsonObject } from '../../domain/json/json.ts'
+import { parseStored } from '../../domain/json/parse-json.ts'
+import { limits } from '../../domain/limits.ts'
+import { isPending, type PendingDeadlines, pendingDeadlines } from '../../domain/time/deadlines.ts'
+import type { Instant } from '../../domain/time/instant.ts'
+import type { WriteSet } from '../../store/write-set.ts'
+import { sealsCounter } from '../vault/counters.ts'
+import type { Caller, Idempotent, IdempotentRequest, Vault } from '../vault/vault.ts'
+
+/** What is kept of a request that succeeded. */
+export type KeptResult = { readonly answer: Json; readonly sameBody: boolean }
+
+export const requestHash = (caller: Caller, { method, path, key }: IdempotentRequest): Buffer =>
+  indexHash(caller.keys, 'idempotency', JSON.stringify([caller.application.id, method, path, key]))
+
+/** §4.11.7: for how long answers are kept. */
+export const resultDeadlines = (now: Instant): PendingDeadlines =>
+  pendingDeadlines(limits.idempotencyLifetimeMs, now)
+
+export const findResult = async (
+  vault: Vault,
+  caller: Caller,
+  hash: Uint8Array,
+  request: IdempotentRequest,
+): Promise<KeptResult | undefined> => {
+  const now = vault.clock()
+  const row = await vault.store.getResult(caller.tenantNumber, hash, now)
+  if (row === undefined) return undefined
+  const kept = parseStored(openResult(caller.keys, { ...row, hash })) as JsonObject
+  const pending = resultDeadlines(now)
+  if (!isPending(row.expiresAt, pending)) {
+    // Dropped now, not with the next sweep: while it is there, no other answer can be kept for its key.
+    await vault.store.dropResult(caller.tenantNumber, hash, pending)
+    return undefined
+  }
+  return { answer: kept.answer ?? null, sameBody: kept.body === bodyDigest(request) }
+}
+
+/** The set with the answer in it, for as long as retries may come. */
+export const keepingAnswer = (
+  vault: Vault,
+  caller: Caller,
+  { hash, request }: Idempotent,
+  set: WriteSet,
+  answer: Json,
+): WriteSet => {
+  const now = vault.clock()
+  const expiresAt = now + limits.idempotencyLifetimeMs
+  const kept = JSON.stringify({ answer, body: bodyDigest(request) })
+  const sealed = sealResult(caller.keys, { hash, expiresAt }, kept)
+  return {
+    ...set,
+    guarded: [
+      // Must be the first condition: otherwise the loser of a race would be told that its id is taken, by the winner's token.
+      { kind: 'keepResult', row: { tenant: caller.tenantNumber, hash, expiresAt, sealed }, now },
+      ...set.guarded,
+    ],
+    counters: [...set.counters, { name: sealsCounter(caller.keys.currentDataVersion), by: 1 }],
+  }
+}
+
+const bodyDigest = ({ body }: IdempotentRequest): string => createHash('sha256').update(body).digest('base64')

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import type pg from 'pg'
+import type { DatabaseAddress } from './database-url.ts'
+import type { Succession } from './succession.ts'
+import { typeParser } from './type-parser.ts'
+
+export type ConnectionSettings = {
+  readonly address: DatabaseAddress
+  /** Read for each new connection, so that a password can be changed without a restart. */
+  readonly passwordFile?: string
+  /** PEM; without it, the certificates that Node trusts. */
+  readonly ca?: string
+  readonly statementTimeoutMs: number
+  /** Whether the server may plan for the given values. Citus must, because the values tell it the shard. */
+  readonly plansPerValue?: boolean
+  /** How long a transaction may sit idle. If its end was lost on the way, it holds its locks for this long. */
+  readonly standstillMaxMs?: number
+  /** Shared by all connections that must agree on the primary. */
+  readonly succession?: Succession
+}
+
+/** The name under which servers list our connections. */
+export const applicationName = 'strongroom'
+
+const connectTimeoutMs = 5_000
+/** On top of the statement timeout: a server that does not even report the timeout is gone. */
+const answerGraceMs = 5_000
+/** Short enough that no firewall in between forgets an idle connection. */
+const keepAliveMs = 30_000
+
+/**
+ * All queries are index look-ups. The planner knows nothing of a table that was empty when it last looked, so it is
+ * kept from reading whole tables.
+ */
+export const plannerSettings = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_material: 'off',
+  enable_hashagg: 'off',
+  enable_sort: 'off',
+  max_parallel_workers_per_gather: '0',
+  jit: 'off',
+}
+
+/** What the driver is told for a connection to one of the servers. */
+export const clientConfig = (
+  {
+    address,
+    passwordFile,
+    ca,
+    statementTimeoutMs,
+    standstillMaxMs,
+    plansPerValue = false,
+  }: ConnectionSettings,
+  { host, port }: DatabaseAddress['hosts'][number],
+): pg.ClientConfig => {
+  const ssl = tlsOptions(address.sslmode, host, ca)
+  const session = {
+    ...plannerSettings,
+    plan_cache_mode: plansPerValue ? 'auto' : 'force_generic_plan',
+    default_transaction_isolation: 'read committed',
+    // The format that the type parser reads.
+    bytea_output: 'hex',
+  }
+  return {
+    host,
+    port,
+    user: address.user,
+    database: address.database,
+    ...(passwordFile === undefined
+      ? address.password !== undefined && { password: address.password }
+      : { password: () => readFileSync(passwordFile, 'utf8').trimEnd() }),
+    ssl: ssl ?? false,
+    pipeline: true,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + answerGraceMs,
+    ...(standstillMaxMs !== undefined && { idle_in_transaction_session_timeout: standstillMaxMs }),
+    application_name: applicationName,
+    types: { getTypeParser: typeParser },
+    options: Object.entries(session)
+      .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
+      .join(' '),
+  } as pg.ClientConfig
+}
+
+const tlsOptions = (
+  mode: DatabaseAddress['sslmode'],
+  host: string,
+  ca: string | undefined,
+): ConnectionOptions | undefined => {
+  switch (mode) {
+    case 'disable':
+      return undefined
+    case 'require':
+      return { rejectUnauthorized: false }
+    case 'verify-ca':
+      return { ...(ca !== undefined && { ca }), checkServerIdentity: () => undefined }
+    case 'verify-full':
+      return { ...(ca !== undefined && { ca }), host }
+  }
+}

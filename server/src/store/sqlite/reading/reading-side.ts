@@ -1,0 +1,70 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { TamperedError } from '../../../domain/tampered-error.ts'
+import { StoreUnavailableError } from '../../port.ts'
+import type { Reading } from '../../sql/reading.ts'
+import { engineReason } from '../engine-reason.ts'
+import { statementCache } from '../statement-cache.ts'
+import { readTokens } from './rows-by-id.ts'
+import { type SharedSnapshot, sharedSnapshot } from './shared-snapshot.ts'
+
+/** The connection that reads. Reads are synchronous here; their results are handed out as promises. */
+export type ReadingSide = Reading & {
+  readonly database: DatabaseSync
+  readonly snapshot: SharedSnapshot
+  readonly prepared: (sql: string) => StatementSync
+  readonly read: <T>(query: () => T | Promise<T>) => Promise<T>
+  /** Runs several statements on one state of storage: the writing connection may commit at any time. */
+  readonly atOneMoment: <T>(queries: () => T) => T
+  readonly readAtOneMoment: <T>(queries: () => T) => Promise<T>
+}
+
+export const readingSide = (database: DatabaseSync): ReadingSide => {
+  const snapshot = sharedSnapshot(database)
+  const prepared = statementCache(database)
+
+  const read = async <T>(query: () => T | Promise<T>): Promise<T> => {
+    try {
+      snapshot.join()
+      return await query()
+    } catch (error) {
+      throw unreadable(error)
+    }
+  }
+
+  const atOneMoment = <T>(queries: () => T): T => {
+    if (database.isTransaction) return queries()
+    database.exec('BEGIN')
+    try {
+      return queries()
+    } finally {
+      if (database.isTransaction) database.exec('ROLLBACK')
+    }
+  }
+
+  return {
+    database,
+    snapshot,
+    prepared,
+    read,
+    atOneMoment,
+    readAtOneMoment: queries => read(() => atOneMoment(queries)),
+    rows: (sql, values, toRow) =>
+      read(() =>
+        prepared(sql)
+          .all(...values)
+          .map(toRow),
+      ),
+    row: (sql, values, toRow) =>
+      read(() => {
+        const row = prepared(sql).get(...values)
+        return row && toRow(row)
+      }),
+    tokens: (sql, values) => read(() => readTokens(prepared(sql), values)),
+  }
+}
+
+/** Callers learn that storage is unavailable, not what the driver said. Tampering is reported as such. */
+export const unreadable = (cause: unknown): StoreUnavailableError | TamperedError =>
+  cause instanceof TamperedError
+    ? cause
+    : new StoreUnavailableError('storage cannot be read', { cause, outage: engineReason(cause) })

@@ -1,0 +1,115 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { tokenRow } from '../../columns.ts'
+import type { TokenRow } from '../../rows.ts'
+import type { Sql } from '../../sql/dialect.ts'
+import { tokenById, tokenColumns } from '../../sql/statements.ts'
+import { rowNumberOf } from '../row-number.ts'
+
+/** Adds `row_number_of(id)` to SQL: the row number derived from an id. */
+export const withRowNumbers = (database: DatabaseSync): DatabaseSync => {
+  database.function('row_number_of', { deterministic: true }, id => rowNumberOf(String(id)))
+  return database
+}
+
+/**
+ * The condition that a token's row `table` has one of the ids. Each is looked up by its number, or else in the index of
+ * ids.
+ */
+export const hasOneOfIds = (table: 'k' | 't', tenant: number, ids: readonly string[]): Sql => {
+  if (ids.length === 0) return { sql: `${table}.rowid IN ()`, values: [] }
+  // `column1` is SQLite's name for the values listed by VALUES. The `+` keeps SQLite from using the index of ids at once.
+  return {
+    sql: `${table}.rowid IN (SELECT coalesce(
+      (SELECT r.rowid FROM tokens r WHERE r.rowid = row_number_of(column1) AND +r.tenant = ? AND r.token_id = column1),
+      (SELECT r.rowid FROM tokens r WHERE r.tenant = ? AND r.token_id = column1))
+      FROM (VALUES ${ids.map(() => '(?)').join()}))`,
+    values: [tenant, tenant, ...ids],
+  }
+}
+
+/**
+ * The columns of a token's row `k`, with short sealed bytes as text: bytes get a buffer of their own, which takes 1.6
+ * µs, while the detour through text takes 0.9. `tokenRowOfText` reads them.
+ */
+export const tokenColumnsAsText = tokenColumns.replace(
+  'k.sealed',
+  'CASE WHEN length(k.sealed) < 1000 THEN hex(k.sealed) ELSE k.sealed END',
+)
+const sealedAt = tokenColumns.split(', ').indexOf('k.sealed')
+
+const tokenRowOfText = (row: SQLOutputValue[]): TokenRow => {
+  const sealed = row[sealedAt]
+  if (typeof sealed === 'string') row[sealedAt] = Buffer.from(sealed, 'hex')
+  return tokenRow(row)
+}
+
+export type TokenReader = {
+  one(tenant: number, id: string): TokenRow | undefined
+  /** For a statement built by the dialect's `rowsFound`. */
+  found(tenant: number, statement: StatementSync, values: readonly SQLInputValue[]): TokenRow[]
+}
+
+export const tokenReader = (database: DatabaseSync): TokenReader => {
+  const byNumber = prepareTokens(
+    database,
+    `SELECT ${tokenColumnsAsText} FROM tokens k WHERE k.rowid = ? AND +k.tenant = ? AND k.token_id = ?`,
+  )
+  const byId = prepareTokens(database, tokenById)
+  const oneById = (tenant: number, id: string): TokenRow | undefined => {
+    const row = readRow(byId, tenant, id)
+    return row && tokenRow(row)
+  }
+  return {
+    one: (tenant, id) => {
+      const number = rowNumberOf(id)
+      const row = number === null ? undefined : readRow(byNumber, number, tenant, id)
+      return row === undefined ? oneById(tenant, id) : tokenRowOfText(row)
+    },
+    found: (tenant, statement, values) =>
+      readRows(statement, values)
+        .map(row => {
+          const missing = row.at(-1)
+          return missing === null ? tokenRowOfText(row) : oneById(tenant, String(missing))
+        })
+        .filter(row => row !== undefined),
+  }
+}
+
+/** For a statement that yields whole tokens. */
+export const readTokens = (statement: StatementSync, values: readonly SQLInputValue[]): TokenRow[] =>
+  readRows(statement, values).map(tokenRow)
+
+const readRows = (statement: StatementSync, values: readonly SQLInputValue[]): SQLOutputValue[][] =>
+  withAnyInteger(returningArrays(statement), () => statement.all(...values) as unknown as SQLOutputValue[][])
+
+const prepareTokens = (database: DatabaseSync, sql: string): StatementSync =>
+  returningArrays(database.prepare(sql))
+
+const readRow = (
+  statement: StatementSync,
+  ...values: readonly SQLInputValue[]
+): SQLOutputValue[] | undefined =>
+  withAnyInteger(statement, () => statement.get(...values) as unknown as SQLOutputValue[] | undefined)
+
+const returningArrays = (statement: StatementSync): StatementSync => {
+  statement.setReturnArrays(true)
+  statement.setReadBigInts(false)
+  return statement
+}
+
+/**
+ * A read fails if storage does, or if a row holds an integer too large for a double, which the vault never writes. Such
+ * a row can be read with bigints, which take 1 µs longer.
+ */
+const withAnyInteger = <T>(statement: StatementSync, read: () => T): T => {
+  try {
+    return read()
+  } catch {
+    statement.setReadBigInts(true)
+    try {
+      return read()
+    } finally {
+      statement.setReadBigInts(false)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { TokenQuery } from '../../port.ts'
+import { branchesOf } from '../../sql/token-query.ts'
+import { WaitingEntries } from '../waiting-entries.ts'
+import type { WritingSide } from '../writing/writing-side.ts'
+import type { ReadingSide } from './reading-side.ts'
+
+/** Reads of index entries, some of which may still wait (waiting-entries.ts). */
+export type SettledReads = {
+  /** Runs the query once none of the terms' entries wait. */
+  readSettled<T>(tenant: number, terms: readonly Uint8Array[], query: () => T | Promise<T>): Promise<T>
+  /** Where entries of the term wait. */
+  placesOf(tenant: number, term: Uint8Array): readonly number[]
+  /** Resolves once nothing waits. */
+  settleAll(): Promise<void>
+}
+
+/** To learn of an entry takes a microsecond; thousands are learnt in slices, with other requests in between. */
+const entriesPerSlice = 2_000
+
+export const settledReads = (
+  { database, snapshot, read }: ReadingSide,
+  writer: Pick<WritingSide, 'settle' | 'settleSome'>,
+): SettledReads => {
+  const waiting = new WaitingEntries(database)
+  const find = database.prepare('SELECT 1 FROM waiting_terms WHERE place = ? AND term = ?')
+
+  /** Looks at the entries that are remembered: they may have been moved since, and to ask the writer takes a hundred times longer. */
+  const doesWait = (tenant: number, term: Uint8Array): boolean => {
+    const remembered = waiting.ofTerm(tenant, term)
+    const isThere = remembered.places.some(place => find.get(place, term) !== undefined)
+    if (!isThere) waiting.forget(remembered)
+    return isThere
+  }
+
+  const readSettled: SettledReads['readSettled'] = (tenant, terms, query) =>
+    read(() => {
+      if (terms.length > 0 && !waiting.catchUp(entriesPerSlice))
+        return nextTurn().then(() => readSettled(tenant, terms, query))
+      const asked = terms.filter(term => doesWait(tenant, term))
+      if (asked.length === 0) return query()
+      return writer.settle({ tenant, terms: asked }).then(() => {
+        snapshot.end()
+        snapshot.join()
+        return query()
+      })
+    })
+
+  return {
+    readSettled,
+    placesOf: (tenant, term) => {
+      waiting.catchUp()
+      return waiting.ofTerm(tenant, term).places
+    },
+    settleAll: async () => {
+      while ((await writer.settleSome()) > 0);
+      snapshot.end()
+    },
+  }
+}
+
+/** The terms whose entries decide what the query finds. */
+export const termsOf = (query: TokenQuery): Uint8Array[] =>
+  branchesOf(query).flatMap(({ groups, without = [] }) => [...groups.flat(), ...without])

@@ -1,0 +1,67 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type ListPosition, requireProgress } from '../../../domain/tokens/list-position.ts'
+import type { TokenQuery } from '../../port.ts'
+import type { TokenRow } from '../../rows.ts'
+import { hasConditions, type SliceQuery, startsOf } from '../../sql/token-query.ts'
+
+/** What slicing needs from storage; each is one short read. */
+export type SliceReads = {
+  list(query: SliceQuery, page: { offset: number; limit: number }): TokenRow[]
+  count(query: SliceQuery): number
+  /** Where this many index entries from each start of the query end; undefined if that is the end of the index. */
+  end(query: TokenQuery, entries: number): ListPosition | undefined
+}
+
+/**
+ * Reads are synchronous here, so one that walks a million index entries would hold up every request. Instead it goes
+ * slice by slice, and other requests run in between. Where further conditions look entries up elsewhere, each takes many
+ * times as long. The first slice is short, because most answers end there.
+ */
+const firstEntries = 1_000
+const plainEntries = 50_000
+const conditionalEntries = 4_000
+/** If a query starts from many places, they share the entries of a slice, but none gets fewer than this. */
+const entriesMin = 50
+
+async function* slices(query: TokenQuery, reads: SliceReads): AsyncGenerator<SliceQuery> {
+  const starts = Math.max(1, startsOf(query))
+  const shared = (entries: number): number => Math.max(entriesMin, Math.floor(entries / starts))
+  const entries = shared(hasConditions(query) ? conditionalEntries : plainEntries)
+  let upTo = reads.end(query, shared(firstEntries))
+  let rest = query
+  while (upTo !== undefined) {
+    requireProgress(rest.after, upTo)
+    yield { ...rest, upTo }
+    await nextTurn()
+    rest = { ...rest, after: upTo }
+    upTo = reads.end(rest, entries)
+  }
+  yield rest
+}
+
+export const countInSlices = async (query: TokenQuery, reads: SliceReads): Promise<number> => {
+  let total = 0
+  for await (const slice of slices(query, reads)) total += reads.count(slice)
+  return total
+}
+
+/** If every entry is part of the answer, a page is a single read. */
+export const listInSlices = async (
+  query: TokenQuery,
+  { offset, limit }: { offset: number; limit: number },
+  reads: SliceReads,
+): Promise<TokenRow[]> => {
+  if (!hasConditions(query)) return reads.list(query, { offset, limit })
+  const rows: TokenRow[] = []
+  let skip = offset
+  for await (const slice of slices(query, reads)) {
+    const before = skip === 0 ? 0 : reads.count(slice)
+    if (skip > 0 && before <= skip) skip -= before
+    else {
+      rows.push(...reads.list(slice, { offset: skip, limit: limit - rows.length }))
+      skip = 0
+    }
+    if (rows.length >= limit) break
+  }
+  return rows
+}

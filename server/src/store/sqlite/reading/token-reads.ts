@@ -1,0 +1,113 @@
+import type { SQLOutputValue } from 'node:sqlite'
+import { inListOrder } from '../../../domain/tokens/list-position.ts'
+import * as columns from '../../columns.ts'
+import type { Store } from '../../port.ts'
+import { limited } from '../../sql/dialect.ts'
+import * as statements from '../../sql/statements.ts'
+import { countQuery, pageQuery, sliceEnds, withoutEmptyStarts } from '../../sql/token-query.ts'
+import { sqliteDialect } from '../dialect.ts'
+import { type ReadingSide, unreadable } from './reading-side.ts'
+import { hasOneOfIds, readTokens, type TokenReader, tokenReader } from './rows-by-id.ts'
+import { type SettledReads, termsOf } from './settled-reads.ts'
+import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
+
+export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: SettledReads) => {
+  const { database, snapshot, prepared, atOneMoment, readAtOneMoment } = side
+  const tokens = tokenReader(database)
+  const slices = sliceReads(side, tokens)
+  const inUse = termsInUse(prepared)
+
+  return {
+    // Bypasses `read`, whose `await` would cost every get of a token a turn of the promise queue.
+    getToken: (tenant, id) => {
+      try {
+        snapshot.join()
+        return Promise.resolve(tokens.one(tenant, id))
+      } catch (error) {
+        return Promise.reject(unreadable(error))
+      }
+    },
+
+    getTokens: (tenant, ids) =>
+      readAtOneMoment(() => {
+        const marks = ids.map(() => '?').join(',')
+        const named = hasOneOfIds('k', tenant, ids)
+        return {
+          rows: readTokens(
+            prepared(`SELECT ${statements.tokenColumns} FROM tokens k WHERE ${named.sql}`),
+            named.values,
+          ),
+          transients: prepared(
+            `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
+             FROM transients t LEFT JOIN slots s ON s.slot = t.slot
+             WHERE t.tenant = ? AND t.token_id IN (${marks})`,
+          )
+            .all(tenant, ...ids)
+            .map(columns.transientRow),
+        }
+      }),
+
+    listTokens: (query, page) =>
+      readSettled(query.tenant, termsOf(query), () =>
+        listInSlices(withoutEmptyStarts(query, inUse), page, slices),
+      ),
+    countTokens: query => readSettled(query.tenant, termsOf(query), () => countInSlices(query, slices)),
+
+    estimateTerms: (tenant, terms, limit) =>
+      readSettled(tenant, terms, () => {
+        const probe = prepared(
+          `SELECT count(*) AS n FROM (SELECT 1 FROM terms WHERE tenant = ? AND term = ? ${limited})`,
+        )
+        return terms.map(term => Number(probe.get(tenant, term, limit)?.n))
+      }),
+
+    findOldestMatch: (tenant, match, now) =>
+      readSettled(tenant, [match.term], () => {
+        const { sql, values } = statements.findOldestMatch(tenant, match, now, sqliteDialect)
+        return atOneMoment(() => tokens.found(tenant, prepared(sql), values)[0])
+      }),
+
+    findAbsentTerms: (tenant, entries) =>
+      // At one moment: an entry may be moved from the one table to the other at any time.
+      readAtOneMoment(() => {
+        const isEntry = `tenant = ? AND term = ? AND created_at = ? AND token_id = ?
+          AND expires_at IS ? AND tag IS ? AND coalesce(signature, ?) IS ?`
+        const find = prepared(`SELECT 1 FROM terms WHERE ${isEntry}`)
+        const findWaiting = prepared(`SELECT 1 FROM waiting_terms WHERE ${isEntry} AND place = ?`)
+        return entries.filter(({ term, createdAt, tokenId, expiresAt, tag, signature }) => {
+          const values = [tenant, term, createdAt, tokenId, expiresAt, tag, signature, signature]
+          return (
+            find.get(...values) === undefined &&
+            !placesOf(tenant, term).some(place => findWaiting.get(...values, place) !== undefined)
+          )
+        })
+      }),
+  } satisfies Partial<Store>
+}
+
+const sliceReads = ({ prepared, atOneMoment }: ReadingSide, tokens: TokenReader): SliceReads => ({
+  list: (query, page) => {
+    const { sql, values } = pageQuery(query, page, sqliteDialect)
+    return atOneMoment(() => tokens.found(query.tenant, prepared(sql), values))
+  },
+  count: query => {
+    const { sql, values } = countQuery(query, sqliteDialect)
+    return Number(prepared(sql).get(...values)?.n)
+  },
+  end: (query, entries) =>
+    sliceEnds(query, entries)
+      .flatMap(({ sql, values }) => prepared(sql).all(...values))
+      .map(columns.listPosition)
+      .sort(inListOrder)[0],
+})
+
+/** The terms that some token has, in one statement: as separate statements each look-up costs twice as much. */
+const termsInUse =
+  (prepared: ReadingSide['prepared']) =>
+  (tenant: number, terms: readonly Uint8Array[]): Uint8Array[] => {
+    const isInUse = 'EXISTS (SELECT 1 FROM terms WHERE tenant = ? AND term = ?)'
+    const statement = prepared(`SELECT ${terms.map(() => isInUse).join(', ')}`)
+    statement.setReturnArrays(true)
+    const answers = statement.get(...terms.flatMap(term => [tenant, term])) as unknown as SQLOutputValue[]
+    return terms.filter((_, place) => Number(answers[place]) === 1)
+  }

@@ -1,0 +1,125 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { BatchResult } from '../../commit-queue.ts'
+import { CounterSums } from '../../counter-sums.ts'
+import type { Conflict, Outcome, WriteSet } from '../../write-set.ts'
+import { engineReason } from '../engine-reason.ts'
+import type { PlacesOfPart, TenantTerms } from '../waiting-entries.ts'
+import { changeApplier } from './changes/apply-change.ts'
+import { counterMover } from './counter-mover.ts'
+import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
+
+/** A condition failed after earlier changes of its set had been written. */
+class HalfWrittenError extends Error {}
+
+/** Commits batches of write sets, each batch as one transaction. Knows nothing of queues and threads. */
+export class BatchWriter {
+  readonly #database: DatabaseSync
+  readonly #apply: ReturnType<typeof changeApplier>
+  readonly #move: ReturnType<typeof counterMover>
+  readonly #waiting: WaitingWrites
+  readonly #tenantLives: (tenant: number) => boolean
+
+  constructor(database: DatabaseSync, waitingMax = waitingDefault) {
+    this.#database = database
+    this.#waiting = new WaitingWrites(database, waitingMax)
+    this.#apply = changeApplier(database, this.#waiting)
+    this.#move = counterMover(database)
+    const tenantLives = database.prepare('SELECT 1 FROM tenants WHERE tenant = ?')
+    this.#tenantLives = tenant => tenantLives.get(tenant) !== undefined
+  }
+
+  /** Returns after COMMIT has returned. */
+  commit(sets: readonly WriteSet[]): BatchResult[] {
+    return this.#commit(sets, false)
+  }
+
+  /** Moves what waits of these terms into the index. */
+  settle(some: TenantTerms): void {
+    this.#settle(waiting => waiting.settle(some))
+  }
+
+  /** Moves some of what waits, for a short transaction; returns how many entries. */
+  settleSome(): number {
+    return this.#settle(waiting => waiting.settleSome())
+  }
+
+  #settle(settle: (waiting: WaitingWrites) => readonly PlacesOfPart[]): number {
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      this.#waiting.begin()
+      const moved = settle(this.#waiting)
+      this.#database.exec('COMMIT')
+      this.#waiting.forget(moved)
+      return moved.reduce((count, { places }) => count + places.length, 0)
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  /**
+   * A set that fails half way needs a savepoint to fall back to, but savepoints cost every set of a batch, and such
+   * sets are rare. So a batch is first tried without them, and started again with them if one turns out to be needed.
+   */
+  #commit(sets: readonly WriteSet[], hasSavepoints: boolean): BatchResult[] {
+    try {
+      this.#database.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      // Storage is locked or gone, which is not the fault of any set. One wait for the lock is enough for all of them.
+      const failed = engineReason(error)
+      return sets.map(() => ({ failed }))
+    }
+    try {
+      return this.#applyAndCommit(sets, hasSavepoints)
+    } catch (error) {
+      if (error instanceof HalfWrittenError) return this.#commit(sets, true)
+      // A statement or the commit itself failed. Retried alone, each set shows whether the failure is its own.
+      return sets.length === 1
+        ? [{ failed: engineReason(error) }]
+        : sets.flatMap(set => this.#commit([set], hasSavepoints))
+    }
+  }
+
+  #applyAndCommit(sets: readonly WriteSet[], hasSavepoints: boolean): Outcome[] {
+    try {
+      this.#waiting.begin()
+      const living = new Map<number, boolean>()
+      const counters = new CounterSums()
+      const outcomes = sets.map((set): Outcome => {
+        let lives = living.get(set.tenant)
+        if (lives === undefined) {
+          lives = this.#tenantLives(set.tenant)
+          living.set(set.tenant, lives)
+        }
+        const conflict = lives ? this.#applySet(set, hasSavepoints) : 'tenantGone'
+        if (conflict !== undefined) return { committed: false, conflict }
+        for (const move of set.counters) counters.add(set.tenant, move)
+        // Later sets of the same batch must find the tenant gone (C27).
+        if (set.effects.some(({ kind }) => kind === 'deleteTenant')) living.delete(set.tenant)
+        return { committed: true }
+      })
+      counters.forEach(this.#move)
+      this.#waiting.moveSome()
+      this.#database.exec('COMMIT')
+      this.#waiting.committed()
+      return outcomes
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  #applySet({ tenant, guarded, effects }: WriteSet, hasSavepoints: boolean): Conflict | undefined {
+    if (hasSavepoints) this.#database.exec('SAVEPOINT one_set')
+    for (const [position, change] of guarded.entries()) {
+      const conflict = this.#apply.guarded(tenant, change)
+      if (conflict === undefined) continue
+      if (hasSavepoints) this.#database.exec('ROLLBACK TO one_set; RELEASE one_set')
+      else if (position > 0) throw new HalfWrittenError()
+      return conflict
+    }
+    for (const effect of effects) this.#apply.effect(tenant, effect)
+    if (hasSavepoints) this.#database.exec('RELEASE one_set')
+    return undefined
+  }
+}

@@ -1,0 +1,135 @@
+import type { IndexTerm, TokenRow } from '../../rows.ts'
+import type { CounterMove, Effect, GuardedChange, WriteSet } from '../../write-set.ts'
+import { ValueReader, ValueWriter } from './packed-values.ts'
+
+/**
+ * Write sets on their way to the writing thread, as one run of bytes for the whole batch. Cloned as objects, a create
+ * costs the main thread 13 µs, as JSON with base64 8, packed like this 6. Cloning would also copy the whole pool that a
+ * buffer was cut from. What every create carries has a form of its own; the rarer kinds are packed name by name.
+ */
+export type PackedSets = { readonly count: number; readonly bytes: Uint8Array }
+
+type Terms = Extract<Effect, { kind: 'addTerms' | 'removeTerms' }>
+
+/** These mark the changes that have a form of their own. A rarer kind comes without a mark. */
+const row = 'row'
+const added = 'added'
+const removed = 'removed'
+
+/** Packing runs without a pause, so one writer is enough. */
+const writer = new ValueWriter()
+
+export const packSets = (sets: readonly WriteSet[]): PackedSets => {
+  // Cleared first, not last: packing that failed half way, for lack of memory, leaves bytes behind.
+  writer.clear()
+  for (const { tenant, guarded, effects, counters } of sets) {
+    for (const value of [tenant, guarded.length, effects.length, counters.length]) writer.add(value)
+    for (const change of guarded)
+      if (change.kind === 'insertToken') packRow(change.row)
+      else writer.addPlain(change)
+    for (const effect of effects)
+      if (effect.kind === 'addTerms' || effect.kind === 'removeTerms') packTerms(effect)
+      else writer.addPlain(effect)
+    for (const move of counters) packMove(move)
+  }
+  return { count: sets.length, bytes: writer.copy() }
+}
+
+export const unpackSets = ({ count, bytes }: PackedSets): WriteSet[] => {
+  const reader = new ValueReader(bytes)
+  return listOf(count, () => {
+    const tenant = reader.next<number>()
+    const [changes, effects, moves] = [reader.next<number>(), reader.next<number>(), reader.next<number>()]
+    return {
+      tenant,
+      guarded: listOf(changes, () => {
+        const next = reader.next<typeof row | GuardedChange>()
+        return next === row ? { kind: 'insertToken', row: unpackRow(reader) } : next
+      }),
+      effects: listOf(effects, () => {
+        const next = reader.next<typeof added | typeof removed | Effect>()
+        if (next === added) {
+          const mayWait = reader.next<number>()
+          return { kind: 'addTerms', ...(mayWait > 0 && { mayWait }), ...unpackTerms(reader) }
+        }
+        return next === removed ? { kind: 'removeTerms', ...unpackTerms(reader) } : next
+      }),
+      counters: listOf(moves, () => unpackMove(reader)),
+    }
+  })
+}
+
+const listOf = <T>(length: number, next: () => T): T[] => {
+  const list: T[] = []
+  while (list.length < length) list.push(next())
+  return list
+}
+
+const packRow = (columns: TokenRow): void => {
+  writer.addRecurring(row)
+  writer.add(columns.tenant)
+  writer.add(columns.id)
+  writer.addRecurring(columns.type)
+  writer.add(columns.version)
+  writer.add(columns.createdAt)
+  writer.addRecurring(columns.createdBy)
+  writer.add(columns.modifiedAt)
+  writer.addRecurring(columns.modifiedBy)
+  writer.add(columns.expiresAt)
+  writer.add(columns.transientUntil)
+  writer.add(columns.activeMonth)
+  writer.add(columns.sealed)
+}
+
+/** Does not use `tokenRow`, which would turn a value that storage must refuse into one it accepts. */
+const unpackRow = (reader: ValueReader): TokenRow => ({
+  tenant: reader.next(),
+  id: reader.next(),
+  type: reader.next(),
+  version: reader.next(),
+  createdAt: reader.next(),
+  createdBy: reader.next(),
+  modifiedAt: reader.next(),
+  modifiedBy: reader.next(),
+  expiresAt: reader.next(),
+  transientUntil: reader.next(),
+  activeMonth: reader.next(),
+  sealed: reader.next(),
+})
+
+const packTerms = (effect: Terms): void => {
+  const { kind, of, terms } = effect
+  writer.addRecurring(kind === 'addTerms' ? added : removed)
+  if (kind === 'addTerms') writer.add(effect.mayWait ?? 0)
+  writer.add(of.tokenId)
+  writer.add(of.createdAt)
+  writer.add(of.expiresAt)
+  writer.add(of.signature)
+  writer.add(terms.length)
+  for (const { term, tag } of terms) {
+    writer.add(term)
+    writer.add(tag)
+  }
+}
+
+const unpackTerms = (reader: ValueReader): Pick<Terms, 'of' | 'terms'> => ({
+  of: {
+    tokenId: reader.next(),
+    createdAt: reader.next(),
+    expiresAt: reader.next(),
+    signature: reader.next(),
+  },
+  terms: listOf(reader.next(), (): IndexTerm => ({ term: reader.next(), tag: reader.next() })),
+})
+
+const packMove = ({ name, by, at }: CounterMove): void => {
+  writer.addRecurring(name)
+  writer.add(by)
+  writer.add(at ?? null)
+}
+
+const unpackMove = (reader: ValueReader): CounterMove => {
+  const move = { name: reader.next<string>(), by: reader.next<number>() }
+  const at = reader.next<number | null>()
+  return at === null ? move : { ...move, at }
+}

@@ -1,0 +1,144 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { PendingDeadlines } from '../../../domain/time/deadlines.ts'
+import * as columns from '../../columns.ts'
+import type { StandaloneWrites } from '../../port.ts'
+import type { KeyRow } from '../../rows.ts'
+import { vaultKeys } from '../../sql/statements.ts'
+import { unwritable } from '../engine-reason.ts'
+import { statementCache } from '../statement-cache.ts'
+import { purgeDeadTenants } from './purge-dead-tenants.ts'
+import { slotFiller } from './slots.ts'
+
+export type StandaloneName = keyof StandaloneWrites
+export type StandaloneArgs<Name extends StandaloneName> = Parameters<StandaloneWrites[Name]>
+export type StandaloneResult<Name extends StandaloneName> = Awaited<ReturnType<StandaloneWrites[Name]>>
+
+/** The port's standalone writes as the writing connection runs them: synchronously. */
+export type SyncStandaloneWrites = {
+  readonly [Name in StandaloneName]: (...args: StandaloneArgs<Name>) => StandaloneResult<Name>
+}
+
+const shredWaitMs = 100
+const insertTenantKey = 'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)'
+
+export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
+  const prepared = statementCache(database)
+  const slotWith = slotFiller(database)
+  const transaction = <T>(work: () => T): T => {
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      database.exec('COMMIT')
+      return result
+    } catch (error) {
+      if (database.isOpen && database.isTransaction) database.exec('ROLLBACK')
+      throw error
+    }
+  }
+  const purgeDue = (
+    table: 'transients' | 'results',
+    { after, upTo }: PendingDeadlines,
+    limit: number,
+  ): number => {
+    const purge = (due: string, bound: number, rowsMax: number): number =>
+      Number(
+        prepared(
+          `DELETE FROM ${table} WHERE rowid IN
+             (SELECT rowid FROM ${table} WHERE expires_at ${due} ? ORDER BY expires_at LIMIT ?)`,
+        ).run(bound, rowsMax).changes,
+      )
+    // Two statements: one with both conditions, in order, would walk all pending rows.
+    return transaction(() => {
+      const over = purge('<=', after, limit)
+      return over + purge('>', upTo, limit - over)
+    })
+  }
+  const readVaultKeys = (): KeyRow[] => prepared(vaultKeys).all().map(columns.keyRow)
+
+  return {
+    purgeTransients: (pending, limit) => purgeDue('transients', pending, limit),
+    purgeResults: (pending, limit) => purgeDue('results', pending, limit),
+    dropResult: (tenant, hash, { after, upTo }) =>
+      transaction(() => {
+        const drop = prepared(
+          'DELETE FROM results WHERE tenant = ? AND hash = ? AND (expires_at <= ? OR expires_at > ?)',
+        )
+        drop.run(tenant, hash, after, upTo)
+      }),
+    purgeDeadTenants: limit => transaction(() => purgeDeadTenants(prepared, limit)),
+    shred: () => {
+      // Deleted bytes are zero in the newest page images; truncating the log removes the older images. Writers wait
+      // meanwhile, so while another process has a long read open (a backup), truncating is left to the next sweep.
+      database.exec(`PRAGMA busy_timeout = ${Math.min(lockWaitMs, shredWaitMs)}`)
+      try {
+        const result = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
+        if (Number(result?.busy) !== 0)
+          throw unwritable('the log cannot be truncated while another process reads')
+      } finally {
+        database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`)
+      }
+    },
+    createTenant: ({ id, sealed, keys, applications, apiKeys }) =>
+      transaction(() => {
+        const insertTenant = prepared('INSERT INTO tenants (tenant_id, revision, sealed) VALUES (?,1,?)')
+        const insertKey = prepared(insertTenantKey)
+        const insertApplication = prepared(
+          'INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)',
+        )
+        const insertApiKey = prepared(
+          'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,?,?)',
+        )
+        const tenant = Number(insertTenant.run(id, sealed).lastInsertRowid)
+        for (const row of keys) insertKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
+        for (const row of applications) insertApplication.run(tenant, row.id, row.sealed)
+        for (const row of apiKeys)
+          insertApiKey.run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
+        return tenant
+      }),
+    noteKeyUse: uses =>
+      transaction(() => {
+        const note = prepared(
+          'UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE hash = ?',
+        )
+        for (const { hash, at } of uses) note.run(at, hash)
+      }),
+    ensureVaultKeys: keys =>
+      transaction(() => {
+        if (readVaultKeys().length === 0) {
+          const insert = prepared('INSERT INTO vault_keys (purpose, version, wrapped) VALUES (?,?,?)')
+          for (const key of keys) insert.run(key.purpose, key.version, key.wrapped)
+        }
+        return readVaultKeys()
+      }),
+    replaceKey: (owner, { purpose, version, wrapped: before }, wrapped) =>
+      transaction(() => {
+        if (owner === 'vault') {
+          const replace = prepared(
+            'UPDATE vault_keys SET wrapped = ? WHERE purpose = ? AND version = ? AND wrapped = ?',
+          )
+          return Number(replace.run(wrapped, purpose, version, before).changes) > 0
+        }
+        // Deleting the row wipes its slot, which is then the one to fill, unless the new bytes have another length.
+        const remove = prepared(
+          `DELETE FROM tenant_keys WHERE tenant = ? AND purpose = ? AND version = ?
+             AND EXISTS (SELECT 1 FROM slots s WHERE s.slot = tenant_keys.slot AND s.bytes = ?)`,
+        )
+        if (Number(remove.run(owner, purpose, version, before).changes) === 0) return false
+        prepared(insertTenantKey).run(owner, purpose, version, slotWith(wrapped))
+        return true
+      }),
+    acquireLease: ({ name, holder, until }, now) =>
+      transaction(() => {
+        const take = prepared(
+          `INSERT INTO leases (name, holder, until) VALUES (?,?,?)
+           ON CONFLICT DO UPDATE SET holder = excluded.holder, until = excluded.until
+             WHERE holder = excluded.holder OR until <= ? OR until > ?`,
+        )
+        return Number(take.run(name, holder, until, now, 2 * until - now).changes) > 0
+      }),
+    releaseLease: ({ name, holder }) =>
+      transaction(() => {
+        prepared('DELETE FROM leases WHERE name = ? AND holder = ?').run(name, holder)
+      }),
+  }
+}

@@ -1,0 +1,58 @@
+import { Worker } from 'node:worker_threads'
+import { engineReason, unwritable } from '../engine-reason.ts'
+import type { Writer, WriterAnswer, WriterRequest } from './asked-writing.ts'
+import type { WritingOptions } from './writing-side.ts'
+
+/** A message to the thread, which answers every one. */
+export type ThreadMessage = WriterRequest | 'close'
+
+type Waiting = { resolve: (answer: WriterAnswer) => void; reject: (error: Error) => void }
+
+/**
+ * The writing connection on a thread of its own. The thread answers in order, so a queue of waiting callers is all the
+ * bookkeeping needed. If the thread dies, the waiting requests fail, nothing that was answered is lost, and the next
+ * request starts a new thread.
+ */
+export const threadedWriting = (options: WritingOptions): Writer => {
+  let worker: Worker | undefined
+  let waiting: Waiting[] = []
+
+  const start = (): Worker => {
+    const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: options })
+    started.on('message', (answer: WriterAnswer) => {
+      // Its end may be reported before its last answer, whose request has failed by then. The next one must not get it.
+      if (worker !== started) return
+      waiting.shift()?.resolve(answer)
+      // An idle thread does not keep the process alive; requests under way do.
+      if (waiting.length === 0) started.unref()
+    })
+    const fail = (reason: string): void => {
+      if (worker !== started) return
+      worker = undefined
+      const lost = waiting
+      waiting = []
+      for (const { reject } of lost) reject(unwritable(reason))
+    }
+    started.on('error', error => fail(engineReason(error)))
+    started.on('exit', () => fail('the writing thread ended'))
+    return started
+  }
+
+  const tell = (message: ThreadMessage): Promise<WriterAnswer> =>
+    new Promise((resolve, reject) => {
+      worker ??= start()
+      worker.ref()
+      waiting.push({ resolve, reject })
+      worker.postMessage(message)
+    })
+
+  return {
+    ask: tell,
+    close: async () => {
+      const closing = worker
+      if (closing !== undefined) await tell('close')
+      worker = undefined
+      await closing?.terminate()
+    },
+  }
+}

@@ -1,0 +1,139 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { IndexedToken, IndexTerm } from '../../rows.ts'
+import { type PlacesOfPart, partCount, type TenantTerms, WaitingEntries } from '../waiting-entries.ts'
+
+/** How many entries gather before they are moved. In a vault of a million tokens, two then share a page of the index. */
+export const waitingDefault = 32_768
+
+/** How many entries, at least, are moved or then removed for each one that is added: parts are moved whole. */
+const movesPerAdded = 2
+
+/** A part as full as this, when most hold a hundred, has terms that many tokens share. Those are better added at once. */
+const partMax = 1_000
+
+/** How many entries are moved in one transaction when nothing is added. */
+const movedAtOnce = 1_000
+
+/** Lets entries of new tokens wait, and moves them into the index (waiting-entries.ts), in the transactions of its caller. */
+export class WaitingWrites {
+  readonly #entries: WaitingEntries
+  readonly #waitingMax: number
+  readonly #append: StatementSync
+  readonly #move: StatementSync
+  readonly #empty: StatementSync
+  readonly #emptyOne: StatementSync
+  readonly #record: StatementSync
+  readonly #remove: StatementSync
+  readonly #addedTo = new Uint16Array(partCount)
+  #added: { readonly tenant: number; readonly term: Uint8Array }[] = []
+
+  constructor(database: DatabaseSync, waitingMax: number) {
+    this.#entries = new WaitingEntries(database)
+    this.#waitingMax = waitingMax
+    this.#append = database.prepare(
+      `INSERT INTO waiting_terms (place, tenant, term, created_at, token_id, expires_at, tag, signature)
+       VALUES (?,?,?,?,?,?,?,?)`,
+    )
+    // CROSS JOIN keeps the order of the list. The tenant may have been deleted since, or the token changed, which has then added
+    // the entry anew.
+    this.#move = database.prepare(
+      `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
+       SELECT w.tenant, w.term, w.created_at, w.token_id, w.expires_at, w.tag, w.signature
+       FROM json_each(?) listed CROSS JOIN waiting_terms w ON w.place = listed.value
+       WHERE w.term <> x'' AND EXISTS (SELECT 1 FROM tenants t WHERE t.tenant = w.tenant)
+       ON CONFLICT DO NOTHING`,
+    )
+    this.#empty = database.prepare(
+      "UPDATE waiting_terms SET term = x'' WHERE place IN (SELECT value FROM json_each(?))",
+    )
+    this.#emptyOne = database.prepare(
+      "UPDATE waiting_terms SET term = x'' WHERE place = ? AND term = ? AND created_at = ? AND token_id = ?",
+    )
+    this.#record = database.prepare('UPDATE waiting_moved SET up_to = ?, parts = ? WHERE id = 1')
+    this.#remove = database.prepare('DELETE FROM waiting_terms WHERE place <= ?')
+  }
+
+  /** First in each transaction. */
+  begin(): void {
+    this.#entries.catchUp()
+    this.#added = []
+    this.#addedTo.fill(0)
+  }
+
+  /** Appends an entry of a new token; false if it should rather be added to the index at once. */
+  add(tenant: number, of: IndexedToken, { term, tag }: IndexTerm): boolean {
+    const part = term[0] ?? 0
+    const added = this.#addedTo[part] ?? 0
+    if (this.#entries.sizeOfPart(part) + added >= partMax) return false
+    this.#addedTo[part] = added + 1
+    const place = this.#entries.newest + this.#added.push({ tenant, term })
+    this.#append.run(place, tenant, term, of.createdAt, of.tokenId, of.expiresAt, tag, of.signature)
+    return true
+  }
+
+  /** An entry that its token no longer has waits no more. */
+  takeOut(tenant: number, { tokenId, createdAt }: IndexedToken, { term }: IndexTerm): void {
+    for (const place of this.#entries.ofTerm(tenant, term).places)
+      this.#emptyOne.run(place, term, createdAt, tokenId)
+  }
+
+  /** Last in each transaction: moves entries on at the pace at which others come, so that no commit takes much longer. */
+  moveSome(): void {
+    const { newest, oldest, upTo, movedParts } = this.#entries
+    const count = movesPerAdded * this.#added.length
+    if (count === 0) return
+    if (movedParts < partCount) this.#moveParts(count)
+    else if (oldest <= upTo) this.#remove.run(Math.min(oldest + count, upTo))
+    else if (newest - upTo >= this.#waitingMax) this.#record.run(newest, 0)
+  }
+
+  /** Once the transaction has been committed: nobody else can have taken the places that it added. */
+  committed(): void {
+    const { newest } = this.#entries
+    this.#added.forEach(({ tenant, term }, index) => {
+      this.#entries.remember(newest + index + 1, tenant, term)
+    })
+    this.#added = []
+  }
+
+  /** Moves what waits of these terms, and returns what that was. */
+  settle({ tenant, terms }: TenantTerms): PlacesOfPart[] {
+    return this.#moveAndEmpty(terms.map(term => this.#entries.ofTerm(tenant, term)))
+  }
+
+  /** Moves some of what waits, and returns what that was. */
+  settleSome(): PlacesOfPart[] {
+    const parts: PlacesOfPart[] = []
+    let count = 0
+    for (let part = 0; part < partCount && count < movedAtOnce; part++) {
+      const waiting = this.#entries.ofPart(part)
+      parts.push(waiting)
+      count += waiting.places.length
+    }
+    return this.#moveAndEmpty(parts)
+  }
+
+  /** Once the transaction that moved them has been committed. */
+  forget(moved: readonly PlacesOfPart[]): void {
+    for (const part of moved) this.#entries.forget(part)
+  }
+
+  #moveAndEmpty(parts: PlacesOfPart[]): PlacesOfPart[] {
+    const places = parts.flatMap(part => part.places)
+    if (places.length > 0) {
+      this.#move.run(JSON.stringify(places))
+      this.#empty.run(JSON.stringify(places))
+    }
+    return parts
+  }
+
+  #moveParts(count: number): void {
+    let part = this.#entries.movedParts
+    for (let left = count; left > 0 && part < partCount; part++) {
+      const { places } = this.#entries.ofPart(part, this.#entries.upTo)
+      if (places.length > 0) this.#move.run(JSON.stringify(places))
+      left -= places.length
+    }
+    this.#record.run(this.#entries.upTo, part)
+  }
+}

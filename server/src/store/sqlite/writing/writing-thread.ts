@@ -1,0 +1,60 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { engineReason } from '../engine-reason.ts'
+import { openDatabase } from '../open-database.ts'
+import type { WriterAnswer } from './asked-writing.ts'
+import { BatchWriter } from './batch-writer.ts'
+import { logFolding } from './fold-log.ts'
+import { unpackSets } from './packed-sets.ts'
+import { syncStandaloneWrites } from './standalone-writes.ts'
+import type { ThreadMessage } from './threaded-writing.ts'
+import type { WritingOptions } from './writing-side.ts'
+
+/** The thread that owns the writing connection, so that its commits, fsyncs and checkpoints hold up no request. */
+const { path, lockWaitMs, waitingMax } = workerData as WritingOptions
+const database = openDatabase(path, lockWaitMs, { isWriter: true })
+const writer = new BatchWriter(database, waitingMax)
+const writes = syncStandaloneWrites(database, lockWaitMs)
+const foldLog = logFolding(database)
+
+/** How long there is nothing to do before index entries that wait are moved, so that reads seldom have to wait for that. */
+const restMs = 100
+let rest: NodeJS.Timeout | undefined
+
+const moveOn = (): void => {
+  try {
+    if (writer.settleSome() > 0) rest = setTimeout(moveOn, 0)
+  } catch {
+    // Reads can still have them moved, and are told if that fails too.
+  }
+}
+
+const answer = (message: ThreadMessage): WriterAnswer => {
+  try {
+    if (message === 'close') {
+      database.close()
+      return { value: undefined }
+    }
+    switch (message.kind) {
+      case 'commit':
+        return { results: writer.commit(message.batches.flatMap(unpackSets)) }
+      case 'settle':
+        return { value: writer.settle(message.some) }
+      case 'settleSome':
+        return { value: writer.settleSome() }
+      case 'standalone':
+        return { value: (writes[message.name] as (...args: unknown[]) => unknown)(...message.args) }
+    }
+  } catch (error) {
+    return { failed: engineReason(error) }
+  }
+}
+
+parentPort?.on('message', (message: ThreadMessage) => {
+  parentPort?.postMessage(answer(message))
+  clearTimeout(rest)
+  if (message === 'close') parentPort?.close()
+  else {
+    foldLog()
+    rest = setTimeout(moveOn, restMs)
+  }
+})
