@@ -2,7 +2,7 @@ import type { Permission } from '../domain/access/permissions.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { Json } from '../domain/json/json.ts'
 import { type Check, compileCheck } from './check.ts'
-import { dropNulls } from './null-fields.ts'
+import { dropNulls, foreignDropper } from './dropped-fields.ts'
 import type { Static, TSchema } from './type.ts'
 
 /** A parameter of the query string, as the interface description shows it. */
@@ -55,6 +55,8 @@ type Declaration = {
   readonly bodyIsOptional?: true
   /** C5: a null field of this body is the same as an absent one, except for the fields named here. */
   readonly nullIsAbsentExcept?: readonly string[]
+  /** Fields of compatible services that this body does not have. Empty ones are dropped. */
+  readonly foreignFields?: readonly string[]
   /** Working bodies by name; a test sends each of them. */
   readonly examples?: Readonly<Record<string, Json>>
   readonly reply?: TSchema
@@ -87,13 +89,19 @@ const endpoint = <const D extends Declaration>(id: string, declaration: D): Decl
     id,
     ...declaration,
     takesIdempotencyKey: declaration.changes === true && declaration.method !== 'DELETE',
-    ...(declaration.body && { checkBody: bodyCheck(declaration.body, declaration.nullIsAbsentExcept) }),
+    ...(declaration.body && { checkBody: bodyCheck(declaration.body, declaration) }),
   }) as Declared<D>
 
-const bodyCheck = (schema: TSchema, nullIsAbsentExcept: readonly string[] | undefined): Check<unknown> => {
+const bodyCheck = (
+  schema: TSchema,
+  { nullIsAbsentExcept, foreignFields = [] }: Declaration,
+): Check<unknown> => {
   const check = compileCheck(schema)
-  if (nullIsAbsentExcept === undefined) return check
-  return (body, place, issues) => check(dropNulls(body, schema, nullIsAbsentExcept), place, issues)
+  const dropForeign = foreignDropper(foreignFields)
+  return (body, place, issues) => {
+    const own = dropForeign(body)
+    return check(nullIsAbsentExcept ? dropNulls(own, schema, nullIsAbsentExcept) : own, place, issues)
+  }
 }
 
 /** An endpoint's id is the name it is declared under. */

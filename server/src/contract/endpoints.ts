@@ -76,6 +76,7 @@ export const endpoints = declareEndpoints({
     bodyType: 'application/json',
     body: CreateToken,
     nullIsAbsentExcept: ['data'],
+    foreignFields: ['token_intent_id', 'privacy', 'encrypted', 'encryption'],
     examples: {
       email: {
         id: tokenId.example,
@@ -126,6 +127,7 @@ export const endpoints = declareEndpoints({
     isPage: true,
     bodyType: 'application/json',
     body: SearchTokens,
+    foreignFields: ['start'],
     nullIsAbsentExcept: [],
     examples: { query: { query: 'data:"ada@example.com" AND metadata.customer:8' } },
     reply: FoundTokens,
@@ -168,6 +170,7 @@ export const endpoints = declareEndpoints({
     changes: true,
     bodyType: 'application/merge-patch+json',
     body: UpdateToken,
+    foreignFields: ['token_intent_id', 'privacy', 'encrypted', 'encryption'],
     examples: { metadata: { metadata: { verified: 'yes' } } },
     reply: Token,
     status: 200,
@@ -259,6 +262,7 @@ export const endpoints = declareEndpoints({
     changes: true,
     bodyType: 'application/json',
     body: CreateApplication,
+    foreignFields: ['expires_at', 'rules.conditions'],
     nullIsAbsentExcept: [],
     examples: {
       rules: supportDesk,
@@ -300,6 +304,7 @@ export const endpoints = declareEndpoints({
     changes: true,
     bodyType: 'application/json',
     body: UpdateApplication,
+    foreignFields: ['expires_at', 'rules.conditions'],
     nullIsAbsentExcept: [],
     examples: { rules: { name: supportDesk.name, rules: supportDesk.rules } },
     reply: Application,

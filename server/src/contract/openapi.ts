@@ -199,7 +199,10 @@ const queryParameters = ({ query = [] }: Endpoint): Parameter[] =>
     name,
     in: 'query',
     description,
-    schema: repeatable === true ? { type: 'array', items: plain(schema) } : plain(schema),
+    schema:
+      repeatable === true
+        ? { type: 'array', items: plain(schema), maxItems: limits.filterValuesMax }
+        : plain(schema),
     ...(repeatable === true && { style: 'form', explode: true }),
     ...(style !== undefined && { style, explode: true }),
     ...(example !== undefined && { example }),

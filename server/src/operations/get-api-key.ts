@@ -14,5 +14,6 @@ export const getApiKey = async (
   const { grants } = await loadGrants(vault, caller)
   const found = grants.apiKeys.find(({ row }) => row.id === id && row.applicationId === applicationId)
   if (found === undefined) throw new VaultError('notFound')
-  return viewApiKey(id, found.grant, found.row.lastUsedAt)
+  const { row, grant } = found
+  return viewApiKey(id, grant, vault.keyUses.latest(row.hash, row.lastUsedAt))
 }

@@ -10,5 +10,5 @@ export const listApiKeys = async (vault: Vault, caller: Caller, applicationId: s
   return grants.apiKeys
     .filter(({ row }) => row.applicationId === applicationId)
     .sort((a, b) => a.grant.createdAt - b.grant.createdAt || (a.row.id < b.row.id ? -1 : 1))
-    .map(({ row, grant }) => viewApiKey(row.id, grant, row.lastUsedAt))
+    .map(({ row, grant }) => viewApiKey(row.id, grant, vault.keyUses.latest(row.hash, row.lastUsedAt)))
 }

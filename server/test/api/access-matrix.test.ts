@@ -532,18 +532,28 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
           const { key } = await appear(keys.manager, application.rules)
           const token = newToken(['/a/b/'], kinds[1])
           const { id } = granted(await vault().post('/tokens', keys.owner, token.body))
-          const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
+          const content = async () => {
+            const { modified_at, modified_by, ...rest } = granted(
+              await vault().get(`/tokens/${id}`, keys.owner),
+            )
+            return rest
+          }
+          const before = await content()
           const secret = String(token.body.data)
           const own = 'what the caller sends itself'
           for (const patch of [{ [field]: value }, { [field]: null }, { data: own, [field]: value }]) {
             const reply = await vault().patch(`/tokens/${id}`, key, patch)
             if (read === 'mask' || read === 'redact') {
-              assert.equal(reply.status, 403, JSON.stringify(patch))
-              assert.equal(
-                reply.body.detail,
-                'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token.',
-              )
-              assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
+              // The token has the default of either, so that null changes nothing.
+              const isChange =
+                patch[field] !== null || (field !== 'fingerprint_expression' && field !== 'search_indexes')
+              assert.equal(reply.status, isChange ? 403 : 200, JSON.stringify(patch))
+              if (isChange)
+                assert.equal(
+                  reply.body.detail,
+                  'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token.',
+                )
+              assert.deepEqual(await content(), before)
             } else if (field === 'containers' && value !== null && patch[field] === null)
               assert.equal(reply.status, 403, 'the default container is not covered')
             else {
@@ -709,6 +719,46 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(granted(await vault().patch(`/tokens/${id}`, key, {})).data, undefined)
     granted(await vault().patch(`/tokens/${id}`, keys.owner, { mask: { a: null, x: null, title: 'Person' } }))
     assert.deepEqual(granted(await vault().patch(`/tokens/${id}`, key, {})).data, { title: 'Person' })
+  })
+
+  test('C13.4 a caller who reads under mask or redact may send guarded fields as they are, and learns nothing', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const body = {
+      type: 'token',
+      data: 'a secret of some length',
+      mask: { shown: '{{ data | reveal_last: 4 }}' },
+      search_indexes: ['{{ data | last4 }}', '{{ data }}'],
+      fingerprint_expression: '{{ data | upcase }}',
+      containers: ['/a/b/', '/a/c/'],
+    }
+    const { id } = granted(await vault().post('/tokens', keys.owner, body))
+    const { data: _data, type: _type, ...guarded } = body
+    for (const transform of ['mask', 'redact'] as const) {
+      const permissions = ['token:read', 'token:update'] as const
+      const { key } = await appear(keys.manager, [{ container: '/', transform, permissions }])
+      const seen = granted(await vault().get(`/tokens/${id}`, key))
+      const reply = await vault().patch(`/tokens/${id}`, key, {
+        ...guarded,
+        containers: ['/A/c/', '/a/b/'],
+        metadata: { by: transform },
+      })
+      assert.equal(reply.status, 200, reply.text)
+      const { metadata, modified_at, modified_by, containers, ...rest } = reply.body
+      assert.deepEqual(metadata, { by: transform })
+      assert.deepEqual([...containers].sort(), [...seen.containers].sort())
+      for (const [field, value] of Object.entries(rest)) assert.deepEqual(value, seen[field], field)
+      for (const patch of [
+        { ...guarded, mask: { shown: '{{ data | reveal_last: 5 }}' } },
+        { ...guarded, mask: { more: '{{ data | last4 }}' } },
+        { ...guarded, search_indexes: [...guarded.search_indexes].reverse() },
+        { ...guarded, fingerprint_expression: '{{ data | downcase }}' },
+        { ...guarded, containers: ['/a/b/'] },
+      ])
+        assert.equal((await vault().patch(`/tokens/${id}`, key, patch)).status, 403, JSON.stringify(patch))
+    }
+    const owned = granted(await vault().get(`/tokens/${id}`, keys.owner))
+    for (const [field, value] of Object.entries(guarded))
+      assert.deepEqual(field === 'containers' ? [...owned[field]].sort() : owned[field], value)
   })
 
   test('C13.1 C13.4 the expiry of a card can be changed under a mask that shows it', async () => {

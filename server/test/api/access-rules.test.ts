@@ -387,6 +387,9 @@ onEveryEngine('access rules', vault => {
       public: { type: 'public', permissions: ['token:create', 'token:update'] },
     })
     await vault().create(keys.public, token)
+    // Client libraries of compatible services send this with every patch, and it asks for nothing.
+    const foreign = { privacy: null, encryption: null, metadata: { from: 'a library' } }
+    assert.equal((await vault().patch('/tokens/a-token', keys.public, foreign)).status, 200)
     const patch = { data: 'Another Value', metadata: { k: 'v' }, expires_at: '2030-01-01' }
     assert.equal((await vault().patch('/tokens/a-token', keys.public, patch)).status, 200)
     const before = (await vault().get('/tokens/a-token', keys.owner)).text

@@ -36,14 +36,14 @@ onEveryEngine('API keys', vault => {
     const { key, ...rest } = reply.body
     assert.match(rest.id, uuid)
     assert.deepEqual(rest, { id: rest.id, created_by: await idOf(manager), created_at: instant(vault().now) })
-    assert.equal(await works(key), 200)
     const list = await vault().get(`/applications/${id}/keys`, manager)
     assert.equal(list.status, 200)
     assert.equal(list.body.length, 2)
     assert.deepEqual(list.body[1], rest)
+    assert.equal(await works(key), 200)
     const one = await vault().get(`/applications/${id}/keys/${rest.id}`, manager)
     assert.equal(one.status, 200)
-    assert.deepEqual(one.body, rest)
+    assert.deepEqual(one.body, { ...rest, last_used_at: instant(vault().now) })
     const others = await newApplication(vault(), manager, {})
     assert.equal((await vault().get(`/applications/${others.id}/keys/${rest.id}`, manager)).status, 404)
     for (const path of [`/applications/${id}`, '/applications', '/tenants/self', '/permissions'])
@@ -263,13 +263,23 @@ onEveryEngine('API keys', vault => {
     assert.equal(await works(key), 200)
   })
 
-  test('C29.7 last_used_at is recorded by the clockwork and never goes back', async () => {
+  test('C29.7 last_used_at is shown at once, recorded by the clockwork, and never goes back', async () => {
     const { manager, id, key } = await start()
     const used = async () => (await listKeys(manager, id))[0].last_used_at
+    const stored = async () => {
+      const tenants = await vault().store.listTenants()
+      const rows = await Promise.all(tenants.map(({ tenant }) => vault().store.listApiKeys(tenant)))
+      return rows.flat().find(row => row.applicationId === id)?.lastUsedAt
+    }
     vault().now += 1_000
     assert.equal(await works(key), 200)
-    assert.equal(await used(), undefined, 'a request does not wait for it')
+    assert.equal(await used(), instant(vault().now))
+    const [{ id: keyId }] = await listKeys(manager, id)
+    const one = await vault().get(`/applications/${id}/keys/${keyId}`, manager)
+    assert.equal(one.body.last_used_at, instant(vault().now))
+    assert.equal(await stored(), null, 'a request does not wait for it')
     await vault().service.clockwork.runAll()
+    assert.equal(await stored(), vault().now)
     assert.equal(await used(), instant(vault().now))
 
     const latest = vault().now + 5_000

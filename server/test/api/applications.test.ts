@@ -50,6 +50,18 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
     is: { type: 'management' },
   },
   {
+    name: 'C5.3 C6.1 empty fields that client libraries of compatible services send',
+    send: {
+      expires_at: null,
+      permissions: null,
+      rules: [
+        { ...rule, conditions: null },
+        { ...rule, priority: 2, conditions: [] },
+      ],
+    },
+    is: { rules: [rule, { ...rule, priority: 2 }] },
+  },
+  {
     name: 'C28.6 an application whose rules come back by priority',
     send: {
       rules: [
@@ -200,6 +212,12 @@ const refusedGrants: readonly {
     send: { rules: [{ ...rule, contianer: '/' }] },
     errors: ['rules[0].contianer'],
   },
+  {
+    name: 'C6.1 a condition in a rule: without it, the rule would allow more',
+    send: { rules: [rule, { ...rule, priority: 2, conditions: [{ attribute: 'ip' }] }] },
+    errors: ['rules[1].conditions'],
+  },
+  { name: 'C6.1 an expiry of the application', send: { expires_at: '2030-01-01' }, errors: ['expires_at'] },
   { name: 'C8.16 51 rules', send: { rules: manyRules(51) }, errors: ['rules'] },
   { name: 'C28.6 rules that are not a list', send: { rules: rule }, errors: ['rules'] },
   { name: 'C8.15 an empty name', send: { name: '' }, errors: ['name'] },

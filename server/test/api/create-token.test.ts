@@ -163,6 +163,24 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 400, errors: ['colour'] },
   },
   {
+    name: 'C5.3 C6.1 empty fields that client libraries of compatible services send ask for nothing',
+    send: {
+      type: 'token',
+      data: secret,
+      metadata: null,
+      token_intent_id: null,
+      privacy: null,
+      encrypted: null,
+      encryption: [],
+    },
+    expect: { status: 201, stored: 1, lacks: ['privacy', 'encryption'] },
+  },
+  ...['token_intent_id', 'privacy', 'encrypted', 'encryption'].map(name => ({
+    name: `C6.1 ${name} with a value is an unknown field like any other`,
+    send: { type: 'token', data: secret, [name]: { impact_level: 'low' } },
+    expect: { status: 400, errors: [name] },
+  })),
+  {
     name: 'C6.1 fields that only answers have are refused as unknown',
     send: {
       type: 'token',

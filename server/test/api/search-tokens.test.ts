@@ -83,6 +83,12 @@ for (const engine of engines)
       return ids
     }
 
+    test('C5.3 C6.1 an empty start, which client libraries of compatible services send, asks for nothing', async () => {
+      const reply = await search('id:blue', { page: null, start: null, size: null })
+      assert.equal(reply.status, 200, reply.text)
+      assert.deepEqual(Object.keys((await search('id:blue', { start: 'x' })).body.errors), ['start'])
+    })
+
     test('C26.4 a key with a space is told from a value with one', async () => {
       const { keys: other } = await vault.tenant(devApplications)
       await vault.create(other.general, { id: 'key', type: 'token', data: 'x', metadata: { 'a b': 'c' } })

@@ -20,16 +20,11 @@ export const blindnessAfter = (
 ): Blindness => {
   const isBlindNow = (part: RenderedPart, wasBlind: boolean, isChanged: boolean): boolean =>
     knowsData ? wasBlind && !setsWhole(part, patch, merged) : wasBlind || steered.includes(part) || isChanged
-  const maskIsBlind = isBlindNow(
-    'mask',
-    before.blind.mask === true,
-    !isDeepStrictEqual(maskInForce(before), maskInForce(merged)),
-  )
+  const maskIsBlind = isBlindNow('mask', before.blind.mask === true, changesMask(before, merged))
   const fingerprintIsBlind = isBlindNow(
     'fingerprint_expression',
     before.blind.fingerprint === true,
-    fingerprintExpressionInForce(before) !== fingerprintExpressionInForce(merged) ||
-      (typeof patch.fingerprint_expression === 'string' && before.fingerprint === undefined),
+    changesFingerprint(before, merged, patch),
   )
   const allowance = knowsData ? new Allowance() : new Allowance(limits.blindMaskSteps)
   const withheld =
@@ -43,6 +38,14 @@ export const blindnessAfter = (
     ...(fingerprintIsBlind && { fingerprint: true }),
   }
 }
+
+export const changesMask = (before: Token, merged: Token): boolean =>
+  !isDeepStrictEqual(maskInForce(before), maskInForce(merged))
+
+/** An expression that is given makes a fingerprint where there was none, even if it is the one in force (C14). */
+export const changesFingerprint = (before: Token, merged: Token, patch: TokenPatch): boolean =>
+  fingerprintExpressionInForce(before) !== fingerprintExpressionInForce(merged) ||
+  (typeof patch.fingerprint_expression === 'string' && before.fingerprint === undefined)
 
 const setsWhole = (part: RenderedPart, patch: TokenPatch, merged: Token): boolean =>
   part === 'mask' ? setsWholeMask(patch, merged) : patch[part] !== undefined

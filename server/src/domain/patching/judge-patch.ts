@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { requireDestinations } from '../access/access-checks.ts'
 import type { Application } from '../access/application.ts'
 import {
@@ -11,9 +12,9 @@ import { type Issue, requireNone, VaultError } from '../errors.ts'
 import type { Instant } from '../time/instant.ts'
 import { disclosesProbe } from '../tokens/card-disclosure.ts'
 import { checkRenderings, type RenderedPart, tooMuchOfACard } from '../tokens/renderings.ts'
-import type { Token } from '../tokens/token.ts'
+import { searchIndexesInForce, type Token } from '../tokens/token.ts'
 import type { Transform } from '../tokens/transform.ts'
-import { blindnessAfter } from './blindness.ts'
+import { blindnessAfter, changesFingerprint, changesMask } from './blindness.ts'
 import { checkOwnRenderings } from './own-renderings.ts'
 import { steeredParts } from './steering.ts'
 import { patchToken, replacesData, type TokenPatch, touchedParts } from './token-patch.ts'
@@ -41,10 +42,9 @@ export const judgePatch = (
   const read = readTransform(application, before.containers)
   const knowsData = read === 'reveal'
   const steered = knowsData ? [] : steeredParts(before, patch)
-  if (read !== undefined && !knowsData) requireUnguarded(patch, steered)
-
   const issues: Issue[] = []
   const merged = patchToken(before, patch, now, issues)
+  if (read !== undefined && !knowsData) requireUnguarded(before, merged, patch, steered)
   if (issues.length === 0) tryRenderings(before, merged, patch, knowsData, issues)
   requireNone(issues)
 
@@ -70,12 +70,22 @@ export const requirePatchable = (
   requireDestinations(application, 'token:update', containers)
 }
 
-/** C13: the fields that decide how much of a token is shown, to whom, and how it is found. */
-const guardedFields = ['mask', 'fingerprint_expression', 'search_indexes', 'containers'] as const
-
-/** C13: a caller who reads a token under `mask` or `redact` cannot change what that shows. */
-const requireUnguarded = (patch: TokenPatch, steered: readonly RenderedPart[]): void => {
-  if (guardedFields.some(name => patch[name] !== undefined))
+/**
+ * C13: a caller who reads a token under `mask` or `redact` cannot change what that shows, to whom, and how it is found. Sending
+ * what is in force, which it sees, is no change.
+ */
+const requireUnguarded = (
+  before: Token,
+  merged: Token,
+  patch: TokenPatch,
+  steered: readonly RenderedPart[],
+): void => {
+  if (
+    changesMask(before, merged) ||
+    changesFingerprint(before, merged, patch) ||
+    !isDeepStrictEqual(searchIndexesInForce(before), searchIndexesInForce(merged)) ||
+    !isDeepStrictEqual(new Set(before.containers), new Set(merged.containers))
+  )
     throw new VaultError('forbidden', {
       detail:
         'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token.',

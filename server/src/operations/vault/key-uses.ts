@@ -3,6 +3,8 @@ import type { Instant } from '../../domain/time/instant.ts'
 /** The latest use of each key since it was last written down. */
 export type KeyUses = {
   note(hash: Uint8Array, at: Instant): void
+  /** When the key was last used, given when storage says that it was. */
+  latest(hash: Uint8Array, stored: Instant | null): Instant | null
   take(): { hash: Uint8Array; at: Instant }[]
 }
 
@@ -12,6 +14,12 @@ export const keyUses = (): KeyUses => {
   return {
     note: (hash, at) => {
       uses.set(hash, Math.max(at, uses.get(hash) ?? at))
+    },
+    latest: (hash, stored) => {
+      let latest = stored
+      for (const [other, at] of uses)
+        if (Buffer.compare(hash, other) === 0) latest = Math.max(at, latest ?? at)
+      return latest
     },
     take: () => {
       const latest = new Map<string, { hash: Uint8Array; at: Instant }>()
