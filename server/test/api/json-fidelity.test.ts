@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { limits } from '../../src/domain/limits.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { owner } from '../rig/test-vault.ts'
@@ -162,6 +163,30 @@ onEveryEngine('exact numbers and odd texts', vault => {
       })
       const read = await vault().get(`/tokens/${id}`, keys.owner)
       assert.ok(read.text.includes(`"data":{"kept":${number},"more":1}`), read.text)
+    }
+  })
+
+  test('C8.1 numbers count as long as they are written in full, on create, in a payload and in a patch', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const numbers = (count: number): string => `[${Array(count).fill('1e20').join()}]`
+    const perNumber = '100000000000000000000,'.length
+    const fitting = Math.floor((limits.bodyBytes - 2) / perNumber)
+    const send = (method: string, path: string, raw: string) =>
+      vault().send(method, path, { key: keys.owner, raw })
+    const made = await send('POST', '/tokens', `{"type":"token","data":${numbers(fitting)}}`)
+    assert.equal(made.status, 201)
+    const tooMany = `{"type":"token","data":${numbers(fitting + 1)}}`
+    const refused = [
+      await send('POST', '/tokens', tooMany),
+      await send('POST', '/tokenize', `[${tooMany}]`),
+      await send('PATCH', `/tokens/${made.body.id}`, `{"data":${numbers(fitting + 1)}}`),
+    ]
+    for (const reply of refused) {
+      assert.equal(reply.status, 400)
+      assert.match(
+        Object.values(reply.body.errors).join(),
+        /^must have at most \d+ bytes, with numbers in full$/,
+      )
     }
   })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { limits } from '../../src/domain/limits.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
@@ -358,6 +359,71 @@ onEveryEngine('refused updates', vault => {
         const harmless = { data: { number: '4111111111111111' } }
         assert.equal((await vault().patch(`/tokens/${id}`, key, harmless)).status, 200)
       }
+  })
+
+  test('C13 a refusal does not depend on how long the hidden data is', async () => {
+    const rules = [
+      { priority: 1, container: '/', transform: 'redact', permissions: ['token:update'] },
+    ] as const
+    const { keys } = await vault().tenant({ owner, form: { type: 'public', rules } })
+    const room = limits.bodyBytes - '{"data":{"z":""}}'.length
+    for (const { type, data } of [card, bank]) {
+      const { id } = await vault().create(keys.owner, { type, data })
+      const stored = Buffer.byteLength(JSON.stringify(data))
+      const told = new Set<string>()
+      for (const length of [1, room - stored - 5, room - stored, room]) {
+        const reply = await vault().patch(`/tokens/${id}`, keys.form, { data: { z: 'x'.repeat(length) } })
+        assert.equal(reply.status, 400)
+        told.add(JSON.stringify(reply.body.errors))
+      }
+      assert.equal(told.size, 1, [...told].join())
+    }
+  })
+
+  test('C13.1 a wish for deduplication makes no fingerprint for a writer who cannot read', async () => {
+    const { keys } = await vault().tenant(
+      {
+        owner,
+        writer: { permissions: ['token:update'] },
+        masked: { permissions: ['token:read', 'token:update'] },
+      },
+      { fingerprintTokens: false },
+    )
+    const { id } = await vault().create(keys.owner, token('4711'))
+    const asks = { deduplicate_token: true }
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, asks)).status, 403)
+    const asked = await vault().patch(`/tokens/${id}`, keys.writer, asks)
+    assert.deepEqual([asked.status, asked.body.fingerprint], [200, undefined])
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.writer, {})).body.fingerprint, undefined)
+
+    // Data that the writer sends whole is its own.
+    const own = await vault().patch(`/tokens/${id}`, keys.writer, { ...asks, data: 'mine' })
+    assert.equal(own.status, 200)
+    const other = await vault().create(keys.owner, token('theirs'))
+    const replaced = await vault().patch(`/tokens/${other.id}`, keys.writer, { ...asks, data: 'mine, too' })
+    assert.ok(replaced.body.fingerprint)
+  })
+
+  test('C13.1 a long mask stays readable when a caller who cannot read changes something else', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      writer: { permissions: ['token:update'] },
+      masked: { permissions: ['token:read'] },
+    })
+    const leaf = "**** {{ data.number | last4 }}, exp {{ data | card_exp: 'MM/YY' }}"
+    const mask = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`leaf ${at}`, leaf]))
+    const { id } = await vault().create(keys.owner, { ...card, mask })
+    const shown = async () => (await vault().get(`/tokens/${id}`, keys.masked)).body.data
+    const before = await shown()
+    assert.equal(before['leaf 39'], '**** 4242, exp 01/30')
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.writer, { metadata: { a: 'b' } })).status, 200)
+    assert.deepEqual(await shown(), before)
+    // Such a mask cannot be judged on other data without reading it, so then it is withheld.
+    const data = { number: '4111111111111111' }
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.writer, { data })).status, 200)
+    assert.equal(await shown(), undefined)
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.writer, { metadata: { a: 'c' } })).status, 200)
+    assert.equal(await shown(), undefined)
   })
 
   test('C13.4 a caller without reveal may not change a field that a search index joins with hidden data', async () => {

@@ -261,6 +261,22 @@ describe('doctor', () => {
       says: /^the schema holds what no release made: trigger transients_wiped; view all\ufffd$/,
     },
     {
+      name: 'a schema with a table and an index that no release made so',
+      plant: async () => {
+        const backup = await backUp()
+        const opened = new DatabaseSync(database)
+        opened.exec(`
+          DROP TABLE grants_epoch;
+          CREATE TABLE grants_epoch (id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL UNIQUE ON CONFLICT IGNORE);
+          INSERT INTO grants_epoch VALUES (1, 1), (2, 2);
+          CREATE UNIQUE INDEX one_each ON matches (tenant)`)
+        opened.close()
+        return backup
+      },
+      check: 'storage',
+      says: /^the schema holds what no release made: table grants_epoch; index one_each$/,
+    },
+    {
       name: 'a vault file overwritten with something else',
       plant: async () => {
         const backup = await backUp()
@@ -481,7 +497,7 @@ describe('doctor', () => {
       assertRefused(
         await site.run([...command, ...flags]),
         1,
-        /vault\.db holds a trigger or a view that no release made: strongroom doctor names it$/m,
+        /vault\.db has a schema that no release made: strongroom doctor says what differs$/m,
       )
     const { code, stdout, stderr } = await site.run(['doctor', '--deep', ...flags])
     assert.equal(code, 1)

@@ -146,7 +146,7 @@ describe('migrate-store', () => {
         await vault.create(keys.owner, { type: 'card', data: { number: '4242424242424242' } })
         await vault.close()
         for (const statement of plant) await sqlite.reach(vault.folder.path, statement)
-        assertRefused(await move(vault).exited, 1, /vault\.db holds a trigger or a view that no release made/)
+        assertRefused(await move(vault).exited, 1, /vault\.db has a schema that no release made/)
         assert.deepEqual(await sqlite.reach(vault.folder.path, 'SELECT id FROM kept'), [])
       } finally {
         vault.folder.remove()

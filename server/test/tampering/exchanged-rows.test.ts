@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { newTenantKeys } from '../../src/crypto/keys.ts'
 import { auditTenant } from '../../src/operations/audit-tenant.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
 import type { Store } from '../../src/store/port.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { granted } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
+import type { StoredRow } from '../rig/engines.ts'
 import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
 import { tamper } from '../rig/tamper.ts'
 import { owner, type TestVault } from '../rig/test-vault.ts'
@@ -263,7 +267,7 @@ onSqliteAlone(
   'a file that holds what the vault did not put there',
   'PostgreSQL has types and roles',
   vault => {
-    const reach = (sql: string): Promise<unknown> => vault().engine.reach(vault().folder.path, sql)
+    const reach = (sql: string): Promise<StoredRow[]> => vault().engine.reach(vault().folder.path, sql)
 
     for (const [what, epoch] of [
       ['a number too large to count up', '1e300'],
@@ -326,30 +330,110 @@ onSqliteAlone(
       assert.equal((await vault().get('/tokens?type=token&metadata.k=v', keys.owner)).status, 500)
     })
 
-    for (const { name, plant, undo, method } of [
+    /** Keeps a table with all that belongs to it, and puts it back to the letter. */
+    const setAside = async (table: string): Promise<() => Promise<void>> => {
+      const parts = await reach(
+        `SELECT sql FROM sqlite_schema WHERE tbl_name = '${table}' AND sql IS NOT NULL ORDER BY type = 'table' DESC`,
+      )
+      await reach(`CREATE TABLE aside AS SELECT * FROM ${table}`)
+      return async () => {
+        const [there] = await reach(`SELECT type FROM sqlite_schema WHERE name = '${table}'`)
+        if (there !== undefined) await reach(`DROP ${there.type} ${table}`)
+        for (const [at, { sql }] of parts.entries()) {
+          await reach(String(sql))
+          if (at === 0) await reach(`INSERT INTO ${table} SELECT * FROM aside`)
+        }
+        await reach('DROP TABLE aside')
+      }
+    }
+
+    test('C29.4 C27.2 a planted schema keeps no key alive: nothing is revoked that the answer does not say', async () => {
+      const { keys, tenantId } = await vault().tenant(ownerAndManager)
+      const number = await vault().tenantNumber(tenantId)
+      const { id } = granted(await vault().get('/applications/key', keys.owner))
+      const [{ id: keyId }] = granted(await vault().get(`/applications/${id}/keys`, keys.manager))
+      const revoke = () => vault().delete(`/applications/${id}/keys/${keyId}`, keys.manager)
+      const own = await reach("SELECT sql FROM sqlite_schema WHERE name = 'tenant_keys_wiped'")
+      await reach('DROP TRIGGER tenant_keys_wiped')
+      await reach(
+        'CREATE TRIGGER tenant_keys_wiped BEFORE DELETE ON api_keys BEGIN SELECT RAISE(IGNORE); END',
+      )
+      assert.equal((await revoke()).status, 503)
+      assert.equal((await vault().get('/tokens', keys.owner)).status, 200)
+      await reach('DROP TRIGGER tenant_keys_wiped')
+      await reach(String(own[0]?.sql))
+      assert.equal((await revoke()).status, 204)
+      assert.equal((await vault().get('/tokens', keys.owner)).status, 401)
+      assert.deepEqual(
+        await reach(`SELECT 1 FROM api_keys WHERE tenant = ${number} AND key_id = '${keyId}'`),
+        [],
+      )
+      assert.ok(vault().log.some(line => line.includes('the schema was changed by something else')))
+    })
+
+    const planted: { name: string; table: string; plant: string[]; method: 'DELETE' | 'GET' }[] = [
       {
         name: 'a trigger that keeps what is deleted',
-        plant: `CREATE TABLE kept (bytes); CREATE TRIGGER keeps BEFORE UPDATE ON slots BEGIN
-        INSERT INTO kept VALUES (old.bytes); END`,
-        undo: 'DROP TRIGGER keeps; DROP TABLE kept',
+        table: 'slots',
+        plant: [
+          'CREATE TABLE IF NOT EXISTS kept (bytes)',
+          'CREATE TRIGGER keeps BEFORE UPDATE ON slots BEGIN INSERT INTO kept VALUES (old.bytes); END',
+        ],
         method: 'DELETE',
       },
       {
         name: 'a view in place of a table',
-        plant: 'ALTER TABLE transients RENAME TO moved; CREATE VIEW transients AS SELECT * FROM moved',
-        undo: 'DROP VIEW transients; ALTER TABLE moved RENAME TO transients',
+        table: 'transients',
+        plant: ['DROP TABLE transients', 'CREATE VIEW transients AS SELECT * FROM aside'],
         method: 'GET',
       },
-    ])
+      {
+        name: 'a trigger under the name of one of ours',
+        table: 'transients',
+        plant: [
+          'CREATE TABLE IF NOT EXISTS kept (bytes)',
+          'DROP TRIGGER transients_wiped',
+          `CREATE TRIGGER transients_wiped BEFORE DELETE ON transients BEGIN
+             INSERT INTO kept SELECT bytes FROM slots WHERE slot = old.slot; END`,
+        ],
+        method: 'DELETE',
+      },
+      {
+        name: 'a schema that lacks one of our triggers',
+        table: 'transients',
+        plant: ['DROP TRIGGER transients_wiped'],
+        method: 'DELETE',
+      },
+      {
+        name: 'a table that turns some writes into nothing',
+        table: 'dead_tenants',
+        plant: [
+          'DROP TABLE dead_tenants',
+          'CREATE TABLE dead_tenants (tenant INTEGER PRIMARY KEY ON CONFLICT IGNORE)',
+        ],
+        method: 'DELETE',
+      },
+      {
+        name: 'an index that makes different rows meet',
+        table: 'dead_tenants',
+        plant: ['CREATE UNIQUE INDEX one_each ON dead_tenants (tenant > 0)'],
+        method: 'DELETE',
+      },
+    ]
+    for (const { name, table, plant, method } of planted)
       test(`C11.3 C31.7 nothing is written or read through ${name}`, async () => {
         const { keys } = await vault().tenant({ owner })
         const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
         const { id } = await vault().create(keys.owner, card)
-        for (const statement of plant.split(/;(?! END)/)) await reach(statement)
+        const undo = await setAside(table)
+        for (const statement of plant) await reach(statement)
         try {
           assert.equal((await vault().send(method, `/tokens/${id}`, { key: keys.owner })).status, 503)
+          // A second engine on the file, as after a restart.
+          const again = () => openSqlite({ path: join(vault().folder.path, 'vault.db'), writing: 'inline' })
+          assert.throws(again, /has a schema that no release made: strongroom doctor says what differs/)
         } finally {
-          for (const statement of undo.split(';')) await reach(statement)
+          await undo()
         }
         assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).body.data.cvc, '123')
         assert.equal((await vault().delete(`/tokens/${id}`, keys.owner)).status, 204)

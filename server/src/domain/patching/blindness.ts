@@ -5,7 +5,7 @@ import { limits } from '../limits.ts'
 import { disclosesCard } from '../tokens/card-disclosure.ts'
 import type { RenderedPart } from '../tokens/renderings.ts'
 import { type Blindness, fingerprintExpressionInForce, maskInForce, type Token } from '../tokens/token.ts'
-import type { TokenPatch } from './token-patch.ts'
+import { replacesData, type TokenPatch } from './token-patch.ts'
 
 /**
  * C13: a mask or fingerprint expression that a caller who cannot read the token changes or steers is blind until
@@ -26,12 +26,10 @@ export const blindnessAfter = (
     before.blind.fingerprint === true,
     changesFingerprint(before, merged, patch),
   )
-  const allowance = knowsData ? new Allowance() : new Allowance(limits.blindMaskSteps)
-  const withheld =
-    merged.mask.from === 'caller' &&
-    (maskIsBlind || !knowsData) &&
-    (disclosesCard(merged.mask.template, merged.type, merged.data.expose('judging a mask'), allowance) ||
-      allowance.isSpent)
+  const isAsBefore = !knowsData && patch.data === undefined && patch.mask === undefined
+  const withheld = isAsBefore
+    ? before.blind.maskWithheld === true
+    : (maskIsBlind || !knowsData) && disclosesTooMuch(merged, knowsData)
   return {
     ...(maskIsBlind && { mask: true }),
     ...(withheld && { maskWithheld: true }),
@@ -39,13 +37,22 @@ export const blindnessAfter = (
   }
 }
 
+/** A mask whose judging takes too long counts as showing too much. */
+const disclosesTooMuch = ({ mask, type, data }: Token, knowsData: boolean): boolean => {
+  if (mask.from !== 'caller') return false
+  const allowance = knowsData ? new Allowance() : new Allowance(limits.blindMaskSteps)
+  return disclosesCard(mask.template, type, data.expose('judging a mask'), allowance) || allowance.isSpent
+}
+
 export const changesMask = (before: Token, merged: Token): boolean =>
   !isDeepStrictEqual(maskInForce(before), maskInForce(merged))
 
-/** An expression that is given makes a fingerprint where there was none, even if it is the one in force (C14). */
+/** An expression that is given, or a wish for deduplication, makes a fingerprint where there was none (C14). */
 export const changesFingerprint = (before: Token, merged: Token, patch: TokenPatch): boolean =>
   fingerprintExpressionInForce(before) !== fingerprintExpressionInForce(merged) ||
-  (typeof patch.fingerprint_expression === 'string' && before.fingerprint === undefined)
+  (before.fingerprint === undefined &&
+    (typeof patch.fingerprint_expression === 'string' ||
+      (patch.deduplicate_token === true && !replacesData(patch))))
 
 const setsWhole = (part: RenderedPart, patch: TokenPatch, merged: Token): boolean =>
   part === 'mask' ? setsWholeMask(patch, merged) : patch[part] !== undefined

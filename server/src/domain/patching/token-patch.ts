@@ -1,7 +1,6 @@
 import type { Issue } from '../errors.ts'
 import { isJsonObject, type Json, stringify } from '../json/json.ts'
 import { mergePatch } from '../json/merge-patch.ts'
-import { limits } from '../limits.ts'
 import { Secret } from '../secret.ts'
 import type { Instant } from '../time/instant.ts'
 import { parseContainers } from '../tokens/containers.ts'
@@ -151,10 +150,6 @@ const patchedData = (
   if (patch.data === undefined) return token
   const before = wholeData(token, now)
   const merged = mergePatch(before, patch.data)
-  if (Buffer.byteLength(stringify(merged)) > limits.bodyBytes) {
-    issues.push({ path: 'data', message: `must have at most ${limits.bodyBytes} bytes after the change` })
-    return token
-  }
   const parsed = token.type.parse(merged, 'data', issues, patch.data)
   if (parsed === undefined) return token
   // Only numbers that the patch brings are checked: a refusal about those tells its sender nothing new (C13).

@@ -49,8 +49,11 @@ const tryMask = ({ token: { type, mask }, data, path, issues, allowance }: Trial
   const fault = faultOf(() => renderMask(template, data, allowance))
   if (fault !== undefined)
     issues.push(faultyLeaf(template, data, path, allowance) ?? { path, message: fault })
-  if (disclosesCard(template, type, data, allowance)) issues.push({ path, message: tooMuchOfACard })
-  else if (allowance.isSpent && fault === undefined) issues.push({ path, message: tooMuchWork })
+  const discloses = disclosesCard(template, type, data, allowance)
+  // A mask that renders differently because its allowance ran out looks like one that shows the digit that was changed.
+  if (allowance.isSpent) {
+    if (fault === undefined) issues.push({ path, message: tooMuchWork })
+  } else if (discloses) issues.push({ path, message: tooMuchOfACard })
 }
 
 /** The first leaf that does not render; undefined if each renders alone, but not all of them on one budget. */

@@ -10,14 +10,22 @@ import { openToRead } from './open-database.ts'
 /** In order, without gaps. A released migration is never edited. */
 export const migrations: readonly Migration[] = [vault, leases, reports, signatures, waiting]
 
+export const newestSchema = migrations.at(-1)?.number ?? 0
+
 /** Brings the schema up to date, each step in its own transaction. Refuses storage written by a newer release. */
 export const migrate = (database: DatabaseSync): void => {
   const current = schemaNumber(database)
-  const newest = migrations.at(-1)?.number ?? 0
-  if (current > newest)
-    throw new Error(`storage has schema ${current}, this release knows ${newest}: install the newer release`)
+  if (current > newestSchema)
+    throw new Error(
+      `storage has schema ${current}, this release knows ${newestSchema}: install the newer release`,
+    )
+  migrateTo(database, newestSchema)
+}
+
+export const migrateTo = (database: DatabaseSync, number: number): void => {
+  const current = schemaNumber(database)
   for (const migration of migrations) {
-    if (migration.number <= current) continue
+    if (migration.number <= current || migration.number > number) continue
     database.exec('BEGIN IMMEDIATE')
     try {
       // Another process may have migrated while this one waited for the lock.
@@ -38,12 +46,11 @@ export const schemaState = (path: string): SchemaState => {
   const database = openToRead(path)
   try {
     const current = schemaNumber(database)
-    const newest = migrations.at(-1)?.number ?? 0
-    return { current, newest, pending: current < newest }
+    return { current, newest: newestSchema, pending: current < newestSchema }
   } finally {
     database.close()
   }
 }
 
-const schemaNumber = (database: DatabaseSync): number =>
+export const schemaNumber = (database: DatabaseSync): number =>
   Number(database.prepare('PRAGMA user_version').get()?.user_version ?? 0)

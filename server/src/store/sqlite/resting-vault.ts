@@ -5,7 +5,8 @@ import type { Value } from '../columns.ts'
 import { CopyRefusedError, type PlainRow, type RestingVault, rowName } from '../copying.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import type { ColumnKind, Table } from '../tables.ts'
-import { isBusy, requireOwnCode, withoutForeignCode } from './open-database.ts'
+import { isBusy, withoutForeignCode } from './open-database.ts'
+import { requireOwnSchema } from './own-schema.ts'
 import { prepareRead } from './statement-cache.ts'
 import { BatchWriter } from './writing/batch-writer.ts'
 
@@ -32,7 +33,7 @@ export const openRestingVault = (path: string): RestingVault => {
   const database = withoutForeignCode(new DatabaseSync(path))
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
-    requireOwnCode(database, path)
+    requireOwnSchema(database, path)
     // A copy has every index entry in its place.
     const writer = new BatchWriter(database)
     while (writer.settleSome() > 0);

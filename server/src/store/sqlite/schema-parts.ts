@@ -1,12 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { migrate } from './migrate.ts'
 import { openToRead } from './open-database.ts'
+import { foreignParts } from './own-schema.ts'
 
 /** How the schema of the file differs from the one the migrations create. */
 export type SchemaDifference = {
   /** Tables, columns, keys, indexes and triggers that the file lacks. */
   readonly missing: readonly string[]
-  /** Triggers and views that the migrations do not create, or that differ from theirs: planted by whoever wrote to the file. */
+  /** What acts on the vault's tables and is not what the migrations create: planted by whoever wrote to the file. */
   readonly foreign: readonly string[]
 }
 
@@ -15,24 +16,16 @@ export const compareSqliteSchema = (path: string): SchemaDifference => {
   const found = openToRead(path)
   try {
     migrate(expected)
-    const [there, own] = [new Set(partsOf(found)), new Set(codeOf(expected).map(({ text }) => text))]
-    return {
-      missing: partsOf(expected).filter(part => !there.has(part)),
-      foreign: codeOf(found)
-        .filter(({ text }) => !own.has(text))
-        .map(({ name }) => name),
-    }
+    const there = new Set(partsOf(found))
+    const missing = partsOf(expected).filter(part => !there.has(part))
+    const isTold = (part: string): boolean =>
+      part.startsWith('no ') || missing.some(lost => lost.startsWith(`${part.replace('table', 'column')}.`))
+    return { missing, foreign: foreignParts(found).filter(part => !isTold(part)) }
   } finally {
     expected.close()
     found.close()
   }
 }
-
-const codeOf = (database: DatabaseSync): { name: string; text: string }[] =>
-  database
-    .prepare("SELECT type || ' ' || name AS name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')")
-    .all()
-    .map(({ name, sql }) => ({ name: String(name), text: String(sql) }))
 
 const partsOf = (database: DatabaseSync): string[] =>
   [tables, columns, keys, indexes, triggers].flatMap(sql =>

@@ -4,7 +4,8 @@ import { sharedReads } from '../sql/shared-reads.ts'
 import { engineReason, unwritable } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
-import { lockWaitDefaultMs, openDatabase, requireOwnCode } from './open-database.ts'
+import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
+import { requireOwnSchema } from './own-schema.ts'
 import { accessReads } from './reading/access-reads.ts'
 import { counterReads } from './reading/counter-reads.ts'
 import { readingSide } from './reading/reading-side.ts'
@@ -36,7 +37,7 @@ export const openSqlite = ({
   writing?: 'thread' | 'inline' | Writer
 }): Store => {
   const database = withRowNumbers(openDatabase(path, lockWaitMs))
-  requireOwnCode(database, path)
+  requireOwnSchema(database, path)
   migrate(database)
   const options = { path, lockWaitMs, waitingMax }
   const writer =

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Issue } from '../../../src/domain/errors.ts'
+import { Allowance, tooMuchWork } from '../../../src/domain/expressions/budget.ts'
 import type { Json } from '../../../src/domain/json/json.ts'
+import { Secret } from '../../../src/domain/secret.ts'
 import { disclosesCard } from '../../../src/domain/tokens/card-disclosure.ts'
+import { checkRenderings } from '../../../src/domain/tokens/renderings.ts'
 import { card } from '../../../src/domain/tokens/types/card.ts'
 import { cardNumber } from '../../../src/domain/tokens/types/card-number.ts'
 import { token } from '../../../src/domain/tokens/types/token.ts'
@@ -52,4 +56,19 @@ test('C13.6 a mask may show eight digits in a row of a twelve-digit number, but 
   const shows = (count: number): boolean =>
     disclosesCard(`{{ data.number | slice: 0, ${count} }}`, card, { number: '500000000611' })
   assert.deepEqual([shows(8), shows(9)], [false, true])
+})
+
+test('C13.6 C20.7 a harmless mask for which no work is left is refused for the work, not for what it shows', () => {
+  const told = (steps: number): string[] => {
+    const issues: Issue[] = []
+    const content = {
+      type: card,
+      data: new Secret({ number }),
+      mask: { from: 'caller', template: '{{ data.number | last4 }}' } as const,
+    }
+    checkRenderings(content, '', issues, ['mask'], new Allowance(steps))
+    return issues.map(({ message }) => message)
+  }
+  assert.deepEqual(told(100_000), [])
+  assert.deepEqual(told(150), [tooMuchWork])
 })

@@ -5,6 +5,7 @@ import type { StandaloneWrites } from '../../port.ts'
 import type { KeyRow } from '../../rows.ts'
 import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
+import { schemaGuard } from '../own-schema.ts'
 import { statementCache } from '../statement-cache.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'
@@ -24,9 +25,11 @@ const insertTenantKey = 'INSERT INTO tenant_keys (tenant, purpose, version, slot
 export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
   const prepared = statementCache(database)
   const slotWith = slotFiller(database)
+  const requireOwnSchema = schemaGuard(database)
   const transaction = <T>(work: () => T): T => {
     database.exec('BEGIN IMMEDIATE')
     try {
+      requireOwnSchema()
       const result = work()
       database.exec('COMMIT')
       return result
