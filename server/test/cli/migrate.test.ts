@@ -146,6 +146,26 @@ describe('a vault on a database server', () => {
     assert.match(finding.byHand, /^restore a backup into a new, empty database \(psql -v ON_ERROR_STOP=1/)
   })
 
+  test('C29.4 C35 doctor names each trigger and rule on the tables of the vault, and none on others', async () => {
+    const env = { STRONGROOM_DATABASE_URL: empty.url }
+    assert.equal((await site.run(['migrate', ...site.keys], env)).code, 0)
+    const client = new pg.Client(empty.url)
+    await client.connect()
+    await client.query(`CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+      CREATE TABLE another (id int);
+      CREATE TRIGGER harmless BEFORE DELETE ON another FOR EACH ROW EXECUTE FUNCTION keep();
+      CREATE TRIGGER keeps BEFORE DELETE ON api_keys FOR EACH ROW EXECUTE FUNCTION keep();
+      CREATE RULE stays AS ON DELETE TO transients DO INSTEAD NOTHING`)
+    await client.end()
+    const { code, stdout } = await site.run(['doctor', '--json', ...site.keys], env)
+    const [finding, ...others] = JSON.parse(stdout)
+    assert.deepEqual([code, others], [1, []])
+    assert.equal(
+      finding.problem,
+      'the schema holds what no release made: rule stays on transients; trigger keeps on api_keys',
+    )
+  })
+
   test('C35 doctor names any table that the database has lost, and says to restore a backup', async () => {
     const env = { STRONGROOM_DATABASE_URL: empty.url }
     assert.equal((await site.run(['migrate'], env)).code, 0)

@@ -75,8 +75,8 @@ export const schemaParts: Check = async ({ config }) => {
   ]
 }
 
-/** Without an index, the vault opens all the same, and later checks can go on. */
-const keepsVaultClosed = (part: string): boolean => !/^(unique )?index /.test(part)
+/** Without a key or an index, the vault opens all the same, and later checks can go on. */
+const keepsVaultClosed = (part: string): boolean => /^(table|column|trigger) /.test(part)
 
 /** If a table is missing, so is all that belongs to it, which goes without saying. */
 const toldOnce = (missing: readonly string[]): readonly string[] => {

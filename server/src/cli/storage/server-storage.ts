@@ -21,11 +21,15 @@ export const serverStorage = (database: DatabaseConfig): Storage => {
       const look = await (await engine()).withClient(postgresSettings(database), lookAtPostgres)
       return look.schema.current === 0 ? undefined : look
     },
-    // Foreign parts are not reported: what else an owner keeps in their own database is for them to know.
+    // Of foreign parts only those that act on the vault's tables: what else is in a database is for its owner to know.
     compareSchema: async () => {
-      const { missingPostgresParts } = await import('../../store/postgres/schema-parts.ts')
-      const missing = await (await engine()).withClient(postgresSettings(database), missingPostgresParts)
-      return { missing, foreign: [] }
+      const { missingPostgresParts, foreignPostgresParts } = await import(
+        '../../store/postgres/schema-parts.ts'
+      )
+      return (await engine()).withClient(postgresSettings(database), async client => ({
+        missing: await missingPostgresParts(client),
+        foreign: await foreignPostgresParts(client),
+      }))
     },
     open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
     openForCommand: async () => (await engine()).openPostgres(postgresSettings(database)),

@@ -1,14 +1,15 @@
 import type pg from 'pg'
+import { tables } from '../tables.ts'
 import { migrations } from './migrate.ts'
+
+const vaultNamespace = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('migrations'))"
 
 /**
  * Tables, columns, keys, constraints, indexes and functions that the migrations create and the database lacks. To learn
  * what they create, runs them once more in the temporary schema and rolls back.
  */
 export const missingPostgresParts = async (client: pg.Client): Promise<string[]> => {
-  const there = new Set(
-    await partsOf(client, "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('migrations'))"),
-  )
+  const there = new Set(await partsOf(client, vaultNamespace))
   await client.query('BEGIN')
   try {
     // None of this may reach the other nodes of a cluster.
@@ -20,6 +21,19 @@ export const missingPostgresParts = async (client: pg.Client): Promise<string[]>
   } finally {
     await client.query('ROLLBACK')
   }
+}
+
+/** Triggers and rules on the vault's tables. The migrations make none, and each can undo what the vault writes. */
+export const foreignPostgresParts = async (client: pg.Client): Promise<string[]> => {
+  const { rows } = await client.query(
+    `SELECT kind || ' ' || code.name || ' on ' || c.relname AS part
+     FROM (SELECT 'trigger' AS kind, tgname AS name, tgrelid AS owner FROM pg_trigger WHERE NOT tgisinternal
+           UNION ALL SELECT 'rule', rulename, ev_class FROM pg_rewrite WHERE rulename <> '_RETURN') code
+     JOIN pg_class c ON c.oid = code.owner
+     WHERE c.relnamespace = ${vaultNamespace} AND c.relname = ANY ($1) ORDER BY part`,
+    [tables.map(({ name }) => name)],
+  )
+  return rows.map(({ part }) => String(part))
 }
 
 const partsOf = async (client: pg.Client, namespace: string): Promise<string[]> => {
