@@ -100,6 +100,17 @@ export const commands: readonly Command[] = [
     run: async invocation => (await import('./tenant.ts')).tenantUpdate(invocation),
   },
   {
+    name: 'tenant rekey',
+    summary: 'Give a tenant a new data key and seal all its tokens with it, also while servers run',
+    words: ['<tenant id>'],
+    flags: {
+      resume: 'make no new key: finish a run that was interrupted',
+      ...json,
+    },
+    reads: vault,
+    run: async invocation => (await import('./tenant.ts')).tenantRekey(invocation),
+  },
+  {
     name: 'tenant delete',
     summary: 'Delete a tenant with all its tokens and destroy its keys; there is no way back',
     words: ['<tenant id>'],

@@ -1,12 +1,17 @@
+import { setTimeout } from 'node:timers/promises'
 import { ConfigError } from '../config/config-error.ts'
 import { viewTenant } from '../domain/access/tenant-view.ts'
 import { limits } from '../domain/limits.ts'
+import { pace } from '../domain/pace.ts'
 import { countCharacters } from '../domain/text/characters.ts'
+import { counted } from '../domain/text/counted.ts'
 import { formatInstant } from '../domain/time/instant.ts'
 import { createTenant } from '../operations/create-tenant.ts'
 import { deleteTenant } from '../operations/delete-tenant.ts'
 import { listTenants } from '../operations/list-tenants.ts'
+import { newDataKey } from '../operations/new-data-key.ts'
 import { operatorOf } from '../operations/operator.ts'
+import { resealTokens } from '../operations/reseal-tokens.ts'
 import { setIncludedTokens } from '../operations/set-included-tokens.ts'
 import { purgeDeadTenants } from '../operations/upkeep/purge-dead-tenants.ts'
 import { baseUrl } from './base-url.ts'
@@ -64,6 +69,29 @@ export const tenantList: Run = ({ config, flags }) =>
       ]),
     )
     return 0
+  })
+
+/** The new key seals what is written from now on; what was there before is sealed again, so that it is of no use any more. */
+export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
+  withVault(config, async vault => {
+    const { tenantNumber, keys } = await operatorOf(vault, id)
+    if (flags.resume !== true) {
+      await newDataKey(vault, { tenantNumber, keys })
+      await setTimeout(pace.grantsHeardMs)
+    }
+    const unlocked = { tenantNumber, keys: await vault.keyring.lookAgain(tenantNumber, id) }
+    const { resealed, unreadable, unreadableNames } = await resealTokens(vault, unlocked)
+    const version = unlocked.keys.currentDataVersion
+    print(
+      flags.json,
+      { data_key: version, resealed, unreadable, unreadable_rows: unreadableNames },
+      `data key ${version} of tenant ${id}: ${counted(resealed, 'token')} sealed again`,
+    )
+    if (unreadable === 0) return 0
+    process.stderr.write(
+      `strongroom tenant rekey: ${counted(unreadable, 'row does', 'rows do')} not open: strongroom doctor --deep names them\n`,
+    )
+    return 1
   })
 
 export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => {

@@ -1,4 +1,5 @@
 import { TamperedError } from '../domain/tampered-error.ts'
+import { sealedKeyVersion } from './aead.ts'
 import { openWith, sealWith } from './data-seal.ts'
 import type { TenantKeys } from './keys.ts'
 
@@ -47,6 +48,13 @@ export const sealToken = (keys: TenantKeys, row: TokenColumns, record: string): 
 
 export const openToken = (keys: TenantKeys, row: TokenColumns & { sealed: Uint8Array }): Buffer =>
   opened(openWith(keys, tokenContext(keys.tenantId, row), row.sealed), row.id, keys.tenantId)
+
+export const sealedByCurrentKey = (keys: TenantKeys, { sealed }: { sealed: Uint8Array }): boolean =>
+  sealedKeyVersion(sealed) === keys.currentDataVersion
+
+/** The same record under the current key. Throws a TamperedError if the row does not open. */
+export const resealToken = (keys: TenantKeys, row: TokenColumns & { sealed: Uint8Array }): Buffer =>
+  sealToken(keys, row, openToken(keys, row).toString('utf8'))
 
 export const sealTransient = (
   keys: TenantKeys,

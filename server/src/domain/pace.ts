@@ -91,6 +91,8 @@ export const pace = {
    */
   upkeepLeaseMs: 120_000,
   clockSkewMs: 60_000,
+  /** After so long every server has learned of a change of grants (C27), and has committed what it wrote without it. */
+  grantsHeardMs: 2_000,
   /** C32: read activity may lose its last second in a crash. */
   activityFlushIntervalMs: 1_000,
 

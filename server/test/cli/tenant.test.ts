@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { assertRefused, call, type Program, Site } from './program.ts'
 
@@ -30,6 +32,45 @@ describe('tenants, while a server is running', () => {
     const texts = shape.slice(2).map(name => made[name])
     for (const text of texts) assert.match(text, /^key_[a-z]+_[A-Za-z0-9]+$/)
     assert.equal(new Set(texts).size, 3)
+  })
+
+  test('C14.4 tenant rekey seals all tokens again while the server goes on, and can be resumed', async () => {
+    const made = await site.json('tenant', 'create', '--name', 'Rekeyed')
+    const create = (data: string) =>
+      call(server.url, 'POST', '/tokens', made.api_key, { type: 'token', data })
+    const ids: string[] = []
+    for (const data of ['a', 'b', 'c']) ids.push((await create(data)).body.id)
+    const rekey = (...more: string[]) => site.run(['tenant', 'rekey', made.tenant_id, ...more, ...site.vault])
+    const first = await rekey()
+    assert.deepEqual(first, {
+      code: 0,
+      signal: null,
+      stdout: `data key 2 of tenant ${made.tenant_id}: 3 tokens sealed again\n`,
+      stderr: '',
+    })
+    assert.equal((await create('d')).status, 201)
+    const resumed = await site.json('tenant', 'rekey', made.tenant_id, '--resume')
+    assert.deepEqual(resumed, { data_key: 2, resealed: 0, unreadable: 0, unreadable_rows: [] })
+    for (const [at, id] of ids.entries())
+      assert.equal(
+        (await call(server.url, 'GET', `/tokens/${id}`, made.private_api_key)).body.data,
+        'abc'[at],
+      )
+
+    const database = new DatabaseSync(join(site.data, 'vault.db'))
+    database.prepare('UPDATE tokens SET version = version + 1 WHERE token_id = ?').run(ids[0] ?? '')
+    database.close()
+    const failed = await rekey()
+    assert.deepEqual(
+      [failed.code, failed.stdout],
+      [1, `data key 3 of tenant ${made.tenant_id}: 3 tokens sealed again\n`],
+    )
+    assert.equal(
+      failed.stderr,
+      'strongroom tenant rekey: 1 row does not open: strongroom doctor --deep names them\n',
+    )
+    const nobody = await site.run(['tenant', 'rekey', crypto.randomUUID(), ...site.vault])
+    assertRefused(nobody, 1, /there is no such tenant/)
   })
 
   test('C32.4 §2.5.5 the operator sets what the plan of a tenant includes, and the usage report shows it', async () => {

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sealedKeyVersion } from '../../src/crypto/aead.ts'
+import { newDataKey } from '../../src/operations/new-data-key.ts'
+import { resealTokens } from '../../src/operations/reseal-tokens.ts'
+import { granted } from '../rig/answers.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { owner } from '../rig/test-vault.ts'
+
+onEveryEngine('tokens under a new data key', vault => {
+  /** A tenant with some tokens, and its keys as they are after a new data key was made. */
+  const start = async (count: number) => {
+    const { tenantId, keys } = await vault().tenant({ owner })
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const ids: string[] = []
+    for (let at = 0; at < count; at++)
+      ids.push(
+        (
+          await vault().create(keys.owner, {
+            type: at % 2 ? 'token' : 'card',
+            data: at % 2 ? { secret: at } : { number: '4242424242424242', cvc: '123' },
+            metadata: { at: `${at}` },
+          })
+        ).id,
+      )
+    const open = vault().service.vault
+    const before = { tenantNumber, keys: await open.keyring.of(tenantNumber, tenantId) }
+    assert.equal(await newDataKey(open, before), true)
+    assert.equal(await newDataKey(open, before), false, 'the next version is there already')
+    const tenant = { tenantNumber, keys: await open.keyring.lookAgain(tenantNumber, tenantId) }
+    const shown = async () =>
+      Promise.all(ids.map(async id => granted(await vault().get(`/tokens/${id}`, keys.owner))))
+    const versions = async () => {
+      const rows = await vault().store.scanTokens(tenantNumber, undefined, 1_000)
+      return rows.map(({ sealed }) => sealedKeyVersion(sealed))
+    }
+    return { open, tenant, tenantNumber, key: keys.owner, ids, shown, versions }
+  }
+
+  test('C14.4 C11.1 every token is sealed again, and nothing else about it changes', async () => {
+    const { open, tenant, tenantNumber, key, shown, versions } = await start(7)
+    const later = await vault().create(key, { type: 'token', data: 'sealed with the new one' })
+    const [before, rowsBefore] = [await shown(), await vault().store.scanTokens(tenantNumber, undefined, 100)]
+    assert.deepEqual(await versions(), [1, 1, 1, 1, 1, 1, 1, 2])
+    assert.deepEqual(await resealTokens(open, tenant), { resealed: 7, unreadable: 0, unreadableNames: [] })
+    assert.deepEqual(await versions(), Array(8).fill(2))
+    assert.deepEqual(await shown(), before, 'with the cvc, which has a seal of its own')
+    const rowsAfter = await vault().store.scanTokens(tenantNumber, undefined, 100)
+    for (const [at, { sealed, ...rest }] of rowsAfter.entries()) {
+      const { sealed: old, ...restBefore } = rowsBefore[at] ?? { sealed: undefined }
+      assert.deepEqual(rest, restBefore)
+      if (rest.id !== later.id) assert.notDeepEqual(Buffer.from(sealed), Buffer.from(old ?? []))
+    }
+    assert.deepEqual(await resealTokens(open, tenant), { resealed: 0, unreadable: 0, unreadableNames: [] })
+
+    // The old key is of no use any more: only the cvc, for its hour, is still sealed with it.
+    vault().now += 2 * 3_600_000
+    await vault().service.clockwork.runAll()
+    await vault().engine.reach(
+      vault().folder.path,
+      `DELETE FROM tenant_keys WHERE tenant = ${tenantNumber} AND purpose = 'data' AND version = 1`,
+    )
+    await vault().restart()
+    for (const { data, metadata } of await shown()) assert.ok(data && metadata)
+  })
+
+  test('C18.8 a token that is changed or deleted meanwhile is left as that made it', async () => {
+    const { open, tenant, tenantNumber, key, ids, versions } = await start(4)
+    const [changed = '', deleted = '', remade = ''] = ids
+    const { scanTokens } = open.store
+    let isFirst = true
+    const store = {
+      ...open.store,
+      scanTokens: async (...args: Parameters<typeof scanTokens>) => {
+        const rows = await scanTokens(...args)
+        if (isFirst) {
+          isFirst = false
+          await vault().patch(`/tokens/${changed}`, key, { metadata: { seen: 'yes' } })
+          await vault().delete(`/tokens/${deleted}`, key)
+          await vault().delete(`/tokens/${remade}`, key)
+          await vault().create(key, { id: remade, type: 'token', data: 'another' })
+        }
+        return rows
+      },
+    }
+    assert.equal((await resealTokens({ ...open, store }, tenant)).resealed, 1)
+    assert.deepEqual(await versions(), [2, 2, 2])
+    const read = (id: string) => vault().get(`/tokens/${id}`, key)
+    assert.equal((await read(changed)).body.metadata.seen, 'yes')
+    assert.equal((await read(deleted)).status, 404)
+    assert.equal((await read(remade)).body.data, 'another')
+    assert.equal(
+      (await vault().store.listCounters(tenantNumber)).find(({ name }) => name === 'type:card')?.value,
+      1,
+    )
+  })
+
+  test('C11 a row that does not open holds up no other, and is named', async () => {
+    const { open, tenant, tenantNumber, ids, versions } = await start(3)
+    await vault().engine.reach(
+      vault().folder.path,
+      `UPDATE tokens SET version = version + 1 WHERE tenant = ${tenantNumber} AND token_id = '${ids[1]}'`,
+    )
+    const { resealed, unreadable, unreadableNames } = await resealTokens(open, tenant)
+    assert.deepEqual([resealed, unreadable], [2, 1])
+    assert.match(unreadableNames.join(), new RegExp(`token ${ids[1]}`))
+    assert.deepEqual(await versions(), [2, 1, 2])
+  })
+})
