@@ -9,7 +9,7 @@ import type { Caller, Vault } from './vault/vault.ts'
 /** §4.10, C32: reads kept counters only, so a million tokens do not make it slower. */
 export const getUsage = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
   const now = vault.clock()
-  await vault.activity.flush()
+  await vault.activity.flush(caller.tenantNumber)
   const types = [...tokenTypes.keys()]
   const month = activeCounter(monthOf(now))
   const [{ tenant }, { counters, expired }] = await Promise.all([

@@ -95,7 +95,10 @@ describe('the command line', () => {
     { args: ['tenant', 'craete'], says: /did you mean tenant create\?/ },
     { args: ['tenan', 'create'], says: /did you mean tenant create\?/ },
     { args: ['tenat'], says: /did you mean tenant\?/ },
-    { args: ['tenant'], says: /which one: tenant create, tenant list, tenant update, tenant rekey, tenant delete\?/ },
+    {
+      args: ['tenant'],
+      says: /which one: tenant create, tenant list, tenant update, tenant rekey, tenant delete\?/,
+    },
     { args: ['key', 'nonsense'], says: /which one: key create, key list, key revoke\?/ },
     { args: ['nonsense'], says: /there is no such command; see strongroom help$/m },
     {

@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { sweepExpired } from '../../src/operations/upkeep/sweep-expired.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
+import type { WriteSet } from '../../src/store/write-set.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { type StoredRow, storedRows } from '../rig/stored-rows.ts'
 import { owner, type TestApplication, type TestVault } from '../rig/test-vault.ts'
@@ -155,6 +156,28 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     })
     await assert.rejects(sweepExpired(vault.service.vault), StoreUnavailableError)
     refused.mock.restore()
+    assert.equal((await sweepExpired(vault.service.vault)).purged, 1)
+  })
+
+  test('C17.6 a token that storage does not let go of holds up no other', async t => {
+    await sweep()
+    const held = await vault.create(keys.owner, { type: 'token', data: 'held', expires_at: soon(1) })
+    vault.now += 1
+    for (let at = 0; at < 3; at++)
+      await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
+    vault.now += 1
+    const { commit } = vault.store
+    const refused = t.mock.method(vault.store, 'commit', async (set: WriteSet) => {
+      if (set.guarded.some(change => change.kind === 'deleteToken' && change.id === held.id))
+        throw new StoreUnavailableError('somebody holds its row')
+      return commit(set)
+    })
+    await assert.rejects(sweepExpired(vault.service.vault), /somebody holds its row/)
+    refused.mock.restore()
+    assert.deepEqual(
+      (await ofTenant('tokens')).map(row => row.token_id),
+      [held.id],
+    )
     assert.equal((await sweepExpired(vault.service.vault)).purged, 1)
   })
 

@@ -39,3 +39,39 @@ test('C32.3 reads do not fill memory while storage takes no writes', async () =>
   queue.note(1, read('another'), 0)
   assert.equal(await queue.flush(), 1)
 })
+
+test('C32.3 §1.3 storage that keeps one tenant waiting keeps no other from being counted', async () => {
+  const marked: string[] = []
+  const blocked = Promise.withResolvers<never>()
+  const commit = async ({ tenant, effects }: WriteSet) => {
+    if (tenant === 1) return blocked.promise
+    for (const effect of effects) if (effect.kind === 'markActive') marked.push(...effect.ids)
+    return { committed: true }
+  }
+  const queue = activityQueue({ commit } as Partial<Store> as Store)
+  queue.note(1, read('held'), 0)
+  queue.note(2, read('a'), 0)
+  queue.note(3, read('b'), 0)
+  const all = queue.flush()
+  await queue.settle(2, 'a')
+  assert.equal(await queue.flush(3), 0, 'the flush of all had it')
+  assert.deepEqual(marked.sort(), ['a', 'b'])
+  blocked.reject(new Error('held for too long'))
+  await assert.rejects(all, /held for too long/)
+  queue.note(2, read('c'), 0)
+  assert.equal(await queue.flush(2), 1)
+})
+
+test('C32.3 whoever asks for the count waits for what is under way', async () => {
+  const written = Promise.withResolvers<{ committed: true }>()
+  const queue = activityQueue({ commit: () => written.promise } as Partial<Store> as Store)
+  queue.note(1, read('a'), 0)
+  const steps: string[] = []
+  const first = queue.flush().then(() => steps.push('first'))
+  const second = queue.flush(1).then(() => steps.push('second'))
+  await new Promise(resolve => setImmediate(resolve))
+  assert.deepEqual(steps, [])
+  written.resolve({ committed: true })
+  await Promise.all([first, second])
+  assert.deepEqual(steps, ['first', 'second'])
+})

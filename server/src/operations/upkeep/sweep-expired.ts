@@ -1,6 +1,7 @@
 import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { pace } from '../../domain/pace.ts'
 import { rowLogName, TamperedError } from '../../domain/tampered-error.ts'
+import { StoreUnavailableError } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
@@ -30,6 +31,7 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
   let locked: KeyProviderError | undefined
   let purged = 0
   let left = 0
+  let refused: StoreUnavailableError | undefined
   for (;;) {
     const rows = await vault.store.listExpiredTokens(now, { offset: left, limit: pace.sweepBatchRows })
     const outcomes = await Promise.all(rows.map(row => purge(vault, row)))
@@ -39,9 +41,12 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
       if (outcome instanceof TamperedError && ++unreadable <= namesMax)
         unreadableNames.push(rowLogName(outcome.row))
       if (outcome instanceof KeyProviderError) locked = outcome
+      if (outcome instanceof StoreUnavailableError) refused = outcome
     }
-    if (rows.length < pace.sweepBatchRows || stopping?.aborted)
+    if (rows.length < pace.sweepBatchRows || stopping?.aborted) {
+      if (refused !== undefined) throw refused
       return { purged, unreadable, unreadableNames, ...(locked && { locked }) }
+    }
   }
 }
 
@@ -49,10 +54,10 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
 const purge = async (
   vault: Vault,
   row: TokenRow,
-): Promise<'purged' | 'missed' | TamperedError | KeyProviderError> => {
-  const tenant = await vault.store.getTenant(row.tenant)
-  if (tenant === undefined) return 'missed'
+): Promise<'purged' | 'missed' | TamperedError | KeyProviderError | StoreUnavailableError> => {
   try {
+    const tenant = await vault.store.getTenant(row.tenant)
+    if (tenant === undefined) return 'missed'
     const keys = await keysUnlessDeleted(vault, tenant)
     if (keys === undefined) return 'missed'
     const writes = new TokenWrites({ tenantNumber: row.tenant, keys })
@@ -60,7 +65,12 @@ const purge = async (
     await vault.activity.settle(row.tenant, row.id)
     return (await vault.store.commit(writes.set)).committed ? 'purged' : 'missed'
   } catch (error) {
-    if (error instanceof TamperedError || error instanceof KeyProviderError) return error
+    if (
+      error instanceof TamperedError ||
+      error instanceof KeyProviderError ||
+      error instanceof StoreUnavailableError
+    )
+      return error
     throw error
   }
 }

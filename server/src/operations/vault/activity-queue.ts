@@ -9,22 +9,27 @@ export type ActivityQueue = {
   note(tenantNumber: number, tokens: readonly Token[], now: Instant): void
   /** Called before a token is removed: if it was read, it counts, and afterwards no row is left to mark. */
   settle(tenantNumber: number, id: string): Promise<void>
-  flush(): Promise<number>
+  /** Of one tenant, or of all. If storage refuses some, the others are counted first. */
+  flush(tenantNumber?: number): Promise<number>
 }
+
+type Waiting = { readonly tenantNumber: number; readonly month: number; readonly ids: Set<string> }
 
 const idsPerCommit = 500
 /** Some 50 MB. While storage takes no writes, reads beyond these go uncounted instead of filling memory. */
 const idsWaitingMax = 500_000
 
 export const activityQueue = (store: Store): ActivityQueue => {
-  const waiting = new Map<string, { tenantNumber: number; month: number; ids: Set<string> }>()
+  const waiting = new Map<string, Waiting>()
   let idsWaiting = 0
-  let flushing: Promise<number> = Promise.resolve(0)
+  /** What was last asked for, of each tenant. */
+  const flushing = new Map<number, Promise<number>>()
 
   /** An id leaves the queue only once it is stored, so a storage failure loses none. */
-  const writeDown = async (): Promise<number> => {
+  const writeDown = async (tenantNumber: number): Promise<number> => {
     let marked = 0
-    for (const [name, { tenantNumber, month, ids }] of waiting) {
+    for (const [name, { tenantNumber: owner, month, ids }] of waiting) {
+      if (owner !== tenantNumber) continue
       while (ids.size > 0) {
         const some = ids.values().take(idsPerCommit).toArray()
         await store.commit({
@@ -42,10 +47,26 @@ export const activityQueue = (store: Store): ActivityQueue => {
     return marked
   }
 
-  const flush = (): Promise<number> => {
-    // One after the other: a caller that asks while a flush is under way also waits for what that flush took.
-    flushing = flushing.then(writeDown, writeDown)
-    return flushing
+  /** One after the other: a caller that asks while a flush is under way also waits for what that flush took. */
+  const flushOne = (tenantNumber: number): Promise<number> => {
+    const write = (): Promise<number> => writeDown(tenantNumber)
+    const next = (flushing.get(tenantNumber) ?? Promise.resolve(0)).then(write, write)
+    flushing.set(tenantNumber, next)
+    const forget = (): void => {
+      if (flushing.get(tenantNumber) === next) flushing.delete(tenantNumber)
+    }
+    next.then(forget, forget)
+    return next
+  }
+
+  /** Side by side: a tenant whose row somebody holds keeps no other waiting. */
+  const flushAll = async (): Promise<number> => {
+    const tenants = new Set(flushing.keys())
+    for (const { tenantNumber } of waiting.values()) tenants.add(tenantNumber)
+    const outcomes = await Promise.allSettled([...tenants].map(flushOne))
+    const failed = outcomes.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
+    return outcomes.reduce((sum, outcome) => sum + (outcome.status === 'fulfilled' ? outcome.value : 0), 0)
   }
 
   return {
@@ -63,8 +84,8 @@ export const activityQueue = (store: Store): ActivityQueue => {
     },
     settle: async (tenantNumber, id) => {
       const waits = waiting.values().some(entry => entry.tenantNumber === tenantNumber && entry.ids.has(id))
-      if (waits) await flush()
+      if (waits) await flushOne(tenantNumber)
     },
-    flush,
+    flush: tenantNumber => (tenantNumber === undefined ? flushAll() : flushOne(tenantNumber)),
   }
 }

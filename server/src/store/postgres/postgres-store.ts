@@ -27,6 +27,9 @@ export type PostgresSettings = ConnectionSettings & {
 /** Transactions are sent in one go, so they sit idle only if the line is cut. */
 const usualStandstillMs = 5_000
 
+/** Longer than PostgreSQL takes to see a deadlock, and short enough for other tenants, whose writes share the transaction. */
+const usualLockWaitMs = 2_000
+
 /** Each counter is spread over this many rows. Two writers that share one merely wait for each other. */
 const counterShards = 32
 
@@ -34,7 +37,7 @@ const serverTime = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::
 
 /** The engine for many nodes: one PostgreSQL server, or several of which one takes writes. */
 export const openPostgres = async (
-  { poolSize, standstillMaxMs = usualStandstillMs, ...given }: PostgresSettings,
+  { poolSize, standstillMaxMs = usualStandstillMs, lockWaitMs = usualLockWaitMs, ...given }: PostgresSettings,
   neighbours?: Neighbours,
 ): Promise<Store> => {
   const succession = new Succession()
@@ -42,7 +45,7 @@ export const openPostgres = async (
   const settings = { ...given, succession, plansPerValue: isSharded, standstillMaxMs }
   const standaloneConnection = new Connection(settings)
   const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => ({
-    connection: new Connection(settings),
+    connection: new Connection({ ...settings, lockWaitMs }),
     counterShard: Math.floor(Math.random() * counterShards),
   }))
   const writing = writers.map(({ connection }) => connection)
@@ -52,7 +55,7 @@ export const openPostgres = async (
     if (given.address.hosts.length > 1) for (const line of lines) line.abandon()
   })
   const lines = [watch, pool, standaloneConnection, ...writing]
-  /** The lane's own connection or, if the server grants no more of them, any that is open. */
+  /** Its own connection or, if the server grants no more of them, any that is open. */
   const writable = async (own: Connection): Promise<Connection> => {
     const other = (): Connection | undefined => writing.find(({ isOpen }) => isOpen) ?? pool.open
     try {
@@ -96,7 +99,7 @@ export const openPostgres = async (
     ...counterReads(reader),
     ...accessReads(reader),
     ...sharedReads(reader),
-    ...standaloneWrites(standaloneConnection, { isSharded, drain: () => queue.drain() }),
+    ...standaloneWrites(() => writable(standaloneConnection), { isSharded, drain: () => queue.drain() }),
     grantsEpoch: () => watch.epoch(),
     time: () => reader.row(serverTime, [], ({ at }) => Number(at)),
     close: async () => {
@@ -111,11 +114,16 @@ export const openPostgres = async (
  * shards of Citus.
  */
 const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
+  const ready = async (client: pg.Client): Promise<boolean> => {
+    await migrate(client)
+    return isDistributed(client)
+  }
   try {
-    return await withClient({ ...settings, statementTimeoutMs: longStatementMs }, async client => {
-      await migrate(client)
-      return isDistributed(client)
-    })
+    // Only a migration may take long. A line that has fallen silent must not be waited for like one.
+    const isSharded = await withClient(settings, async client =>
+      (await schemaState(client)).pending ? undefined : ready(client),
+    )
+    return isSharded ?? (await withClient({ ...settings, statementTimeoutMs: longStatementMs }, ready))
   } catch (error) {
     throw unavailable('storage cannot be opened', error)
   }

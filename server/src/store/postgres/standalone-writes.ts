@@ -12,13 +12,13 @@ const attemptsMax = 8
 
 /** Each statement is its own transaction; `drain` waits for write sets that were submitted earlier. */
 export const standaloneWrites = (
-  connection: Connection,
+  connect: () => Promise<Connection>,
   { isSharded, drain }: { isSharded: boolean; drain: () => Promise<void> },
 ): StandaloneWrites => {
   const run = async (statement: Statement): Promise<QueryAnswer> => {
     for (let attempt = 1; ; attempt++)
       try {
-        return await connection.query(statement)
+        return await (await connect()).query(statement)
       } catch (error) {
         if (!isWorthRepeating(error) || attempt === attemptsMax)
           throw unavailable('storage cannot be written', error)
