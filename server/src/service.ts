@@ -14,7 +14,7 @@ import { pageRoom } from './http/page-room.ts'
 import { rateLimit } from './http/rate-limit.ts'
 import { buildServer } from './http/server.ts'
 import { allOf, type Clockwork, clockwork, runJobs } from './jobs/clockwork.ts'
-import { type Lease, lease } from './jobs/lease.ts'
+import { leases } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import { openVault } from './operations/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
@@ -68,12 +68,10 @@ export const buildService = async (parts: {
   const { headerPrefix } = settings
   const shedding = loadShedding(log)
   const vault = await openVault(parts)
-  const holder = newUuid()
-  const leaseOn = (name: string): Lease =>
-    lease(parts.store, { name, holder, lengthMs: pace.upkeepLeaseMs, clock })
+  const own = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
-    Object.entries(upkeep(vault, log, leaseOn)).map(([name, jobs]) =>
-      clockwork(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: leaseOn(name) }),
+    Object.entries(upkeep(vault, log, own.on)).map(([name, jobs]) =>
+      clockwork(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: own.on(name) }),
     ),
   )
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
@@ -125,6 +123,8 @@ export const buildService = async (parts: {
         unwatchLoop()
         clearTimeout(cut)
         await Promise.all([work.stop(), frequent.stop()])
+        // If storage does not answer, leases end by themselves.
+        await own.releaseAll().catch(() => undefined)
         // A job that fails is only logged, so storage that accepts nothing more does not keep the process from ending.
         await runJobs(lastUpkeep(vault), { log, signal: new AbortController().signal })
       } finally {

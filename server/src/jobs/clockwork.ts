@@ -14,7 +14,7 @@ export type Clockwork = {
   runAll(): Promise<void>
   /** Runs all jobs now, which catches up after any pause, and then at each interval. */
   start(): void
-  /** Tells a run that is under way to end, waits for it, and gives the lease up. */
+  /** Tells a run that is under way to end, and waits for it. */
   stop(): Promise<void>
 }
 
@@ -27,7 +27,8 @@ export const runJobs = async (
     if (signal.aborted) return
     try {
       // Renewed before each job, so that a long one does not leave the next without the lease.
-      if (job.onOneNode && !((await lease?.hold()) ?? true)) continue
+      const mayRun = !job.onOneNode || lease === undefined || (await lease.hold())
+      if (!mayRun) continue
       const done = await job.run(signal)
       log.debug({ job: job.name, ...done }, 'job done')
     } catch (error) {
@@ -66,8 +67,6 @@ export const clockwork = (
       clearInterval(timer)
       stopping.abort()
       await running
-      // If storage does not answer, the lease ends by itself.
-      await options.lease?.release().catch(() => undefined)
     },
   }
 }

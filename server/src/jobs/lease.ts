@@ -9,14 +9,35 @@ export type Lease = {
   release(): Promise<void>
 }
 
-/** Kept in storage, so it ends by itself when its holder has died. */
-export const lease = (
+/** The leases of one node. */
+export type Leases = {
+  on(name: string): Lease
+  /** Gives up all that it holds in one write: a stopping server may have to wait for storage. */
+  releaseAll(): Promise<void>
+}
+
+/** Kept in storage, so a lease ends by itself when its holder has died. */
+export const leases = (
   store: Store,
-  { name, holder, lengthMs, clock }: { name: string; holder: string; lengthMs: number; clock: () => Instant },
-): Lease => ({
-  hold: () => {
-    const now = clock()
-    return store.acquireLease({ name, holder, until: now + lengthMs }, now)
-  },
-  release: () => store.releaseLease({ name, holder }),
-})
+  { holder, lengthMs, clock }: { holder: string; lengthMs: number; clock: () => Instant },
+): Leases => {
+  const held = new Set<string>()
+  const release = async (names: readonly string[]): Promise<void> => {
+    if (names.length > 0) await store.releaseLeases(holder, names)
+    for (const name of names) held.delete(name)
+  }
+  return {
+    on: name => ({
+      hold: async () => {
+        const now = clock()
+        // Noted first: it may be ours even if the answer is lost on the way.
+        held.add(name)
+        const isOurs = await store.acquireLease({ name, holder, until: now + lengthMs }, now)
+        if (!isOurs) held.delete(name)
+        return isOurs
+      },
+      release: () => release([name]),
+    }),
+    releaseAll: () => release([...held]),
+  }
+}

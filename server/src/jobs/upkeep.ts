@@ -70,7 +70,7 @@ const reportClaims = (leaseOn: (name: string) => Lease): ReportClaims => {
   const leaseOf = (tenantNumber: number): Lease => leaseOn(`index-report ${tenantNumber}`)
   return {
     take: tenantNumber => leaseOf(tenantNumber).hold(),
-    giveUp: tenantNumber => leaseOf(tenantNumber).release(),
+    release: tenantNumber => leaseOf(tenantNumber).release(),
   }
 }
 

@@ -121,8 +121,8 @@ export type StandaloneWrites = {
    * free. So is one that ends more than twice as far ahead as the one asked for: it was written with a wrong clock.
    */
   acquireLease(lease: LeaseRow, now: number): Promise<boolean>
-  /** Gives the lease up if this holder has it. */
-  releaseLease(lease: Omit<LeaseRow, 'until'>): Promise<void>
+  /** Gives up those of these leases that the holder has. */
+  releaseLeases(holder: string, names: readonly string[]): Promise<void>
 }
 
 /** The vault itself, or the number of a tenant. */

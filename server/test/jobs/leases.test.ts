@@ -49,7 +49,7 @@ for (const engine of engines)
       vault.now += pace.upkeepLeaseMs / 2
       await other.clockwork.runAll()
       assert.equal(await left(), 1, 'the other one leaves it to the holder')
-      await vault.service.clockwork.stop()
+      await vault.restart()
       await other.clockwork.runAll()
       assert.equal(await left(), 0)
     })

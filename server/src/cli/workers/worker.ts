@@ -35,6 +35,8 @@ export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<
   const ask = askPrimary(() => {
     for (const listener of listeners) listener()
   })
+  // A primary that ends at the same moment closes the channel under a last message, which nobody misses.
+  cluster.worker?.on('error', () => {})
   try {
     await ask('join', undefined)
     await run({

@@ -32,6 +32,9 @@ type WorkerState = {
   missedRenewal: boolean
 }
 
+/** How long a worker that has drained may wait for storage, to which it says last things. */
+const farewellMs = 30_000
+
 class Primary {
   readonly #config: Config
   readonly #count: number
@@ -43,6 +46,7 @@ class Primary {
   #phase: 'first worker' | 'other workers' | 'running' | 'stopping' = 'first worker'
   #port: number
   #exitCode = 0
+  #patience: NodeJS.Timeout | undefined
   #resolve: (exitCode: number) => void = () => {}
 
   constructor(config: Config, count: number) {
@@ -133,7 +137,7 @@ class Primary {
       return
     }
     const { number, startedAt, isReady: wasReady } = state
-    if (this.#phase !== 'running' && !wasReady && signal === null) {
+    if (this.#phase !== 'running' && !wasReady && signal === null && this.#readyCount() === 0) {
       // The worker has reported what is wrong itself, in the words of a server that runs alone.
       this.#stop(code || 1)
       return
@@ -164,11 +168,21 @@ class Primary {
     this.#exitCode = exitCode
     for (const vacancy of this.#vacancies) clearTimeout(vacancy)
     for (const worker of this.#workers.keys()) worker.process.kill('SIGTERM')
+    this.#patience = setTimeout(() => this.#endAll(), this.#config.drainTimeoutMs + farewellMs)
     this.#finishOnceAlone()
+  }
+
+  /** One that hangs would keep the others' last words, and the operator, waiting for ever. */
+  #endAll(): void {
+    for (const [worker, { number }] of this.#workers) {
+      this.#log.error({ worker: number }, 'a worker does not stop and is ended')
+      worker.process.kill('SIGKILL')
+    }
   }
 
   #finishOnceAlone(): void {
     if (this.#workers.size > 0) return
+    clearTimeout(this.#patience)
     const end = (exitCode: number): void => {
       leaveLog()
       this.#resolve(exitCode)

@@ -26,10 +26,10 @@ export type ReportClaims = {
   /** False while another node makes it. */
   take(tenantNumber: number): Promise<boolean>
   /** The report is made. */
-  giveUp(tenantNumber: number): Promise<void>
+  release(tenantNumber: number): Promise<void>
 }
 
-const aloneOnStorage: ReportClaims = { take: async () => true, giveUp: async () => {} }
+const aloneOnStorage: ReportClaims = { take: async () => true, release: async () => {} }
 
 /**
  * Storage alone does not reveal which field an index entry belongs to, so the figures come from opened tokens: a slice of each
@@ -90,7 +90,7 @@ const advance = async (
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) {
       await save(vault, tenant, { report: survey.report(now) })
-      await claims.giveUp(tenant.tenantNumber)
+      await claims.release(tenant.tenantNumber)
       return examined
     }
     const after = { createdAt: last.createdAt, id: last.id }

@@ -159,8 +159,8 @@ export const standaloneWrites = (
       return Number(rowCount) > 0
     },
 
-    releaseLease: async ({ name, holder }) => {
-      await run({ text: 'DELETE FROM leases WHERE name = $1 AND holder = $2', values: [name, holder] })
+    releaseLeases: async (holder, names) => {
+      await run({ text: 'DELETE FROM leases WHERE holder = $1 AND name = ANY ($2)', values: [holder, names] })
     },
   }
 }

@@ -5,6 +5,7 @@ import { engineReason, unwritable } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
+import { fileGuard } from './own-file.ts'
 import { requireOwnSchema } from './own-schema.ts'
 import { accessReads } from './reading/access-reads.ts'
 import { counterReads } from './reading/counter-reads.ts'
@@ -44,6 +45,7 @@ export const openSqlite = ({
     writing === 'inline'
       ? inlineWriting(options)
       : askedWriting(writing === 'thread' ? threadedWriting(options) : writing)
+  const requireOwnFile = fileGuard(database)
   const reader = readingSide(database)
   const { snapshot } = reader
   const settled = settledReads(reader, writer)
@@ -71,6 +73,10 @@ export const openSqlite = ({
       return shared.scanTerms(tenant, after, limit)
     },
     ...standaloneWrites(writer, queue, snapshot),
+    health: async () => {
+      requireOwnFile()
+      await shared.health()
+    },
     grantsEpoch: epoch.inForce,
     time: async () => undefined,
     close: async () => {
@@ -114,6 +120,6 @@ const standaloneWrites = (
     replaceKey: (owner, before, wrapped) => write('replaceKey', owner, before, wrapped),
     noteKeyUse: uses => write('noteKeyUse', uses),
     acquireLease: (lease, now) => write('acquireLease', lease, now),
-    releaseLease: lease => write('releaseLease', lease),
+    releaseLeases: (holder, names) => write('releaseLeases', holder, names),
   }
 }

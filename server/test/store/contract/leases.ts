@@ -73,14 +73,16 @@ export const leaseContract = (open: OpenStore): void => {
       assert.deepEqual(await asked('other', [1_000, 'b']), [true])
     })
 
-    test('C17.6 a released lease is free at once, and only its holder can release it', async () => {
-      const name = 'given up'
-      assert.deepEqual(await asked(name, [1_000, 'a']), [true])
-      await rig.store.releaseLease({ name, holder: 'b' })
-      assert.deepEqual(await asked(name, [1_001, 'b']), [false])
-      await rig.store.releaseLease({ name, holder: 'a' })
-      assert.deepEqual(await asked(name, [1_001, 'b']), [true])
-      await rig.store.releaseLease({ name: 'never held', holder: 'a' })
+    test('C17.6 released leases are free at once, and only their holder can release them', async () => {
+      const names = ['given up', 'given up, too', 'kept']
+      const [first = '', second = '', kept = ''] = names
+      for (const name of names) assert.deepEqual(await asked(name, [1_000, 'a']), [true])
+      await rig.store.releaseLeases('b', names)
+      assert.deepEqual(await asked(first, [1_001, 'b']), [false])
+      await rig.store.releaseLeases('a', [first, second, 'never held'])
+      assert.deepEqual(await asked(first, [1_001, 'b']), [true])
+      assert.deepEqual(await asked(second, [1_001, 'b']), [true])
+      assert.deepEqual(await asked(kept, [1_001, 'b']), [false])
     })
 
     test('C17.6 of many nodes that ask for a lease at the same moment exactly one gets it', async () => {

@@ -3,10 +3,10 @@ import type { BatchResult } from '../../commit-queue.ts'
 import { CounterSums } from '../../counter-sums.ts'
 import type { Conflict, Outcome, WriteSet } from '../../write-set.ts'
 import { engineReason } from '../engine-reason.ts'
-import { schemaGuard } from '../own-schema.ts'
 import type { PlacesOfPart, TenantTerms } from '../waiting-entries.ts'
 import { changeApplier } from './changes/apply-change.ts'
 import { counterMover } from './counter-mover.ts'
+import { storageGuard } from './storage-guard.ts'
 import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 
 /** A condition failed after earlier changes of its set had been written. */
@@ -19,14 +19,14 @@ export class BatchWriter {
   readonly #move: ReturnType<typeof counterMover>
   readonly #waiting: WaitingWrites
   readonly #tenantLives: (tenant: number) => boolean
-  readonly #requireOwnSchema: () => void
+  readonly #requireOwnStorage: () => void
 
   constructor(database: DatabaseSync, waitingMax = waitingDefault) {
     this.#database = database
     this.#waiting = new WaitingWrites(database, waitingMax)
     this.#apply = changeApplier(database, this.#waiting)
     this.#move = counterMover(database)
-    this.#requireOwnSchema = schemaGuard(database)
+    this.#requireOwnStorage = storageGuard(database)
     const tenantLives = database.prepare('SELECT 1 FROM tenants WHERE tenant = ?')
     this.#tenantLives = tenant => tenantLives.get(tenant) !== undefined
   }
@@ -49,7 +49,7 @@ export class BatchWriter {
   #settle(settle: (waiting: WaitingWrites) => readonly PlacesOfPart[]): number {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
-      this.#requireOwnSchema()
+      this.#requireOwnStorage()
       this.#waiting.begin()
       const moved = settle(this.#waiting)
       this.#database.exec('COMMIT')
@@ -86,7 +86,7 @@ export class BatchWriter {
 
   #applyAndCommit(sets: readonly WriteSet[], hasSavepoints: boolean): Outcome[] {
     try {
-      this.#requireOwnSchema()
+      this.#requireOwnStorage()
       this.#waiting.begin()
       const living = new Map<number, boolean>()
       const counters = new CounterSums()

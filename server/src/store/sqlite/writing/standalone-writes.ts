@@ -5,10 +5,10 @@ import type { StandaloneWrites } from '../../port.ts'
 import type { KeyRow } from '../../rows.ts'
 import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
-import { schemaGuard } from '../own-schema.ts'
 import { statementCache } from '../statement-cache.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'
+import { storageGuard } from './storage-guard.ts'
 
 export type StandaloneName = keyof StandaloneWrites
 export type StandaloneArgs<Name extends StandaloneName> = Parameters<StandaloneWrites[Name]>
@@ -25,11 +25,11 @@ const insertTenantKey = 'INSERT INTO tenant_keys (tenant, purpose, version, slot
 export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
   const prepared = statementCache(database)
   const slotWith = slotFiller(database)
-  const requireOwnSchema = schemaGuard(database)
+  const requireOwnStorage = storageGuard(database)
   const transaction = <T>(work: () => T): T => {
     database.exec('BEGIN IMMEDIATE')
     try {
-      requireOwnSchema()
+      requireOwnStorage()
       const result = work()
       database.exec('COMMIT')
       return result
@@ -139,9 +139,10 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
         )
         return Number(take.run(name, holder, until, now, 2 * until - now).changes) > 0
       }),
-    releaseLease: ({ name, holder }) =>
+    releaseLeases: (holder, names) =>
       transaction(() => {
-        prepared('DELETE FROM leases WHERE name = ? AND holder = ?').run(name, holder)
+        for (const name of names)
+          prepared('DELETE FROM leases WHERE name = ? AND holder = ?').run(name, holder)
       }),
   }
 }

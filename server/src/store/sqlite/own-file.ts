@@ -1,0 +1,22 @@
+import { statSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { unwritable } from './engine-reason.ts'
+
+/**
+ * A file that was moved away or replaced under an open connection is still written to, and whatever is written is gone when the
+ * process ends. So before anything is answered, the path must lead to the file that was opened.
+ */
+export const fileGuard = (database: DatabaseSync): (() => void) => {
+  const path = database.location()
+  if (path === null) return () => {}
+  const opened = fileAt(path)
+  return () => {
+    if (fileAt(path) !== opened)
+      throw unwritable('the file of the vault was moved or replaced: restart the server')
+  }
+}
+
+const fileAt = (path: string): string | undefined => {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
+}
