@@ -27,8 +27,8 @@ export type PostgresSettings = ConnectionSettings & {
 /** Transactions are sent in one go, so they sit idle only if the line is cut. */
 const usualStandstillMs = 5_000
 
-/** Longer than PostgreSQL takes to see a deadlock, and short enough for other tenants, whose writes share the transaction. */
-const usualLockWaitMs = 2_000
+/** Longer than any write of ours takes, and short enough for other tenants, whose writes share the transaction. */
+const usualLockWaitMs = 1_000
 
 /** Each counter is spread over this many rows. Two writers that share one merely wait for each other. */
 const counterShards = 32
