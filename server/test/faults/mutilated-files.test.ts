@@ -11,6 +11,7 @@ import { authenticate } from '../../src/operations/authenticate.ts'
 import { getToken } from '../../src/operations/get-token.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
+import { ForeignSchemaError } from '../../src/store/sqlite/own-schema.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
@@ -25,6 +26,7 @@ const isNamed = (error: unknown): boolean =>
   error instanceof TamperedError ||
   error instanceof KeyProviderError ||
   error instanceof VaultError ||
+  error instanceof ForeignSchemaError ||
   (error instanceof Error && 'errcode' in error)
 
 describe('mutilated copies of the database and its log (sqlite)', () => {

@@ -5,7 +5,10 @@ import type { Definition } from './requests.ts'
 import {
   canCreate,
   canSee,
+  changesMaskOf,
   chosenId,
+  containersOf,
+  givesFirstFingerprint,
   isDeduplicated,
   isLiving,
   isSameMatch,
@@ -190,8 +193,14 @@ const isForbidden = (
   const { patch } = request
   const rights = rightsOf(caller, request.as)
   const seen = canSee(rights, token)
-  const setsMask = patch.mask !== undefined && token.type === 'token'
-  if ((seen === 'mask' || seen === 'redact') && (setsMask || patch.containers !== undefined)) return true
+  const moves =
+    patch.containers !== undefined &&
+    [...containersOf(token.type, patch.containers)].sort().join() !== [...token.containers].sort().join()
+  if (
+    (seen === 'mask' || seen === 'redact') &&
+    (changesMaskOf(token, patch) || givesFirstFingerprint(token, patch) || moves)
+  )
+    return true
   if (patch.containers === undefined) return false
   const order = [undefined, 'redact', 'mask', 'reveal'] as const
   const after = canSee(rights, afterwards(caller, token, request))

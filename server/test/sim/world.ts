@@ -43,7 +43,9 @@ export type SimToken = {
   readonly value: number
   readonly cvc?: { readonly digits: string; readonly until: number }
   readonly mask: 'type' | 'caller' | 'nobody'
-  readonly isBlind: boolean
+  /** C13: set by someone who could not read the token. */
+  readonly hasBlindMask: boolean
+  readonly hasBlindFingerprint: boolean
   readonly containers: readonly string[]
   readonly tag?: number
   readonly expiresAt?: number
@@ -96,16 +98,16 @@ const essence = ({ type, value, containers }: SimToken): string =>
 
 /** The tokens that stand for the same value: the oldest, or several created at the same moment. */
 export const oldestMatches = (tenant: SimTenant, now: number, wanted: SimToken): SimToken[] => {
-  if (wanted.isBlind || !wanted.isFingerprinted) return []
+  if (isBlind(wanted) || !wanted.isFingerprinted) return []
   const equal = livingTokens(tenant, now).filter(
-    token => token.isFingerprinted && !token.isBlind && essence(token) === essence(wanted),
+    token => token.isFingerprinted && !isBlind(token) && essence(token) === essence(wanted),
   )
   const first = Math.min(...equal.map(token => token.createdAt))
   return equal.filter(token => token.createdAt === first)
 }
 
 export const isSameMatch = (a: SimToken, b: SimToken): boolean =>
-  a.isFingerprinted && b.isFingerprinted && !a.isBlind && !b.isBlind && essence(a) === essence(b)
+  a.isFingerprinted && b.isFingerprinted && !isBlind(a) && !isBlind(b) && essence(a) === essence(b)
 
 export const isDeduplicated = (settings: SimTenant['settings'], flag: boolean | undefined): boolean =>
   flag ?? settings.deduplicate
@@ -130,7 +132,8 @@ export const newToken = (
     cvc: { digits: definition.cvc, until: made.now + cvcLifetimeMs },
   }),
   mask: definition.isMasked ? 'caller' : 'type',
-  isBlind: false,
+  hasBlindMask: false,
+  hasBlindFingerprint: false,
   containers: containersOf(definition.type, definition.containers),
   ...(definition.tag !== undefined && { tag: definition.tag }),
   ...(definition.livesMs !== undefined && { expiresAt: made.now + definition.livesMs }),
@@ -141,6 +144,17 @@ export const newToken = (
   createdBy: made.by,
   createdAt: made.now,
 })
+
+export const isBlind = ({ hasBlindMask, hasBlindFingerprint }: SimToken): boolean =>
+  hasBlindMask || hasBlindFingerprint
+
+/** Setting the value already in force is no change (C13), and the type `token` has no mask of its own. */
+export const changesMaskOf = (token: SimToken, { mask }: Patch): boolean =>
+  token.type === 'token' && mask !== undefined && mask !== (token.mask === 'type' ? 'nobody' : token.mask)
+
+/** C13: a wish for deduplication makes a fingerprint, unless the patch brings all of the data itself. */
+export const givesFirstFingerprint = (token: SimToken, { deduplicate, value }: Patch): boolean =>
+  deduplicate === true && !token.isFingerprinted && (token.type === 'card' || value === undefined)
 
 /** The token as the patch leaves it, regardless of who sends it. */
 export const patchedToken = (
@@ -156,15 +170,14 @@ export const patchedToken = (
   const newCvc =
     isCard && patch.cvc !== undefined ? { digits: patch.cvc, until: made.now + cvcLifetimeMs } : cvc
   const setsMask = !isCard && patch.mask !== undefined
-  // Setting the value already in force is no change (C13), and the type `token` has no mask of its own.
-  const inForce = token.mask === 'type' ? 'nobody' : token.mask
-  const changesMask = setsMask && patch.mask !== inForce
+  const changesMask = changesMaskOf(token, patch)
   const patched = {
     ...rest,
     value: patch.value ?? token.value,
     ...(newCvc && { cvc: newCvc }),
     mask: changesMask ? patch.mask! : token.mask,
-    isBlind: setsMask && made.seesData ? false : token.isBlind || changesMask,
+    hasBlindMask: setsMask && made.seesData ? false : token.hasBlindMask || changesMask,
+    hasBlindFingerprint: token.hasBlindFingerprint || (!made.seesData && givesFirstFingerprint(token, patch)),
     containers:
       patch.containers === undefined ? token.containers : containersOf(token.type, patch.containers),
     ...(isTagged !== undefined && { tag: isTagged }),
@@ -260,7 +273,7 @@ const present = (fields: object): object =>
 
 /** C12, C13: what the answer to a write shows. */
 export const writeTransformIn = (rights: OracleApplication, permission: string, token: SimToken): Shown =>
-  token.isBlind && canSee(rights, token) === undefined
+  isBlind(token) && canSee(rights, token) === undefined
     ? 'redact'
     : writeShows(rights, permission, token.containers)
 

@@ -20,10 +20,20 @@ export const foreignParts = (database: DatabaseSync): string[] => {
   return [...changed.map(([name]) => name), ...lost.map(([name]) => `no ${name}`)]
 }
 
-/** At the start, where there is somebody to tell. */
+export class ForeignSchemaError extends Error {}
+
+/** At the start, where there is somebody to tell. Of a newer release's schema, the migrations will tell. */
 export const requireOwnSchema = (database: DatabaseSync, path: string): void => {
-  if (foreignParts(database).length > 0)
-    throw new Error(`${path} has a schema that no release made: strongroom doctor says what differs`)
+  // One moment: another process may be migrating.
+  database.exec('BEGIN')
+  try {
+    if (schemaNumber(database) <= newestSchema && foreignParts(database).length > 0)
+      throw new ForeignSchemaError(
+        `${path} has a schema that no release made: strongroom doctor says what differs`,
+      )
+  } finally {
+    database.exec('COMMIT')
+  }
 }
 
 /** In every transaction: a look at one number, unless the schema has been changed since. */

@@ -16,6 +16,8 @@ export const compareSqliteSchema = (path: string): SchemaDifference => {
   const found = openToRead(path)
   try {
     migrate(expected)
+    // One moment: another process may be migrating.
+    found.exec('BEGIN')
     const there = new Set(partsOf(found))
     const missing = partsOf(expected).filter(part => !there.has(part))
     const isTold = (part: string): boolean =>
