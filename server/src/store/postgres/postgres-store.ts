@@ -45,7 +45,8 @@ export const openPostgres = async (
   const settings = { ...given, succession, plansPerValue: isSharded, standstillMaxMs }
   const standaloneConnection = new Connection(settings)
   const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => ({
-    connection: new Connection({ ...settings, lockWaitMs }),
+    // On Citus a batch holds one tenant, and a shard that is being moved may take longer.
+    connection: new Connection(isSharded ? settings : { ...settings, lockWaitMs }),
     counterShard: Math.floor(Math.random() * counterShards),
   }))
   const writing = writers.map(({ connection }) => connection)
