@@ -101,7 +101,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'tenant rekey',
-    summary: 'Give a tenant a new data key and seal all its tokens with it, also while servers run',
+    summary: 'Give a tenant a new data key and seal all its tokens with it, even while servers run',
     words: ['<tenant id>'],
     flags: {
       resume: 'make no new key: finish a run that was interrupted',
@@ -158,7 +158,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'key revoke',
-    summary: 'Revoke a key by its id; it stops working at once, also on a running server',
+    summary: 'Revoke a key by its id; it stops working at once, even on a running server',
     options: application,
     words: ['<key id>'],
     reads: vault,
@@ -180,7 +180,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'master-key rewrap',
-    summary: 'Bring all keys in storage under the first master key, also while servers run',
+    summary: 'Bring all keys in storage under the first master key, even while servers run',
     flags: json,
     reads: vault,
     run: async invocation => (await import('./master-key-rotation.ts')).masterKeyRewrap(invocation),
@@ -194,7 +194,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'backup',
-    summary: 'Copy the vault of a folder into one file, as of one moment, also while it is served',
+    summary: 'Copy the vault of a folder into one file, as of one moment, even while it is being served',
     words: ['<new file>'],
     reads: ['data'],
     run: async invocation => (await import('./backup.ts')).backup(invocation),

@@ -21,12 +21,12 @@ export const docsPage = (document: OpenApiDocument): string => {
 <h1>Strongroom</h1>
 <p>${info.summary} The same for tools: <a href="/openapi.json">openapi.json</a>, version ${info.version}.</p>
 <ul>
-<li>Every request carries an API key in the header ${code(components.securitySchemes.apiKey.name)}, but for those that are open.
+<li>Every request carries an API key in the header ${code(components.securitySchemes.apiKey.name)}, except at endpoints marked as open.
 The examples take it and the vault's address from the shell: ${code('VAULT=http://127.0.0.1:8080 API_KEY=key_…')}
 The ids of applications and keys in them stand for your own.</li>
 <li>${code(IdempotencyKey?.name)}, where an endpoint takes it: ${IdempotencyKey?.description}</li>
 <li>${code(TraceId?.name)}, in any request: ${TraceId?.description}</li>
-<li>Refusals are ${link('Problem')}s. At any path broken HTTP gets 400, 408 or 431, and what is not there 404 or 405.</li>
+<li>Refusals are ${link('Problem')}s. At any path, broken HTTP gets 400, 408 or 431, and unknown paths and methods get 404 or 405.</li>
 </ul>
 <nav>${tags.map(
     ({ name }) =>

@@ -1,6 +1,6 @@
 import { randomBelow } from '../../crypto/random.ts'
 import { newTokenId } from '../../crypto/token-id.ts'
-import { invalid, VaultError } from '../../domain/errors.ts'
+import { invalid } from '../../domain/errors.ts'
 import type { Allowance } from '../../domain/expressions/budget.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
@@ -9,18 +9,15 @@ import { budgetFor } from '../../domain/expressions/run.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { limits } from '../../domain/limits.ts'
 import { field } from '../../domain/place.ts'
+import type { Instant } from '../../domain/time/instant.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
 import { containsNumber, tokenIdFault } from '../../domain/tokens/token-id.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
-import { commitSet } from '../writing/commit.ts'
-import { removeExpired } from './remove-expired.ts'
-import { TokenWrites } from './token-writes.ts'
 
-/** A definition and the id that its token gets; a taken id may be replaced. */
-export type Identified = { readonly definition: TokenDefinition; id: string }
+/** A definition and the id that its token gets. */
+export type Identified = { readonly definition: TokenDefinition; readonly id: string }
 
 /** C16: an id of the vault's own, a literal one, or what the expression renders. */
-export const chooseId = (definition: TokenDefinition, now: number): string => {
+export const chooseId = (definition: TokenDefinition, now: Instant): string => {
   const { id, place, allowance, content } = definition
   if (id === undefined) return newTokenId(now)
   const { type, data } = content
@@ -50,31 +47,3 @@ const drawId = (id: Expression, data: Json, path: string, allowance: Allowance):
 
 const idText = (value: Json): string =>
   typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)
-
-/**
- * Frees or replaces taken ids where it may. An expired token that the sweeper has not reached yet gives its id back (C17). An
- * alias that hit a taken id is drawn again and, after too many draws, replaced by an id of the vault's own (C16). An id whose
- * holder is gone by now is free. Any other taken id is the caller's conflict.
- */
-export const replaceTakenIds = async (
-  vault: Vault,
-  caller: Caller,
-  identified: readonly Identified[],
-  drawAgain: boolean,
-): Promise<void> => {
-  const now = vault.clock()
-  for (const one of identified) {
-    const { definition, id } = one
-    if (definition.id === undefined) continue
-    const isRepeated = identified.find(other => other.id === id) !== one
-    const writes = new TokenWrites(caller)
-    const holder = await removeExpired(vault, caller, writes, id)
-    if (holder === 'absent' && !isRepeated) continue
-    if (holder === 'removed') {
-      // The outcome does not matter: in a conflict, another request has removed or changed the holder, and the next round finds
-      // the id free or judges its holder anew.
-      await commitSet(vault, writes.set)
-    } else if (definition.id.hasAlias) one.id = drawAgain ? chooseId(definition, now) : newTokenId(now)
-    else throw new VaultError('idTaken')
-  }
-}

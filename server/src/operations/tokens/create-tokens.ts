@@ -10,7 +10,8 @@ import { RequestMatches } from '../deduplication/request-matches.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { retryOnConflict } from '../writing/retry-on-conflict.ts'
-import { chooseId, type Identified, replaceTakenIds } from './choose-id.ts'
+import { chooseId, type Identified } from './choose-id.ts'
+import { replaceTakenIds } from './replace-taken-ids.ts'
 import { fingerprintFor } from './token-fingerprint.ts'
 import { TokenWrites } from './token-writes.ts'
 
@@ -24,21 +25,21 @@ export const createTokens = async <A extends Json>(
   answerFor: (created: readonly CreatedToken[]) => A,
 ): Promise<A> => {
   const now = vault.clock()
-  const identified = definitions.map(definition => ({ definition, id: chooseId(definition, now) }))
+  let identified = definitions.map(definition => ({ definition, id: chooseId(definition, now) }))
   for (const definition of definitions)
     requireDestinations(caller.application, 'token:create', definition.content.containers)
   let aliasesLeft = limits.aliasAttempts
   let mayBeMatch = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
   return retryOnConflict(async () => {
     const writes = new TokenWrites(caller)
-    const answer = answerFor(await draft(vault, caller, identified, writes))
+    const answer = answerFor(await resolveDefinitions(vault, caller, identified, writes))
     const outcome = await commit(vault, caller, writes.set, answer)
     if (!outcome.committed && outcome.conflict === 'tokenExists') {
       // The token that took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
       if (mayBeMatch) mayBeMatch = false
       else {
         aliasesLeft--
-        await replaceTakenIds(vault, caller, identified, aliasesLeft > 0)
+        identified = await replaceTakenIds(vault, caller, identified, aliasesLeft > 0)
       }
     }
     return { outcome, answer }
@@ -46,10 +47,10 @@ export const createTokens = async <A extends Json>(
 }
 
 /** Decides for each definition whether it becomes a new token or matches an existing one, and collects the writes. */
-const draft = async (
+const resolveDefinitions = async (
   vault: Vault,
   caller: Caller,
-  identified: readonly Readonly<Identified>[],
+  identified: readonly Identified[],
   writes: TokenWrites,
 ): Promise<CreatedToken[]> => {
   const now = vault.clock()
