@@ -3,6 +3,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { warnOfUnknown, workerVariable } from '../config/settings.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { VaultError } from '../domain/errors.ts'
+import { foreignCode } from '../domain/foreign-code.ts'
 import { setLimits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { type Command, invocation, suggest, usage } from './command.ts'
@@ -79,10 +80,36 @@ const reason = (error: unknown): string => {
   if (error instanceof StoreUnavailableError && error.cause instanceof Error)
     return `${error.message}: ${lacksPassword(error.cause) ? passwordAdvice : error.cause.message}`
   if (error instanceof StoreUnavailableError) return `${error.message}: ${error.outage}`
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error)
-    return `port ${error.port} of ${'address' in error ? error.address : 'this machine'} is taken: stop what uses it, or set --port`
+  const deaf = whyNotListening(error)
+  if (deaf !== undefined) return deaf
   return error instanceof Error ? error.message : 'failed'
 }
+
+/** In Node's words these are `listen EADDRNOTAVAIL: …`; undefined if the error is about something else. */
+const whyNotListening = (error: unknown): string | undefined => {
+  const {
+    address = '',
+    port = '',
+    hostname = '',
+  } = error as { address?: string; port?: number; hostname?: string }
+  const place = `port ${port} of ${address}`
+  switch (`${foreignSyscall(error)} ${foreignCode(error)}`) {
+    case 'listen EADDRINUSE':
+      return `${place} is taken: stop what uses it, or set --port`
+    case 'listen EACCES':
+      return `this user may not open ${place}: set --port to one from 1024 on`
+    case 'listen EADDRNOTAVAIL':
+      return `${address} is no address of this machine: set --host to one, or to 0.0.0.0 for all`
+    case 'getaddrinfo ENOTFOUND':
+    case 'getaddrinfo EAI_AGAIN':
+      return `the host ${hostname} cannot be found: set --host to an address of this machine`
+    default:
+      return undefined
+  }
+}
+
+const foreignSyscall = (error: unknown): string =>
+  error instanceof Error && 'syscall' in error ? String(error.syscall) : ''
 
 /** The place of an issue on the command line: a field is named as its flag, and `$`, the whole, is left out. */
 const flagOf = (path: string): string =>

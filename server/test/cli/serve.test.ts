@@ -229,7 +229,7 @@ describe('serve on storage that cannot be used', () => {
     const data = join(site.path, 'address')
     await site.run(['migrate', '--data', data])
     const result = await serveOn(data, '--host', '203.0.113.1')
-    assertRefused(result, 1, /203\.0\.113\.1/)
+    assertRefused(result, 1, /203\.0\.113\.1 is no address of this machine: set --host/)
   })
 
   test('C35.1 a taken port is named, with how to choose another', async () => {
