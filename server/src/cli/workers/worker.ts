@@ -19,6 +19,10 @@ export type WorkerStart = {
 /** It answers requests, on this port. */
 export type Answering = { readonly port: number }
 
+/** The primary asks now and then, to tell a worker that is busy from one that hangs. */
+export type Ping = { readonly areYouThere: true }
+export type Pong = { readonly iAmHere: true }
+
 /** One of several processes that share a port, and what the primary does for all of them. */
 export type Worker = SharedAcrossWorkers &
   WorkerStart & {
@@ -82,7 +86,11 @@ type AskPrimary = <S extends keyof Services>(
 const askPrimary = (announced: () => void): AskPrimary => {
   const waiting = new Map<number, (answer: unknown) => void>()
   let lastId = 0
-  process.on('message', (message: Answer | Announcement) => {
+  process.on('message', (message: Answer | Announcement | Ping) => {
+    if ('areYouThere' in message) {
+      process.send?.({ iAmHere: true } satisfies Pong, undefined, undefined, () => {})
+      return
+    }
     if ('announcement' in message) {
       announced()
       // Without the primary, nobody waits for the confirmation.

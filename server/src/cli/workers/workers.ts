@@ -9,7 +9,8 @@ import { warnOfPlaintext } from '../tls.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { canSharePorts } from './shared-port.ts'
-import type { Answering, WorkerStart } from './worker.ts'
+import { askEveryMs, SignsOfLife } from './signs-of-life.ts'
+import type { Answering, Ping, Pong, WorkerStart } from './worker.ts'
 
 /**
  * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
@@ -43,6 +44,7 @@ class Primary {
   readonly #restarts = restarts()
   readonly #workers = new Map<Worker, WorkerState>()
   readonly #vacancies = new Set<NodeJS.Timeout>()
+  readonly #signs = new SignsOfLife<Worker>()
   #phase: 'first worker' | 'other workers' | 'running' | 'stopping' = 'first worker'
   #port: number
   #exitCode = 0
@@ -64,6 +66,7 @@ class Primary {
       this.#stop(0)
     })
     process.on('SIGHUP', () => this.#renewTls())
+    setInterval(() => this.#endHanging(), askEveryMs).unref()
     this.#start(1)
     return new Promise(resolve => {
       this.#resolve = resolve
@@ -84,9 +87,11 @@ class Primary {
       isReady: false,
       missedRenewal: false,
     })
-    worker.on('message', async (message: Question | Answering) => {
+    worker.on('message', async (message: Question | Answering | Pong) => {
       // The worker has died: what it asked for would be held for nobody.
       if (!this.#workers.has(worker)) return
+      this.#signs.heard(worker)
+      if ('iAmHere' in message) return
       if ('port' in message) {
         this.#answering(worker, message.port)
         return
@@ -155,6 +160,19 @@ class Primary {
       this.#start(number)
     }, waitMs)
     this.#vacancies.add(vacancy)
+  }
+
+  /** One that is starting may be busy with a migration, and one that is stopping has a deadline of its own. */
+  #endHanging(): void {
+    if (this.#phase === 'stopping') return
+    for (const [worker, { number, isReady }] of this.#workers) {
+      if (!isReady) continue
+      if (this.#signs.isHanging(worker)) {
+        this.#log.error({ worker: number }, 'a worker hangs and is ended')
+        worker.process.kill('SIGKILL')
+      } else if (worker.isConnected())
+        worker.send({ areYouThere: true } satisfies Ping, undefined, undefined, () => {})
+    }
   }
 
   #renewTls(): void {

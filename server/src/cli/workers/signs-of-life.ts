@@ -1,0 +1,23 @@
+/** How often workers are asked, and how many times in a row one may leave that unanswered: half a minute. */
+export const askEveryMs = 5_000
+const unansweredMax = 6
+
+/**
+ * Decides which workers hang: such a worker never ends, and the system goes on giving it connections. What counts are questions,
+ * not time, so that a machine that wakes up finds nobody hanging. It is told of each question and sign, so that no test waits.
+ */
+export class SignsOfLife<Worker> {
+  readonly #unanswered = new Map<Worker, number>()
+
+  /** Before the worker is asked once more: whether it has left too many questions unanswered. */
+  isHanging(worker: Worker): boolean {
+    const unanswered = this.#unanswered.get(worker) ?? 0
+    this.#unanswered.set(worker, unanswered + 1)
+    return unanswered >= unansweredMax
+  }
+
+  /** Whatever a worker says shows that it lives. */
+  heard(worker: Worker): void {
+    this.#unanswered.delete(worker)
+  }
+}
