@@ -6,7 +6,10 @@ import { requireMasterKeyFile } from './key-provider.ts'
 import { print, printText } from './print.ts'
 import { withVault } from './storage/with-vault.ts'
 
-/** A rotation has three steps, so that at every moment each machine has every key that some key in storage needs. */
+/**
+ * A rotation has three steps, because between them the operator must bring the file to every machine. Only what is wrapped anew
+ * between the first step and that, the keys of a new tenant or a new data key, cannot be opened there yet.
+ */
 export const masterKeyAdd: Run = async ({ config }) => {
   const path = requireMasterKeyFile(config)
   addMasterKey(path)
@@ -18,9 +21,13 @@ export const masterKeyAdd: Run = async ({ config }) => {
 
 export const masterKeyRewrap: Run = ({ config, flags }) =>
   withVault(config, async vault => {
-    const done = await rewrapKeys(vault)
+    const { isShredded, ...done } = await rewrapKeys(vault)
     const text = `${counted(done.rewrapped, 'key')} wrapped with the new master key, ${done.current} already`
     print(flags.json, done, text)
+    if (!isShredded)
+      process.stderr.write(
+        'strongroom master-key rewrap: their old forms are still in the log, because another program reads; the next sweep of a server removes them\n',
+      )
     return 0
   })
 

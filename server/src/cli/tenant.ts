@@ -75,10 +75,9 @@ export const tenantList: Run = ({ config, flags }) =>
 export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
   withVault(config, async vault => {
     const { tenantNumber, keys } = await operatorOf(vault, id)
-    if (flags.resume !== true) {
-      await newDataKey(vault, { tenantNumber, keys })
-      await setTimeout(pace.grantsHeardMs)
-    }
+    if (flags.resume !== true) await newDataKey(vault, { tenantNumber, keys })
+    // Before that, a server may still write with the key before, behind the scan.
+    await setTimeout(pace.grantsHeardMs)
     const unlocked = { tenantNumber, keys: await vault.keyring.lookAgain(tenantNumber, id) }
     const { resealed, unreadable, unreadableNames } = await resealTokens(vault, unlocked)
     const version = unlocked.keys.currentDataVersion

@@ -3,6 +3,7 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  existsSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -29,7 +30,11 @@ export const readMasterKeyFile = (path: string): MasterKeys => {
 /** Puts a new key above those that are there. */
 export const addMasterKey = (path: string): void => {
   const { lines } = read(path)
-  replace(path, [newMasterKeyText(), ...lines])
+  replace(
+    path,
+    [newMasterKeyText(), ...lines],
+    'put a new one, which strongroom master-key prints, in its first line',
+  )
 }
 
 /** Takes all keys but the first out of the file and into another, because backups may need them still. Says how many. */
@@ -39,7 +44,7 @@ export const retireMasterKeys = (path: string, retiredPath: string): number => {
   } = read(path)
   if (older.length === 0) return 0
   keepRetired(retiredPath, older, statSync(path))
-  replace(path, [first])
+  replace(path, [first], 'leave nothing but its first line')
   return older.length
 }
 
@@ -73,35 +78,40 @@ const unreadable = (path: string, error: unknown): string => {
 }
 
 /** The file is whole at every moment, and stays its owner's: root may rotate the key of a service. */
-const replace = (path: string, lines: readonly string[]): void => {
+const replace = (path: string, lines: readonly string[], byHand: string): void => {
+  let draft: string | undefined
   try {
     const target = realpathSync(path)
-    const draft = `${target}.new`
     const { uid, gid } = statSync(target)
+    draft = `${target}.new`
     rmSync(draft, { force: true })
     writeNew(draft, `${lines.join('\n')}\n`)
     chownSync(draft, uid, gid)
     renameSync(draft, target)
     syncFile(dirname(target))
   } catch (error) {
+    if (draft !== undefined && statSync(draft, { throwIfNoEntry: false })?.isFile()) rmSync(draft)
     throw new KeyProviderError(
-      `the master key file ${path} cannot be replaced (${foreignCode(error)}): edit it by hand, one key per line with the new one first; strongroom master-key prints a new one`,
+      `the master key file ${path} cannot be replaced (${foreignCode(error)}): do it by hand, ${byHand}`,
     )
   }
 }
 
 const keepRetired = (path: string, lines: readonly string[], owner: { uid: number; gid: number }): void => {
   try {
-    writeNew(path, '')
+    if (!existsSync(path)) writeNew(path, '')
+    const kept = readFileSync(path, 'utf8')
+    const missing = lines.filter(line => !kept.includes(line)).map(line => `${line}\n`)
+    appendFileSync(path, [kept === '' || kept.endsWith('\n') ? '' : '\n', ...missing].join(''))
+    chmodSync(path, 0o600)
+    chownSync(path, owner.uid, owner.gid)
+    syncFile(path)
+    syncFile(dirname(path))
   } catch (error) {
-    if (foreignCode(error) !== 'EEXIST') throw error
+    throw new KeyProviderError(
+      `the older master keys cannot be kept in ${path} (${foreignCode(error)}), so nothing was changed`,
+    )
   }
-  const kept = readFileSync(path, 'utf8')
-  for (const line of lines) if (!kept.includes(line)) appendFileSync(path, `${line}\n`)
-  chmodSync(path, 0o600)
-  chownSync(path, owner.uid, owner.gid)
-  syncFile(path)
-  syncFile(dirname(path))
 }
 
 const writeNew = (path: string, text: string): void => {

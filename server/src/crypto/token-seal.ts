@@ -49,8 +49,9 @@ export const sealToken = (keys: TenantKeys, row: TokenColumns, record: string): 
 export const openToken = (keys: TenantKeys, row: TokenColumns & { sealed: Uint8Array }): Buffer =>
   opened(openWith(keys, tokenContext(keys.tenantId, row), row.sealed), row.id, keys.tenantId)
 
-export const sealedByCurrentKey = (keys: TenantKeys, { sealed }: { sealed: Uint8Array }): boolean =>
-  sealedKeyVersion(sealed) === keys.currentDataVersion
+/** Not by the current key, nor by one that was made since these keys were read. */
+export const sealedByOlderKey = (keys: TenantKeys, { sealed }: { sealed: Uint8Array }): boolean =>
+  (sealedKeyVersion(sealed) ?? 0) < keys.currentDataVersion
 
 /** The same record under the current key. Throws a TamperedError if the row does not open. */
 export const resealToken = (keys: TenantKeys, row: TokenColumns & { sealed: Uint8Array }): Buffer =>

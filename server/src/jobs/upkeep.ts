@@ -1,3 +1,4 @@
+import { unwrapVaultKeys } from '../crypto/keys.ts'
 import type { Log } from '../domain/log.ts'
 import { computeIndexReports, type ReportClaims } from '../operations/upkeep/compute-index-reports.ts'
 import { noteKeyUse } from '../operations/upkeep/note-key-use.ts'
@@ -32,6 +33,7 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
       name: 'check-master-key',
       run: async () => {
         await vault.keyProvider.health()
+        await unwrapVaultKeys(vault.keyProvider, await vault.store.listVaultKeys())
         return {}
       },
     },

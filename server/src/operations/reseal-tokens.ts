@@ -1,4 +1,4 @@
-import { resealToken, sealedByCurrentKey } from '../crypto/token-seal.ts'
+import { resealToken, sealedByOlderKey } from '../crypto/token-seal.ts'
 import { rowLogName, TamperedError } from '../domain/tampered-error.ts'
 import type { TokenRow } from '../store/rows.ts'
 import { pagesOfAll } from './audit/pages.ts'
@@ -25,7 +25,7 @@ export const resealTokens = async (vault: Vault, tenant: UnlockedTenant): Promis
   let unreadable = 0
   let resealed = 0
   for await (const rows of pagesOfAll(vault, tenant)) {
-    const older = rows.filter(row => !sealedByCurrentKey(tenant.keys, row))
+    const older = rows.filter(row => sealedByOlderKey(tenant.keys, row))
     for (let at = 0; at < older.length; at += rowsTogether) {
       const group = older.slice(at, at + rowsTogether)
       for (const outcome of await Promise.all(group.map(row => reseal(vault, tenant, row)))) {

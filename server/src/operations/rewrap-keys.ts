@@ -9,6 +9,8 @@ export type Rewrapped = {
   readonly rewrapped: number
   /** Keys that were already under the one that wraps new keys. */
   readonly current: number
+  /** Whether nothing is left of how they were wrapped before, as far as storage has files of its own. */
+  readonly isShredded: boolean
 }
 
 /**
@@ -29,10 +31,13 @@ export const rewrapKeys = async (vault: Vault): Promise<Rewrapped> => {
       if (!(error instanceof KeyProviderError)) throw error
       fault ??= error
     }
-  // Also when there was nothing to do: a run before this one may have ended here.
-  await store.shred()
+  // Also when there was nothing to do: a run before this one may have ended here. A long read, such as a backup, stands in its way.
+  const isShredded = await store.shred().then(
+    () => true,
+    () => false,
+  )
   if (fault !== undefined) throw fault
-  return { rewrapped, current }
+  return { rewrapped, current, isShredded }
 }
 
 /** How many keys in storage need an older master key than the one that wraps new keys. */

@@ -761,6 +761,18 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
       assert.deepEqual(field === 'containers' ? [...owned[field]].sort() : owned[field], value)
   })
 
+  test('C13.4 a caller who reads under mask cannot take a fingerprint away', async () => {
+    const { keys } = await vault().tenant(ownerAndManager, { fingerprintTokens: false })
+    const permissions = ['token:read', 'token:update'] as const
+    const { key } = await appear(keys.manager, [{ container: '/', transform: 'mask', permissions }])
+    const body = { type: 'token', data: 'a value', fingerprint_expression: '{{ data | stringify }}' }
+    const { id, fingerprint } = granted(await vault().post('/tokens', keys.owner, body))
+    assert.ok(fingerprint)
+    const patch = { fingerprint_expression: null }
+    assert.equal((await vault().patch(`/tokens/${id}`, key, patch)).status, 403)
+    assert.equal(granted(await vault().get(`/tokens/${id}`, keys.owner)).fingerprint, fingerprint)
+  })
+
   test('C13.1 C13.4 the expiry of a card can be changed under a mask that shows it', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const writer = await appear(keys.manager, [only('token:update', '/', 'mask')])

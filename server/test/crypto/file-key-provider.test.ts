@@ -214,12 +214,31 @@ describe('the master key file', () => {
       writeFileSync(path, `${newMasterKeyText()}\n${next}\n${old}\n`)
       assert.equal(retireMasterKeys(path, retired), 2)
       assert.deepEqual(linesOf(retired), [old, next], 'each once')
+
+      writeFileSync(retired, old)
+      writeFileSync(path, `${newMasterKeyText()}\n${next}\n`)
+      assert.equal(retireMasterKeys(path, retired), 1)
+      assert.deepEqual(linesOf(retired), [old, next], 'each in a line of its own')
+    })
+
+    test('C14.4 keys that cannot be kept are not retired', () => {
+      addMasterKey(path)
+      const before = readFileSync(path)
+      mkdirSync(`${path}.retired`)
+      assert.throws(
+        () => retireMasterKeys(path, `${path}.retired`),
+        refusal(/cannot be kept in \S+\.retired \(EISDIR\), so nothing was changed$/),
+      )
+      assert.deepEqual(readFileSync(path), before)
     })
 
     test('C14.4 a file that cannot be replaced is left as it was', () => {
       mkdirSync(`${path}.new`)
       const before = readFileSync(path)
-      assert.throws(() => addMasterKey(path), refusal(/cannot be replaced \(\w+\): edit it by hand/))
+      assert.throws(
+        () => addMasterKey(path),
+        refusal(/cannot be replaced \(\w+\): do it by hand, put a new one/),
+      )
       assert.deepEqual(readFileSync(path), before)
       chmodSync(path, 0o644)
       assert.throws(() => addMasterKey(path), refusal(`run chmod 600 ${path}$`))

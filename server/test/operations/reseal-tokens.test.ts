@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sealedKeyVersion } from '../../src/crypto/aead.ts'
+import { auditTenant } from '../../src/operations/audit-tenant.ts'
 import { newDataKey } from '../../src/operations/new-data-key.ts'
 import { resealTokens } from '../../src/operations/reseal-tokens.ts'
 import { granted } from '../rig/answers.ts'
@@ -93,6 +94,18 @@ onEveryEngine('tokens under a new data key', vault => {
       (await vault().store.listCounters(tenantNumber)).find(({ name }) => name === 'type:card')?.value,
       1,
     )
+  })
+
+  test('C11 a key that is newer than those at hand is no damage, neither here nor to an audit', async () => {
+    const { open, tenant, tenantNumber, key, versions } = await start(3)
+    assert.equal(await newDataKey(open, tenant), true)
+    await open.keyring.lookAgain(tenantNumber, tenant.keys.tenantId)
+    await vault().create(key, { type: 'token', data: 'sealed with the newest' })
+    assert.deepEqual(await versions(), [1, 1, 1, 3])
+    const { unreadable } = await auditTenant(open, tenant)
+    assert.ok(unreadable.isEmpty)
+    assert.deepEqual(await resealTokens(open, tenant), { resealed: 3, unreadable: 0, unreadableNames: [] })
+    assert.deepEqual(await versions(), [2, 2, 2, 3])
   })
 
   test('C11 a row that does not open holds up no other, and is named', async () => {

@@ -9,7 +9,7 @@ import { openPostgres, type PostgresSettings } from '../../src/store/postgres/po
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
-import { insertion, isUnavailable, StoreRig, tokenRow, writeSet } from './contract/rig.ts'
+import { insertion, isUnavailable, StoreRig, tokenRow } from './contract/rig.ts'
 
 describe('connections to PostgreSQL', () => {
   let path = ''
@@ -101,29 +101,6 @@ describe('connections to PostgreSQL', () => {
     assert.deepEqual(await rig.store.commit(insertion(one, [{ row, terms: [] }])), { committed: true })
     await store.close()
     await line.close()
-  })
-
-  test('C2.23 C17.6 a row that somebody holds fails the write that needs it, and no other of the same batch', async () => {
-    const [one, other] = [await rig.newTenant(), await rig.newTenant()]
-    const row = tokenRow(one, 'held')
-    await rig.write(insertion(one, [{ row, terms: [] }]))
-    const store = await openPostgres({ ...settingsOf(await databaseOf(path)), poolSize: 4, lockWaitMs: 50 })
-    await admin.query('BEGIN')
-    await admin.query('SELECT FROM tokens WHERE tenant = $1 FOR UPDATE', [one])
-    const change = writeSet(one, {
-      guarded: [{ kind: 'updateToken', row: { ...row, version: row.version + 1 }, ifVersion: row.version }],
-    })
-    // Handed over together, so they share a transaction at first.
-    const [blocked, ...others] = await Promise.allSettled(
-      [change, newToken(other), newToken(one), newToken(other)].map(set => store.commit(set)),
-    ).finally(() => admin.query('ROLLBACK'))
-    assert.ok(blocked?.status === 'rejected' && isUnavailable(blocked.reason))
-    assert.deepEqual(
-      others.map(outcome => outcome.status === 'fulfilled' && outcome.value),
-      Array(3).fill({ committed: true }),
-    )
-    assert.deepEqual(await store.commit(change), { committed: true })
-    await store.close()
   })
 
   test('C2.23 a server that allows only a few connections is used with those', async () => {

@@ -182,6 +182,7 @@ class Primary {
   }
 
   #stop(exitCode: number): void {
+    if (this.#phase === 'stopping') return
     this.#phase = 'stopping'
     this.#exitCode = exitCode
     for (const vacancy of this.#vacancies) clearTimeout(vacancy)

@@ -83,6 +83,8 @@ const requireUnguarded = (
   if (
     changesMask(before, merged) ||
     changesFingerprint(before, merged, patch) ||
+    // The same expression, but nobody asks for it any more: with it goes the fingerprint, if the tenant does not want one.
+    (before.fingerprintExpression !== undefined && merged.fingerprintExpression === undefined) ||
     !isDeepStrictEqual(searchIndexesInForce(before), searchIndexesInForce(merged)) ||
     !isDeepStrictEqual(new Set(before.containers), new Set(merged.containers))
   )

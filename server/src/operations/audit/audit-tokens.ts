@@ -20,7 +20,7 @@ export type TokenSums = {
 /** Opens the tokens with their transient fields, and checks that each token has the index entries it should have. */
 export const auditTokens = async (
   vault: Vault,
-  tenant: UnlockedTenant,
+  audited: UnlockedTenant,
   pages: AsyncIterable<TokenRow[]>,
   tell: Tell,
 ): Promise<TokenSums> => {
@@ -30,7 +30,9 @@ export const auditTokens = async (
   const count = (sums: Map<string, number>, name: string): void => {
     sums.set(name, (sums.get(name) ?? 0) + 1)
   }
+  let tenant = audited
   for await (const rows of pages) {
+    tenant = await withKeysOf(vault, tenant, rows)
     const unreadable: string[] = []
     const expected: IndexEntry[] = []
     const sealed = new Map<string, Uint8Array>()
@@ -55,6 +57,18 @@ export const auditTokens = async (
     })
   }
   return { counted, seals, entries }
+}
+
+/** An audit takes long: a data key that was made meanwhile may have sealed some of the rows. */
+const withKeysOf = async (
+  vault: Vault,
+  tenant: UnlockedTenant,
+  rows: readonly TokenRow[],
+): Promise<UnlockedTenant> => {
+  const { tenantNumber, keys } = tenant
+  const isKnown = ({ sealed }: TokenRow): boolean => keys.data.has(sealedKeyVersion(sealed) ?? 0)
+  if (rows.every(isKnown)) return tenant
+  return { tenantNumber, keys: await vault.keyring.lookAgain(tenantNumber, keys.tenantId) }
 }
 
 /** The entries whose token's row is still the one that was opened. */

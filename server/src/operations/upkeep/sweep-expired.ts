@@ -34,8 +34,7 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
   let refused: StoreUnavailableError | undefined
   for (;;) {
     const rows = await vault.store.listExpiredTokens(now, { offset: left, limit: pace.sweepBatchRows })
-    const outcomes = await Promise.all(rows.map(row => purge(vault, row)))
-    for (const outcome of outcomes) {
+    for (const outcome of await purgeAll(vault, rows)) {
       if (outcome === 'purged') purged++
       else left++
       if (outcome instanceof TamperedError && ++unreadable <= namesMax)
@@ -50,11 +49,29 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
   }
 }
 
+type Purged = 'purged' | 'missed' | TamperedError | KeyProviderError | StoreUnavailableError
+
+/** Rows that storage refuses alone, one after the other, before the rest of those that it refused together is left for later. */
+const refusedAloneMax = 3
+
+/**
+ * Together they share commits, and a row that somebody holds fails those that share its commit. So what was refused is tried once
+ * more, each row alone.
+ */
+const purgeAll = async (vault: Vault, rows: readonly TokenRow[]): Promise<Purged[]> => {
+  const outcomes = await Promise.all(rows.map(row => purge(vault, row)))
+  let refusedAlone = 0
+  for (const [at, row] of rows.entries()) {
+    if (!(outcomes[at] instanceof StoreUnavailableError) || refusedAlone === refusedAloneMax) continue
+    const again = await purge(vault, row)
+    outcomes[at] = again
+    if (again instanceof StoreUnavailableError) refusedAlone++
+  }
+  return outcomes
+}
+
 /** `missed`: the tenant is gone, or the token changed meanwhile. */
-const purge = async (
-  vault: Vault,
-  row: TokenRow,
-): Promise<'purged' | 'missed' | TamperedError | KeyProviderError | StoreUnavailableError> => {
+const purge = async (vault: Vault, row: TokenRow): Promise<Purged> => {
   try {
     const tenant = await vault.store.getTenant(row.tenant)
     if (tenant === undefined) return 'missed'

@@ -25,22 +25,29 @@ export const activityQueue = (store: Store): ActivityQueue => {
   /** What was last asked for, of each tenant. */
   const flushing = new Map<number, Promise<number>>()
 
-  /** An id leaves the queue only once it is stored, so a storage failure loses none. */
+  const mark = (tenant: number, month: number, ids: readonly string[]): Promise<unknown> =>
+    store.commit({
+      tenant,
+      guarded: [],
+      effects: [{ kind: 'markActive', ids, month, counter: activeCounter(month) }],
+      counters: [],
+    })
+
+  /** An id leaves the queue only once it is stored, so a storage failure loses none. Says how many have left. */
+  const forget = (ids: Set<string>, stored: readonly string[]): number => {
+    const gone = stored.filter(id => ids.delete(id)).length
+    idsWaiting -= gone
+    return gone
+  }
+
   const writeDown = async (tenantNumber: number): Promise<number> => {
     let marked = 0
     for (const [name, { tenantNumber: owner, month, ids }] of waiting) {
       if (owner !== tenantNumber) continue
       while (ids.size > 0) {
         const some = ids.values().take(idsPerCommit).toArray()
-        await store.commit({
-          tenant: tenantNumber,
-          guarded: [],
-          effects: [{ kind: 'markActive', ids: some, month, counter: activeCounter(month) }],
-          counters: [],
-        })
-        for (const id of some) ids.delete(id)
-        idsWaiting -= some.length
-        marked += some.length
+        await mark(tenantNumber, month, some)
+        marked += forget(ids, some)
       }
       waiting.delete(name)
     }
@@ -52,10 +59,10 @@ export const activityQueue = (store: Store): ActivityQueue => {
     const write = (): Promise<number> => writeDown(tenantNumber)
     const next = (flushing.get(tenantNumber) ?? Promise.resolve(0)).then(write, write)
     flushing.set(tenantNumber, next)
-    const forget = (): void => {
+    const over = (): void => {
       if (flushing.get(tenantNumber) === next) flushing.delete(tenantNumber)
     }
-    next.then(forget, forget)
+    next.then(over, over)
     return next
   }
 
@@ -83,8 +90,12 @@ export const activityQueue = (store: Store): ActivityQueue => {
       }
     },
     settle: async (tenantNumber, id) => {
-      const waits = waiting.values().some(entry => entry.tenantNumber === tenantNumber && entry.ids.has(id))
-      if (waits) await flushOne(tenantNumber)
+      // Alone: others of the tenant may have to wait for somebody. A flush under way that takes it too counts it no second time.
+      for (const { tenantNumber: owner, month, ids } of [...waiting.values()]) {
+        if (owner !== tenantNumber || !ids.has(id)) continue
+        await mark(tenantNumber, month, [id])
+        forget(ids, [id])
+      }
     },
     flush: tenantNumber => (tenantNumber === undefined ? flushAll() : flushOne(tenantNumber)),
   }

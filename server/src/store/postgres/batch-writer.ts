@@ -63,36 +63,23 @@ export class BatchWriter {
     return results
   }
 
-  async #commitPacked(sets: readonly Packed[], first: readonly Statement[] = []): Promise<BatchResult[]> {
+  async #commitPacked(sets: readonly Packed[]): Promise<BatchResult[]> {
     if (sets.length === 0) return []
     try {
       if (sets.length > 1 && !sets.some(set => set.changesGrants)) {
-        const isCommitted = await this.#commitAsOne(sets, first)
+        const isCommitted = await this.#commitAsOne(sets)
         if (isCommitted) return sets.map(() => ({ committed: true }))
       }
       if (sets.length > 1 && this.#isSharded) return await this.#commitApart(sets)
-      return await this.#commitOneByOne(sets, first)
+      return await this.#commitOneByOne(sets)
     } catch (error) {
       if (!isOwnFault(error)) throw error
-      return sets.length === 1 ? [failure(error)] : this.#commitAlone(sets)
+      // Retried alone, each set shows whether the fault is its own.
+      if (sets.length === 1) return [failure(error)]
+      const results: BatchResult[] = []
+      for (const set of sets) results.push(...(await this.#commitPacked([set])))
+      return results
     }
-  }
-
-  /**
-   * Retried alone, each set shows whether the fault is its own. Those that only add go first, and together: if somebody holds a
-   * row, they do not need it, and would wait behind each of those that do. All have waited before, so none waits for long.
-   */
-  async #commitAlone(sets: readonly Packed[]): Promise<BatchResult[]> {
-    const [adding, others] = [sets.filter(onlyAdds), sets.filter(set => !onlyAdds(set))]
-    const groups = others.length === 0 ? adding.map(set => [set]) : [adding, ...others.map(set => [set])]
-    const results = new Map<Packed, BatchResult>()
-    for (const group of groups) {
-      const outcomes = await this.#commitPacked(group, this.#isSharded ? [] : [hurry])
-      group.forEach((set, index) => {
-        results.set(set, outcomes[index] ?? { failed: 'the set was not answered' })
-      })
-    }
-    return sets.map(set => results.get(set) ?? { failed: 'the set was not answered' })
   }
 
   /** Commits each set in a transaction of its own, still in one round trip. */
@@ -104,7 +91,7 @@ export class BatchWriter {
   }
 
   /** False if a condition failed and nothing was written. */
-  async #commitAsOne(sets: readonly Packed[], first: readonly Statement[]): Promise<boolean> {
+  async #commitAsOne(sets: readonly Packed[]): Promise<boolean> {
     const byTenant = Map.groupBy(sets, ({ tenant }) => tenant)
     const statements = [...byTenant]
       .sort(([a], [b]) => a - b)
@@ -112,7 +99,7 @@ export class BatchWriter {
         this.#apply('apply_or_abort_2', tenant, mergeChanges(ofTenant.map(({ changes }) => changes))),
       )
     try {
-      await this.#transaction([...first, ...statements])
+      await this.#transaction(statements)
       return true
     } catch (error) {
       if (foreignCode(error) === conditionFailed) return false
@@ -120,12 +107,13 @@ export class BatchWriter {
     }
   }
 
-  async #commitOneByOne(sets: readonly Packed[], first: readonly Statement[]): Promise<BatchResult[]> {
-    const statements = sets.map(set =>
-      this.#apply(set.changesGrants ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
+  async #commitOneByOne(sets: readonly Packed[]): Promise<BatchResult[]> {
+    const answers = await this.#transaction(
+      sets.map(set =>
+        this.#apply(set.changesGrants ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
+      ),
     )
-    const answers = await this.#transaction([...first, ...statements])
-    return answers.slice(first.length).map(conflict => {
+    return answers.map(conflict => {
       if (conflict === null) return { committed: true }
       if (isConflict(conflict)) return { committed: false, conflict }
       throw new Error('the answer to a set is not known here')
@@ -163,13 +151,6 @@ export class BatchWriter {
     }
   }
 }
-
-/** For the rest of the transaction. */
-const hurry: Statement = { text: "SELECT set_config('lock_timeout', '200', true)", rowMode: 'array' }
-
-const additions = ['insertToken', 'addTerms', 'claimMatch', 'putTransient', 'keepResult', 'counters']
-const onlyAdds = ({ changes }: Packed): boolean =>
-  Object.keys(changes).every(kind => additions.includes(kind))
 
 /** The server's message may quote submitted values; its code does not. */
 const failure = (error: unknown): BatchResult => ({ failed: `PostgreSQL ${foreignCode(error)}`.trimEnd() })

@@ -16,8 +16,6 @@ export type ConnectionSettings = {
   readonly plansPerValue?: boolean
   /** How long a transaction may sit idle. If its end was lost on the way, it holds its locks for this long. */
   readonly standstillMaxMs?: number
-  /** How long a statement waits for what another transaction holds. */
-  readonly lockWaitMs?: number
   /** Shared by all connections that must agree on the primary. */
   readonly succession?: Succession
 }
@@ -55,7 +53,6 @@ export const clientConfig = (
     ca,
     statementTimeoutMs,
     standstillMaxMs,
-    lockWaitMs,
     plansPerValue = false,
   }: ConnectionSettings,
   { host, port }: DatabaseAddress['hosts'][number],
@@ -83,7 +80,6 @@ export const clientConfig = (
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + answerGraceMs,
-    ...(lockWaitMs !== undefined && { lock_timeout: lockWaitMs }),
     ...(standstillMaxMs !== undefined && { idle_in_transaction_session_timeout: standstillMaxMs }),
     application_name: applicationName,
     types: { getTypeParser: typeParser },

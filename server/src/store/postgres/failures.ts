@@ -8,20 +8,17 @@ export const conditionFailed = 'SR001'
 export const transactionAborted = '25P02'
 
 /** PostgreSQL gave up one of two conflicting transactions. Nothing of it happened. */
-export const isWorthRepeating = (error: unknown): boolean => ['40001', '40P01'].includes(foreignCode(error))
-
-/** Another transaction, not of the vault's kind, has held something for too long. Nothing happened. */
-const isBlocked = (error: unknown): boolean => foreignCode(error) === '55P03'
+export const isWorthRepeating = (error: unknown): boolean =>
+  ['40001', '40P01', '55P03'].includes(foreignCode(error))
 
 /** The server answered with an error: the transaction is over and left nothing behind. */
 const isAnswered = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(foreignCode(error))
 
 /**
- * The fault lies with a statement's data, the state of storage or a row that somebody holds, not with the connection or the
- * server's health: other sets of the same batch may succeed alone.
+ * The fault lies with a statement's data or the state of storage, not with the connection or the server's health: other
+ * sets of the same batch may succeed alone.
  */
-export const isOwnFault = (error: unknown): boolean =>
-  isBlocked(error) || /^(2[1-3]|42|54|P0)/.test(foreignCode(error))
+export const isOwnFault = (error: unknown): boolean => /^(2[1-3]|42|54|P0)/.test(foreignCode(error))
 
 /**
  * The connection is of no further use: it was lost, the server is going down, it has become a standby (25006) and the

@@ -27,9 +27,6 @@ export type PostgresSettings = ConnectionSettings & {
 /** Transactions are sent in one go, so they sit idle only if the line is cut. */
 const usualStandstillMs = 5_000
 
-/** Longer than any write of ours takes, and short enough for other tenants, whose writes share the transaction. */
-const usualLockWaitMs = 1_000
-
 /** Each counter is spread over this many rows. Two writers that share one merely wait for each other. */
 const counterShards = 32
 
@@ -37,7 +34,7 @@ const serverTime = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::
 
 /** The engine for many nodes: one PostgreSQL server, or several of which one takes writes. */
 export const openPostgres = async (
-  { poolSize, standstillMaxMs = usualStandstillMs, lockWaitMs = usualLockWaitMs, ...given }: PostgresSettings,
+  { poolSize, standstillMaxMs = usualStandstillMs, ...given }: PostgresSettings,
   neighbours?: Neighbours,
 ): Promise<Store> => {
   const succession = new Succession()
@@ -45,8 +42,7 @@ export const openPostgres = async (
   const settings = { ...given, succession, plansPerValue: isSharded, standstillMaxMs }
   const standaloneConnection = new Connection(settings)
   const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => ({
-    // On Citus a batch holds one tenant, and a shard that is being moved may take longer.
-    connection: new Connection(isSharded ? settings : { ...settings, lockWaitMs }),
+    connection: new Connection(settings),
     counterShard: Math.floor(Math.random() * counterShards),
   }))
   const writing = writers.map(({ connection }) => connection)

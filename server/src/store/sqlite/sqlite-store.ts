@@ -5,7 +5,6 @@ import { engineReason, unwritable } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
-import { fileGuard } from './own-file.ts'
 import { requireOwnSchema } from './own-schema.ts'
 import { accessReads } from './reading/access-reads.ts'
 import { counterReads } from './reading/counter-reads.ts'
@@ -16,6 +15,7 @@ import type { SharedSnapshot } from './reading/shared-snapshot.ts'
 import { tokenReads } from './reading/token-reads.ts'
 import { askedWriting, type Writer } from './writing/asked-writing.ts'
 import type { StandaloneArgs, StandaloneName, StandaloneResult } from './writing/standalone-writes.ts'
+import { storageGuard } from './writing/storage-guard.ts'
 import { threadedWriting } from './writing/threaded-writing.ts'
 import { inlineWriting, type WritingSide } from './writing/writing-side.ts'
 
@@ -45,7 +45,7 @@ export const openSqlite = ({
     writing === 'inline'
       ? inlineWriting(options)
       : askedWriting(writing === 'thread' ? threadedWriting(options) : writing)
-  const requireOwnFile = fileGuard(database)
+  const requireOwnStorage = storageGuard(database)
   const reader = readingSide(database)
   const { snapshot } = reader
   const settled = settledReads(reader, writer)
@@ -74,7 +74,7 @@ export const openSqlite = ({
     },
     ...standaloneWrites(writer, queue, snapshot),
     health: async () => {
-      requireOwnFile()
+      requireOwnStorage()
       await shared.health()
     },
     grantsEpoch: epoch.inForce,
