@@ -429,6 +429,7 @@ onSqliteAlone(
         for (const statement of plant) await reach(statement)
         try {
           assert.equal((await vault().send(method, `/tokens/${id}`, { key: keys.owner })).status, 503)
+          assert.equal((await vault().send('GET', '/ready')).status, 503)
           // A second engine on the file, as after a restart.
           const again = () => openSqlite({ path: join(vault().folder.path, 'vault.db'), writing: 'inline' })
           assert.throws(again, /has a schema that no release made: strongroom doctor says what differs/)

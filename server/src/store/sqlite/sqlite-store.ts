@@ -74,8 +74,8 @@ export const openSqlite = ({
     },
     ...standaloneWrites(writer, queue, snapshot),
     health: async () => {
-      requireOwnStorage()
       await shared.health()
+      requireOwnStorage()
     },
     grantsEpoch: epoch.inForce,
     time: async () => undefined,
