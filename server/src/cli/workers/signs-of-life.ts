@@ -6,8 +6,8 @@ const unansweredMax = 6
  * Decides which workers hang: such a worker never ends, and the system goes on giving it connections. What counts are questions,
  * not time, so that a machine that wakes up finds nobody hanging. It is told of each question and sign, so that no test waits.
  */
-export class SignsOfLife<Worker> {
-  readonly #unanswered = new Map<Worker, number>()
+export class SignsOfLife<Worker extends object> {
+  readonly #unanswered = new WeakMap<Worker, number>()
 
   /** Before the worker is asked once more: whether it has left too many questions unanswered. */
   isHanging(worker: Worker): boolean {
