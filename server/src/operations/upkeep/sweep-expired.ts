@@ -34,6 +34,7 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
   let refused: StoreUnavailableError | undefined
   for (;;) {
     const rows = await vault.store.listExpiredTokens(now, { offset: left, limit: pace.sweepBatchRows })
+    const before = purged
     for (const outcome of await purgeAll(vault, rows)) {
       if (outcome === 'purged') purged++
       else left++
@@ -42,6 +43,8 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
       if (outcome instanceof KeyProviderError) locked = outcome
       if (outcome instanceof StoreUnavailableError) refused = outcome
     }
+    // Storage that takes none of a page takes none of the next.
+    if (refused !== undefined && purged === before) throw refused
     if (rows.length < pace.sweepBatchRows || stopping?.aborted) {
       if (refused !== undefined) throw refused
       return { purged, unreadable, unreadableNames, ...(locked && { locked }) }
