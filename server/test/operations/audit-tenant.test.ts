@@ -51,7 +51,8 @@ onEveryEngine('the audit of a tenant', vault => {
       const busy: Store = {
         ...whole.store,
         [read]: async (...args: never[]) => {
-          await write()
+          // Not for ever: where a term that all tokens share is the last of the index, each write gives the scan one entry more.
+          if (round < 200) await write()
           const found = await (whole.store[read] as (...args: never[]) => Promise<unknown>)(...args)
           if (round < 20) await write()
           return found
