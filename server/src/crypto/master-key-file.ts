@@ -16,39 +16,34 @@ import {
 import { dirname } from 'node:path'
 import { foreignCode } from '../domain/foreign-code.ts'
 import { KeyProviderError } from './key-provider.ts'
-import { type MasterKeys, newMasterKeyText, readMasterKeys } from './master-key.ts'
+import { type MasterKeys, newMasterKeyText, readMasterKeys, retiredMark } from './master-key.ts'
 
 /** Never overwrites: a lost master key is a lost vault. */
 export const createMasterKeyFile = (path: string): void => writeNew(path, `${newMasterKeyText()}\n`)
 
-/** One key per line: the one that wraps, and below it those that it has replaced. */
-export const readMasterKeyFile = (path: string): MasterKeys => {
-  const { keys } = read(path)
-  return keys
-}
+/** One key per line: the one that wraps, and below it those that it has replaced, or the marks of those. */
+export const readMasterKeyFile = (path: string): MasterKeys => read(path)
 
 /** Puts a new key above those that are there. */
-export const addMasterKey = (path: string): void => {
-  const { lines } = read(path)
+export const addMasterKey = (path: string): void =>
   replace(
     path,
-    [newMasterKeyText(), ...lines],
+    [newMasterKeyText(), ...read(path).lines],
     'put a new one, which strongroom master-key prints, in its first line',
   )
-}
 
 /** Takes all keys but the first out of the file and into another, because backups may need them still. Says how many. */
 export const retireMasterKeys = (path: string, retiredPath: string): number => {
-  const {
-    lines: [first = '', ...older],
-  } = read(path)
+  const { keys, retired, lines } = read(path)
+  const [, ...older] = keys
   if (older.length === 0) return 0
-  keepRetired(retiredPath, older, statSync(path))
-  replace(path, [first], 'leave nothing but its first line')
+  const [first = '', ...others] = lines.filter(line => !retired.includes(line))
+  keepRetired(retiredPath, others, statSync(path))
+  replace(path, [first, ...older.map(retiredMark), ...retired], 'leave nothing but its first line')
   return older.length
 }
 
-const read = (path: string): { keys: MasterKeys; lines: string[] } => {
+const read = (path: string): MasterKeys & { readonly lines: readonly string[] } => {
   let text: string
   let mode: number
   try {
@@ -59,12 +54,12 @@ const read = (path: string): { keys: MasterKeys; lines: string[] } => {
   }
   if ((mode & 0o077) !== 0)
     throw new KeyProviderError(`the master key file ${path} is open to others: run chmod 600 ${path}`)
-  const keys = readMasterKeys(text)
-  if (keys === undefined)
+  const found = readMasterKeys(text)
+  if (found === undefined)
     throw new KeyProviderError(
       `the master key file ${path} does not hold a master key: restore it from your backup`,
     )
-  return { keys, lines: text.trim().split(/\s+/) }
+  return { ...found, lines: text.trim().split(/\s+/) }
 }
 
 /** Tells a missing file from an unreadable one: a key that exists but is closed to this user must not be replaced. */

@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject } from 'node:crypto'
+import { createHash, createSecretKey, type KeyObject } from 'node:crypto'
 import { open, seal } from './aead.ts'
 import { type KeyProvider, KeyProviderError } from './key-provider.ts'
 import { randomBytes } from './random.ts'
@@ -8,13 +8,20 @@ const prefix = 'strongroom-master-key-1:'
 /** A master key as text, the way a file or an environment variable holds it. */
 export const newMasterKeyText = (): string => `${prefix}${randomBytes(32).toString('base64')}`
 
-/** The first wraps. Those after it, older ones, open what has not been wrapped anew since the master key was rotated. */
-export type MasterKeys = readonly [KeyObject, ...KeyObject[]]
+export type MasterKeys = {
+  /** The first wraps. Those after it, older ones, open what has not been wrapped anew since the master key was rotated. */
+  readonly keys: readonly [KeyObject, ...KeyObject[]]
+  /** The marks of keys that were taken out. */
+  readonly retired: readonly string[]
+}
 
-/** The master keys in a text, separated by white space; undefined if any of it is something else. */
+/** The master keys in a text, and marks of retired ones, separated by white space; undefined if any of it is something else. */
 export const readMasterKeys = (text: string): MasterKeys | undefined => {
-  const [first, ...older] = text.trim().split(/\s+/).map(readMasterKey)
-  return first === undefined || !older.every(key => key !== undefined) ? undefined : [first, ...older]
+  const words = text.trim().split(/\s+/)
+  const retired = words.filter(word => retiredForm.test(word))
+  const [first, ...older] = words.filter(word => !retiredForm.test(word)).map(readMasterKey)
+  if (first === undefined || !older.every(key => key !== undefined)) return undefined
+  return { keys: [first, ...older], retired }
 }
 
 const wellFormed = new RegExp(`^${prefix}[A-Za-z0-9+/]{43}=$`)
@@ -22,19 +29,28 @@ const wellFormed = new RegExp(`^${prefix}[A-Za-z0-9+/]{43}=$`)
 const readMasterKey = (text: string): KeyObject | undefined =>
   wellFormed.test(text) ? createSecretKey(text.slice(prefix.length), 'base64') : undefined
 
+const retiredPrefix = 'strongroom-retired-key-1:'
+const retiredForm = new RegExp(`^${retiredPrefix}[0-9a-f]{64}$`)
+
+/** Stays in the place of a key that was taken out, and tells a process that knows only that key that a rotation took place. */
+export const retiredMark = (key: KeyObject): string =>
+  retiredPrefix + createHash('sha256').update(retiredPrefix).update(key.export()).digest('hex')
+
 /**
  * Wraps under master keys that this process holds itself; `source` says where the operator put them. Where `read` can find
  * others than at the start, a rotation reaches a running server: nothing is wrapped with a key that has been replaced.
  */
 export const localKeyProvider = (source: string, read: () => MasterKeys): KeyProvider => {
-  let known = read()
-  const readAgain = (): MasterKeys => {
-    const found = read()
-    // A rotation leaves an older key in place. Without any that is known, it is the key of some other vault.
-    if (!found.some(key => known.some(other => other.equals(key))))
+  let known = read().keys
+  const readAgain = (): MasterKeys['keys'] => {
+    const { keys, retired } = read()
+    // A rotation leaves an older key in place, or at least its mark. Without either, it is the key of some other vault.
+    const isOurs = (key: KeyObject): boolean =>
+      keys.some(found => found.equals(key)) || retired.includes(retiredMark(key))
+    if (!known.some(isOurs))
       throw new KeyProviderError(`${source} holds another master key than at the start`)
-    known = found
-    return found
+    known = keys
+    return keys
   }
   const openWith = (keys: readonly KeyObject[], wrapped: Uint8Array, context: string): Buffer | undefined => {
     for (const key of keys) {

@@ -206,7 +206,9 @@ describe('the master key file', () => {
       await running.health()
       const retired = `${path}.retired`
       assert.equal(retireMasterKeys(path, retired), 1)
-      assert.deepEqual([linesOf(path), linesOf(retired)], [[next], [old]])
+      const [first, mark = '', ...more] = linesOf(path)
+      assert.deepEqual([first, more, linesOf(retired)], [next, [], [old]])
+      assert.match(mark, /^strongroom-retired-key-1:[0-9a-f]{64}$/)
       assert.equal(statSync(retired).mode & 0o777, 0o600)
       assert.equal(retireMasterKeys(path, retired), 0)
       await running.health()
@@ -219,6 +221,27 @@ describe('the master key file', () => {
       writeFileSync(path, `${newMasterKeyText()}\n${next}\n`)
       assert.equal(retireMasterKeys(path, retired), 1)
       assert.deepEqual(linesOf(retired), [old, next], 'each in a line of its own')
+    })
+
+    test('C14.4 a running provider follows rotations that it has seen nothing of until they were over', async () => {
+      const running = fileKeyProvider(path)
+      const wrapped = await running.wrap(key, 'a')
+      for (let rotation = 0; rotation < 3; rotation++) {
+        addMasterKey(path)
+        assert.equal(retireMasterKeys(path, `${path}.retired`), 1)
+      }
+      assert.equal(linesOf(path).length, 4)
+      const again = await fileKeyProvider(path).wrap(key, 'a')
+      assert.deepEqual(Uint8Array.from(await running.unwrap(again, 'a')), key)
+      assert.equal(await running.isCurrent(await running.wrap(key, 'a'), 'a'), true)
+      await running.health()
+      await assert.rejects(running.unwrap(wrapped, 'a'), refusal(/does not open with the master key/))
+
+      const stranger = newFile()
+      addMasterKey(stranger)
+      retireMasterKeys(stranger, `${stranger}.retired`)
+      writeFileSync(path, readFileSync(stranger))
+      await assert.rejects(running.health(), refusal(/holds another master key than at the start$/))
     })
 
     test('C14.4 keys that cannot be kept are not retired', () => {
