@@ -191,7 +191,7 @@ class Primary {
     this.#finishOnceAlone()
   }
 
-  /** One that hangs would keep the others' last words, and the operator, waiting for ever. */
+  /** A worker that hangs would keep whoever stops the server waiting for ever. */
   #endAll(): void {
     for (const [worker, { number }] of this.#workers) {
       this.#log.error({ worker: number }, 'a worker does not stop and is ended')

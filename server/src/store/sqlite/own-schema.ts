@@ -32,7 +32,8 @@ export const requireOwnSchema = (database: DatabaseSync, path: string): void => 
         `${path} has a schema that no release made: strongroom doctor says what differs`,
       )
   } finally {
-    database.exec('COMMIT')
+    // A damaged file may have ended it, and its error is the one to tell.
+    if (database.isTransaction) database.exec('COMMIT')
   }
 }
 
