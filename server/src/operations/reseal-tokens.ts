@@ -52,10 +52,7 @@ const reseal = async (
   }
   const { committed } = await store.commit({
     tenant: tenantNumber,
-    guarded: [
-      { kind: 'expectToken', id: row.id, sealed: row.sealed },
-      { kind: 'updateToken', row: { ...row, sealed }, ifVersion: row.version },
-    ],
+    guarded: [{ kind: 'updateToken', row: { ...row, sealed }, ifVersion: row.version }],
     effects: [],
     counters: [{ name: sealsCounter(keys.currentDataVersion), by: 1 }],
   })
