@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
+import { StoreUnavailableError } from '../../src/store/port.ts'
 import { lookAtSqlite } from '../../src/store/sqlite/look-at.ts'
 import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
@@ -63,6 +64,18 @@ describe('migrations (sqlite)', () => {
     )
     assert.equal(schemaNumber(), newest + 1)
     assert.deepEqual(schema(), before)
+  })
+
+  test('C35.1 a server of an older release writes nothing once a newer one has migrated its file', async () => {
+    const store = openSqlite({ path })
+    const key = { purpose: 'a key', version: 1, wrapped: new Uint8Array(8) }
+    await store.ensureVaultKeys([key])
+    raw(database => database.exec(`CREATE TABLE later (x INTEGER); PRAGMA user_version = ${newest + 1}`))
+    await assert.rejects(store.replaceKey('vault', key, new Uint8Array(9)), {
+      outage: 'a newer release has changed the schema: restart the server with that release',
+    })
+    await assert.rejects(store.health(), StoreUnavailableError)
+    await store.close()
   })
 
   test('C34.7 a migration that fails leaves nothing behind', () => {

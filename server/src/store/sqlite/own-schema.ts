@@ -44,6 +44,8 @@ export const schemaGuard = (database: DatabaseSync): (() => void) => {
   return () => {
     const version = readVersion.get()?.schema_version
     if (version === checked) return
+    if (schemaNumber(database) > newestSchema)
+      throw unwritable('a newer release has changed the schema: restart the server with that release')
     if (foreignParts(database).length > 0)
       throw unwritable('the schema was changed by something else: strongroom doctor says what differs')
     checked = version
