@@ -7,9 +7,9 @@ import { Replayed } from './idempotency.ts'
 /**
  * Bypasses Fastify's reply, which would go over each header and the payload once more. That costs as much as finding the token.
  */
-export const sender =
-  ({ status, location }: Endpoint, traceHeader: string) =>
-  (request: FastifyRequest, reply: FastifyReply, answered: Answer | Replayed): void => {
+export const sender = ({ status, location }: Endpoint, traceHeader: string) => {
+  const folder = location?.replace(':id', '')
+  return (request: FastifyRequest, reply: FastifyReply, answered: Answer | Replayed): void => {
     const isReplayed = answered instanceof Replayed
     const answer = isReplayed ? answered.answer : answered
     const headers: Record<string, string | number> = { 'cache-control': 'no-store' }
@@ -21,8 +21,8 @@ export const sender =
       content = answer.content
     } else if (answer !== undefined && status !== 204) {
       // Taken from the answer, so that a replay has it too (C1).
-      if (location !== undefined && isJsonObject(answer))
-        headers.location = location.replace(':id', encodeURIComponent(String(getOwn(answer, 'id'))))
+      if (folder !== undefined && isJsonObject(answer))
+        headers.location = folder + encodeURIComponent(String(getOwn(answer, 'id')))
       headers['content-type'] = 'application/json; charset=utf-8'
       content = JSON.stringify(answer)
     }
@@ -34,6 +34,7 @@ export const sender =
     reply.raw.writeHead(status, headers)
     reply.raw.end(content)
   }
+}
 
 /** While the service stops, an answer must close its connection, which would otherwise be kept alive. */
 export const isDraining = (reply: FastifyReply): boolean => !reply.server.server.listening

@@ -19,6 +19,8 @@ type ConnectionOptions = {
   readonly left: () => void
 }
 
+const noBytes = Buffer.alloc(0)
+
 /** Serves one request after the other, as long as they are plain. */
 export class PlainConnection implements Answering {
   readonly #socket: Socket
@@ -91,7 +93,8 @@ export class PlainConnection implements Answering {
   #serve(head: PlainHead, bytes: Buffer): void {
     this.#isBusy = true
     this.#isAnswering = true
-    const request = new PlainRequest(this.#socket, head, bytes.subarray(head.bodyStart))
+    const body = head.bodyStart === bytes.length ? noBytes : bytes.subarray(head.bodyStart)
+    const request = new PlainRequest(this.#socket, head, body)
     const response: ResponsePart = new PlainResponse(request, this)
     this.#options.route(request as RequestPart as IncomingMessage, response as ServerResponse)
   }

@@ -84,7 +84,7 @@ export class PlainResponse extends EventEmitter implements ResponsePart {
 
   writeHead(status: number, headers: Headers = {}): this {
     this.statusCode = status
-    for (const name in headers) this.#headers[name] = headers[name] as string | number
+    this.#headers = isEmpty(this.#headers) ? headers : { ...this.#headers, ...headers }
     this.headersSent = true
     return this
   }
@@ -105,10 +105,16 @@ export class PlainResponse extends EventEmitter implements ResponsePart {
   }
 }
 
+const isEmpty = (headers: Headers): boolean => {
+  for (const _ in headers) return false
+  return true
+}
+
 const unprintable = /[^\x20-\x7e]/
 
 /** Keeps a header value from ending its line and beginning another header. */
 const requirePrintable = (value: string | number | undefined): string => {
+  if (typeof value === 'number') return `${value}`
   const text = String(value)
   if (unprintable.test(text)) throw new Error('a header has a character that it must not have')
   return text

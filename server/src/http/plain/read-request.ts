@@ -16,6 +16,8 @@ type KnownFields = {
   readonly bodyBytes: number
 }
 
+/** How many variants of its fields are remembered per connection: some 300 bytes each. */
+const knownMax = 8
 /** Longer heads are rare and left to Node, which refuses those that are too long (431). */
 const headBytesMax = Math.min(8_192, limits.headBytes)
 const endOfLine = '\r\n'
@@ -39,11 +41,12 @@ const special = [
  * Reads bytes that are one whole request and nothing else. Returns undefined if anything about them is unusual: part of a
  * request, more than one, a repeated field, a chunked body, an unprintable byte. Such bytes are not refused but go to Node's
  * parser, which knows all of HTTP. So this reader may be strict, but must never read a request differently from Node. Each
- * connection has its own: clients send the same fields with every request, and fields that are the same to the byte as the last
- * time are not parsed again.
+ * connection has its own: clients send the same fields with every request, save for the length of the body, and fields that are
+ * the same to the byte as lately are not parsed again.
  */
 export class PlainRequestReader {
-  #known: KnownFields | undefined
+  /** The latest first. */
+  readonly #known: KnownFields[] = []
 
   read(bytes: Buffer): PlainHead | undefined {
     const known = this.#knownIn(bytes) ?? this.#learn(bytes)
@@ -57,13 +60,12 @@ export class PlainRequestReader {
   }
 
   #knownIn(bytes: Buffer): KnownFields | undefined {
-    const known = this.#known
-    if (known === undefined) return undefined
-    const end = bytes.length - known.bodyBytes
-    const start = end - known.bytes.length
-    return start > 0 && bytes.compare(known.bytes, 0, known.bytes.length, start, end) === 0
-      ? known
-      : undefined
+    for (const known of this.#known) {
+      const end = bytes.length - known.bodyBytes
+      const start = end - known.bytes.length
+      if (start > 0 && bytes.compare(known.bytes, 0, known.bytes.length, start, end) === 0) return known
+    }
+    return undefined
   }
 
   #learn(bytes: Buffer): KnownFields | undefined {
@@ -76,12 +78,14 @@ export class PlainRequestReader {
     const bodyBytes = headers['content-length'] ?? '0'
     if (!plainLength.test(bodyBytes) || bytes.length !== end + Number(bodyBytes)) return undefined
     // Copied, so that the body behind them is not kept. Frozen, because later requests get the same headers.
-    this.#known = {
+    const known = {
       bytes: Buffer.from(bytes.subarray(start, end)),
       headers: Object.freeze(headers),
       bodyBytes: Number(bodyBytes),
     }
-    return this.#known
+    this.#known.unshift(known)
+    if (this.#known.length > knownMax) this.#known.pop()
+    return known
   }
 }
 
