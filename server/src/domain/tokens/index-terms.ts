@@ -3,7 +3,7 @@ import { ExpressionError } from '../expressions/expression-error.ts'
 import { type Json, stringify } from '../json/json.ts'
 import { foldText } from '../text/fold-text.ts'
 import { ancestors, covers } from './containers.ts'
-import { fingerprintExpressionInForce, isBlind, searchIndexesInForce, type Token } from './token.ts'
+import { fingerprintExpressionInForce, isAtHome, isBlind, searchIndexesInForce, type Token } from './token.ts'
 import { tokenTypes } from './types/registry.ts'
 
 /** What a token can be found by. The field is part of the hash, so equal values of different fields differ. */
@@ -47,9 +47,10 @@ const homeTerm = (type: string): Term => ({ field: 'home', value: type })
 /** A token somewhere below the container. */
 const belowTerm = (container: string): Term => ({ field: 'below', value: container })
 
-/** What the index has of a token's type and containers: a single term for most tokens, which lie where their type puts them. */
-export const categoryTerms = ({ type, containers }: Pick<Token, 'type' | 'containers'>): Term[] =>
-  containers.length === 1 && containers[0] === type.container
+/** What the index has of a token's type and containers: a single term for most tokens, which are at home. */
+export const categoryTerms = (token: Pick<Token, 'type' | 'containers'>): Term[] => {
+  const { type, containers } = token
+  return isAtHome(token)
     ? [homeTerm(type.name)]
     : [
         ...coveringContainers(containers).map(container =>
@@ -57,6 +58,7 @@ export const categoryTerms = ({ type, containers }: Pick<Token, 'type' | 'contai
         ),
         typeTerm(type.name),
       ]
+}
 
 /** The terms under which the index has what a term asks for. */
 export const indexedAs = (term: Term): Term[] => {

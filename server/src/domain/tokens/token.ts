@@ -58,6 +58,10 @@ export const isBlind = (token: Pick<Token, 'blind'>): boolean =>
 export const isExpired = (token: Pick<Token, 'expiry'>, now: Instant): boolean =>
   token.expiry !== undefined && token.expiry.at <= now
 
+/** Whether a token lies in the container where its type puts it, and in no other. */
+export const isAtHome = ({ type, containers }: Pick<Token, 'type' | 'containers'>): boolean =>
+  containers.length === 1 && containers[0] === type.container
+
 export const fingerprintExpressionInForce = (token: Pick<Token, 'fingerprintExpression' | 'type'>): string =>
   token.fingerprintExpression ?? token.type.fingerprint
 

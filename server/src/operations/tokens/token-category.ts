@@ -6,7 +6,7 @@ import {
   coveringContainers,
   type Term,
 } from '../../domain/tokens/index-terms.ts'
-import type { Token } from '../../domain/tokens/token.ts'
+import { isAtHome, type Token } from '../../domain/tokens/token.ts'
 import type { IndexTerm } from '../../store/rows.ts'
 import { containerCounter, severalContainersCounter, typeCounter } from '../vault/counters.ts'
 
@@ -28,7 +28,8 @@ export const categoryOf = (keys: TenantKeys, token: Token): Category => {
     categories = new Map()
     known.set(keys, categories)
   }
-  const name = `${type.name} ${containers.join()}`
+  // No name is put together for most tokens, which lie where their type puts them.
+  const name = isAtHome(token) ? type.name : `${type.name} ${containers.join()}`
   let category = categories.get(name)
   if (category === undefined) {
     const hashed = ({ field, value }: Term): Uint8Array => indexHash(keys, field, value)

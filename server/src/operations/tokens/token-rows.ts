@@ -4,7 +4,14 @@ import { type Json, type JsonObject, stringify } from '../../domain/json/json.ts
 import { parseStored } from '../../domain/json/parse-json.ts'
 import { Secret } from '../../domain/secret.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
-import type { Blindness, Metadata, Token, Transient, Writable } from '../../domain/tokens/token.ts'
+import {
+  type Blindness,
+  isAtHome,
+  type Metadata,
+  type Token,
+  type Transient,
+  type Writable,
+} from '../../domain/tokens/token.ts'
 import { tokenType } from '../../domain/tokens/types/registry.ts'
 import type { TokenRow, TransientRow } from '../../store/rows.ts'
 
@@ -50,8 +57,7 @@ const toRecord = (token: Token): TokenRecord => {
   const record: TokenRecord = { d: token.data.expose('sealing') }
   if (token.mask.from === 'caller') record.m = token.mask.template
   if (token.mask.from === 'nobody') record.m = null
-  if (token.containers.length !== 1 || token.containers[0] !== token.type.container)
-    record.c = token.containers
+  if (!isAtHome(token)) record.c = token.containers
   if (token.metadata !== undefined) record.md = token.metadata
   if (token.searchIndexes !== undefined) record.si = token.searchIndexes
   if (token.fingerprintExpression !== undefined) record.fe = token.fingerprintExpression

@@ -1,7 +1,7 @@
 import type { Token } from '../../domain/tokens/token.ts'
 import { CounterSums } from '../../store/counter-sums.ts'
 import type { IndexTerm } from '../../store/rows.ts'
-import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../../store/write-set.ts'
+import type { Effect, GuardedChange, Match, WriteSet } from '../../store/write-set.ts'
 import { matchOf, sameMatch } from '../deduplication/match.ts'
 import { activeCounter, sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
@@ -30,7 +30,7 @@ export class TokenWrites {
       tenant: this.#tenant.tenantNumber,
       guarded: this.#guarded,
       effects: [...this.#entries.toReversed(), ...this.#effects],
-      counters: this.#counters.of(this.#tenant.tenantNumber),
+      counters: this.#counters.moves,
     }
   }
 
@@ -47,8 +47,8 @@ export class TokenWrites {
     })
     this.#putTransients(token, [])
     this.#countContainers(category, 1)
-    this.#move({ name: category.typeCounter, by: 1, at: token.createdAt })
-    this.#move({ name: activeCounter(token.activeMonth), by: 1 })
+    this.#counters.add({ name: category.typeCounter, by: 1, at: token.createdAt })
+    this.#counters.add({ name: activeCounter(token.activeMonth), by: 1 })
     this.#countSeals(1)
   }
 
@@ -75,7 +75,7 @@ export class TokenWrites {
     this.#effects.push({ kind: 'removeTerms', of: indexedToken(token, terms), terms })
     this.#release(token)
     this.#countContainers(category, -1)
-    this.#move({ name: category.typeCounter, by: -1 })
+    this.#counters.add({ name: category.typeCounter, by: -1 })
   }
 
   /** The token must be what it was when it was read, or still be absent. */
@@ -122,15 +122,11 @@ export class TokenWrites {
   }
 
   #countContainers({ containerCounters }: Category, by: 1 | -1): void {
-    for (const name of containerCounters) this.#move({ name, by })
-  }
-
-  #move(move: CounterMove): void {
-    this.#counters.add(this.#tenant.tenantNumber, move)
+    for (const name of containerCounters) this.#counters.add({ name, by })
   }
 
   #countSeals(by: number): void {
-    this.#move({ name: sealsCounter(this.#tenant.keys.currentDataVersion), by })
+    this.#counters.add({ name: sealsCounter(this.#tenant.keys.currentDataVersion), by })
   }
 }
 

@@ -4,8 +4,19 @@ export const containerCounter = (term: Uint8Array): string => `container:${Buffe
 /** Counts tokens that lie in several containers. While there are none, the counts of two containers may be added. */
 export const severalContainersCounter = 'several-containers'
 
-export const activeCounter = (month: number): string => `active:${month}`
+/** Remembers the last name: nearly every write counts in the same month and by the same key version as the one before. */
+const named = (prefix: string): ((number: number) => string) => {
+  let known = { number: Number.NaN, name: '' }
+  return number => {
+    if (number !== known.number) known = { number, name: `${prefix}${number}` }
+    return known.name
+  }
+}
+
+/** By the month. */
+export const activeCounter = named('active:')
 export const isActiveCounter = (name: string): boolean => name.startsWith('active:')
 
-export const sealsCounter = (keyVersion: number): string => `seals:${keyVersion}`
+/** By the version of the key. */
+export const sealsCounter = named('seals:')
 export const isSealsCounter = (name: string): boolean => name.startsWith('seals:')

@@ -57,12 +57,12 @@ export const toParameters = ({
 
 const sumCounters = (moves: readonly CounterMove[]): Row[] => {
   const sums = new CounterSums()
-  for (const move of moves) sums.add(0, move)
-  const rows: Row[] = []
-  sums.forEach((_, { name, by, at }) => {
-    rows.push({ name: text(name), by: integer(by), at: integer(at ?? null) })
-  })
-  return rows
+  for (const move of moves) sums.add(move)
+  return sums.moves.map(({ name, by, at }) => ({
+    name: text(name),
+    by: integer(by),
+    at: integer(at ?? null),
+  }))
 }
 
 const guardedRow = (change: GuardedChange): [kind: string, row: Row] => {

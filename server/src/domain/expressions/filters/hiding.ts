@@ -18,8 +18,8 @@ export type Hiding = {
  * for the mask, and showing it would be the opposite of what was asked for. Then all of it is hidden, except for
  * preserved characters (C22).
  */
-export const hide = (text: string, { first, last, ...hiding }: Hiding, run: Run): string => {
-  const { fill, preserve, hidesShortValues } = hiding
+export const hide = (text: string, hiding: Hiding, run: Run): string => {
+  const { first, last, fill, preserve, hidesShortValues } = hiding
   const start = offsetAfterFirst(text, first)
   const end = Math.max(start, offsetOfLast(text, last))
   const middle = text.slice(start, end)

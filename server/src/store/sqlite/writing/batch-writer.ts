@@ -89,7 +89,7 @@ export class BatchWriter {
       this.#requireOwnStorage()
       this.#waiting.begin()
       const living = new Map<number, boolean>()
-      const counters = new CounterSums()
+      const counters = new Map<number, CounterSums>()
       const outcomes = sets.map((set): Outcome => {
         let lives = living.get(set.tenant)
         if (lives === undefined) {
@@ -98,12 +98,14 @@ export class BatchWriter {
         }
         const conflict = lives ? this.#applySet(set, hasSavepoints) : 'tenantGone'
         if (conflict !== undefined) return { committed: false, conflict }
-        for (const move of set.counters) counters.add(set.tenant, move)
+        const sums = counters.get(set.tenant) ?? new CounterSums()
+        counters.set(set.tenant, sums)
+        for (const move of set.counters) sums.add(move)
         // Later sets of the same batch must find the tenant gone (C27).
         if (set.effects.some(({ kind }) => kind === 'deleteTenant')) living.delete(set.tenant)
         return { committed: true }
       })
-      counters.forEach(this.#move)
+      for (const [tenant, { moves }] of counters) for (const move of moves) this.#move(tenant, move)
       this.#waiting.moveSome()
       this.#database.exec('COMMIT')
       this.#waiting.committed()
