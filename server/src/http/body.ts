@@ -20,8 +20,8 @@ export const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptio
 }
 
 /** From bytes to a value of the endpoint's shape, or 400. */
-export const readBody = (endpoint: Endpoint, bytes: Uint8Array = new Uint8Array(0)): unknown => {
-  if (endpoint.checkBody === undefined) return undefined
+export const readBody = (endpoint: Endpoint, bytes: Uint8Array | undefined): unknown => {
+  if (endpoint.checkBody === undefined || bytes === undefined) return undefined
   if (bytes.length === 0 && endpoint.bodyIsOptional === true) return {}
   const issues: Issue[] = []
   const checked = endpoint.checkBody(parseJson(bytes), '', issues)
