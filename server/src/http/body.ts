@@ -1,14 +1,17 @@
-import type { FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import { parseJson } from '../domain/json/parse-json.ts'
 import { limits } from '../domain/limits.ts'
 
 /** Checks what the headers say about the body, before it is read: 415, 413. */
-export const requireBodyForm = (request: FastifyRequest, { bodyType, bodyIsOptional }: Endpoint): void => {
+export const requireBodyForm = (
+  headers: IncomingHttpHeaders,
+  { bodyType, bodyIsOptional }: Endpoint,
+): void => {
   if (bodyType === undefined) return
-  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
-  const isEmpty = length === undefined ? request.headers['transfer-encoding'] === undefined : length === '0'
+  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = headers
+  const isEmpty = length === undefined ? headers['transfer-encoding'] === undefined : length === '0'
   if (bodyIsOptional === true && isEmpty) return
   if (type !== bodyType && type?.split(';', 1)[0]?.trim().toLowerCase() !== bodyType)
     throw new VaultError('unsupportedMediaType', { detail: `The Content-Type must be ${bodyType}.` })

@@ -1,11 +1,11 @@
-import type { FastifyRequest } from 'fastify'
 import { ownHeaders } from '../contract/headers.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import type { Caller, Vault } from '../operations/vault/vault.ts'
+import type { Exchange } from './exchange.ts'
 
-export type CallerOf = (request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>
+export type CallerOf = (exchange: Exchange) => Caller | undefined | Promise<Caller | undefined>
 
 /** The caller whose key a request carries, as of now; undefined if nobody holds it. */
 export const callerOf = (options: {
@@ -17,16 +17,16 @@ export const callerOf = (options: {
   const { apiKey } = ownHeaders(headerPrefix)
 
   /** A key whose rows do not open grants nothing: it is treated as unknown, and the log names the row. */
-  const refuse = (error: unknown, request: FastifyRequest): undefined => {
+  const refuse = (error: unknown, { traceId }: Exchange): undefined => {
     if (!(error instanceof TamperedError)) throw error
-    log.error({ trace_id: request.id, ...describeError(error) }, 'a key was refused')
+    log.error({ trace_id: traceId, ...describeError(error) }, 'a key was refused')
   }
 
-  return request => {
-    const keyText = request.headers[apiKey]
+  return exchange => {
+    const keyText = exchange.headers[apiKey]
     if (typeof keyText !== 'string') return undefined
     // A known key is found without waiting; only its first use goes to storage.
     const caller = authenticate(vault, keyText)
-    return caller instanceof Promise ? caller.catch(error => refuse(error, request)) : caller
+    return caller instanceof Promise ? caller.catch(error => refuse(error, exchange)) : caller
   }
 }

@@ -1,7 +1,5 @@
-import type { FastifyRequest } from 'fastify'
-
 /** One spelling for all paths that name the same thing: with a host, a trailing slash, or letters written as `%74`. */
-export const pathOf = ({ url }: FastifyRequest): string => {
+export const pathOf = (url: string): string => {
   const path = (url.split('?', 1)[0] ?? '').replace(/^https?:\/\/[^/]*/i, '').replace(/\/$/, '')
   if (!path.includes('%')) return path
   try {

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ownHeaders } from '../contract/headers.ts'
 import { checkNames, type QueryPair } from '../contract/query-pairs.ts'
@@ -9,26 +7,20 @@ import type { Log } from '../domain/log.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
 import type { Caller, Vault } from '../operations/vault/vault.ts'
 import { readBody, requireBodyForm } from './body.ts'
-import { bodyBytes } from './body-bytes.ts'
 import { callerOf } from './caller-of.ts'
 import type { Cors } from './cors.ts'
+import type { Exchange, Serve } from './exchange.ts'
 import type { Answer, AnyCall } from './handlers.ts'
 import { type Idempotency, type Replayed, readIdempotencyKey } from './idempotency.ts'
 import type { LoadShedding } from './load-shedding.ts'
+import { logAnswers } from './log-answers.ts'
 import type { LoopTurns } from './loop-turns.ts'
 import type { PageRoom } from './page-room.ts'
 import { pathOf } from './path-of.ts'
 import { readQuery } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { sender } from './send.ts'
-
-/** What `admit` finds out about a request, for the steps that follow. */
-declare module 'fastify' {
-  interface FastifyRequest {
-    caller: Caller | undefined
-    corsHeaders: Readonly<Record<string, string>> | undefined
-  }
-}
+import { answerSender } from './send.ts'
+import { problemSender, type SendProblem } from './send-problem.ts'
 
 export type PipelineOptions = {
   readonly vault: Vault
@@ -41,83 +33,91 @@ export type PipelineOptions = {
   readonly loopTurns: LoopTurns
   readonly pageRoom: PageRoom
 }
-type Done = (error?: Error) => void
+type Admission = undefined | 'answered' | Promise<undefined>
+type Admit = (exchange: Exchange) => Admission
+
+/** The life of a request of this endpoint. Waits only where a step does. */
+export const serve = (
+  options: PipelineOptions,
+  endpoint: Endpoint,
+  handle: (call: AnyCall) => Promise<Answer>,
+): Serve => {
+  const sendProblem = problemSender(options, endpoint.path)
+  const work = answer(options, endpoint, handle, sendProblem)
+  return serving(options, endpoint.path, admit(options, endpoint), sendProblem, work)
+}
+
+/** Refuses what leads to no endpoint. A caller without a key is not told why (C3). */
+export const refuse = (options: PipelineOptions, refusal: (path: string) => VaultError): Serve => {
+  const sendProblem = problemSender(options)
+  const refused: Serve = exchange => sendProblem(exchange, refusal(pathOf(exchange.url)))
+  return serving(options, undefined, admit(options, undefined), sendProblem, refused)
+}
+
+const serving = (
+  { log }: PipelineOptions,
+  route: string | undefined,
+  admission: Admit,
+  sendProblem: SendProblem,
+  goOn: (exchange: Exchange) => void | Promise<void>,
+): Serve =>
+  logAnswers(log, route, exchange => {
+    try {
+      const step = admission(exchange)
+      if (step instanceof Promise)
+        void step.then(
+          () => goOn(exchange),
+          (error: unknown) => sendProblem(exchange, error),
+        )
+      else if (step === undefined) void goOn(exchange)
+    } catch (error) {
+      sendProblem(exchange, error)
+    }
+  })
 
 /**
- * The first half of a request's life, in the order of C3: everything that can be decided before the body is read. Its trace
- * id is already the request's id.
+ * The first half of a request's life, in the order of C3: everything that can be decided before the body is read.
  *
- *   400 without a Host, or with two → 503 overload, but for probes → (an open endpoint is admitted here)
- *   → 204 to a CORS preflight, which has no key → 401 → 429 → 404 or 405 of the route, 400 of a path that cannot be read
- *   → 403 permission as such → 415 → 413
- *
- * Without an endpoint, `refusal` says what is wrong with the path, to callers who have a key.
+ *   503 overload, but for probes → (an open endpoint is admitted here) → 204 to a CORS preflight, which has no key → 401 → 429
+ *   → (without an endpoint the request is refused here) → 403 permission as such → 415 → 413
  */
-export const admit = (
-  options: PipelineOptions,
-  endpoint: Endpoint | undefined,
-  refusal: (path: string) => VaultError = () => new VaultError('notFound'),
-) => {
+const admit = (options: PipelineOptions, endpoint: Endpoint | undefined): Admit => {
   const { vault, rateLimit, cors, shedding, loopTurns } = options
   const findCaller = callerOf(options)
 
-  const authorize = (request: FastifyRequest, caller: Caller | undefined): undefined | Promise<undefined> => {
+  const authorize = (exchange: Exchange, caller: Caller | undefined): undefined | Promise<undefined> => {
     if (caller?.apiKey === undefined) throw new VaultError('unauthorized')
-    request.caller = caller
+    exchange.caller = caller
     vault.keyUses.note(caller.apiKey.hash, vault.clock())
-    request.corsHeaders = cors.allow(request, caller)
+    exchange.corsHeaders = cors.allow(exchange, caller)
     const waiting = rateLimit(caller.apiKey)
-    if (waiting === undefined) return requireRoute(request, caller)
-    return waiting.then(() => requireRoute(request, caller))
+    if (waiting === undefined) return requireEndpointsTerms(exchange, caller)
+    return waiting.then(() => requireEndpointsTerms(exchange, caller))
   }
 
-  const requireRoute = (request: FastifyRequest, caller: Caller): undefined => {
-    if (endpoint === undefined) throw refusal(pathOf(request))
+  const requireEndpointsTerms = ({ headers }: Exchange, caller: Caller): undefined => {
+    if (endpoint === undefined) return
     requirePermission(caller, endpoint)
-    requireBodyForm(request, endpoint)
+    requireBodyForm(headers, endpoint)
   }
 
-  return asHook((request, reply) => {
-    if (!isHttp1(request.raw)) throw new VaultError('badRequest')
+  return exchange => {
     if (endpoint?.isProbe !== true) {
-      shedding.requireShortQueue(loopTurns.ahead(Number(request.headers['content-length'] ?? 0)))
+      shedding.requireShortQueue(loopTurns.ahead(Number(exchange.headers['content-length'] ?? 0)))
       shedding.requireRoom(endpoint?.changes ? vault.changesWaiting.count : 0)
     }
     if (endpoint?.permission === 'open') return undefined
-    if (cors.preflight(request, reply)) return 'answered'
-    const caller = findCaller(request)
+    if (cors.preflight(exchange)) return 'answered'
+    const caller = findCaller(exchange)
     return caller instanceof Promise
-      ? caller.then(found => authorize(request, found))
-      : authorize(request, caller)
-  })
-}
-
-type Step = undefined | 'answered' | Promise<undefined>
-
-/** Calls `done` outside the `try`: it runs the handler, whose errors are not the hook's. Waits only where a step does. */
-const asHook =
-  (admission: (request: FastifyRequest, reply: FastifyReply) => Step) =>
-  (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
-    let step: Step
-    try {
-      step = admission(request, reply)
-    } catch (error) {
-      done(error as Error)
-      return
-    }
-    if (step instanceof Promise) step.then(done, done)
-    else if (step === undefined) done()
+      ? caller.then(found => authorize(exchange, found))
+      : authorize(exchange, caller)
   }
-
-/** There must be one Host, which 1.0 may omit (RFC 9112, 3.2). A plain request has no `headersDistinct`, and repeats no field. */
-const isHttp1 = ({ headers, headersDistinct, httpVersion, httpVersionMajor }: IncomingMessage): boolean =>
-  httpVersionMajor === 1 &&
-  (headers.host !== undefined || httpVersion === '1.0') &&
-  (headersDistinct?.host ?? []).length <= 1
+}
 
 const requirePermission = ({ application }: Caller, { permission }: Endpoint): void => {
   const isPermitted = permission === 'open' || permission === 'any key' || holds(application, permission)
-  if (!isPermitted) throw new VaultError('forbidden')
+  if (!isPermitted) throw new VaultError('forbidden', { detail: `This needs the permission ${permission}.` })
 }
 
 /**
@@ -128,44 +128,46 @@ const requirePermission = ({ application }: Caller, { permission }: Endpoint): v
  *   → with an idempotency key: 400 of the key → replay, 422 or 409 in flight → 400 of the query → JSON → 400 of the body
  *   → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409 → commit → answer
  */
-export const answer = (
+const answer = (
   options: PipelineOptions,
   endpoint: Endpoint,
   handle: (call: AnyCall) => Promise<Answer>,
+  sendProblem: SendProblem,
 ) => {
   const { vault, idempotency, headerPrefix, shedding, loopTurns, pageRoom } = options
   const findCaller = callerOf(options)
-  const send = sender(endpoint, ownHeaders(headerPrefix).traceId)
+  const send = answerSender(endpoint, ownHeaders(headerPrefix).traceId)
   const takesBody = endpoint.method !== 'GET'
 
   /** C27: a key may be revoked, or its rules may change, while the body is on its way or a page waits for its turn. */
-  const replaceCaller = async (request: FastifyRequest): Promise<void> => {
-    request.caller = await findCaller(request)
-    if (request.caller === undefined) throw new VaultError('unauthorized')
-    requirePermission(request.caller, endpoint)
+  const replaceCaller = async (exchange: Exchange): Promise<void> => {
+    exchange.caller = await findCaller(exchange)
+    if (exchange.caller === undefined) throw new VaultError('unauthorized')
+    requirePermission(exchange.caller, endpoint)
   }
 
   const run = (
-    request: FastifyRequest,
+    { url, params }: Exchange,
     caller: Caller | undefined,
     bytes: Buffer | undefined,
   ): Promise<Answer> => {
-    const query = readQuery(request.url)
+    const query = readQuery(url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
     const body = readBody(endpoint, bytes)
-    return handle({ vault, headerPrefix, caller, params: request.params, query, body })
+    return handle({ vault, headerPrefix, caller, params, query, body })
   }
 
   /** With an idempotency key: the answer that was kept under it, or a new one, which is then kept. */
   const answerTo = (
-    request: FastifyRequest,
+    exchange: Exchange,
     caller: Caller | undefined,
     bytes: Buffer | undefined,
   ): Promise<Answer | Replayed> => {
-    const key = endpoint.takesIdempotencyKey ? request.headers[idempotency.header] : undefined
-    if (key === undefined || caller === undefined) return run(request, caller, bytes)
-    const asked = { method: request.method, path: pathOf(request), key: readIdempotencyKey(key), body: bytes }
-    return idempotency.once(caller, asked, keeping => run(request, keeping, bytes))
+    const { method, url, headers } = exchange
+    const key = endpoint.takesIdempotencyKey ? headers[idempotency.header] : undefined
+    if (key === undefined || caller === undefined) return run(exchange, caller, bytes)
+    const asked = { method, path: pathOf(url), key: readIdempotencyKey(key), body: bytes }
+    return idempotency.once(caller, asked, keeping => run(exchange, keeping, bytes))
   }
 
   /** C27: a row that does not open may be sealed with a key that another process made a moment ago. */
@@ -176,11 +178,11 @@ export const answer = (
     return { ...caller, keys }
   }
 
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    let bytes = takesBody ? bodyBytes(request.raw, reply.raw) : undefined
+  const workOn = async (exchange: Exchange): Promise<void> => {
+    let bytes = takesBody ? exchange.body() : undefined
     if (bytes instanceof Promise) {
       bytes = await bytes
-      if (request.caller !== undefined) await replaceCaller(request)
+      if (exchange.caller !== undefined) await replaceCaller(exchange)
     }
     const length = bytes?.length ?? 0
     // Checked again: other requests were admitted while this body was on its way.
@@ -191,22 +193,24 @@ export const answer = (
       if (endpoint.isPage) {
         await pageRoom.enter()
         isInRoom = true
-        if (request.caller !== undefined) await replaceCaller(request)
+        if (exchange.caller !== undefined) await replaceCaller(exchange)
       }
       await loopTurns.next(length)
-      const { caller } = request
+      const { caller } = exchange
       let answer: Answer | Replayed
       try {
-        answer = await answerTo(request, caller, bytes)
+        answer = await answerTo(exchange, caller, bytes)
       } catch (error) {
-        answer = await answerTo(request, await callerWithNewKeys(error, caller), bytes)
+        answer = await answerTo(exchange, await callerWithNewKeys(error, caller), bytes)
       }
-      send(request, reply, answer)
+      send(exchange, answer)
     } finally {
-      if (isInRoom) pageRoom.leave(request.raw.socket)
+      if (isInRoom) pageRoom.leave(exchange.socket)
       shedding.leave()
     }
   }
+
+  return (exchange: Exchange): Promise<void> => workOn(exchange).catch(error => sendProblem(exchange, error))
 }
 
 const refuseQuery = (query: readonly QueryPair[]): void => {

@@ -1,19 +1,17 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { getOwn, isJsonObject } from '../domain/json/json.ts'
+import type { AnswerHeaders, Exchange } from './exchange.ts'
 import { type Answer, ReadyText } from './handlers.ts'
 import { Replayed } from './idempotency.ts'
 
-/**
- * Bypasses Fastify's reply, which would go over each header and the payload once more. That costs as much as finding the token.
- */
-export const sender = ({ status, location }: Endpoint, traceHeader: string) => {
+/** Sends what an operation answered. */
+export const answerSender = ({ status, location }: Endpoint, traceHeader: string) => {
   const folder = location?.replace(':id', '')
-  return (request: FastifyRequest, reply: FastifyReply, answered: Answer | Replayed): void => {
+  return (exchange: Exchange, answered: Answer | Replayed): void => {
     const isReplayed = answered instanceof Replayed
     const answer = isReplayed ? answered.answer : answered
-    const headers: Record<string, string | number> = { 'cache-control': 'no-store' }
-    headers[traceHeader] = request.id
+    const headers: AnswerHeaders = { 'cache-control': 'no-store' }
+    headers[traceHeader] = exchange.traceId
     let content: string | undefined
     if (answer instanceof ReadyText) {
       Object.assign(headers, answer.headers)
@@ -28,13 +26,7 @@ export const sender = ({ status, location }: Endpoint, traceHeader: string) => {
     }
     if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
     if (isReplayed) headers['idempotent-replayed'] = 'true'
-    if (isDraining(reply)) headers.connection = 'close'
-    if (request.corsHeaders !== undefined) Object.assign(headers, request.corsHeaders)
-    reply.hijack()
-    reply.raw.writeHead(status, headers)
-    reply.raw.end(content)
+    if (exchange.corsHeaders !== undefined) Object.assign(headers, exchange.corsHeaders)
+    exchange.send(status, headers, content)
   }
 }
-
-/** While the service stops, an answer must close its connection, which would otherwise be kept alive. */
-export const isDraining = (reply: FastifyReply): boolean => !reply.server.server.listening

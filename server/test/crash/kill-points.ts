@@ -1,6 +1,6 @@
-import { ServerResponse } from 'node:http'
 import { isMainThread } from 'node:worker_threads'
-import { PlainResponse } from '../../src/http/plain/exchange.ts'
+import { NodeExchange } from '../../src/http/node-exchange.ts'
+import { PlainExchange } from '../../src/http/plain/exchange.ts'
 import { type KillOrder, orderVariable } from './kill-order.ts'
 
 /**
@@ -47,13 +47,11 @@ async function arm({ point, pass = 1, engine, delayMs = 0 }: KillOrder): Promise
 
 /** Reports when the answer to a successful write is about to be sent. */
 function watchAnswers(reached: () => void): void {
-  type Answering = { readonly req: { readonly method?: string }; writeHead(...args: unknown[]): unknown }
-  const prototypes = [ServerResponse.prototype, PlainResponse.prototype] as unknown as Answering[]
-  for (const prototype of prototypes) {
-    const { writeHead } = prototype
-    prototype.writeHead = function (...args) {
-      if (this.req.method !== 'GET' && Number(args[0]) < 300) reached()
-      return writeHead.apply(this, args)
+  for (const { prototype } of [NodeExchange, PlainExchange]) {
+    const { send } = prototype
+    prototype.send = function (status, ...rest) {
+      if (this.method !== 'GET' && status < 300) reached()
+      send.call(this, status, ...rest)
     }
   }
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import type { Serve } from '../../src/http/exchange.ts'
 import { type PlainLane, plainLane } from '../../src/http/plain/lane.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
@@ -16,19 +17,29 @@ const unusual = 'TE: trailers'
 describe('the lane of plain requests', () => {
   /** Answers with the lane a request came by; `/held` is answered when the test says so, `/long` at length. */
   const held: (() => void)[] = []
-  const answerer =
-    (lane: string) =>
-    ({ url }: IncomingMessage, response: ServerResponse) => {
-      const content = `${lane} ${url}${url === '/long' ? '.'.repeat(8_000_000) : ''}`
-      const answer = (): void =>
-        void response.writeHead(200, { 'content-length': content.length }).end(content)
-      if (url === '/held') held.push(answer)
-      else answer()
-    }
-  const server = createServer({ keepAliveTimeout: 60_000 }, answerer('node'))
+  const answer = (lane: string, url: string | undefined, send: (content: string) => void): void => {
+    const content = `${lane} ${url}${url === '/long' ? '.'.repeat(8_000_000) : ''}`
+    if (url === '/held') held.push(() => send(content))
+    else send(content)
+  }
+  const server = createServer({ keepAliveTimeout: 60_000 }, ({ url }, response) =>
+    answer('node', url, content =>
+      response.writeHead(200, { 'content-length': content.length }).end(content),
+    ),
+  )
+  const plainly: Serve = exchange =>
+    answer('plain', exchange.url, content =>
+      exchange.send(200, { 'content-length': content.length }, content),
+    )
+  /** Everything leads to one place, but `/nowhere` to none. */
+  const laneTo = (to: Serve, on = server): PlainLane =>
+    plainLane(on, {
+      traceHeader: 'svc-trace-id',
+      findRoute: (_method, url) => (url === '/nowhere' ? undefined : { to, params: {} }),
+    })
   let lane: PlainLane
   before(async () => {
-    lane = plainLane(server, answerer('plain'))
+    lane = laneTo(plainly)
     await once(server.listen(0, '127.0.0.1'), 'listening')
   })
   after(() => server.close())
@@ -54,16 +65,20 @@ describe('the lane of plain requests', () => {
     }
   }
 
-  test('C2.10 a plain request is answered in it; anything else, and all that follows on the connection, is answered by Node', async () => {
-    const socket = open()
-    const answers: string[] = []
-    for (const bytes of [get('/a'), get('/b'), get('/c', unusual), get('/d')]) {
-      socket.write(bytes)
-      answers.push(...(await bodies(socket, 1)))
-    }
-    assert.deepEqual(answers, ['plain /a', 'plain /b', 'node /c', 'node /d'])
-    socket.destroy()
-  })
+  for (const [name, other] of [
+    ['anything else', get('/c', unusual)],
+    ['one that leads nowhere', get('/nowhere')],
+  ] as const)
+    test(`C2.10 a plain request is answered in it; ${name}, and all that follows on the connection, is answered by Node`, async () => {
+      const socket = open()
+      const lanes: string[] = []
+      for (const bytes of [get('/a'), get('/b'), other, get('/d')]) {
+        socket.write(bytes)
+        lanes.push(...(await bodies(socket, 1)).map(body => body.split(' ')[0] ?? ''))
+      }
+      assert.deepEqual(lanes, ['plain', 'plain', 'node', 'node'])
+      socket.destroy()
+    })
 
   test('C2.10 requests that arrive before the previous answer are answered in order', async () => {
     const socket = open()
@@ -138,13 +153,13 @@ describe('the lane of plain requests', () => {
   test('C2.10 a header with a line break in it is never sent', () => {
     const bare = createServer()
     let thrown: unknown
-    plainLane(bare, (_request, response) => {
+    laneTo(exchange => {
       try {
-        response.writeHead(200, { location: 'a\r\nb: c' }).end()
+        exchange.send(200, { location: 'a\r\nb: c' })
       } catch (error) {
         thrown = error
       }
-    })
+    }, bare)
     const socket = open()
     bare.emit('connection', socket)
     socket.emit('data', Buffer.from(get('/a')))

@@ -1,20 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pace } from '../../domain/pace.ts'
-import {
-  type Answering,
-  PlainRequest,
-  PlainResponse,
-  type RequestPart,
-  type ResponsePart,
-} from './exchange.ts'
-import { type PlainHead, PlainRequestReader } from './read-request.ts'
+import type { Serve } from '../exchange.ts'
+import { type Answering, PlainExchange } from './exchange.ts'
+import { PlainRequestReader } from './read-request.ts'
+import type { Route } from './routes.ts'
 
-export type Route = (request: IncomingMessage, response: ServerResponse) => void
+/** Where a request leads; undefined if Fastify must find that out. */
+export type FindRoute = (method: string, url: string) => Route<Serve> | undefined
 
 type ConnectionOptions = {
   readonly idleMs: number
-  readonly route: Route
+  readonly traceHeader: string
+  readonly findRoute: FindRoute
   readonly handOver: () => void
   readonly left: () => void
 }
@@ -23,7 +20,7 @@ const noBytes = Buffer.alloc(0)
 
 /** Serves one request after the other, as long as they are plain. */
 export class PlainConnection implements Answering {
-  readonly #socket: Socket
+  readonly socket: Socket
   readonly #options: ConnectionOptions
   readonly #reader = new PlainRequestReader()
   /** From the request until the kernel has taken its answer. */
@@ -35,7 +32,7 @@ export class PlainConnection implements Answering {
   #isPaused = false
 
   constructor(socket: Socket, options: ConnectionOptions) {
-    this.#socket = socket
+    this.socket = socket
     this.#options = options
     // Later than Keep-Alive announced, so that no client sends into a connection that is just closing.
     socket.setTimeout(options.idleMs + pace.idleGraceMs)
@@ -58,7 +55,7 @@ export class PlainConnection implements Answering {
   close(): void {
     this.#isLast = true
     // Not `end`: a client that does not close its side would keep a stopping server from ending.
-    if (!this.#isBusy) this.#socket.destroySoon()
+    if (!this.#isBusy) this.socket.destroySoon()
   }
 
   /** Sends the answer to the request that is being worked on. */
@@ -66,10 +63,10 @@ export class PlainConnection implements Answering {
     this.#isAnswering = false
     if (isLast) {
       this.#isLast = true
-      this.#socket.end(text)
+      this.socket.end(text)
       return
     }
-    this.#isBusy = !this.#socket.write(text)
+    this.#isBusy = !this.socket.write(text)
     if (!this.#isBusy) this.#goOn()
   }
 
@@ -78,25 +75,20 @@ export class PlainConnection implements Answering {
     if (this.#isLast) return
     if (this.#isBusy) {
       this.#isPaused = true
-      this.#socket.pause()
-      this.#socket.unshift(bytes)
+      this.socket.pause()
+      this.socket.unshift(bytes)
       return
     }
     const head = this.#reader.read(bytes)
-    if (head === undefined) {
+    const route = head && this.#options.findRoute(head.method, head.url)
+    if (head === undefined || route === undefined) {
       this.#handOver(bytes)
       return
     }
-    this.#serve(head, bytes)
-  }
-
-  #serve(head: PlainHead, bytes: Buffer): void {
     this.#isBusy = true
     this.#isAnswering = true
     const body = head.bodyStart === bytes.length ? noBytes : bytes.subarray(head.bodyStart)
-    const request = new PlainRequest(this.#socket, head, body)
-    const response: ResponsePart = new PlainResponse(request, this)
-    this.#options.route(request as RequestPart as IncomingMessage, response as ServerResponse)
+    route.to(new PlainExchange(this, head, route.params, body, this.#options.traceHeader))
   }
 
   readonly #onDrain = (): void => {
@@ -105,10 +97,10 @@ export class PlainConnection implements Answering {
   }
 
   #goOn(): void {
-    if (this.isLast) this.#socket.end()
+    if (this.isLast) this.socket.end()
     else if (this.#isPaused) {
       this.#isPaused = false
-      this.#socket.resume()
+      this.socket.resume()
     }
   }
 
@@ -119,14 +111,14 @@ export class PlainConnection implements Answering {
   }
 
   readonly #onTimeout = (): void => {
-    if (!this.#isAnswering) this.#socket.destroy()
+    if (!this.#isAnswering) this.socket.destroy()
   }
 
   /** Nothing to do: the socket closes after an error. */
   readonly #onError = (): void => {}
 
   #handOver(bytes: Buffer): void {
-    const socket = this.#socket
+    const { socket } = this
     socket.pause()
     socket.setTimeout(0)
     socket.off('data', this.#onData)

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { takeConnections } from '../take-connections.ts'
-import { PlainConnection, type Route } from './connection.ts'
+import { type FindRoute, PlainConnection } from './connection.ts'
 
 export type PlainLane = {
   /** Idle connections end now, the others after their answer. */
@@ -9,9 +9,13 @@ export type PlainLane = {
 
 /**
  * Answers plain requests straight from the socket, at half the cost of Node's HTTP server. The first thing on a connection that
- * is not plain (`read-request.ts`) hands it to that server for good, where everything difficult about HTTP stays.
+ * is not plain (`read-request.ts`) or leads nowhere (`routes.ts`) hands it to that server for good, where everything difficult
+ * about HTTP stays.
  */
-export const plainLane = (server: Server, route: Route): PlainLane => {
+export const plainLane = (
+  server: Server,
+  options: { readonly traceHeader: string; readonly findRoute: FindRoute },
+): PlainLane => {
   const connections = new Set<PlainConnection>()
   let isClosing = false
   takeConnections(server, (socket, handOver) => {
@@ -23,8 +27,8 @@ export const plainLane = (server: Server, route: Route): PlainLane => {
       return
     }
     const connection = new PlainConnection(socket, {
+      ...options,
       idleMs: server.keepAliveTimeout,
-      route,
       handOver,
       left: () => connections.delete(connection),
     })

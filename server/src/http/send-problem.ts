@@ -1,0 +1,41 @@
+import { ownHeaders } from '../contract/headers.ts'
+import { describeError, type Log } from '../domain/log.ts'
+import type { Exchange } from './exchange.ts'
+import { asVaultError, problem, problemType } from './problem.ts'
+
+export type SendProblem = (exchange: Exchange, error: unknown) => void
+
+/** Sends whatever went wrong as a problem, and logs what is our fault: with the pattern of the route, never the URL (C2). */
+export const problemSender = (
+  { log, headerPrefix }: { readonly log: Log; readonly headerPrefix: string },
+  route?: string,
+): SendProblem => {
+  const { apiKey, traceId } = ownHeaders(headerPrefix)
+  return (exchange, error) => {
+    const known = asVaultError(error)
+    const { status, headers, body } = problem(known, exchange.traceId)
+    const report = (cause: unknown): void =>
+      log.error({ trace_id: exchange.traceId, route, status, ...describeError(cause) }, 'request failed')
+    if (status >= 500 && known.code !== 'overloaded') report(error)
+    try {
+      exchange.send(
+        status,
+        {
+          'cache-control': 'no-store',
+          [traceId]: exchange.traceId,
+          ...headers,
+          ...exchange.corsHeaders,
+          // A key can also become invalid while its request is under way, so every 401 passes here.
+          ...(status === 401 && { 'www-authenticate': `ApiKey header="${apiKey.toUpperCase()}"` }),
+          'content-type': problemType,
+          'content-length': Buffer.byteLength(body),
+        },
+        body,
+      )
+    } catch (failure) {
+      // Nothing that can be said remains.
+      report(failure)
+      exchange.socket.destroy()
+    }
+  }
+}
