@@ -1,7 +1,11 @@
+import { channel } from 'node:diagnostics_channel'
 import { ownHeaders } from '../contract/headers.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import type { Exchange } from './exchange.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
+
+/** For whoever watches from within the process: a test, or a tool that traces requests. */
+const failures = channel('strongroom.request.failed')
 
 export type SendProblem = (exchange: Exchange, error: unknown) => void
 
@@ -12,6 +16,7 @@ export const problemSender = (
 ): SendProblem => {
   const { apiKey, traceId } = ownHeaders(headerPrefix)
   return (exchange, error) => {
+    failures.publish({ error })
     const known = asVaultError(error)
     const { status, headers, body } = problem(known, exchange.traceId)
     const report = (cause: unknown): void =>

@@ -27,7 +27,7 @@ for (const [name, open] of Object.entries(ownStorages))
     let secretsAndNames: Find
     let everything: Find
     const errors: unknown[] = []
-    const failedRequests = 'tracing:fastify.request.handler:error'
+    const failedRequests = 'strongroom.request.failed'
     const keepError = (event: unknown): void => void errors.push((event as { error: unknown }).error)
 
     before(async () => {

@@ -82,6 +82,15 @@ describe('the routes of plain requests', () => {
     assert.ok(found > 700, `only ${found} led somewhere`)
   })
 
+  test('C3.1 a path that is spelt out wins over one with a parameter', () => {
+    const find = plainRoutes([
+      { method: 'GET', path: '/a/:id', to: 'any' },
+      { method: 'GET', path: '/a/self', to: 'own' },
+    ])
+    assert.deepEqual(find('GET', '/a/self'), { to: 'own', params: {} })
+    assert.deepEqual(find('GET', '/a/b'), { to: 'any', params: { id: 'b' } })
+  })
+
   test('C3.1 every endpoint is found, with and without a slash and a query behind its path', () => {
     const find = plainRoutes(declared)
     for (const { method, path, to } of declared)
