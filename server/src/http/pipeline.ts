@@ -178,18 +178,20 @@ const answer = (
     return { ...caller, keys }
   }
 
-  const workOn = async (exchange: Exchange): Promise<void> => {
-    let bytes = takesBody ? exchange.body() : undefined
-    if (bytes instanceof Promise) {
-      bytes = await bytes
-      if (exchange.caller !== undefined) await replaceCaller(exchange)
-    }
-    const length = bytes?.length ?? 0
-    // Checked again: other requests were admitted while this body was on its way.
-    shedding.requireShortQueue(loopTurns.ahead(length))
-    shedding.enter()
+  return async (exchange: Exchange): Promise<void> => {
+    let isEntered = false
     let isInRoom = false
     try {
+      let bytes = takesBody ? exchange.body() : undefined
+      if (bytes instanceof Promise) {
+        bytes = await bytes
+        if (exchange.caller !== undefined) await replaceCaller(exchange)
+      }
+      const length = bytes?.length ?? 0
+      // Checked again: other requests were admitted while this body was on its way.
+      shedding.requireShortQueue(loopTurns.ahead(length))
+      shedding.enter()
+      isEntered = true
       if (endpoint.isPage) {
         await pageRoom.enter()
         isInRoom = true
@@ -204,13 +206,13 @@ const answer = (
         answer = await answerTo(exchange, await callerWithNewKeys(error, caller), bytes)
       }
       send(exchange, answer)
+    } catch (error) {
+      sendProblem(exchange, error)
     } finally {
       if (isInRoom) pageRoom.leave(exchange.socket)
-      shedding.leave()
+      if (isEntered) shedding.leave()
     }
   }
-
-  return (exchange: Exchange): Promise<void> => workOn(exchange).catch(error => sendProblem(exchange, error))
 }
 
 const refuseQuery = (query: readonly QueryPair[]): void => {
