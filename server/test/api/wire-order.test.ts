@@ -223,6 +223,14 @@ onEveryEngine('the order of refusals', vault => {
       status: 404,
     },
     {
+      name: '403 for the container of the type before 400 for the merged value',
+      by: 'limited',
+      method: 'PATCH',
+      path: '/tokens/a-card',
+      body: { containers: null, data: { number: null } },
+      status: 403,
+    },
+    {
       name: '400 for the merged value before deduplication',
       method: 'PATCH',
       path: '/tokens/b-card',

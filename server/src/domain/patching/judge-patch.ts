@@ -31,7 +31,7 @@ export type JudgedPatch = {
 
 /**
  * Applies all that C13 and C18 say about a patch of one token, in the order of C3: 403 for fields that decide who sees
- * how much, 400 for faults of the merged whole, 403 for a move that would show more. Throws the refusal.
+ * how much and for containers, 400 for faults of the merged whole, 403 for a move that would show more. Throws the refusal.
  */
 export const judgePatch = (
   application: Application,
@@ -45,6 +45,8 @@ export const judgePatch = (
   const issues: Issue[] = []
   const merged = patchToken(before, patch, now, issues)
   if (read !== undefined && !knowsData) requireUnguarded(before, merged, patch, steered)
+  // Once more: null names no container, but moves the token to that of its type.
+  if (patch.containers !== undefined) requireDestinations(application, 'token:update', merged.containers)
   if (issues.length === 0) tryRenderings(before, merged, patch, knowsData, issues)
   requireNone(issues)
 
@@ -114,7 +116,6 @@ const tryRenderings = (
 
 /** C13: a caller who moves a token sees no more of it afterwards than before, whether by reading it or in answers to writes. */
 const requireMove = (application: Application, before: Token, after: Token): void => {
-  requireDestinations(application, 'token:update', after.containers)
   const [read, readBefore] = [after, before].map(({ containers }) => readTransform(application, containers))
   const [shown, shownBefore] = [after, before].map(({ containers }) =>
     writeTransformIn(application, 'token:update', containers),

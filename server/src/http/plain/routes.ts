@@ -11,7 +11,7 @@ type Folder<To> = {
 }
 
 /**
- * Finds where the path of a plain request leads, in a tenth of the time that Fastify takes with its router and its objects. Like
+ * Finds where the path of a plain request leads, without Fastify's router and its objects, which take a twentieth of a get. Like
  * the reader of plain requests it need not be complete, but must never find anything else than Fastify would, which finds or
  * refuses everything that is not found here: a path with `%` in it, with an empty name, or with a parameter before its last slash.
  */
