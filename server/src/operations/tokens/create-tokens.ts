@@ -30,7 +30,7 @@ export const createTokens = async <A extends Json>(
     requireDestinations(caller.application, 'token:create', definition.content.containers)
   let aliasesLeft = limits.aliasAttempts
   let mayBeMatch = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
-  return retryOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const writes = new TokenWrites(caller)
     const answer = answerFor(await resolveDefinitions(vault, caller, identified, writes))
     const outcome = await commit(vault, caller, writes.set, answer)

@@ -10,7 +10,7 @@ import { keepingAnswer } from './kept-results.ts'
  */
 export const commit = async (vault: Vault, caller: Caller, set: WriteSet, answer: Json): Promise<Outcome> => {
   const { idempotent } = caller
-  if (idempotent === undefined) return commitSet(vault, set)
+  if (idempotent === undefined) return await commitSet(vault, set)
   const outcome = await commitSet(vault, keepingAnswer(vault, caller, idempotent, set, answer))
   if (!outcome.committed && outcome.conflict === 'resultKept') throw new VaultError('requestInFlight')
   return outcome
