@@ -138,6 +138,7 @@ onEveryEngine('permissions', vault => {
         const refused = await send(all.key)
         assert.equal(refused.status, 403, `every other permission of ${type}`)
         assert.equal(refused.body.title, 'Forbidden')
+        assert.equal(refused.body.detail, `This needs the permission ${needs}.`)
         if (type === 'management') continue
         const permissions = flatOf(held => held !== needs, type).permissions
         const rules = [{ priority: 1, container: '/', transform: 'reveal', permissions }]
