@@ -1,4 +1,4 @@
-import { addMasterKey, retireMasterKeys } from '../crypto/master-key-file.ts'
+import { addMasterKey, retiredKeysPath, retireMasterKeys } from '../crypto/master-key-file.ts'
 import { counted } from '../domain/text/counted.ts'
 import { countOlderWraps, rewrapKeys } from '../operations/rewrap-keys.ts'
 import type { Run } from './command.ts'
@@ -39,7 +39,7 @@ export const masterKeyRetire: Run = ({ config }) =>
       throw new Error(
         `storage has ${counted(older, 'key')} under an older master key: run strongroom master-key rewrap first`,
       )
-    const retiredPath = `${path}.retired`
+    const retiredPath = retiredKeysPath(path)
     const retired = retireMasterKeys(path, retiredPath)
     printText(
       retired === 0

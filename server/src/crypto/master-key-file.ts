@@ -24,6 +24,22 @@ export const createMasterKeyFile = (path: string): void => writeNew(path, `${new
 /** One key per line: the one that wraps, and below it those that it has replaced, or the marks of those. */
 export const readMasterKeyFile = (path: string): MasterKeys => read(path)
 
+/** Where the keys go that a rotation takes out of this file. */
+export const retiredKeysPath = (path: string): string => `${path}.retired`
+
+/** The same file as if its retired keys were still in it; undefined if there are none that this user can read. */
+export const readWithRetiredKeys = (path: string): MasterKeys | undefined => {
+  let text: string
+  try {
+    text = readFileSync(retiredKeysPath(path), 'utf8')
+  } catch {
+    return undefined
+  }
+  const { keys, retired } = read(path)
+  const older = readMasterKeys(text)?.keys
+  return older && { keys: [...keys, ...older], retired }
+}
+
 /** Puts a new key above those that are there. */
 export const addMasterKey = (path: string): void =>
   replace(
@@ -39,7 +55,9 @@ export const retireMasterKeys = (path: string, retiredPath: string): number => {
   if (older.length === 0) return 0
   const [first = '', ...others] = lines.filter(line => !retired.includes(line))
   keepRetired(retiredPath, others, statSync(path))
-  replace(path, [first, ...older.map(retiredMark), ...retired], 'leave nothing but its first line')
+  // A key that was brought back for a restore has its mark already.
+  const marks = new Set([...older.map(retiredMark), ...retired])
+  replace(path, [first, ...marks], 'leave nothing but its first line')
   return older.length
 }
 

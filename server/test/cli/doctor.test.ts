@@ -21,8 +21,9 @@ import { shellWord } from '../../src/cli/shell-word.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { rewrap, vaultOwner } from '../../src/crypto/keys.ts'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
-import { addMasterKey, createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
+import { addMasterKey, createMasterKeyFile, retireMasterKeys } from '../../src/crypto/master-key-file.ts'
 import { createApiKey } from '../../src/operations/create-api-key.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { createToken } from '../../src/operations/create-token.ts'
@@ -30,6 +31,7 @@ import { deleteApiKey } from '../../src/operations/delete-api-key.ts'
 import { loadGrants } from '../../src/operations/grants/load-grants.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import { operatorOf } from '../../src/operations/operator.ts'
+import { rewrapKeys } from '../../src/operations/rewrap-keys.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
@@ -448,6 +450,83 @@ describe('doctor', () => {
           'install the newer release again; this one can only serve a backup from before the newer one was started',
       },
     ])
+  })
+
+  /** What `master-key add`, `rewrap` and `retire` do. */
+  const rotate = async (): Promise<void> => {
+    addMasterKey(masterKeyFile)
+    await withVault(Date.now(), rewrapKeys)
+    retireMasterKeys(masterKeyFile, `${masterKeyFile}.retired`)
+  }
+
+  const restored: { name: string; make: () => Promise<string>; says: RegExp }[] = [
+    {
+      name: 'before two rotations of the master key',
+      make: async () => {
+        await withVault(Date.now(), makeTenant)
+        const backup = copyDatabase()
+        await rotate()
+        await rotate()
+        return backup
+      },
+      says: /^storage is from before a rotation of the master key: 5 keys in it can be opened only with what is in .*master key\.retired$/,
+    },
+    {
+      name: 'the middle of a rotation, when only the keys of tenants were still under the older master key',
+      make: async () => {
+        await withVault(Date.now(), makeTenant)
+        addMasterKey(masterKeyFile)
+        await withVault(Date.now(), async vault => {
+          const { store, keyProvider } = vault
+          for (const row of await store.listVaultKeys())
+            assert.ok(await store.replaceKey('vault', row, await rewrap(keyProvider, vaultOwner, row)))
+        })
+        const backup = copyDatabase()
+        await withVault(Date.now(), rewrapKeys)
+        retireMasterKeys(masterKeyFile, `${masterKeyFile}.retired`)
+        return backup
+      },
+      says: /: 3 keys in it can be opened only with what is in .*master key\.retired$/,
+    },
+    {
+      name: 'before a rotation, where the key file has lost the end of its last line',
+      make: async () => {
+        await withVault(Date.now(), makeTenant)
+        const backup = copyDatabase()
+        await rotate()
+        writeFileSync(masterKeyFile, readFileSync(masterKeyFile, 'utf8').trimEnd())
+        return backup
+      },
+      says: /: 5 keys in it/,
+    },
+  ]
+  for (const { name, make, says } of restored)
+    test(`docs/operating.md: a backup from ${name} opens with the retired keys, which doctor brings back below the one that wraps`, async () => {
+      const backup = await make()
+      const [first = '', ...marks] = readFileSync(masterKeyFile, 'utf8').trimEnd().split('\n')
+      const retired = readFileSync(`${masterKeyFile}.retired`, 'utf8')
+      assert.deepEqual(await ask(), [])
+      copyFileSync(backup, database)
+      const [finding, ...others] = await ask()
+      assert.deepEqual(others, [])
+      assert.equal(finding?.check, 'keys')
+      assert.match(finding.problem, says)
+      await obey(finding)
+      assert.deepEqual(await ask(), [])
+      // As it was: the newest key wraps everything, and a later rotation finds the same marks.
+      const [firstNow, ...marksNow] = readFileSync(masterKeyFile, 'utf8').trimEnd().split('\n')
+      assert.equal(firstNow, first)
+      assert.deepEqual(marksNow.sort(), marks.sort())
+      assert.equal(readFileSync(`${masterKeyFile}.retired`, 'utf8'), retired)
+    })
+
+  test('docs/operating.md: retired keys that do not open storage either are not brought back', async () => {
+    await withVault(Date.now(), makeTenant)
+    await rotate()
+    writeFileSync(masterKeyFile, `${newMasterKeyText()}\n`)
+    writeFileSync(`${masterKeyFile}.retired`, `${newMasterKeyText()}\n`)
+    const [finding] = await ask()
+    assert.match(finding?.command ?? '', /^backup=\/path\/to\/your\/master\.key /)
   })
 
   test('C35 a master key replaced by a restore is kept', async () => {

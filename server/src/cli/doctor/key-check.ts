@@ -1,11 +1,13 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
+import { fileKeyProviderWithRetired } from '../../crypto/file-key-provider.ts'
 import { KeyProviderError } from '../../crypto/key-provider.ts'
+import { retiredKeysPath } from '../../crypto/master-key-file.ts'
 import { counted } from '../../domain/text/counted.ts'
 import { countOlderWraps } from '../../operations/rewrap-keys.ts'
 import { closedTo } from '../closed-file.ts'
 import { masterKeyPath, requireDataFolder, setAsidePrefix } from '../data-folder.ts'
-import { configuredOrDevKeyProvider } from '../key-provider.ts'
+import { configuredOrDevKeyProvider, requireMasterKeyFile } from '../key-provider.ts'
 import { shellWord } from '../shell-word.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
@@ -17,10 +19,38 @@ export const keyProvider: Check = async ({ config }) => {
   try {
     await configuredOrDevKeyProvider(config).health()
     const older = await withVault(config, countOlderWraps)
+    const retired = await countUnderRetired(config, older)
+    if (retired > 0) return [bringBackRetired(config, retired)]
     return older === 0 ? [] : [finishRotation(config, older)]
   } catch (error) {
     if (!(error instanceof KeyProviderError)) throw error
-    return [repairMasterKey(config, error.message)]
+    const retired = await countUnderRetired(config, 0)
+    return [retired > 0 ? bringBackRetired(config, retired) : repairMasterKey(config, error.message)]
+  }
+}
+
+/** How many keys in storage open only with a master key that a rotation has taken out of the file. */
+const countUnderRetired = async (config: Config, older: number): Promise<number> => {
+  if (config.keyProvider === 'env') return 0
+  try {
+    const provider = fileKeyProviderWithRetired(requireMasterKeyFile(config))
+    return provider === undefined ? 0 : (await withVault(config, countOlderWraps, provider)) - older
+  } catch (error) {
+    if (!(error instanceof KeyProviderError)) throw error
+    return 0
+  }
+}
+
+/** Below the key that wraps: put in its place, they would wrap again what a rotation has brought under that key. */
+const bringBackRetired = (config: Config, count: number): Finding => {
+  const path = requireMasterKeyFile(config)
+  const [key, retired] = [path, retiredKeysPath(path)].map(shellWord)
+  const endLine = readFileSync(path, 'utf8').endsWith('\n') ? '' : `echo >> ${key} && `
+  return {
+    check: 'keys',
+    problem: `storage is from before a rotation of the master key: ${counted(count, 'key')} in it can be opened only with what is in ${retiredKeysPath(path)}`,
+    command: `${endLine}cat ${retired} >> ${key} && strongroom master-key rewrap ${vaultFlags(config)} && strongroom master-key retire ${vaultFlags(config)}`,
+    blocks: true,
   }
 }
 

@@ -38,10 +38,14 @@ export const requireVault = async (storage: Storage): Promise<Look> => {
 }
 
 /** For the commands that work beside a running server: they make no vault and change no schema. */
-export const withVault = async <T>(config: Config, work: (vault: Vault) => Promise<T>): Promise<T> => {
+export const withVault = async <T>(
+  config: Config,
+  work: (vault: Vault) => Promise<T>,
+  otherKeyProvider?: KeyProvider,
+): Promise<T> => {
   const storage = configuredStorage(config)
   const { schema } = await requireVault(storage)
-  const keyProvider = configuredOrDevKeyProvider(config)
+  const keyProvider = otherKeyProvider ?? configuredOrDevKeyProvider(config)
   if (schema.pending)
     throw new Error(
       `${storage.name} has schema ${schema.current}, this release needs ${schema.newest}: run strongroom migrate`,
