@@ -330,14 +330,15 @@ describe('doctor', () => {
       says: /master key is open to others/,
     },
     {
-      name: 'a rotation of the master key that was not finished',
+      name: 'a rotation of the master key that was not ended',
       plant: async () => {
         await withVault(Date.now(), makeTenant)
         addMasterKey(masterKeyFile)
+        await withVault(Date.now(), rewrapKeys)
         return undefined
       },
       check: 'keys',
-      says: /^5 keys in storage can be opened only with an older master key than the first$/,
+      says: /master key still holds 1 older master key, though storage needs only the first$/,
     },
     {
       name: 'a tenant whose last management key has expired',
@@ -450,6 +451,36 @@ describe('doctor', () => {
           'install the newer release again; this one can only serve a backup from before the newer one was started',
       },
     ])
+  })
+
+  test('docs/keys.md: doctor reports a rotation that was not finished, step by step, with the command that finishes it', async () => {
+    await withVault(Date.now(), makeTenant)
+    addMasterKey(masterKeyFile)
+    const [unwrapped, ...others] = await ask()
+    assert.deepEqual(others, [])
+    assert.equal(unwrapped?.check, 'keys')
+    assert.match(
+      unwrapped.problem,
+      /^5 keys in storage can be opened only with an older master key than the first$/,
+    )
+    await obey(unwrapped)
+    const [unended] = await ask()
+    assert.match(unended?.command ?? '', /^strongroom master-key retire /)
+    assert.ok(unended)
+    await obey(unended)
+    assert.deepEqual(await ask(), [])
+  })
+
+  test('docs/keys.md: with the provider env, doctor finds nothing once the older key can be left out', async () => {
+    await withVault(Date.now(), makeTenant)
+    const [old, next] = [readFileSync(masterKeyFile, 'utf8').trim(), newMasterKeyText()]
+    const env = { STRONGROOM_MASTER_KEY: `${next} ${old}` }
+    const again = line('--data', data, '--key-provider', 'env')
+    const [finding] = read(await site.shell(again, env))
+    assert.ok(finding?.command)
+    assert.equal((await site.shell(finding.command, env)).code, 0)
+    assert.deepEqual(read(await site.shell(again, env)), [])
+    assert.deepEqual(read(await site.shell(again, { STRONGROOM_MASTER_KEY: next })), [])
   })
 
   /** What `master-key add`, `rewrap` and `retire` do. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
 import { fileKeyProviderWithRetired } from '../../crypto/file-key-provider.ts'
 import { KeyProviderError } from '../../crypto/key-provider.ts'
-import { retiredKeysPath } from '../../crypto/master-key-file.ts'
+import { readMasterKeyFile, retiredKeysPath } from '../../crypto/master-key-file.ts'
 import { counted } from '../../domain/text/counted.ts'
 import { countOlderWraps } from '../../operations/rewrap-keys.ts'
 import { closedTo } from '../closed-file.ts'
@@ -21,7 +21,8 @@ export const keyProvider: Check = async ({ config }) => {
     const older = await withVault(config, countOlderWraps)
     const retired = await countUnderRetired(config, older)
     if (retired > 0) return [bringBackRetired(config, retired)]
-    return older === 0 ? [] : [finishRotation(config, older)]
+    if (older > 0) return [wrapAnew(config, older)]
+    return endRotation(config)
   } catch (error) {
     if (!(error instanceof KeyProviderError)) throw error
     const retired = await countUnderRetired(config, 0)
@@ -54,12 +55,28 @@ const bringBackRetired = (config: Config, count: number): Finding => {
   }
 }
 
-const finishRotation = (config: Config, older: number): Finding => ({
+const wrapAnew = (config: Config, older: number): Finding => ({
   check: 'keys',
   problem: `${counted(older, 'key')} in storage can be opened only with an older master key than the first`,
   command: `strongroom master-key rewrap ${vaultFlags(config)}`,
   blocks: false,
 })
+
+/** Not with the provider env: there, that doctor finds nothing is the sign to leave out the older key. */
+const endRotation = (config: Config): Finding[] => {
+  if (config.keyProvider === 'env') return []
+  const path = requireMasterKeyFile(config)
+  const { keys } = readMasterKeyFile(path)
+  if (keys.length === 1) return []
+  return [
+    {
+      check: 'keys',
+      problem: `${path} still holds ${counted(keys.length - 1, 'older master key')}, though storage needs only the first`,
+      command: `strongroom master-key retire ${vaultFlags(config)}`,
+      blocks: false,
+    },
+  ]
+}
 
 const repairMasterKey = (config: Config, problem: string): Finding => {
   const finding = (command: string): Finding => ({ check: 'keys', problem, command, blocks: true })
