@@ -5,12 +5,14 @@ import { examine, orDamage } from './doctor/examine.ts'
 import type { DeepOptions } from './doctor/examine-deep.ts'
 import type { Finding } from './doctor/finding.ts'
 import { thisMachine } from './doctor/machine.ts'
+import { tlsNotes } from './doctor/tls-check.ts'
 import { print } from './print.ts'
 import { configuredStorage } from './storage/configured-storage.ts'
 
 export const doctor: Run = async invocation => {
   const { config, flags } = invocation
   const deep = deepOptions(invocation)
+  const context = { config, machine: thisMachine }
   const findings: Finding[] = []
   const tell = (): void =>
     print(
@@ -22,7 +24,7 @@ export const doctor: Run = async invocation => {
       ].join('\n'),
     )
   try {
-    await examine({ config, machine: thisMachine }, findings)
+    await examine(context, findings)
     if (deep !== undefined) {
       if (findings.some(({ blocks }) => blocks))
         process.stderr.write('strongroom doctor: it has not looked at tokens: this must be repaired first\n')
@@ -34,6 +36,7 @@ export const doctor: Run = async invocation => {
     throw error
   }
   tell()
+  for (const note of tlsNotes(context)) process.stderr.write(`strongroom doctor: ${note}\n`)
   return findings.length === 0 ? 0 : 1
 }
 

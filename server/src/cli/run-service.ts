@@ -8,7 +8,7 @@ import type { Address, Service, SharedAcrossWorkers } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, type ProcessLog } from './log.ts'
-import { readTlsFiles, warnOfPlaintext } from './tls.ts'
+import { readTlsFiles, warnOfTls } from './tls.ts'
 
 type Hooks = {
   /** Resolves when the service must stop. Called once there is something to drain; until then a signal just ends the process. */
@@ -57,7 +57,7 @@ export const runService = async (
     service.startClockwork()
     hooks.ready({ url: baseUrl(config, port), port }, service)
     // With several processes, the primary warns.
-    if (shared === undefined) warnOfPlaintext(config, log)
+    if (shared === undefined) warnOfTls(config, log)
     await stopped
     log.info({}, 'draining')
   } finally {

@@ -4,6 +4,7 @@ import { BlockList, isIP } from 'node:net'
 import { createSecureContext, type TlsOptions } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { ConfigError, unreadable } from '../config/config-error.ts'
+import type { TlsFiles } from '../config/tls-files.ts'
 import type { ProcessLog } from './log.ts'
 
 /** The certificates, once they are known to work: a server must not find out from its first client. */
@@ -55,13 +56,44 @@ const read = (path: string): Buffer => {
   }
 }
 
-/** Warns once, when the server listens. An operator who terminates TLS in front of it can ignore this. */
-export const warnOfPlaintext = ({ host, tls }: Config, log: ProcessLog): void => {
-  if (tls !== undefined || isLoopback(host)) return
+/** From when and until when the server's own certificate, the first of its file, is valid; undefined if it cannot be read. */
+export const certificateDates = ({ cert }: TlsFiles): { from: Date; until: Date } | undefined => {
+  try {
+    const { validFromDate, validToDate } = new X509Certificate(readFileSync(cert))
+    return { from: validFromDate, until: validToDate }
+  } catch {
+    return undefined
+  }
+}
+
+/** Why clients refuse the certificate now, worded to follow its name; undefined if its dates are no reason. */
+export const outOfDate = (files: TlsFiles, now: number): string | undefined => {
+  const dates = certificateDates(files)
+  if (dates === undefined) return undefined
+  if (now > dates.until.getTime()) return `expired on ${dates.until.toISOString()}`
+  return now < dates.from.getTime() ? `is not valid until ${dates.from.toISOString()}` : undefined
+}
+
+/** Warns once, when the server listens. */
+export const warnOfTls = (config: Config, log: ProcessLog): void => {
+  if (config.tls === undefined) warnOfPlaintext(config, log)
+  else warnOfDates(config.tls, log)
+}
+
+/** An operator who terminates TLS in front of the server can ignore this. */
+const warnOfPlaintext = ({ host }: Config, log: ProcessLog): void => {
+  if (isLoopback(host)) return
   log.warn(
     { host },
     'keys and data cross the network in plain text: set --tls-cert and --tls-key, unless a proxy in front of it does TLS',
   )
+}
+
+/** It serves all the same: clients that do not verify it are answered, and SIGHUP brings the next one. */
+const warnOfDates = (files: TlsFiles, log: ProcessLog): void => {
+  const reason = outOfDate(files, Date.now())
+  if (reason !== undefined)
+    log.warn({ reason }, 'the TLS certificate is out of date: replace it, and send SIGHUP')
 }
 
 const loopback = new BlockList()

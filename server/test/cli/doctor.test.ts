@@ -782,6 +782,64 @@ describe('doctor', () => {
     assert.deepEqual(read(await site.shell(line(...flags, ...tls(certFile, keyFile)))), [])
   })
 
+  /** TLS files, as flags; the key has an odd name. */
+  const tlsFlags = (from: number, until: number, keyMode = 0o600): string[] => {
+    const valid = { from: new Date(from), until: new Date(until) }
+    const { cert, key } = certificate('localhost', undefined, valid)
+    const keyFile = site.file("the server's key.pem", key)
+    chmodSync(keyFile, keyMode)
+    return ['--tls-cert', site.file('cert.pem', cert), '--tls-key', keyFile]
+  }
+
+  test('docs/operating.md: doctor finds a certificate that has expired or is not valid yet, and notes one that expires within two weeks', async () => {
+    await makeVault()
+    const now = Math.floor(Date.now() / 1_000) * 1_000
+    const wrong: { dates: [number, number]; says: RegExp }[] = [
+      { dates: [now - 9 * dayMs, now - dayMs], says: /cert\.pem expired on 2\S+Z$/ },
+      { dates: [now + dayMs, now + 99 * dayMs], says: /cert\.pem is not valid until 2\S+Z$/ },
+    ]
+    for (const { dates, says } of wrong) {
+      const [finding, ...others] = await examineOn({}, [...flags, ...tlsFlags(...dates)])
+      assert.deepEqual(others, [])
+      assert.equal(finding?.check, 'tls')
+      assert.match(finding.problem, says)
+      assert.match('byHand' in finding ? finding.byHand : '', /^put a valid one in its place/)
+    }
+    const due = now + 14 * dayMs
+    const files = tlsFlags(now - dayMs, due)
+    assert.deepEqual(await examineOn({ now: () => due }, [...flags, ...files]), [])
+    assert.equal((await examineOn({ now: () => due + 1 }, [...flags, ...files])).length, 1)
+    const soon = await site.run(['doctor', ...flags, ...files])
+    assert.deepEqual(soon, {
+      code: 0,
+      signal: null,
+      stdout: `in ${data}:\nno problems found\n`,
+      stderr: `strongroom doctor: the TLS certificate ${join(site.path, 'cert.pem')} expires on ${new Date(due).toISOString()}\n`,
+    })
+    const later = await site.run(['doctor', ...flags, ...tlsFlags(now - dayMs, due + dayMs)])
+    assert.deepEqual([later.code, later.stderr], [0, ''])
+  })
+
+  test('docs/operating.md: doctor finds a TLS key that others may read or its group may write, and the command it prints leaves the group what it may read', async () => {
+    await makeVault()
+    const now = Date.now()
+    for (const [mode, closed] of [
+      [0o666, 0o640],
+      [0o604, 0o600],
+      [0o602, 0o600],
+      [0o660, 0o640],
+    ] as const) {
+      const files = tlsFlags(now - dayMs, now + 99 * dayMs, mode)
+      const [finding, ...others] = read(await site.shell(line(...flags, ...files)))
+      assert.deepEqual(others, [])
+      assert.equal(finding?.check, 'tls')
+      assert.match(finding.problem, /the server's key\.pem is open to others$/)
+      await obey(finding)
+      assert.equal(statSync(files[3] ?? '').mode & 0o777, closed)
+      assert.deepEqual(read(await site.shell(line(...flags, ...files))), [])
+    }
+  })
+
   test('C35 findings that do not block are reported together, and a blocking one comes last', async () => {
     await makeVault()
     chmodSync(data, 0o755)

@@ -78,6 +78,53 @@ describe('serve without TLS', { timeout: 120_000 }, () => {
     })
 })
 
+describe('serve with a certificate that is out of date', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  const dayMs = 86_400_000
+  const at = (days: number): Date => new Date(Date.now() + days * dayMs)
+  const dates: { name: string; valid: { from: Date; until: Date }; args: string[]; reason: string }[] = [
+    {
+      name: 'one that has expired',
+      valid: { from: at(-9), until: at(-1) },
+      args: [],
+      reason: 'expired on ',
+    },
+    {
+      name: 'one that has expired, with workers',
+      valid: { from: at(-9), until: at(-1) },
+      args: ['--workers', '2'],
+      reason: 'expired on ',
+    },
+    {
+      name: 'one that is not valid yet',
+      valid: { from: at(1), until: at(9) },
+      args: [],
+      reason: 'is not valid until ',
+    },
+  ]
+  for (const { name, valid, args, reason } of dates)
+    test(`docs/operating.md: the log warns once of ${name}, and the server answers`, async () => {
+      const { cert, key } = certificate('vault', undefined, valid)
+      const tls = ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
+      const server = await site.serve([...tls, ...args])
+      const socket = await connectTo(server.url, { rejectUnauthorized: false })
+      assert.equal(await health(socket), 'HTTP/1.1 200 OK')
+      socket.destroy()
+      server.child.kill('SIGTERM')
+      const { code, stderr } = await server.exited
+      assert.equal(code, 0)
+      const [warning, ...others] = stderr
+        .split('\n')
+        .filter(line => line.includes('the TLS certificate is out of date'))
+        .map(line => JSON.parse(line))
+      assert.deepEqual(others, [])
+      assert.equal(warning.level, 40)
+      assert.ok(warning.reason.startsWith(reason), warning.reason)
+    })
+})
+
 describe('serve with TLS', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())

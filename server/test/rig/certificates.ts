@@ -12,7 +12,11 @@ export type Certificate = {
  * A certificate for `name` and 127.0.0.1, signed by `issuer` or by itself. Node creates no certificates, and the tests
  * need nothing installed, so the few lines of X.509 are written here.
  */
-export const certificate = (name: string, issuer?: Certificate): Certificate => {
+export const certificate = (
+  name: string,
+  issuer?: Certificate,
+  valid: { from: Date; until: Date } = { from: new Date('2020-01-01'), until: new Date('2120-01-01') },
+): Certificate => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = sequence(oid(ecdsaWithSha256))
   const content = sequence(
@@ -20,7 +24,7 @@ export const certificate = (name: string, issuer?: Certificate): Certificate => 
     integer(Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     algorithm,
     commonName(issuer?.name ?? name),
-    sequence(der(utcTime, Buffer.from('200101000000Z')), der(generalTime, Buffer.from('21200101000000Z'))),
+    sequence(time(valid.from), time(valid.until)),
     commonName(name),
     publicKey.export({ type: 'spki', format: 'der' }),
     der(
@@ -46,7 +50,6 @@ export const certificate = (name: string, issuer?: Certificate): Certificate => 
   }
 }
 
-const utcTime = 0x17
 const generalTime = 0x18
 const ecdsaWithSha256 = [1, 2, 840, 10_045, 4, 3, 2]
 const commonNameType = [2, 5, 4, 3]
@@ -63,6 +66,8 @@ const sequence = (...parts: readonly Uint8Array[]): Buffer => der(0x30, ...parts
 const integer = (bytes: Uint8Array): Buffer => der(0x02, bytes)
 const extension = (type: readonly number[], value: Uint8Array): Buffer =>
   sequence(oid(type), der(0x04, value))
+const time = (date: Date): Buffer =>
+  der(generalTime, Buffer.from(`${date.toISOString().replace(/\D/g, '').slice(0, 14)}Z`))
 const commonName = (name: string): Buffer =>
   sequence(der(0x31, sequence(oid(commonNameType), der(0x0c, Buffer.from(name)))))
 

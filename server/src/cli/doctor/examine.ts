@@ -3,12 +3,13 @@ import { databasePath, requireDataFolder } from '../data-folder.ts'
 import { isDamage } from '../sqlite-failure.ts'
 import { access } from './access-check.ts'
 import type { Check, Context } from './check.ts'
-import { dataFolder, fileAccess, fileModes, tlsFiles } from './file-checks.ts'
+import { dataFolder, fileAccess, fileModes } from './file-checks.ts'
 import type { Finding } from './finding.ts'
 import { keyProvider } from './key-check.ts'
 import { clock, freeSpace, openFiles } from './machine-checks.ts'
 import { restoreStorage } from './restore-storage.ts'
 import { schema, schemaParts } from './schema-checks.ts'
+import { tlsFiles } from './tls-check.ts'
 
 const checks: readonly Check[] = [
   tlsFiles,

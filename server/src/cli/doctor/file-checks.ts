@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '../../config/config-error.ts'
 import { type ClosedFile, closedTo } from '../closed-file.ts'
 import {
   checkDataFolder,
@@ -10,21 +9,8 @@ import {
   requireDataFolder,
 } from '../data-folder.ts'
 import { shellWord } from '../shell-word.ts'
-import { readTlsFiles } from '../tls.ts'
 import type { Check } from './check.ts'
 import type { Finding } from './finding.ts'
-
-/** TLS files that `serve` would not start with. */
-export const tlsFiles: Check = ({ config }) => {
-  try {
-    readTlsFiles(config)
-    return []
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    const byHand = 'correct the files, or --tls-cert, --tls-key and --tls-client-ca, which name them'
-    return [{ check: 'tls', problem: error.message, byHand, blocks: false }]
-  }
-}
 
 export const dataFolder: Check = ({ config }) => {
   if (config.database !== undefined) return []

@@ -5,7 +5,7 @@ import { baseUrl } from '../base-url.ts'
 import { leaveLog, makeLog } from '../log.ts'
 import { stopSignal } from '../stop-signal.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
-import { warnOfPlaintext } from '../tls.ts'
+import { warnOfTls } from '../tls.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { canSharePorts } from './shared-port.ts'
@@ -127,7 +127,7 @@ class Primary {
       },
       'listening',
     )
-    warnOfPlaintext(this.#config, this.#log)
+    warnOfTls(this.#config, this.#log)
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {

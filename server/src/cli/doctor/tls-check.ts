@@ -1,0 +1,65 @@
+import { statSync } from 'node:fs'
+import { ConfigError } from '../../config/config-error.ts'
+import type { TlsFiles } from '../../config/tls-files.ts'
+import { shellWord } from '../shell-word.ts'
+import { certificateDates, outOfDate, readTlsFiles } from '../tls.ts'
+import type { Check, Context } from './check.ts'
+import type { Finding, Remedy } from './finding.ts'
+
+const soonMs = 14 * 86_400_000
+
+/** TLS files that `serve` would not start with, that no client would accept, or that others could use. */
+export const tlsFiles: Check = ({ config, machine }) => {
+  const finding = (problem: string, remedy: Remedy): Finding => ({
+    check: 'tls',
+    problem,
+    ...remedy,
+    blocks: false,
+  })
+  const { tls } = config
+  if (tls === undefined) return []
+  try {
+    readTlsFiles(config)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return [
+      finding(error.message, {
+        byHand: 'correct the files, or --tls-cert, --tls-key and --tls-client-ca, which name them',
+      }),
+    ]
+  }
+  const fault = outOfDate(tls, machine.now())
+  return [
+    ...(fault === undefined
+      ? []
+      : [
+          finding(`the TLS certificate ${tls.cert} ${fault}`, {
+            byHand:
+              'put a valid one in its place, with its key, and send SIGHUP to the server; if it is valid, this clock is wrong',
+          }),
+        ]),
+    ...(isOpen(tls) ? [finding(`${tls.key} is open to others`, closing(tls))] : []),
+  ]
+}
+
+/** What is no problem yet. */
+export const tlsNotes = ({ config: { tls }, machine }: Context): string[] => {
+  const dates = tls && certificateDates(tls)
+  if (dates === undefined) return []
+  const leftMs = dates.until.getTime() - machine.now()
+  return leftMs >= 0 && leftMs <= soonMs
+    ? [`the TLS certificate ${tls?.cert} expires on ${dates.until.toISOString()}`]
+    : []
+}
+
+/** A group may read it: that is how a key is shared with the service that needs it. */
+const isOpen = ({ key }: TlsFiles): boolean => (statSync(key).mode & 0o027) !== 0
+
+/** Closed by its owner, it stays open to its group; whoever else can read it may be able to only as one of the others. */
+const closing = ({ key }: TlsFiles): Remedy => {
+  const me = process.geteuid?.()
+  if (me === 0 || me === statSync(key).uid) return { command: `chmod g-w,o= ${shellWord(key)}` }
+  return {
+    byHand: `give it to the user that serves the vault, as root: chown ${me} ${shellWord(key)} && chmod 600 ${shellWord(key)}`,
+  }
+}
