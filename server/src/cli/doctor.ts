@@ -3,7 +3,7 @@ import { ConfigError } from '../config/config-error.ts'
 import type { Invocation, Run } from './command.ts'
 import { examine, orDamage } from './doctor/examine.ts'
 import type { DeepOptions } from './doctor/examine-deep.ts'
-import type { Finding } from './doctor/finding.ts'
+import type { Finding, Repair } from './doctor/finding.ts'
 import { thisMachine } from './doctor/machine.ts'
 import { tlsNotes } from './doctor/tls-check.ts'
 import { print } from './print.ts'
@@ -14,13 +14,19 @@ export const doctor: Run = async invocation => {
   const deep = deepOptions(invocation)
   const context = { config, machine: thisMachine }
   const findings: Finding[] = []
+  const repairs: Repair[] = []
   const tell = (): void =>
     print(
       flags.json,
-      findings.map(({ blocks: _, ...told }) => told),
+      [
+        ...repairs.map(told => ({ ...told, repaired: true })),
+        ...findings.map(({ blocks: _, ...told }) => told),
+      ],
       [
         `in ${configuredStorage(config).name}:`,
-        ...(findings.length === 0 ? ['no problems found'] : findings.map(asText)),
+        ...repairs.map(({ check, problem }) => `repaired: ${check}: ${problem}`),
+        ...findings.map(asText),
+        ...(findings.length > 0 ? [] : [repairs.length === 0 ? 'no problems found' : 'no problems left']),
       ].join('\n'),
     )
   try {
@@ -28,11 +34,11 @@ export const doctor: Run = async invocation => {
     if (deep !== undefined) {
       if (findings.some(({ blocks }) => blocks))
         process.stderr.write('strongroom doctor: it has not looked at tokens: this must be repaired first\n')
-      else await lookDeeply(config, deep, findings)
+      else await lookDeeply(config, deep, findings, repairs)
     }
   } catch (error) {
     // The findings so far may be the cause, and are what to repair first.
-    if (findings.length > 0) tell()
+    if (findings.length + repairs.length > 0) tell()
     throw error
   }
   tell()
@@ -40,11 +46,16 @@ export const doctor: Run = async invocation => {
   return findings.length === 0 ? 0 : 1
 }
 
-const lookDeeply = async (config: Config, deep: DeepOptions, findings: Finding[]): Promise<void> => {
+const lookDeeply = async (
+  config: Config,
+  deep: DeepOptions,
+  findings: Finding[],
+  repairs: Repair[],
+): Promise<void> => {
   // Loaded on demand: opening tokens takes half of all code.
   const { examineDeep } = await import('./doctor/examine-deep.ts')
   const damage = await orDamage(config, async () => {
-    const { notes } = await examineDeep(config, deep, findings)
+    const { notes } = await examineDeep(config, deep, findings, repairs)
     for (const note of notes) process.stderr.write(`strongroom doctor: ${note}\n`)
     return []
   })

@@ -3,11 +3,12 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { examineDeep } from '../../src/cli/doctor/examine-deep.ts'
-import type { Finding } from '../../src/cli/doctor/finding.ts'
+import { describeRepairs, examineDeep } from '../../src/cli/doctor/examine-deep.ts'
+import type { Finding, Repair } from '../../src/cli/doctor/finding.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { Audit } from '../../src/operations/audit/audit.ts'
 import { authenticate } from '../../src/operations/authenticate.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { createToken } from '../../src/operations/create-token.ts'
@@ -66,8 +67,9 @@ describe('doctor --deep', () => {
   const examine = async (options: { sample?: number; repair?: boolean } = {}) => {
     const { findings, notes } = await examineDeep(config(), { repair: false, ...options })
     assert.deepEqual(notes, [])
-    return findings.map(({ check, problem }) => `${check}: ${problem.replace(/^tenant \S+: /, '')}`)
+    return findings.map(told)
   }
+  const told = ({ check, problem }: Repair): string => `${check}: ${problem.replace(/^tenant \S+: /, '')}`
   const change = (sql: string, ...values: SQLInputValue[]): void => {
     assert.ok(Number(database.prepare(sql).run(...values).changes) > 0, sql)
   }
@@ -186,7 +188,10 @@ describe('doctor --deep', () => {
         plant()
         assert.deepEqual(await examine(), says)
         assert.deepEqual(await examine(), says, 'looking changes nothing')
-        assert.deepEqual(await examine({ repair: true }), [])
+        const { findings, repairs } = await examineDeep(config(), { repair: true })
+        assert.deepEqual(findings, [])
+        assert.deepEqual(repairs.map(told), says)
+        assert.deepEqual((await examineDeep(config(), { repair: true })).repairs, [])
         if (leavesTrace) return
         for (const table of tables)
           assert.deepEqual(nonZero(stored(table)), nonZero(sound.get(table) ?? []), table)
@@ -270,18 +275,54 @@ describe('doctor --deep', () => {
       change(`DELETE FROM terms WHERE token_id = 'found-2'`)
       const seen = await site.run(['doctor', '--deep', '--json', ...site.vault])
       assert.deepEqual([seen.code, seen.stderr], [1, ''])
-      const [{ check, command }] = JSON.parse(seen.stdout)
+      const [{ check, command, problem }] = JSON.parse(seen.stdout)
       assert.equal(check, 'index')
       assert.match(command, /^strongroom doctor --deep --repair /)
       const repaired = await site.shell(command)
       assert.deepEqual(repaired, {
         code: 0,
         signal: null,
-        stdout: `in ${site.data}:\nno problems found\n`,
+        stdout: `in ${site.data}:\nrepaired: index: ${problem}\nno problems left\n`,
         stderr: '',
       })
-      assert.deepEqual(await examine(), [])
+      const again = await site.shell(command)
+      assert.equal(again.stdout, `in ${site.data}:\nno problems found\n`)
     })
+
+    test('docs/operating.md: with --repair, what was repaired is told apart from what is left, also as JSON', async () => {
+      change(`DELETE FROM terms WHERE token_id = 'found-2'`)
+      change(`UPDATE tokens SET created_by = 'somebody' WHERE token_id = 'card-6'`)
+      const { code, stdout } = await site.run(['doctor', '--deep', '--repair', '--json', ...site.vault])
+      const [repaired, left, ...others] = JSON.parse(stdout)
+      assert.deepEqual(others, [])
+      assert.equal(told(repaired), lacks('found-2'))
+      assert.deepEqual(Object.keys(repaired), ['check', 'problem', 'repaired'])
+      assert.equal(repaired.repaired, true)
+      assert.match(told(left), /^tokens: rows of tokens that do not open: card-6$/)
+      assert.deepEqual([left.repaired, code], [undefined, 1])
+
+      change(`DELETE FROM terms WHERE token_id = 'plain-1'`)
+      const read = await site.run(['doctor', '--deep', '--repair', ...site.vault])
+      assert.match(
+        read.stdout,
+        /^in .*:\nrepaired: index: .*: plain-1\ntokens: .* do not open: card-6\n {2}first: .*\n {2}backup=.*\n$/,
+      )
+      assert.equal(read.code, 1)
+    })
+  })
+
+  test('docs/operating.md: what is still wrong after a repair is not told as repaired', () => {
+    const [before, after] = [new Audit(), new Audit()]
+    const entry = (tokenId: string) => ({ tokenId, field: 'cvc', sealed: new Uint8Array() })
+    before.note({ unreadable: ['lost'], deadFields: [entry('one'), entry('two')] })
+    after.note({ unreadable: ['lost'], deadFields: [entry('two'), entry('new')] })
+    before.wrongCounters = 3
+    after.wrongCounters = 1
+    assert.deepEqual(describeRepairs('t', before, after).map(told), [
+      'tokens: tokens with a transient field that does not open: one',
+      wrong(2),
+    ])
+    assert.deepEqual(describeRepairs('t', after, after), [])
   })
 
   for (const [args, says] of [

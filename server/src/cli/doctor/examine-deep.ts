@@ -8,7 +8,7 @@ import { openTenant } from '../../operations/grants/grant-rows.ts'
 import { repairTenant } from '../../operations/repair-tenant.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
-import type { Finding, Remedy } from './finding.ts'
+import type { Finding, Remedy, Repair } from './finding.ts'
 import { restoreStorage } from './restore-storage.ts'
 
 export type DeepOptions = {
@@ -21,13 +21,14 @@ const idsShown = 20
 
 /**
  * Compares everything that is stored about tokens with what the opened tokens say. If a tenant cannot be examined, `findings`
- * still has those of the tenants before it.
+ * and `repairs` still have those of the tenants before it.
  */
 export const examineDeep = (
   config: Config,
   { sample, repair }: DeepOptions,
   findings: Finding[] = [],
-): Promise<{ findings: Finding[]; notes: string[] }> =>
+  repairs: Repair[] = [],
+): Promise<{ findings: Finding[]; repairs: Repair[]; notes: string[] }> =>
   withVault(config, async vault => {
     const notes: string[] = []
     for (const row of await vault.store.listTenants()) {
@@ -41,16 +42,19 @@ export const examineDeep = (
         keys,
         createdAt: openTenant(vault.vaultKeys, row).createdAt,
       }
-      if (repair) await auditTenant(vault, tenant, differences => repairTenant(vault, tenant, differences))
+      const before = repair
+        ? await auditTenant(vault, tenant, differences => repairTenant(vault, tenant, differences))
+        : undefined
       const found =
         sample === undefined
           ? await auditTenant(vault, tenant)
           : await auditSample(vault, tenant, sample, Math.random)
+      if (before !== undefined) repairs.push(...describeRepairs(row.id, before, found))
       findings.push(...describe(config, row.id, found))
       if (found.wasWritten)
         notes.push(`tenant ${row.id} was written to meanwhile, so its counters were not judged`)
     }
-    return { findings, notes }
+    return { findings, repairs, notes }
   })
 
 /** The vault's keys did open, so the master key is the right one, and the tenant's own keys were changed. */
@@ -67,26 +71,48 @@ const unlessDamaged = (error: unknown): undefined => {
 
 const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => {
   const repair = { command: `strongroom doctor --deep --repair ${vaultFlags(config)}` }
-  const restore = restoreStorage(config)
-  const finding = (check: string, problem: string, remedy: Remedy): Finding => ({
-    check,
-    problem: `tenant ${tenantId}: ${problem}`,
-    ...remedy,
-    blocks: false,
-  })
-  const about = (check: string, tokens: AffectedTokens, problem: string, remedy: Remedy): Finding[] =>
-    tokens.isEmpty ? [] : [finding(check, `${problem}: ${listed(tokens)}`, remedy)]
+  const found = (problems: Repair[], remedy: Remedy): Finding[] =>
+    problems.map(problem => ({ ...problem, ...remedy, blocks: false }))
   return [
-    ...about('tokens', audit.unreadable, 'rows of tokens that do not open', restore),
-    ...about('tokens', audit.deadFields, 'tokens with a transient field that does not open', repair),
-    ...about('index', audit.missing, 'tokens that lack index entries', repair),
-    ...about('index', audit.extra, 'index entries of tokens that should not have them', repair),
-    ...about('deduplication', audit.matches, 'tokens listed for a value they do not have', repair),
-    ...(audit.wrongCounters === 0
-      ? []
-      : [finding('counters', `${counted(audit.wrongCounters, 'counter is', 'counters are')} wrong`, repair)]),
+    ...found(
+      about('tokens', tenantId, 'rows of tokens that do not open', audit.unreadable),
+      restoreStorage(config),
+    ),
+    ...found(
+      repairable.flatMap(({ kind, check, text }) => about(check, tenantId, text, audit[kind])),
+      repair,
+    ),
+    ...found(aboutCounters(tenantId, audit.wrongCounters), repair),
   ]
 }
+
+/** What was wrong before, and is no longer. */
+export const describeRepairs = (tenantId: string, before: Audit, after: Audit): Repair[] => [
+  ...repairable.flatMap(({ kind, check, text }) =>
+    about(check, tenantId, text, before[kind].without(after[kind])),
+  ),
+  ...aboutCounters(tenantId, before.wrongCounters - after.wrongCounters),
+]
+
+const repairable = [
+  { kind: 'deadFields', check: 'tokens', text: 'tokens with a transient field that does not open' },
+  { kind: 'missing', check: 'index', text: 'tokens that lack index entries' },
+  { kind: 'extra', check: 'index', text: 'index entries of tokens that should not have them' },
+  { kind: 'matches', check: 'deduplication', text: 'tokens listed for a value they do not have' },
+] as const
+
+const about = (check: string, tenantId: string, text: string, tokens: AffectedTokens): Repair[] =>
+  tokens.isEmpty ? [] : [{ check, problem: `tenant ${tenantId}: ${text}: ${listed(tokens)}` }]
+
+const aboutCounters = (tenantId: string, wrong: number): Repair[] =>
+  wrong <= 0
+    ? []
+    : [
+        {
+          check: 'counters',
+          problem: `tenant ${tenantId}: ${counted(wrong, 'counter is', 'counters are')} wrong`,
+        },
+      ]
 
 const listed = ({ ids, areMore }: AffectedTokens): string => {
   const more = ids.length - idsShown

@@ -10,3 +10,6 @@ export type Remedy = {
   /** What must be done before. */
   readonly first?: string
 } & ({ readonly command: string } | { readonly byHand: string })
+
+/** A problem that doctor has repaired itself. */
+export type Repair = Pick<Finding, 'check' | 'problem'>

@@ -50,6 +50,14 @@ export class AffectedTokens {
     if (this.#ids.size < tokensMax) this.#ids.add(id)
     else this.#areMore ||= !this.#ids.has(id)
   }
+
+  /** Those that the other, a later look, does not have. */
+  without(other: AffectedTokens): AffectedTokens {
+    const left = new AffectedTokens()
+    for (const id of this.#ids) if (!other.#ids.has(id)) left.add(id)
+    left.#areMore = this.#areMore
+    return left
+  }
 }
 
 const kinds = ['deadFields', 'missing', 'extra', 'matches'] as const
