@@ -51,7 +51,10 @@ const without = (object: JsonObject, names: readonly string[]): JsonObject => {
 }
 
 const isEmpty = (value: Json | undefined): boolean =>
-  value === null || (Array.isArray(value) && value.length === 0)
+  value === null ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0) ||
+  (isJsonObject(value) && Object.keys(value).length === 0)
 
 /** The fields that remain keep the positions in which they were sent (C2). */
 const rebuilt = (object: JsonObject, next: (name: string, value: Json) => Json | undefined): JsonObject => {

@@ -57,9 +57,11 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
       rules: [
         { ...rule, conditions: null },
         { ...rule, priority: 2, conditions: [] },
+        { ...rule, priority: 3, conditions: {} },
+        { ...rule, priority: 4, conditions: '' },
       ],
     },
-    is: { rules: [rule, { ...rule, priority: 2 }] },
+    is: { rules: [1, 2, 3, 4].map(priority => ({ ...rule, priority })) },
   },
   {
     name: 'C28.6 an application whose rules come back by priority',
