@@ -266,6 +266,15 @@ for (const engine of engines)
         assertAbsent({ answer: reply.text, log: vault.log.join('\n') }, ['4242424242', 'xxxxxxxx'])
       })
 
+    test('C26.5 C26.9 the refusal of a date shows every form that is accepted, and each of them is', async () => {
+      const { body } = await search('type:token created_at:soon')
+      const [, forms = ''] =
+        /a date must be like (.*), and a range must not end/.exec(body.errors.query[0]) ?? []
+      const shown = forms.split(/, | or /)
+      assert.equal(shown.length, 4)
+      for (const form of shown) assert.equal((await search(`created_at:"${form}"`)).status, 200, form)
+    })
+
     test('C8.14 the length of a query is counted in code points', async () => {
       const frame = 'id:""'.length
       const fits = '𝒳'.repeat(limits.searchQueryCharactersMax - frame)

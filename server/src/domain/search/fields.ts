@@ -1,4 +1,5 @@
 import type { Issue } from '../errors.ts'
+import { dateForms } from '../time/date-time.ts'
 import type { Instant, InstantRange } from '../time/instant.ts'
 import { covers, parseContainerOrRoot } from '../tokens/containers.ts'
 import {
@@ -35,7 +36,8 @@ const dateField =
   (of: (token: Token) => Instant | undefined, lookup: (range: InstantRange) => Lookup): ReadField =>
   value => {
     const range = value.kind === 'range' ? readRange(value) : readInstant(value.text)
-    if (range === undefined) return 'a date must be ISO 8601, and a range must not end before it starts'
+    if (range === undefined)
+      return `a date must be like ${dateForms}, and a range must not end before it starts`
     return {
       lookup: lookup(range),
       matches: token => {

@@ -3,6 +3,9 @@ import type { Instant } from './instant.ts'
 /** An instant, and the offset with which it was written. */
 export type DateTime = { readonly at: Instant; readonly offsetMinutes: number }
 
+/** One example of each form that `parseDateTime` reads; the offset may be left out. */
+export const dateForms = '2030-12-31, 2030-12-31T10:00:00+02:00, 12/31/2030 or 12/31/2030 11:59:59 PM +02:00'
+
 /**
  * The forms of §2.3 and ISO 8601 (C17); undefined for any other text and for dates that do not exist. Not Date.parse:
  * it reads 2/30 as 3/1, and texts without an offset as local time.

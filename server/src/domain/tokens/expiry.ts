@@ -1,12 +1,9 @@
 import type { Issue } from '../errors.ts'
-import { type DateTime, parseDateTime } from '../time/date-time.ts'
+import { type DateTime, dateForms, parseDateTime } from '../time/date-time.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
 
 /** When a token or an API key ends, and the offset that the caller used, which responses keep (C5). */
 export type Expiry = DateTime
-
-/** One example of each accepted form; the offset may be left out. */
-const acceptedForms = '2030-12-31, 2030-12-31T10:00:00+02:00, 12/31/2030 or 12/31/2030 11:59:59 PM +02:00'
 
 /** C17: a readable date in the future. */
 export const readExpiry = (
@@ -16,7 +13,7 @@ export const readExpiry = (
   issues: Issue[],
 ): Expiry | undefined => {
   const expiry = parseDateTime(text)
-  if (expiry === undefined) issues.push({ path: place, message: `must be a date like ${acceptedForms}` })
+  if (expiry === undefined) issues.push({ path: place, message: `must be a date like ${dateForms}` })
   else if (expiry.at <= now) issues.push({ path: place, message: 'must lie in the future' })
   else return expiry
   return undefined
