@@ -16,10 +16,16 @@ export const migrate: Run = async ({ config, flags }) => {
     await storage.distribute()
   } else if (!flags.status) await (await openOrMake(storage, keyProvider)).store.close()
   const { schema: state } = await requireVault(storage)
+  const isNewer = state.current > state.newest
+  const advice = isNewer
+    ? '; a newer release has migrated it: install that release'
+    : state.pending
+      ? '; run strongroom migrate'
+      : ''
   print(
     flags.json,
     state,
-    `schema ${state.current} of ${state.newest}${state.distributed ? ', distributed' : ''}${state.pending ? '; run strongroom migrate' : ''}`,
+    `schema ${state.current}${isNewer ? `, this release knows ${state.newest}` : ` of ${state.newest}`}${state.distributed ? ', distributed' : ''}${advice}`,
   )
-  return 0
+  return isNewer ? 1 : 0
 }

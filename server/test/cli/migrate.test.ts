@@ -56,7 +56,7 @@ describe('migrate', () => {
     assertRefused(await site.run(['migrate']), 2, /storage is not configured/)
   })
 
-  test('C35 storage of a newer release is refused by migrate and by serve', async () => {
+  test('C35 storage of a newer release is refused by migrate and by serve, and --status says so', async () => {
     plant(99)
     for (const args of [['migrate'], ['serve', '--port', '0']])
       assertRefused(
@@ -64,6 +64,15 @@ describe('migrate', () => {
         1,
         /storage has schema 99, this release knows \d+/,
       )
+    const status = (...more: string[]) => site.run(['migrate', '--status', '--data', site.data, ...more])
+    const told = await status()
+    assert.equal(
+      told.stdout,
+      `schema 99, this release knows ${newest}; a newer release has migrated it: install that release\n`,
+    )
+    assert.equal(told.code, 1)
+    const json = await status('--json')
+    assert.deepEqual([json.code, JSON.parse(json.stdout)], [1, { current: 99, newest, pending: false }])
   })
 
   test('C35 --distribute is refused where there is no cluster to spread rows over', async () => {
