@@ -15,7 +15,7 @@ export const configuredKeyProvider = ({ keyProvider, masterKeyFile, masterKey }:
       return fileKeyProvider(masterKeyFile)
     case 'env':
       if (masterKey === undefined) throw new ConfigError('the key provider env needs STRONGROOM_MASTER_KEY')
-      return envKeyProvider('STRONGROOM_MASTER_KEY', masterKey)
+      return envKeyProvider(masterKey.place, masterKey.text)
     default:
       throw new ConfigError('no key provider is configured: set --key-provider or STRONGROOM_KEY_PROVIDER')
   }

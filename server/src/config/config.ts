@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { SetLimits } from '../domain/limits.ts'
 import type { Rate } from '../domain/rate-buckets.ts'
 import { type DatabaseConfig, readDatabase } from './database-config.ts'
-import { ifGiven } from './given.ts'
+import { type Given, ifGiven } from './given.ts'
 import {
   readChoice,
   readHeaderPrefix,
@@ -38,7 +38,7 @@ export type Config = {
   readonly keyProvider: 'file' | 'env' | undefined
   readonly masterKeyFile: string | undefined
   /** Never a flag: a command line is public. */
-  readonly masterKey: string | undefined
+  readonly masterKey: Given | undefined
   readonly tls: TlsFiles | undefined
   /** Processes that share the port in production; undefined: as many as the machine has cores. */
   readonly workers: number | undefined
@@ -74,7 +74,7 @@ export const readConfig = (
     limits: readLimits(find('limits')),
     keyProvider: ifGiven(find('key-provider'), given => readChoice(given, ['file', 'env'])),
     masterKeyFile: path('master-key-file'),
-    masterKey: find('master-key')?.text,
+    masterKey: find('master-key'),
     tls: readTls(path('tls-cert'), path('tls-key'), path('tls-client-ca')),
     workers: ifGiven(find('workers'), given => readWhole(given, 1, 256)),
     drainTimeoutMs: readNumber(settled('drain-timeout'), 0, 3_600) * 1_000,

@@ -214,7 +214,7 @@ const table: {
     name: 'master-key',
     key: 'masterKey',
     values: ['one', 'two', 'three'],
-    show: c => c.masterKey,
+    show: c => c.masterKey?.text,
     flag: false,
   },
   {

@@ -29,6 +29,7 @@ describe('serve with incomplete or wrong settings', () => {
   createMasterKeyFile(openKey)
   chmodSync(openKey, 0o644)
   const badMasterKey = 'strongroom-master-key-1:c2hvcnQ='
+  const badConfig = site.file('bad.json', JSON.stringify({ masterKey: badMasterKey }))
 
   const { data, masterKeyFile } = site
   const fileProvider = ['--key-provider', 'file', '--master-key-file', masterKeyFile]
@@ -92,6 +93,13 @@ describe('serve with incomplete or wrong settings', () => {
       env: { STRONGROOM_MASTER_KEY: badMasterKey },
       code: 1,
       says: /STRONGROOM_MASTER_KEY does not hold a master key/,
+      absent: 'c2hvcnQ',
+    },
+    {
+      name: 'the provider env with a key in the config file that is too short',
+      args: ['--data', data, '--key-provider', 'env', '--config', badConfig],
+      code: 1,
+      says: /: masterKey in \S*bad\.json does not hold a master key/,
       absent: 'c2hvcnQ',
     },
     {
