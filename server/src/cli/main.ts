@@ -95,7 +95,7 @@ const whyNotListening = (error: unknown): string | undefined => {
   const place = `port ${port} of ${address}`
   switch (`${foreignSyscall(error)} ${foreignCode(error)}`) {
     case 'listen EADDRINUSE':
-      return `${place} is taken: stop what uses it, or set --port`
+      return `${place} is taken: stop what uses it, or ${anotherPort(Number(port) + 1)}`
     case 'listen EACCES':
       return `this user may not open ${place}: set --port to one from 1024 on`
     case 'listen EADDRNOTAVAIL':
@@ -107,6 +107,10 @@ const whyNotListening = (error: unknown): string | undefined => {
       return undefined
   }
 }
+
+/** To be pasted under `npm start`, where a flag needs `--` before it. */
+const anotherPort = (port: number): string =>
+  process.env.npm_lifecycle_event === 'start' ? `run npm start -- --port ${port}` : 'set --port'
 
 const foreignSyscall = (error: unknown): string =>
   error instanceof Error && 'syscall' in error ? String(error.syscall) : ''

@@ -206,8 +206,14 @@ describe('strongroom dev', () => {
     await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as { port: number }
     const result = await site.run(['dev'], { ...settings(site), STRONGROOM_PORT: String(port) })
+    const underNpm = await site.run(['dev'], {
+      ...settings(site),
+      STRONGROOM_PORT: String(port),
+      npm_lifecycle_event: 'start',
+    })
     other.close()
-    assertRefused(result, 1, /port \d+ of 127\.0\.0\.1 is taken/)
+    assertRefused(result, 1, /port \d+ of 127\.0\.0\.1 is taken: stop what uses it, or set --port$/m)
+    assertRefused(underNpm, 1, new RegExp(`is taken: .*, or run npm start -- --port ${port + 1}$`, 'm'))
     const program = await start(site)
     await program.line('stdout', text => text.trimStart().startsWith('curl '))
     const { base_url, api_key } = readKeys(site)
