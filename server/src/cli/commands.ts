@@ -1,4 +1,5 @@
 import type { SettingName } from '../config/settings.ts'
+import { dateForms } from '../domain/time/date-time.ts'
 import type { Command } from './command.ts'
 
 const json = { json: 'print JSON' }
@@ -143,7 +144,7 @@ export const commands: readonly Command[] = [
   {
     name: 'key create',
     summary: 'Make a further key for an application; prints it once',
-    options: { ...application, 'expires-at': 'when it stops working' },
+    options: { ...application, 'expires-at': `when it stops working, such as ${dateForms}` },
     flags: json,
     reads: [...vault, 'limits'],
     run: async invocation => (await import('./key.ts')).keyCreate(invocation),

@@ -62,7 +62,11 @@ export const tenantList: Run = ({ config, flags }) =>
     const tenants = await listTenants(vault)
     print(
       flags.json,
-      tenants.map(viewTenant),
+      tenants.map(tenant => ({
+        ...viewTenant(tenant),
+        // The name that the usage report has for it.
+        included_monthly_active_tokens: tenant.includedMonthlyActiveTokens,
+      })),
       table([
         ['id', 'name', 'created'],
         ...tenants.map(({ id, name, createdAt }) => [id, name, formatInstant(createdAt)]),

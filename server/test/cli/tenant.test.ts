@@ -142,17 +142,19 @@ describe('tenants, while a server is running', () => {
     assert.equal((await create('--name', '🔒'.repeat(200))).code, 0)
   })
 
-  test('C35 tenant list shows every tenant, and with --json the tenant objects', async () => {
-    const { tenant_id } = await site.json('tenant', 'create', '--name', 'Listed')
+  test('C35 tenant list shows every tenant, and with --json the tenant objects and what their plans include', async () => {
+    const { tenant_id } = await site.json('tenant', 'create', '--name', 'Listed', '--included-active', '7')
     const found = (await site.json('tenant', 'list')).find(({ id }: { id: string }) => id === tenant_id)
     assert.deepEqual(Object.keys(found).sort(), [
       'created_at',
       'created_by',
       'id',
+      'included_monthly_active_tokens',
       'name',
       'owner_id',
       'settings',
     ])
+    assert.equal(found.included_monthly_active_tokens, 7)
     assert.deepEqual(found.settings, { fingerprint_tokens: 'true', deduplicate_tokens: 'false' })
     const { stdout } = await site.run(['tenant', 'list', ...site.vault])
     assert.match(stdout, /^id +name +created\n/)
