@@ -44,7 +44,11 @@ const thoroughAjv = once(() => makeAjv(true))
  */
 const thoroughBytesMax = 65_536
 
-export const compileCheck = <S extends TSchema>(schema: S): Check<Static<S>> => {
+/** `fixed` are fields that what is changed does have, but that no change may name: their refusal says so. */
+export const compileCheck = <S extends TSchema>(
+  schema: S,
+  fixed: readonly string[] = [],
+): Check<Static<S>> => {
   let quick: ValidateFunction | undefined
   let thorough: ValidateFunction | undefined
   return (value, place, issues) => {
@@ -57,7 +61,7 @@ export const compileCheck = <S extends TSchema>(schema: S): Check<Static<S>> => 
       errors = thorough.errors ?? errors
     }
     for (const error of errors.slice(0, limits.errorsPerAnswer)) {
-      const { path, message } = toIssue(error, value, place)
+      const { path, message } = toIssue(error, value, place, fixed)
       if (!issues.some(issue => issue.path === path && issue.message === message))
         issues.push({ path, message })
     }
@@ -65,7 +69,7 @@ export const compileCheck = <S extends TSchema>(schema: S): Check<Static<S>> => 
   }
 }
 
-const toIssue = (error: ErrorObject, value: Json, root: string): Issue => {
+const toIssue = (error: ErrorObject, value: Json, root: string, fixed: readonly string[]): Issue => {
   const { place, reached } = follow(error.instancePath, value, root)
   // A number in place of an object is one fault, whatever the object should have held. The message must not betray that
   // exact numbers are kept as objects.
@@ -76,6 +80,8 @@ const toIssue = (error: ErrorObject, value: Json, root: string): Issue => {
       return { path: field(place, error.params.missingProperty), message: 'is required' }
     case 'additionalProperties': {
       const name: string = error.params.additionalProperty
+      if (error.instancePath === '' && fixed.includes(name))
+        return { path: field(place, name), message: 'cannot be changed' }
       const position = isJsonObject(reached) ? keysAsSent(reached).indexOf(name) + 1 : 1
       const suggestion = didYouMean(name, Object.keys(error.parentSchema?.properties ?? {}))
       return {

@@ -57,6 +57,8 @@ type Declaration = {
   readonly nullIsAbsentExcept?: readonly string[]
   /** Fields of compatible services that this body does not have. Empty ones are dropped. */
   readonly foreignFields?: readonly string[]
+  /** Fields of what this body changes that stay as they are: naming one is refused. */
+  readonly fixedFields?: readonly string[]
   /** Working bodies by name; a test sends each of them. */
   readonly examples?: Readonly<Record<string, Json>>
   readonly reply?: TSchema
@@ -94,9 +96,9 @@ const endpoint = <const D extends Declaration>(id: string, declaration: D): Decl
 
 const bodyCheck = (
   schema: TSchema,
-  { nullIsAbsentExcept, foreignFields = [] }: Declaration,
+  { nullIsAbsentExcept, foreignFields = [], fixedFields }: Declaration,
 ): Check<unknown> => {
-  const check = compileCheck(schema)
+  const check = compileCheck(schema, fixedFields)
   const dropForeign = foreignDropper(foreignFields)
   return (body, place, issues) => {
     const own = dropForeign(body)

@@ -171,6 +171,7 @@ export const endpoints = declareEndpoints({
     bodyType: 'application/merge-patch+json',
     body: UpdateToken,
     foreignFields: ['token_intent_id', 'privacy', 'encrypted', 'encryption'],
+    fixedFields: ['id', 'type', 'tenant_id'],
     examples: { metadata: { metadata: { verified: 'yes' } } },
     reply: Token,
     status: 200,

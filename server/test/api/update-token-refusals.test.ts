@@ -305,6 +305,21 @@ onEveryEngine('refused updates', vault => {
       assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
     })
 
+  test('C16.7 C6.1 the refusal of id, type and tenant says that they cannot be changed; elsewhere their names are like any other', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token({ a: 1 }))
+    const patch = { id: 'another-id', type: 'card', tenant_id: 'x', typ: 'card' }
+    const reply = await vault().patch(`/tokens/${id}`, keys.owner, patch)
+    assert.deepEqual(reply.body.errors, {
+      id: ['cannot be changed'],
+      type: ['cannot be changed'],
+      tenant_id: ['cannot be changed'],
+      typ: ['is not a known field'],
+    })
+    const inside = { data: { id: 'x', type: 'y' }, metadata: { id: 'x', type: 'y' } }
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.owner, inside)).status, 200)
+  })
+
   test('C16.1 C16.6 a number that a generated id contains by chance is accepted', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, bank)
