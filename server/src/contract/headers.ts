@@ -25,7 +25,7 @@ const digitRun = 12
 
 export const traceIdHeader = {
   name: 'trace-id',
-  description: `Returned in the answer and logged. The vault makes its own if none is sent, or if the one sent does not match or has ${digitRun} digits in a row.`,
+  description: `Returned in the answer and logged. The vault makes its own if none is sent, or if the one sent is not 8 to 64 letters, digits, dots, underscores and dashes, or has ${digitRun} digits in a row.`,
   schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{8,64}$' },
   /** Not part of the pattern, where it would need a lookahead that not every client's language has. */
   refused: `\\d{${digitRun}}`,

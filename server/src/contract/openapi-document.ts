@@ -12,6 +12,7 @@ export type Schema = {
   readonly description?: string
   readonly enum?: readonly Json[]
   readonly const?: Json
+  readonly default?: Json
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: Schema | false

@@ -2,30 +2,31 @@ import type { Json } from '../domain/json/json.ts'
 import { type TSchema, Type } from './type.ts'
 
 type Described = { readonly description?: string }
+type TextOptions = Described & { readonly min?: number; readonly max?: number }
 type ListOptions = Described & { readonly items: TSchema; readonly min?: number; readonly max: number }
 
 /**
  * The building blocks of body schemas. Each is plain JSON Schema that OpenAPI can show. Nullable ones say so in their
  * `type`, which keeps an error about them to one sentence.
  */
-export const text = (options: { min?: number; max?: number; description?: string } = {}) =>
-  Type.String(textOptions(options))
+export const text = (options: TextOptions = {}) => Type.String(textOptions(options))
 
-export const nullableText = (options: { min?: number; max?: number } = {}) =>
+export const nullableText = (options: TextOptions = {}) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...textOptions(options) })
 
-const textOptions = ({ min, max, description }: { min?: number; max?: number; description?: string }) => ({
+const textOptions = ({ min, max, description }: TextOptions) => ({
   ...(min !== undefined && { minLength: min }),
   ...(max !== undefined && { maxLength: max }),
   ...(description !== undefined && { description }),
 })
 
 /** One of a fixed set of words. */
-export const choice = <const V extends readonly string[]>(values: V) =>
-  Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
+export const choice = <const V extends readonly string[]>(values: V, options: Described = {}) =>
+  Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...options })
 
 export const flag = (options: Described = {}) => Type.Boolean(options)
-export const nullableFlag = () => Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })
+export const nullableFlag = (options: Described = {}) =>
+  Type.Unsafe<boolean | null>({ type: ['boolean', 'null'], ...options })
 
 export const textList = (options: ListOptions) =>
   Type.Unsafe<string[]>({ type: 'array', ...listOptions(options) })
@@ -49,11 +50,12 @@ export const textMap = (options: Described = {}) =>
     ...options,
   })
 
-export const nullableTextMap = () =>
+export const nullableTextMap = (options: Described = {}) =>
   Type.Unsafe<Record<string, string | null> | null>({
     type: ['object', 'null'],
     additionalProperties: { type: ['string', 'null'] },
     ...noExactNumber,
+    ...options,
   })
 
 /** Numbers that doubles cannot hold travel as objects (C7). This keyword refuses them where an object is required. */

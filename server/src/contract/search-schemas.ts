@@ -25,7 +25,7 @@ export const SearchTokens = body({
   query,
   page: Type.Optional(pageNumber),
   size: Type.Optional(pageSize),
-  explain: Type.Optional(flag()),
+  explain: Type.Optional(flag({ description: 'Whether to answer with the plan of the search as well.' })),
 })
 export type SearchTokens = Static<typeof SearchTokens>
 

@@ -3,23 +3,29 @@ import { limits } from '../domain/limits.ts'
 import { body, choice, text } from './schema.ts'
 import { type Static, Type } from './type.ts'
 
+const fingerprints =
+  'Whether every token is fingerprinted. If not, a token with a fingerprint expression of its own still is.'
+const duplicates =
+  'Whether a create or change that would make an equal token answers with the one that exists.'
+
 /** §2.4: strings that carry a boolean; real booleans are accepted too (C31). */
-const setting = Type.Unsafe<'true' | 'false' | boolean>({ enum: ['true', 'false', true, false] })
+const setting = (description: string) =>
+  Type.Unsafe<'true' | 'false' | boolean>({ enum: ['true', 'false', true, false], description })
 
 export const UpdateTenant = body({
-  name: text({ min: 1, max: limits.nameCharactersMax }),
+  name: text({ min: 1, max: limits.nameCharactersMax, description: 'For people; it need not be unique.' }),
   settings: Type.Optional(
     body({
-      fingerprint_tokens: Type.Optional(setting),
-      deduplicate_tokens: Type.Optional(setting),
+      fingerprint_tokens: Type.Optional(setting(fingerprints)),
+      deduplicate_tokens: Type.Optional(setting(duplicates)),
     }),
   ),
 })
 export type UpdateTenant = Static<typeof UpdateTenant>
 
 export const TenantSettings = Type.Object({
-  fingerprint_tokens: choice(['true', 'false']),
-  deduplicate_tokens: choice(['true', 'false']),
+  fingerprint_tokens: choice(['true', 'false'], { description: fingerprints }),
+  deduplicate_tokens: choice(['true', 'false'], { description: duplicates }),
 })
 
 export const Tenant = Type.Object({

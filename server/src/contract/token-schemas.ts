@@ -20,10 +20,9 @@ import {
 import { type Static, type TSchema, Type } from './type.ts'
 
 const expression = text({ max: limits.expressionCharactersMax })
-const expiry = text({
-  description:
-    'ISO 8601, or <month>/<day>/<year>, alone or with <hour>:<minute>:<second> <AM or PM> <offset>; UTC where no offset is given.',
-})
+export const expiryForms =
+  'ISO 8601, or <month>/<day>/<year>, alone or with <hour>:<minute>:<second> <AM or PM> <offset>; UTC where no offset is given.'
+const expiry = text({ description: expiryForms })
 const container = text({ max: limits.containerCharactersMax })
 
 /** C9. */
@@ -52,7 +51,10 @@ export const CreateToken = body({
   id: Type.Optional(
     text({ max: limits.idCharactersMax, description: 'A literal id, or an expression for one.' }),
   ),
-  type: tokenTypeName,
+  type: Type.Unsafe<string>({
+    ...tokenTypeName,
+    description: 'Decides the form of the data, and the defaults below.',
+  }),
   data: anyJson({
     description: `The sensitive value; its form depends on the type: ${Object.keys(dataSchemas).join(', ')}.`,
   }),
@@ -87,14 +89,47 @@ export type CreateToken = Static<typeof CreateToken>
 
 /** §4.5. Null clears a field or restores its default (C18). */
 export const UpdateToken = body({
-  data: Type.Optional(anyJson({ description: 'Merged into the data.' })),
-  mask: Type.Optional(anyJson({ description: 'Merged into the mask.' })),
-  metadata: Type.Optional(nullableTextMap()),
-  containers: Type.Optional(nullableTextList({ items: container, min: 1, max: limits.containersPerToken })),
-  search_indexes: Type.Optional(nullableTextList({ items: expression, max: limits.searchIndexes })),
-  fingerprint_expression: Type.Optional(nullableText({ max: limits.expressionCharactersMax })),
-  deduplicate_token: Type.Optional(nullableFlag()),
-  expires_at: Type.Optional(nullableText()),
+  data: Type.Optional(
+    anyJson({
+      description: 'Merged into the data: a field that is null is removed; null itself is refused.',
+    }),
+  ),
+  mask: Type.Optional(anyJson({ description: 'Merged into the mask; null leaves the token without one.' })),
+  metadata: Type.Optional(
+    nullableTextMap({
+      description: 'Merged into the metadata: a key that is null is removed; null itself removes all.',
+    }),
+  ),
+  containers: Type.Optional(
+    nullableTextList({
+      items: container,
+      min: 1,
+      max: limits.containersPerToken,
+      description: "Replace those before; null brings back the type's.",
+    }),
+  ),
+  search_indexes: Type.Optional(
+    nullableTextList({
+      items: expression,
+      max: limits.searchIndexes,
+      description: 'Replace those before; null leaves the token without any.',
+    }),
+  ),
+  fingerprint_expression: Type.Optional(
+    nullableText({
+      max: limits.expressionCharactersMax,
+      description: "Replaces the one before; null brings back the type's.",
+    }),
+  ),
+  deduplicate_token: Type.Optional(
+    nullableFlag({
+      description:
+        'Whether an equal token is returned, and this one left as it was; null leaves that to the tenant.',
+    }),
+  ),
+  expires_at: Type.Optional(
+    nullableText({ description: `Replaces the one before; null: never. ${expiryForms}` }),
+  ),
 } satisfies Record<keyof TokenPatch, TSchema>)
 export type UpdateToken = Static<typeof UpdateToken>
 

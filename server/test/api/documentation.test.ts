@@ -118,6 +118,23 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
       assert.ok(ajv.validateSchema(schema as object), JSON.stringify({ schema, faults: ajv.errors }))
   })
 
+  test('C36.3 every field that a request may have, and every field of a problem, is described in a sentence', () => {
+    const sentence = /^\S.*\.$/
+    const undescribed = (name: string, schema: Schema | undefined): string[] =>
+      Object.entries(schemaNamed(schema)?.properties ?? {}).flatMap(([key, field]) => [
+        ...(field.properties || sentence.test(field.description ?? '') ? [] : [`${name}.${key}`]),
+        ...undescribed(`${name}.${key}`, field),
+        ...undescribed(`${name}.${key}[]`, field.items),
+      ])
+    for (const { operation } of operations) {
+      for (const { schema } of Object.values(operation.requestBody?.content ?? {}))
+        assert.deepEqual(undescribed(operation.operationId, schema), [])
+      for (const parameter of operation.parameters)
+        if ('in' in parameter) assert.match(parameter.description, sentence)
+    }
+    assert.deepEqual(undescribed('Problem', document.components.schemas.Problem), [])
+  })
+
   test('C36.3 everything it refers to is in it', () => {
     const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/g)]
     assert.ok(references.length > 100)
@@ -223,6 +240,25 @@ onSqliteAlone('the documentation page', reason, vault => {
       marked.map(([, name]) => name),
       ['type', 'data'],
     )
+  })
+
+  test('§2.4.9 C31.3 C36.3 text that carries a boolean is told from a boolean', () => {
+    const form = ['"true"', '"false"', 'true', 'false'].map(value => `<code>${value}</code>`).join(' | ')
+    assert.ok(endpointPart('updateTenant').includes(form.replaceAll('"', '&quot;')))
+    assert.ok(part('TenantSettings').includes('<code>true</code> | <code>false</code>'))
+  })
+
+  test('C24.2 C36.3 the defaults of page and size are shown', () => {
+    for (const [id, size] of Object.entries({ listTokens: limits.pageSizeDefault, searchTokens: 20 }))
+      assert.match(endpointPart(id), new RegExp(`<code>size</code>.*[Dd]efault:? ${size}\\b`), id)
+    assert.match(
+      endpointPart('listTokens'),
+      /<code>page<\/code><\/td><td>integer \(1 to [\d,]+\), default 1</,
+    )
+  })
+
+  test('C4.2 C36.3 it says what a trace id must be', () => {
+    assert.match(text, /the one sent is not 8 to 64 letters, digits, dots, underscores and dashes/)
   })
 
   test('§2.2 C9 C36.3 the token types are shown, and the fields of card data', () => {

@@ -141,7 +141,8 @@ const formOf = (schema: Schema): Part => {
   const { $ref, anyOf, enum: values, items, additionalProperties } = schema
   if ($ref !== undefined) return link(lastPart($ref))
   if (anyOf !== undefined) return anyOf.map((one, at) => [at > 0 && ' or ', formOf(one)])
-  if (values !== undefined) return values.map((value, at) => [at > 0 && ' | ', code(jsonText(value))])
+  if (values !== undefined)
+    return values.map((value, at) => [at > 0 && ' | ', code(choiceText(value, values))])
   const types = [schema.type ?? 'any JSON'].flat()
   return [
     types.filter(type => type !== 'null').join(' or '),
@@ -149,8 +150,13 @@ const formOf = (schema: Schema): Part => {
     items && [' of ', formOf(items)],
     additionalProperties && [' of ', formOf(additionalProperties)],
     types.includes('null') && ' or null',
+    schema.default !== undefined && `, default ${jsonText(schema.default)}`,
   ]
 }
+
+/** Quoted where values that are not text stand beside it: `"true"` and `true` would look the same. */
+const choiceText = (value: Json, all: readonly Json[]): string | undefined =>
+  all.every(one => typeof one === 'string' || one === null) ? jsonText(value) : JSON.stringify(value)
 
 const bounds = (schema: Schema): string | undefined => {
   const { format, minLength, maxLength, minItems, maxItems, minimum, maximum } = schema
