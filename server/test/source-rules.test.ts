@@ -44,3 +44,28 @@ test('docs/testing.md: every file of the rig is in the table', () => {
       .sort(),
   )
 })
+
+test('docs/operating.md: what is logged as an error is in the table of what is worth an alert, which has nothing that is never logged', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 'utf8')
+  const rows =
+    page
+      .split('### Worth an alert')[1]
+      ?.split('\n#')[0]
+      ?.matchAll(/^\| (`[^|]*`) \|/gm) ?? []
+  const told = [...rows]
+    .flatMap(([, cell = '']) => cell.slice(1, -1).split('`, `'))
+    .filter(text => text !== 'msg')
+  const code = sources('**/*.ts')
+    .map(({ code }) => code)
+    .join('\n')
+  assert.ok(told.length > 10)
+  for (const text of told) assert.ok(code.includes(`'${text}'`), text)
+  const errors = [...code.matchAll(/\blog\.error\(\s*\{[\s\S]*?\},?\s*'([^']+)'/gi)].map(
+    ([, text = '']) => text,
+  )
+  assert.ok(errors.length > 5)
+  assert.deepEqual(
+    errors.filter(text => !told.includes(text)),
+    [],
+  )
+})
