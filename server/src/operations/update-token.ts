@@ -9,6 +9,7 @@ import { Secret } from '../domain/secret.ts'
 import type { Instant } from '../domain/time/instant.ts'
 import type { Token } from '../domain/tokens/token.ts'
 import { viewToken } from '../domain/tokens/token-view.ts'
+import type { Match } from '../store/write-set.ts'
 import { claimMatch } from './deduplication/claim-match.ts'
 import { findMatch } from './deduplication/find-match.ts'
 import { isDeduplicated, matchOf, sameMatch } from './deduplication/match.ts'
@@ -83,7 +84,10 @@ type Change = Pick<JudgedPatch, 'knowsData'> & {
   readonly patch: TokenPatch
 }
 
-/** C15: finds another token that the patched one would duplicate. If there is none, the patched token claims the match. */
+/**
+ * C15: finds another token that this patch would make a duplicate of. If there is none, the patched token claims the match. Tokens
+ * that stood for the same value before, without fingerprints, because the tenant's settings did not ask for any, stay two.
+ */
 const findMatchOrClaim = async (
   vault: Vault,
   caller: Caller,
@@ -98,9 +102,18 @@ const findMatchOrClaim = async (
   if (!isNew && patch.deduplicate_token === undefined) return undefined
   if (!isOwnMatch(caller, change)) return undefined
   const { holder, found } = await findMatch(vault, caller, match, after)
-  if (found !== undefined && found.id !== after.id) return found
+  if (found !== undefined && found.id !== after.id)
+    return patch.deduplicate_token === undefined && sameMatch(matchAsOfNow(caller, before), match)
+      ? undefined
+      : found
   if (holder?.id !== after.id) await claimMatch(vault, caller, writes, { match, token: after, holder })
   return undefined
+}
+
+/** The match that a token would stand for if it were written again as it is. */
+const matchAsOfNow = (caller: Caller, token: Token): Match | undefined => {
+  const fingerprint = fingerprintFor(caller, token)
+  return fingerprint === undefined ? undefined : matchOf(caller, { ...token, fingerprint })
 }
 
 /**

@@ -402,6 +402,29 @@ onEveryEngine('deduplication of updates', vault => {
     assert.equal((await vault().get(`/tokens/${two.id}`, keys.owner)).body.data, 'b')
   })
 
+  test('C15.8 C14.6 equal tokens from before the setting stay two, and each can be changed', async () => {
+    const { keys } = await vault().tenant(
+      { owner, management: { type: 'management', permissions: ['tenant:update'] } },
+      { fingerprintTokens: false },
+    )
+    const twins = [
+      await vault().create(keys.owner, { type: 'token', data: 'a' }),
+      await vault().create(keys.owner, { type: 'token', data: 'a' }),
+    ]
+    const settings = { fingerprint_tokens: 'true', deduplicate_tokens: 'true' }
+    await vault().send('PUT', '/tenants/self', { key: keys.management, body: { name: 'Test', settings } })
+    for (const { id } of twins)
+      for (const patch of [{ metadata: { k: id } }, { data: 'a' }, {}]) {
+        const reply = await vault().patch(`/tokens/${id}`, keys.owner, patch)
+        assert.equal(reply.body.id, id)
+        assert.deepEqual(reply.body.metadata, { k: id })
+      }
+    const third = await vault().post('/tokens', keys.owner, { type: 'token', data: 'a' })
+    assert.equal(third.body.id, twins[0]?.id, 'the older one stands for both')
+    const wished = await vault().patch(`/tokens/${twins[1]?.id}`, keys.owner, { deduplicate_token: true })
+    assert.equal(wished.body.id, twins[0]?.id, 'a wish for deduplication is granted')
+  })
+
   test('C15.8 an update that changes nothing matches no token, not even itself', async () => {
     const { keys } = await vault().tenant({ owner })
     const one = await vault().create(keys.owner, target)

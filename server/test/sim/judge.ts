@@ -338,7 +338,9 @@ export const patchMatches = (
   now: number,
 ): SimToken[] => {
   if (!isDeduplicated(caller.settings, after.deduplicate)) return []
-  if (isSameMatch(before, after) && flag === undefined) return []
+  // The setting may have come later than two equal tokens, which then stay two.
+  const asOfNow = { ...before, isFingerprinted: after.isFingerprinted }
+  if (isSameMatch(asOfNow, after) && flag === undefined) return []
   return oldestMatches(tenant, now, after)
 }
 
