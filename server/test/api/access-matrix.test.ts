@@ -551,7 +551,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
               if (isChange)
                 assert.equal(
                   reply.body.detail,
-                  'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token.',
+                  'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token, and so does deduplicate_token if the token has no fingerprint.',
                 )
               assert.deepEqual(await content(), before)
             } else if (field === 'containers' && value !== null && patch[field] === null)

@@ -92,7 +92,7 @@ const requireUnguarded = (
   )
     throw new VaultError('forbidden', {
       detail:
-        'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token.',
+        'Changing mask, fingerprint_expression, search_indexes or containers needs reveal on the token, and so does deduplicate_token if the token has no fingerprint.',
     })
   if (steered.length > 0)
     throw new VaultError('forbidden', {
