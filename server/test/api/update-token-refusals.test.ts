@@ -258,6 +258,12 @@ const toldToAll: typeof refusals = [
     patch: { search_indexes: ['{{ data | plus: 1 }}', '{{ "a" | plus: 1 }}'] },
     errors: ['search_indexes[1]'],
   },
+  {
+    name: 'C13.1 C18.5 data that is invalid, with expressions that the stored data cannot render',
+    given: ssn,
+    patch: { data: '078-05-112', mask: '{{ data | to_number }}', fingerprint_expression: '{{ data.none }}' },
+    errors: ['data'],
+  },
   ...[{ metadata: { a: null } }, { metadata: null }].map(patch => ({
     name: `C14.7 C18.5 ${JSON.stringify(patch)} where the fingerprint needs that metadata`,
     given: { ...token('abc'), metadata: { a: '1' }, fingerprint_expression: '{{ metadata.a }}' },
@@ -407,6 +413,9 @@ onEveryEngine('refused updates', vault => {
     const { id } = await vault().create(keys.owner, token('4711'))
     const asks = { deduplicate_token: true }
     assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, asks)).status, 403)
+    // Without that wish there is no fingerprint to guard.
+    for (const harmless of [{}, { metadata: { a: 'b' } }, { deduplicate_token: false }])
+      assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, harmless)).status, 200)
     const asked = await vault().patch(`/tokens/${id}`, keys.writer, asks)
     assert.deepEqual([asked.status, asked.body.fingerprint], [200, undefined])
     assert.equal((await vault().patch(`/tokens/${id}`, keys.writer, {})).body.fingerprint, undefined)
@@ -479,5 +488,9 @@ onEveryEngine('refused updates', vault => {
       assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, patch)).status, 403)
       assert.equal((await vault().get(`/tokens/${id}`, keys.masked)).body.data, 'shown')
     }
+    // Once everything that the expression reads is the caller's own, there is nothing hidden to render.
+    const { id } = await vault().create(keys.owner, token({ label: 'shown', ssn: '123-45-6789' }, { mask }))
+    const own = { data: { label: null, ssn: 'sent by the caller' } }
+    assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, own)).body.data, 'sent by the caller')
   })
 })
