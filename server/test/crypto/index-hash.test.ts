@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { indexHash } from '../../src/crypto/index-hash.ts'
+import { fingerprintHash, indexHash } from '../../src/crypto/index-hash.ts'
 import { fixedKey, newTenantKeys } from './test-keys.ts'
 
 describe('index hashes', () => {
@@ -10,6 +10,16 @@ describe('index hashes', () => {
   test('C24.6 the hashes under a key never change: the stored index depends on them', () => {
     assert.equal(hex('type', 'card'), '1cf9b96eea0f0eb9ec30e60b')
     assert.equal(hex('metadata.color', 'red'), '75b2203f0eeb9e9d1f673108')
+  })
+
+  test('C15.3 C24.6 the hashes of a fingerprint and its tag never change', () => {
+    const { term, tag } = fingerprintHash(keys, 'fingerprint', 'tag')
+    assert.deepEqual(
+      [term.toString('hex'), tag?.toString('hex')],
+      ['875389ab78617b9dc3cf91cd', 'd34c0f2121ab8242'],
+    )
+    assert.deepEqual(term, indexHash(keys, 'fingerprint', 'fingerprint'))
+    assert.deepEqual(fingerprintHash(keys, 'fingerprint', undefined), { term, tag: null })
   })
 
   test('C24.6 equal values of different fields have different hashes, wherever the field ends and the value begins', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { KeyObject } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { open, seal } from '../../src/crypto/aead.ts'
+import { fingerprintHash, indexHash } from '../../src/crypto/index-hash.ts'
 import type { ApiKeyGrant, Application } from '../../src/domain/access/application.ts'
 import type { Tenant } from '../../src/domain/access/tenant.ts'
 import { Secret } from '../../src/domain/secret.ts'
@@ -15,6 +16,8 @@ import {
   sealApplication,
   sealTenant,
 } from '../../src/operations/grants/grant-rows.ts'
+import { tokenTerms } from '../../src/operations/tokens/index-entries.ts'
+import { categoryOf } from '../../src/operations/tokens/token-category.ts'
 import { openTokenRow, sealTokenRow, sealTransientRow } from '../../src/operations/tokens/token-rows.ts'
 import { newTenantKeys, newVaultKeys } from '../crypto/test-keys.ts'
 
@@ -156,4 +159,64 @@ describe('what every vault stores sealed', () => {
     test(`ARCHITECTURE.md data at rest: ${name} is read from its fixed form`, () =>
       assert.deepEqual(read(seal(key, 1, text, context)), is))
   }
+})
+
+const counterOf = (container: string): string =>
+  `container:${indexHash(keys, 'container', container).toString('hex')}`
+
+/** What the index and the counters have of a token: fields and values before they are hashed, and names. */
+const entries: Record<
+  string,
+  {
+    of: Token
+    terms: readonly (readonly [field: string, value: string])[]
+    tag: string | undefined
+    counters: readonly string[]
+  }
+> = {
+  'a token at home': {
+    of: { ...token, containers: [type.container], blind: {} },
+    terms: [
+      ['home', 'card'],
+      ['metadata.k', 'v'],
+      ['data', '4242424242424242'],
+    ],
+    tag: '["{{ data.number }}",["/pci/high/"]]',
+    counters: ['type:card', counterOf('/pci/'), counterOf('/pci/high/')],
+  },
+  'a token in other containers': {
+    of: { ...token, containers: ['/c/', '/a/b/'], blind: {} },
+    terms: [
+      ['direct', '/c/'],
+      ['below', '/a/'],
+      ['direct', '/a/b/'],
+      ['type', 'card'],
+      ['metadata.k', 'v'],
+      ['data', '4242424242424242'],
+    ],
+    tag: '["{{ data.number }}",["/a/b/","/c/"]]',
+    counters: ['type:card', counterOf('/c/'), counterOf('/a/'), counterOf('/a/b/'), 'several-containers'],
+  },
+  'a blind token': {
+    of: { ...token, containers: [type.container] },
+    terms: [
+      ['home', 'card'],
+      ['metadata.k', 'v'],
+      ['data', '4242424242424242'],
+    ],
+    tag: undefined,
+    counters: ['type:card', counterOf('/pci/'), counterOf('/pci/high/')],
+  },
+}
+
+describe('what every vault stores hashed', () => {
+  for (const [name, { of, terms, tag, counters }] of Object.entries(entries))
+    test(`ARCHITECTURE.md data at rest: ${name} is found and counted by fixed names`, () => {
+      assert.deepEqual(tokenTerms({ tenantNumber: 4, keys }, of), [
+        ...terms.map(([field, value]) => ({ term: indexHash(keys, field, value), tag: null })),
+        fingerprintHash(keys, 'f', tag),
+      ])
+      const { typeCounter, containerCounters } = categoryOf(keys, of)
+      assert.deepEqual([typeCounter, ...containerCounters], counters)
+    })
 })
