@@ -4,7 +4,8 @@ import { stepsPerInputCharacter } from '../../../src/domain/expressions/budget.t
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import { budgetFor } from '../../../src/domain/expressions/run.ts'
-import { type Json, stringify } from '../../../src/domain/json/json.ts'
+import { pay } from '../../../src/domain/expressions/values.ts'
+import { exactNumber, type Json, stringify } from '../../../src/domain/json/json.ts'
 import { limits } from '../../../src/domain/limits.ts'
 import { Memo } from '../../../src/domain/memo.ts'
 
@@ -53,6 +54,30 @@ const bombs: readonly (readonly [text: string, data: Json])[] = [
   ['{{ data.text | date: data.format }}', { text: '2024-01-01', format: '%A%A%A%A'.repeat(125_000) }],
   [`{{ data | split: '' | map: '${'a.'.repeat(150)}a' | size }}`, large],
 ]
+const paidFor: readonly Json[] = [
+  null,
+  true,
+  -1.5,
+  '',
+  'text',
+  exactNumber('12345678901234567890'),
+  [],
+  [1],
+  ['a', [], [[null]]],
+  {},
+  { '': 1 },
+  { a: { b: {} }, c: [{ d: 'e' }, { d: 'f' }] },
+]
+for (const value of paidFor)
+  test(`C20.7 ${stringify(value)} costs one step for each character`, () => {
+    let steps = 0
+    pay(value, units => {
+      assert(units > 0)
+      steps += units
+    })
+    assert.equal(steps, stringify(value).length)
+  })
+
 for (const [text, data] of bombs)
   test(`C20 ${text.slice(0, 60)} is refused as too much work`, () => {
     const { value } = costOf(text, data)
