@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
+import { holdsLookAlike } from '../../../src/domain/expressions/filters/card-look-alike.ts'
 import type { RandomBelow } from '../../../src/domain/expressions/run.ts'
 import type { Json } from '../../../src/domain/json/json.ts'
 import { passesLuhn } from '../../../src/domain/text/luhn.ts'
@@ -85,6 +86,22 @@ for (const separator of ['-', ' ', '.', '_', ', '])
       assert(!passesLuhn(made.replace(/\D/g, '').slice(0, 16)))
     }
   })
+
+// Zeros alone pass Luhn, whatever their number.
+for (const [text, isLookAlike] of [
+  ['0'.repeat(11), false],
+  ['0'.repeat(12), true],
+  ['0'.repeat(19), true],
+  ['0'.repeat(20), false],
+  [`${'0'.repeat(19)}1`, false],
+  ['000000-000000', true],
+  ['000000 - 000000', true],
+  ['000000a000000', false],
+  [`${'0'.repeat(11)}-1-${'0'.repeat(20)}`, false],
+  ['1-000000-000000', true],
+] as const)
+  test(`C21.4 ${text} ${isLookAlike ? 'looks' : 'does not look'} like a card number`, () =>
+    assert.equal(holdsLookAlike(text), isLookAlike))
 
 for (const after of [
   'slice: 0, 3',
