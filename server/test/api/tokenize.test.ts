@@ -297,7 +297,22 @@ onEveryEngine('tokenize', vault => {
       vault(),
       { key: keys.general, counter: keys.private },
       { method: 'POST', path: '/tokenize', body: send },
-      { status: 409 },
+      // Not that writes clashed: sent again, it would fail again.
+      { status: 409, body: { detail: 'A token with this id exists.' } },
+    )
+  })
+
+  test('C16.4 C17.4 the id of an expired token is free in a payload that brings ids of its own', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const expires_at = new Date(vault().now + 1_000).toISOString()
+    await vault().create(keys.general, { id: 'was-taken', type: 'token', data: 0, expires_at })
+    vault().now += 1_000
+    const send = ['one', 'was-taken', 'three'].map(id => ({ id, type: 'token', data: id }))
+    await sendAndExpect(
+      vault(),
+      { key: keys.general, counter: keys.private },
+      { method: 'POST', path: '/tokenize', body: send },
+      { status: 200, stored: 3 },
     )
   })
 
