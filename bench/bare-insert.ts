@@ -63,19 +63,18 @@ const captureSets = async (folder: string, values: number): Promise<() => Promis
   let serial = 0
   return async () => {
     const sets: WriteSet[] = []
-    const keeping = {
-      ...caller,
-      commit: async (set: WriteSet) => {
-        sets.push(set)
-        return { committed: true } as const
-      },
+    const commit = async (set: WriteSet) => {
+      sets.push(set)
+      return { committed: true } as const
     }
+    const keeping = { ...vault, store: { ...store, commit } }
     for (let i = 0; i < transactionsPerRound; i++)
       await tokenize(
-        vault,
         keeping,
+        caller,
         Array.from({ length: values }, () => `value ${serial++}`),
       )
+    if (sets.length !== transactionsPerRound) throw new Error('the write sets were not captured')
     return sets
   }
 }
