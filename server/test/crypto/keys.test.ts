@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { type KeyProvider, KeyProviderError } from '../../src/crypto/key-provider.ts'
 import {
+  needsOlderMasterKey,
   newTenantKeys,
   newVaultKeys,
   newWrappedKey,
+  rewrap,
   unwrapTenantKeys,
   unwrapVaultKeys,
 } from '../../src/crypto/keys.ts'
@@ -84,6 +86,31 @@ describe('wrapped keys', () => {
         new KeyProviderError(`storage holds no key for ${missing} of a tenant`),
       )
     await assert.rejects(unwrapVaultKeys(provider, []), /storage holds no key/)
+  })
+
+  test('ARCHITECTURE.md keys: no bytes of a key are left behind where it was made, wrapped or unwrapped', async () => {
+    const passed: Uint8Array[] = []
+    const watched: KeyProvider = {
+      ...provider,
+      wrap: (key, context) => {
+        passed.push(key)
+        return provider.wrap(key, context)
+      },
+      unwrap: async (wrapped, context) => {
+        const key = await provider.unwrap(wrapped, context)
+        passed.push(key)
+        return key
+      },
+      isCurrent: async () => false,
+    }
+    const wrapped = await newTenantKeys(watched, 'a tenant')
+    await unwrapTenantKeys(watched, 'a tenant', wrapped)
+    for (const key of wrapped) {
+      await rewrap(watched, 'a tenant', key)
+      assert.equal(await needsOlderMasterKey(watched, 'a tenant', key), true)
+    }
+    assert.equal(passed.length, wrapped.length * 5)
+    for (const bytes of passed) assert.deepEqual(Buffer.from(bytes), Buffer.alloc(32))
   })
 
   test('C30.2 the vault has separate keys for API keys and for grants', async () => {
