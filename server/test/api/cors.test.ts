@@ -50,6 +50,8 @@ onEveryEngine(
           const allowed = reply.headers.get('access-control-allow-headers')?.split(', ') ?? []
           for (const name of ['content-type', 'svc-api-key', 'svc-idempotency-key', 'svc-trace-id', '*'])
             assert.ok(allowed.includes(name), name)
+          // Within that time the browser does not ask again before each request.
+          assert.equal(reply.headers.get('access-control-max-age'), '600')
           assert.equal(reply.headers.get('vary'), 'origin')
           assert.equal(reply.headers.get('access-control-allow-credentials'), null)
           assert.equal(reply.headers.get('cache-control'), 'no-store')
