@@ -95,7 +95,7 @@ const whyNotListening = (error: unknown): string | undefined => {
   const place = `port ${port} of ${address}`
   switch (`${foreignSyscall(error)} ${foreignCode(error)}`) {
     case 'listen EADDRINUSE':
-      return `${place} is taken: stop what uses it, or ${anotherPort(Number(port) + 1)}`
+      return `${place} is taken: stop what uses it, or ${anotherPort(Number(port))}`
     case 'listen EACCES':
       return `this user may not open ${place}: set --port to one from 1024 on`
     case 'listen EADDRNOTAVAIL':
@@ -109,8 +109,10 @@ const whyNotListening = (error: unknown): string | undefined => {
 }
 
 /** To be pasted under `npm start`, where a flag needs `--` before it. */
-const anotherPort = (port: number): string =>
-  process.env.npm_lifecycle_event === 'start' ? `run npm start -- --port ${port}` : 'set --port'
+const anotherPort = (taken: number): string =>
+  process.env.npm_lifecycle_event === 'start'
+    ? `run npm start -- --port ${taken < 65_535 ? taken + 1 : taken - 1}`
+    : 'set --port'
 
 const foreignSyscall = (error: unknown): string =>
   error instanceof Error && 'syscall' in error ? String(error.syscall) : ''

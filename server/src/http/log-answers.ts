@@ -1,7 +1,10 @@
 import type { Log } from '../domain/log.ts'
 import type { Serve } from './exchange.ts'
 
-/** Logs each answer, at the level `debug`: the pattern of its route, never the URL, since an id or a filter may be anything (C2). */
+/**
+ * Logs each answer when it is handed over, at the level `debug`, even if nobody is there any more to get it. The pattern of its
+ * route, never the URL, since an id or a filter may be anything (C2).
+ */
 export const logAnswers = (log: Log, route: string | undefined, serve: Serve): Serve => {
   if (!log.isDebug) return serve
   return exchange => {

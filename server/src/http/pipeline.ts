@@ -9,7 +9,14 @@ import { pathOf } from './path-of.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
 import { problemSender, type SendProblem } from './send-problem.ts'
 
-/** The life of a request of this endpoint. */
+/**
+ * The life of a request of this endpoint, in the order of C3:
+ *
+ *   admit    503 → 204 to a preflight → 401 → 429 → 403 permission as such → 415 → 413
+ *   answer   the body → idempotent replay or claim → 400 → the operation, which refuses or commits → the answer
+ *
+ * Before it, `server.ts` has found the endpoint, and refused a request without a Host or with two.
+ */
 export const serve = (
   options: PipelineOptions,
   endpoint: Endpoint,

@@ -11,6 +11,7 @@ import { pace } from '../domain/pace.ts'
 import type { Serve } from './exchange.ts'
 import { type Answer, type AnyCall, handlers } from './handlers.ts'
 import { inOrder } from './in-order.ts'
+import { logAnswers } from './log-answers.ts'
 import { NodeExchange } from './node-exchange.ts'
 import { refuse, serve } from './pipeline.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
@@ -25,26 +26,23 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   const { headerPrefix, tls } = options
   const { traceId: traceHeader } = ownHeaders(headerPrefix)
   const sendProblem = problemSender(options)
+  const refuseHost = logAnswers(options.log, undefined, exchange =>
+    sendProblem(exchange, new VaultError('badRequest')),
+  )
 
   const through =
     (serve: Serve) =>
     (request: FastifyRequest, reply: FastifyReply): void => {
       const exchange = new NodeExchange(request, reply, traceHeader)
       if (exchange.isHttp1) serve(exchange)
-      else sendProblem(exchange, new VaultError('badRequest'))
+      else refuseHost(exchange)
     }
 
   // Node would refuse a request without Host, but without a body or a trace id; `through` refuses it in our form.
   const http = { requireHostHeader: false, maxHeaderSize: limits.headBytes }
   const app: FastifyInstance = fastify({
     ...(tls ? { https: { ...tls, ...http } } : { http }),
-    routerOptions: {
-      // As long as a head may be: a wrong id is refused only after the key was checked.
-      maxParamLength: pace.pathParameterCharactersMax,
-      querystringParser: () => ({}),
-      // Published client libraries join a base address and `/`: they send `POST /tokens/`.
-      ignoreTrailingSlash: true,
-    },
+    routerOptions,
     requestTimeout: pace.requestArrivalMs,
     keepAliveTimeout: pace.idleMs,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
@@ -83,6 +81,15 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     lane.close()
   })
   return app
+}
+
+/** How paths are read; the routes of plain requests must agree. */
+export const routerOptions = {
+  // As long as a head may be: a wrong id is refused only after the key was checked.
+  maxParamLength: pace.pathParameterCharactersMax,
+  querystringParser: () => ({}),
+  // Published client libraries join a base address and `/`: they send `POST /tokens/`.
+  ignoreTrailingSlash: true,
 }
 
 /** No route has a schema (decision 0003); without this Fastify would load its two compilers for them at every start. */

@@ -71,11 +71,33 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
   ]
   for (const { name, target, status } of targets)
     test(`${name}: GET ${target.slice(0, 60)} is ${status}`, async () => {
-      const [reply] = await raw(head(`GET ${target}`))
-      assert.equal(reply?.status, status)
-      if (status !== 200) assertAbsent({ body: reply?.text ?? '' }, ['a-token', 'Sensitive', target.slice(1)])
-      else if (target.includes('?')) assert.deepEqual(reply?.body.data, [], 'the filter finds nothing')
+      // A framework may look at Accept-Version before anything of ours does.
+      for (const fields of [
+        [],
+        ['Accept-Version: 1.x'],
+        ['TE: trailers'],
+        ['TE: trailers', 'Accept-Version: 1.x'],
+      ]) {
+        const [reply] = await raw(head(`GET ${target}`, ...fields))
+        assert.equal(reply?.status, status, fields.join())
+        if (status !== 200)
+          assertAbsent({ body: reply?.text ?? '' }, ['a-token', 'Sensitive', target.slice(1)])
+        else if (target.includes('?')) assert.deepEqual(reply?.body.data, [], 'the filter finds nothing')
+      }
     })
+
+  test('docs/operating.md: a request without a Host is logged like any other', async () => {
+    const before = vault().log.length
+    const [reply] = await raw('GET /tokens HTTP/1.1\r\nSVC-TRACE-ID: without-a-host\r\n\r\n')
+    assert.equal(reply?.status, 400)
+    const lines = vault()
+      .log.slice(before)
+      .map(line => JSON.parse(line))
+    assert.deepEqual(
+      lines.map(({ method, status, trace_id }) => ({ method, status, trace_id })),
+      [{ method: 'GET', status: 400, trace_id: 'without-a-host' }],
+    )
+  })
 
   /** Node's server, which the service keeps to itself. */
   const nodeServer = async (): Promise<Server> => {

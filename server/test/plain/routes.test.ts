@@ -8,6 +8,7 @@ import fastify from 'fastify'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { plainRoutes } from '../../src/http/plain/routes.ts'
+import { routerOptions } from '../../src/http/server.ts'
 import { fc } from '../rig/properties.ts'
 
 const declared = Object.values<Endpoint>(endpoints).map(({ id, method, path }) => ({ method, path, to: id }))
@@ -54,7 +55,7 @@ const agent = new Agent({ keepAlive: true })
 
 describe('the routes of plain requests', () => {
   test('C3.1 whatever they find is what Fastify finds', async t => {
-    const app = fastify({ routerOptions: { ignoreTrailingSlash: true, querystringParser: () => ({}) } })
+    const app = fastify({ routerOptions })
     for (const { method, path, to } of declared)
       app.route({ method, url: path, handler: async ({ params }) => ({ to, params }) })
     await app.listen({ host: '127.0.0.1', port: 0 })

@@ -73,7 +73,7 @@ const unprintable = /[^\x20-\x7e]/
 const printable = (value: string | number | undefined): string | number => {
   if (typeof value === 'number') return value
   if (value === undefined || unprintable.test(value))
-    throw new Error('a header has a character that it must not have')
+    throw new Error('a header has no value, or a character that it must not have')
   return value
 }
 

@@ -9,8 +9,8 @@ export type PlainLane = {
 
 /**
  * Answers plain requests straight from the socket, at half the cost of Node's HTTP server. The first thing on a connection that
- * is not plain (`read-request.ts`) or leads nowhere (`routes.ts`) hands it to that server for good, where everything difficult
- * about HTTP stays.
+ * is not plain (`read-request.ts`), or whose path `routes.ts` does not know, hands it to that server for good, where everything
+ * difficult about HTTP stays.
  */
 export const plainLane = (
   server: Server,

@@ -16,8 +16,9 @@ type KnownFields = {
   readonly bodyBytes: number
 }
 
-/** How many variants of its fields are remembered per connection: some 300 bytes each. */
+/** How many variants of its fields are remembered per connection, and how long one may be: few need more than 300 bytes. */
 const knownMax = 8
+const knownBytesMax = 1_024
 /** Longer heads are rare and left to Node, which refuses those that are too long (431). */
 const headBytesMax = Math.min(8_192, limits.headBytes)
 const endOfLine = '\r\n'
@@ -49,43 +50,53 @@ export class PlainRequestReader {
   readonly #known: KnownFields[] = []
 
   read(bytes: Buffer): PlainHead | undefined {
-    const known = this.#knownIn(bytes) ?? this.#learn(bytes)
-    if (known === undefined) return undefined
-    const { headers, bodyBytes } = known
-    const bodyStart = bytes.length - bodyBytes
-    if (bodyStart > headBytesMax) return undefined
-    const line = requestLine.exec(bytes.toString('latin1', 0, bodyStart - known.bytes.length))
-    if (line === null) return undefined
-    return { method: line[1] ?? '', url: line[2] ?? '', headers, bodyStart }
-  }
-
-  #knownIn(bytes: Buffer): KnownFields | undefined {
     for (const known of this.#known) {
-      const end = bytes.length - known.bodyBytes
-      const start = end - known.bytes.length
-      if (start > 0 && bytes.compare(known.bytes, 0, known.bytes.length, start, end) === 0) return known
+      const head = headWith(known, bytes)
+      if (head !== undefined) return head
     }
-    return undefined
+    const fields = findFields(bytes)
+    const head = fields && headWith(fields, bytes)
+    if (head !== undefined && fields !== undefined) this.#remember(fields)
+    return head
   }
 
-  #learn(bytes: Buffer): KnownFields | undefined {
-    const lineEnd = bytes.indexOf(endOfLine)
-    const headEnd = bytes.indexOf(endOfHead)
-    if (headEnd <= lineEnd) return undefined
-    const [start, end] = [lineEnd + endOfLine.length, headEnd + endOfHead.length]
-    const headers = readFields(bytes.toString('latin1', start, end - endOfLine.length))
-    if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
-    const bodyBytes = headers['content-length'] ?? '0'
-    if (!plainLength.test(bodyBytes) || bytes.length !== end + Number(bodyBytes)) return undefined
-    // Copied, so that the body behind them is not kept. Frozen, because later requests get the same headers.
-    const known = {
-      bytes: Buffer.from(bytes.subarray(start, end)),
-      headers: Object.freeze(headers),
-      bodyBytes: Number(bodyBytes),
-    }
-    this.#known.unshift(known)
+  #remember({ bytes, ...fields }: KnownFields): void {
+    if (bytes.length > knownBytesMax) return
+    // Copied, so that the body behind them is not kept, and not into the pool, of which each copy would keep 64 KiB.
+    const copy = Buffer.allocUnsafeSlow(bytes.length)
+    copy.set(bytes)
+    this.#known.unshift({ bytes: copy, ...fields })
     if (this.#known.length > knownMax) this.#known.pop()
-    return known
+  }
+}
+
+/** The head of the request, if these fields stand right between its first line and its body. */
+const headWith = (
+  { bytes: fields, headers, bodyBytes }: KnownFields,
+  bytes: Buffer,
+): PlainHead | undefined => {
+  const bodyStart = bytes.length - bodyBytes
+  const start = bodyStart - fields.length
+  if (start <= 0 || bodyStart > headBytesMax) return undefined
+  if (bytes.compare(fields, 0, fields.length, start, bodyStart) !== 0) return undefined
+  const line = requestLine.exec(bytes.toString('latin1', 0, start))
+  return line === null ? undefined : { method: line[1] ?? '', url: line[2] ?? '', headers, bodyStart }
+}
+
+const findFields = (bytes: Buffer): KnownFields | undefined => {
+  const lineEnd = bytes.indexOf(endOfLine)
+  const headEnd = bytes.indexOf(endOfHead)
+  if (headEnd <= lineEnd) return undefined
+  const [start, end] = [lineEnd + endOfLine.length, headEnd + endOfHead.length]
+  const headers = readFields(bytes.toString('latin1', start, end - endOfLine.length))
+  if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
+  const length = headers['content-length'] ?? '0'
+  if (!plainLength.test(length) || bytes.length !== end + Number(length)) return undefined
+  // Frozen, because later requests get the same headers.
+  return {
+    bytes: bytes.subarray(start, end),
+    headers: Object.freeze(headers),
+    bodyBytes: Number(length),
   }
 }
 
