@@ -46,7 +46,7 @@ const special = [
  * the same to the byte as lately are not parsed again.
  */
 export class PlainRequestReader {
-  /** The latest first. */
+  /** The last learnt first. */
   readonly #known: KnownFields[] = []
 
   read(bytes: Buffer): PlainHead | undefined {
@@ -55,8 +55,9 @@ export class PlainRequestReader {
       if (head !== undefined) return head
     }
     const fields = findFields(bytes)
-    const head = fields && headWith(fields, bytes)
-    if (head !== undefined && fields !== undefined) this.#remember(fields)
+    if (fields === undefined) return undefined
+    const head = headWith(fields, bytes)
+    if (head !== undefined) this.#remember(fields)
     return head
   }
 

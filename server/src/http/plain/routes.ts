@@ -6,8 +6,8 @@ export type Route<To> = { readonly to: To; readonly params: Readonly<Record<stri
 /** What paths that are equal up to their last slash lead to. */
 type Folder<To> = {
   readonly named: Map<string, Route<To>>
-  /** For any other name: it is the value of this parameter. */
-  any?: { readonly to: To; readonly param: string }
+  /** For every other name: it is the value of this parameter. */
+  others?: { readonly to: To; readonly param: string }
 }
 
 /**
@@ -22,7 +22,7 @@ export const plainRoutes = <To>(declared: readonly Declared<To>[]) => {
     if (folder.includes(':')) continue
     const folders = foldersOf.get(method) ?? new Map<string, Folder<To>>()
     const there: Folder<To> = folders.get(folder) ?? { named: new Map() }
-    if (name.startsWith(':')) there.any = { to, param: name.slice(1) }
+    if (name.startsWith(':')) there.others = { to, param: name.slice(1) }
     else there.named.set(name, { to, params: {} })
     foldersOf.set(method, folders.set(folder, there))
   }
@@ -35,9 +35,9 @@ export const plainRoutes = <To>(declared: readonly Declared<To>[]) => {
     const { folder, name } = split(path.endsWith('/') ? path.slice(0, -1) : path)
     const there = foldersOf.get(method)?.get(folder)
     if (there === undefined || name === '') return undefined
-    const { named, any } = there
+    const { named, others } = there
     const route = named.size === 0 ? undefined : named.get(name)
-    return route ?? (any && { to: any.to, params: { [any.param]: name } })
+    return route ?? (others && { to: others.to, params: { [others.param]: name } })
   }
 }
 
