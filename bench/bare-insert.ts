@@ -89,7 +89,7 @@ const insertAll = (database: DatabaseSync): ((sets: readonly WriteSet[]) => void
     for (const { tenant, guarded, effects, counters } of sets) {
       database.exec('BEGIN IMMEDIATE')
       for (const change of guarded)
-        if (change.kind === 'insertToken') insertToken.run(...tokenValues(change.row))
+        if (change.kind === 'insertToken') insertToken.run(...tokenValues(tenant, change.row))
       for (const effect of effects)
         if (effect.kind === 'addTerms')
           for (const { term, tag } of effect.terms) {

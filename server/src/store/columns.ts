@@ -11,6 +11,7 @@ import type {
   TokenRow,
   TransientRow,
   UsedApiKeyRow,
+  WithoutTenant,
 } from './rows.ts'
 
 /**
@@ -40,9 +41,9 @@ const bytes = (value: Value | undefined): Uint8Array =>
   value instanceof Uint8Array ? value : new Uint8Array(0)
 
 /** In the order in which `tokenRow` reads them, which is the column order of the table (tables.ts). */
-export const tokenValues = (row: TokenRow) =>
+export const tokenValues = (tenant: number, row: WithoutTenant<TokenRow>) =>
   [
-    row.tenant,
+    tenant,
     row.id,
     row.type,
     row.version,

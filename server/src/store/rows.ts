@@ -20,6 +20,9 @@ export type TokenRow = {
   readonly sealed: Uint8Array
 }
 
+/** A row whose tenant is known from what it is in, such as a write set. */
+export type WithoutTenant<Row extends { readonly tenant: number }> = Omit<Row, 'tenant'>
+
 export type TransientRow = {
   readonly tenant: number
   readonly tokenId: string
@@ -93,8 +96,8 @@ export type NewTenant = {
   readonly id: string
   readonly sealed: Uint8Array
   readonly keys: readonly KeyRow[]
-  readonly applications: readonly Omit<ApplicationRow, 'tenant'>[]
-  readonly apiKeys: readonly Omit<ApiKeyRow, 'tenant'>[]
+  readonly applications: readonly WithoutTenant<ApplicationRow>[]
+  readonly apiKeys: readonly WithoutTenant<ApiKeyRow>[]
 }
 
 export type KeyRow = { readonly purpose: string; readonly version: number; readonly wrapped: Uint8Array }

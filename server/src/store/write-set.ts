@@ -1,4 +1,13 @@
-import type { ApiKeyRow, IndexedToken, IndexTerm, KeyRow, ResultRow, TokenRow, TransientRow } from './rows.ts'
+import type {
+  ApiKeyRow,
+  IndexedToken,
+  IndexTerm,
+  KeyRow,
+  ResultRow,
+  TokenRow,
+  TransientRow,
+  WithoutTenant,
+} from './rows.ts'
 
 /**
  * What one operation wants to change. A write set is applied whole or not at all, and only if every condition in it
@@ -20,8 +29,8 @@ export type Match = { readonly term: Uint8Array; readonly tag: Uint8Array }
 
 /** Each carries a condition: an insert needs its key to be free; `ifVersion` and `insteadOf` need the row unchanged. */
 export type GuardedChange =
-  | { readonly kind: 'insertToken'; readonly row: TokenRow }
-  | { readonly kind: 'updateToken'; readonly row: TokenRow; readonly ifVersion: number }
+  | { readonly kind: 'insertToken'; readonly row: WithoutTenant<TokenRow> }
+  | { readonly kind: 'updateToken'; readonly row: WithoutTenant<TokenRow>; readonly ifVersion: number }
   /** Changes nothing: the token's row must hold these sealed bytes, or with null must not exist. */
   | { readonly kind: 'expectToken'; readonly id: string; readonly sealed: Uint8Array | null }
   | { readonly kind: 'deleteToken'; readonly id: string; readonly ifVersion: number }
@@ -35,7 +44,7 @@ export type GuardedChange =
   /** Precedes every change of grants, and fails if another change came in between. */
   | { readonly kind: 'reviseTenant'; readonly ifRevision: number }
   /** Keeps the answer for an idempotency key that has none, or whose previous answer has expired at `now`. */
-  | { readonly kind: 'keepResult'; readonly row: ResultRow; readonly now: number }
+  | { readonly kind: 'keepResult'; readonly row: WithoutTenant<ResultRow>; readonly now: number }
 
 /** Applied once every condition has held. */
 export type Effect =
@@ -51,7 +60,7 @@ export type Effect =
       readonly mayWait?: number
     }
   | { readonly kind: 'removeTerms'; readonly of: IndexedToken; readonly terms: readonly IndexTerm[] }
-  | { readonly kind: 'putTransient'; readonly row: TransientRow }
+  | { readonly kind: 'putTransient'; readonly row: WithoutTenant<TransientRow> }
   | { readonly kind: 'dropTransient'; readonly tokenId: string; readonly field: string }
   /** Marks tokens as active in the month and raises its counter by the number of those that were not. */
   | {
@@ -66,7 +75,7 @@ export type Effect =
   | { readonly kind: 'deleteTenant' }
   | { readonly kind: 'putApplication'; readonly id: string; readonly sealed: Uint8Array }
   | { readonly kind: 'deleteApplication'; readonly id: string }
-  | { readonly kind: 'putApiKey'; readonly row: Omit<ApiKeyRow, 'tenant'> }
+  | { readonly kind: 'putApiKey'; readonly row: WithoutTenant<ApiKeyRow> }
   | { readonly kind: 'deleteApiKey'; readonly applicationId: string; readonly id: string }
 
 export type CounterMove = { readonly name: string; readonly by: number; readonly at?: number }

@@ -86,8 +86,8 @@ const token: Token = {
   modifiedBy: 'app-2',
   modifiedAt: 2,
 }
-const tokenRow = sealTokenRow(token, 4, keys)
-const transientRows = token.transients.map(transient => sealTransientRow(token, transient, 4, keys))
+const tokenRow = sealTokenRow(token, keys)
+const transientRows = token.transients.map(transient => sealTransientRow(token, transient, keys))
 const transientRow = transientRows[0] ?? assert.fail()
 
 /** A comparison does not look into secrets. */

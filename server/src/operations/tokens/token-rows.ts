@@ -13,7 +13,7 @@ import {
   type Writable,
 } from '../../domain/tokens/token.ts'
 import { tokenType } from '../../domain/tokens/types/registry.ts'
-import type { TokenRow, TransientRow } from '../../store/rows.ts'
+import type { TokenRow, TransientRow, WithoutTenant } from '../../store/rows.ts'
 
 /**
  * A token's sealed record: everything that came from the caller. Names are short because every row repeats them, and values that
@@ -33,9 +33,8 @@ type TokenRecord = {
   b?: Blindness
 }
 
-export const sealTokenRow = (token: Token, tenantNumber: number, keys: TenantKeys): TokenRow => {
+export const sealTokenRow = (token: Token, keys: TenantKeys): WithoutTenant<TokenRow> => {
   const columns = {
-    tenant: tenantNumber,
     id: token.id,
     type: token.type.name,
     version: token.version,
@@ -69,7 +68,11 @@ const toRecord = (token: Token): TokenRecord => {
 }
 
 /** Opens a row. Throws a TamperedError that names the token if any part of it is not as it was sealed. */
-export const openTokenRow = (row: TokenRow, transients: readonly TransientRow[], keys: TenantKeys): Token => {
+export const openTokenRow = (
+  row: WithoutTenant<TokenRow>,
+  transients: readonly WithoutTenant<TransientRow>[],
+  keys: TenantKeys,
+): Token => {
   const record: TokenRecord = parseStored(openToken(keys, row)) as JsonObject & TokenRecord
   const type = tokenType(row.type)
   if (type === undefined) throw new TamperedError({ kind: 'token', id: row.id, tenantId: keys.tenantId })
@@ -106,10 +109,8 @@ export const openTokenRow = (row: TokenRow, transients: readonly TransientRow[],
 export const sealTransientRow = (
   token: Token,
   { field, value, expiresAt }: Transient,
-  tenantNumber: number,
   keys: TenantKeys,
-): TransientRow => ({
-  tenant: tenantNumber,
+): WithoutTenant<TransientRow> => ({
   tokenId: token.id,
   field,
   expiresAt,
@@ -121,7 +122,11 @@ export const sealTransientRow = (
   ),
 })
 
-const openTransientRow = (token: TokenRow, row: TransientRow, keys: TenantKeys): Transient => ({
+const openTransientRow = (
+  token: WithoutTenant<TokenRow>,
+  row: WithoutTenant<TransientRow>,
+  keys: TenantKeys,
+): Transient => ({
   field: row.field,
   value: new Secret(parseStored(openTransient(keys, token, row))),
   expiresAt: row.expiresAt,

@@ -35,8 +35,8 @@ export class TokenWrites {
   }
 
   insert(token: Token): void {
-    const { tenantNumber, keys } = this.#tenant
-    this.#guarded.push({ kind: 'insertToken', row: sealTokenRow(token, tenantNumber, keys) })
+    const { keys } = this.#tenant
+    this.#guarded.push({ kind: 'insertToken', row: sealTokenRow(token, keys) })
     const category = categoryOf(keys, token)
     const terms = tokenTerms(this.#tenant, token, category)
     this.#entries.push({
@@ -53,10 +53,10 @@ export class TokenWrites {
   }
 
   update(before: Token, after: Token): void {
-    const { tenantNumber, keys } = this.#tenant
+    const { keys } = this.#tenant
     this.#guarded.push({
       kind: 'updateToken',
-      row: sealTokenRow(after, tenantNumber, keys),
+      row: sealTokenRow(after, keys),
       ifVersion: before.version,
     })
     this.#moveTerms(before, after)
@@ -107,12 +107,12 @@ export class TokenWrites {
   }
 
   #putTransients(token: Token, before: Token['transients']): void {
-    const { tenantNumber, keys } = this.#tenant
+    const { keys } = this.#tenant
     for (const transient of token.transients) {
       if (before.includes(transient)) continue
       this.#effects.push({
         kind: 'putTransient',
-        row: sealTransientRow(token, transient, tenantNumber, keys),
+        row: sealTransientRow(token, transient, keys),
       })
       this.#countSeals(1)
     }

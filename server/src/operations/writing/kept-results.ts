@@ -55,7 +55,7 @@ export const keepingAnswer = (
     ...set,
     guarded: [
       // Must be the first condition: otherwise the loser of a race would be told that its id is taken, by the winner's token.
-      { kind: 'keepResult', row: { tenant: caller.tenantNumber, hash, expiresAt, sealed }, now },
+      { kind: 'keepResult', row: { hash, expiresAt, sealed }, now },
       ...set.guarded,
     ],
     counters: [...set.counters, { name: sealsCounter(caller.keys.currentDataVersion), by: 1 }],

@@ -1,5 +1,5 @@
 import { CounterSums } from '../counter-sums.ts'
-import type { TokenRow } from '../rows.ts'
+import type { TokenRow, WithoutTenant } from '../rows.ts'
 import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../write-set.ts'
 import { bytes, integer, text } from './json-values.ts'
 
@@ -185,7 +185,7 @@ const effectRow = (effect: Effect): [kind: string, row: Row] => {
 }
 
 /** The columns that an update writes as well. */
-const changingColumns = (row: TokenRow): Row => ({
+const changingColumns = (row: WithoutTenant<TokenRow>): Row => ({
   token_id: text(row.id),
   version: integer(row.version),
   modified_at: integer(row.modifiedAt),

@@ -175,7 +175,7 @@ export const grantContract = (open: OpenStore): void => {
         writeSet(tenant, {
           guarded: [
             { kind: 'claimMatch', match: matchOf(term), tokenId: 'a', insteadOf: null },
-            { kind: 'keepResult', row: { tenant, hash, expiresAt: 100, sealed: bytes('answer') }, now: 0 },
+            { kind: 'keepResult', row: { hash, expiresAt: 100, sealed: bytes('answer') }, now: 0 },
           ],
           effects: [
             { kind: 'putTransient', row: transientRow(tenant, 'a') },

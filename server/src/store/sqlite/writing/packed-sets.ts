@@ -1,4 +1,4 @@
-import type { IndexTerm, TokenRow } from '../../rows.ts'
+import type { IndexTerm, TokenRow, WithoutTenant } from '../../rows.ts'
 import type { CounterMove, Effect, GuardedChange, WriteSet } from '../../write-set.ts'
 import { ValueReader, ValueWriter } from './packed-values.ts'
 
@@ -65,9 +65,8 @@ const listOf = <T>(length: number, next: () => T): T[] => {
   return list
 }
 
-const packRow = (columns: TokenRow): void => {
+const packRow = (columns: WithoutTenant<TokenRow>): void => {
   writer.addRecurring(row)
-  writer.add(columns.tenant)
   writer.add(columns.id)
   writer.addRecurring(columns.type)
   writer.add(columns.version)
@@ -82,8 +81,7 @@ const packRow = (columns: TokenRow): void => {
 }
 
 /** Does not use `tokenRow`, which would turn a value that storage must refuse into one it accepts. */
-const unpackRow = (reader: ValueReader): TokenRow => ({
-  tenant: reader.next(),
+const unpackRow = (reader: ValueReader): WithoutTenant<TokenRow> => ({
   id: reader.next(),
   type: reader.next(),
   version: reader.next(),

@@ -29,8 +29,8 @@ export const tokenGuards = (database: DatabaseSync): Guards<TokenGuard> => {
   )
 
   return {
-    insertToken: (_tenant, { row }) => {
-      const values = tokenValues(row)
+    insertToken: (tenant, { row }) => {
+      const values = tokenValues(tenant, row)
       const number = rowNumberFor(row)
       const inserted = insertToken.run(number, ...values)
       // The number may be taken rather than the id. Given no number, SQLite assigns the next free one.
