@@ -32,7 +32,7 @@ const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined
   // Each row opens only under the identity it was sealed with, and it is opened as what was asked for, not as what it claims to
   // be. So a row that was forged, moved, or returned in place of another fails here.
   openApiKey(vaultKeys, { ...key, hash }, tenant.id)
-  const keys = await keysUnlessDeleted(vault, tenant)
+  const keys = await keysUnlessDeleted(vault, tenant.tenant, tenant.id)
   if (keys === undefined) return undefined
   const caller: Caller = {
     tenantNumber: tenant.tenant,

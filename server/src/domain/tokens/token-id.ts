@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts'
-import { hasOwnForm } from '../own-id.ts'
+import { hasOwnForm, ownIdToleranceMs, timeOfOwnId } from '../own-id.ts'
 import { countCharacters } from '../text/characters.ts'
 import type { Instant } from '../time/instant.ts'
 
@@ -9,9 +9,6 @@ const forbidden = /[#/\\+?[\]|&=%<>{}^\p{Cc}\p{Cs}\u2028\u2029]/u
 const rule =
   `must have ${limits.idCharactersMin} to ${limits.idCharactersMax} characters, ` +
   'and none of # / \\ + ? [ ] | & = % < > { } ^ or control characters'
-
-/** Ids count on where many are made in a millisecond, or the clock is set back a little (crypto/token-id.ts). */
-const toleranceMs = 60_000
 
 const separators = /[^\p{L}\p{N}]/gu
 /** Shorter numbers, read across separators, would turn up in many ids by chance. */
@@ -31,7 +28,7 @@ export const givesAway = (token: { id: string; createdAt: Instant }, numbers: re
 
 /** Whether the vault can have made the id: such an id starts with the time at which the token was made. */
 const isMade = ({ id, createdAt }: { id: string; createdAt: Instant }): boolean =>
-  hasOwnForm(id) && Math.abs(Number.parseInt(id.slice(0, 13).replace('-', ''), 16) - createdAt) <= toleranceMs
+  hasOwnForm(id) && Math.abs(timeOfOwnId(id) - createdAt) <= ownIdToleranceMs
 
 /** What is wrong with a token's id (C8), or undefined. The minimum of three characters also rules out `.` and `..`. */
 export const tokenIdFault = (id: string): string | undefined => {

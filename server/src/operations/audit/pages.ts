@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { startOfOwnIds } from '../../domain/own-id.ts'
 import type { IndexEntry, TokenRow } from '../../store/rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
@@ -34,9 +35,7 @@ export async function* pagesOfSome(
   const seen = new Set<string>()
   for (let run = 0; run < Math.ceil(size / runLength); run++) {
     const moment = Math.floor(createdAt + random() * (vault.clock() - createdAt))
-    const digits = moment.toString(16).padStart(12, '0')
-    const startOfId = `${digits.slice(0, 8)}-${digits.slice(8)}`
-    const found = await vault.store.scanTokens(tenantNumber, startOfId, runLength)
+    const found = await vault.store.scanTokens(tenantNumber, startOfOwnIds(moment), runLength)
     const more =
       found.length < runLength
         ? await vault.store.scanTokens(tenantNumber, undefined, runLength - found.length)

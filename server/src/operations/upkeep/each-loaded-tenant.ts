@@ -15,13 +15,10 @@ export const eachLoadedTenant = async (
   work: (tenant: UnlockedTenant) => Promise<void>,
 ): Promise<void> => {
   let failure: Error | undefined
-  for (const tenant of tenants) {
-    const { tenantNumber, tenantId } = tenant
+  for (const { tenantNumber, tenantId } of tenants) {
     const isThere = (await vault.store.getTenant(tenantNumber))?.id === tenantId
     try {
-      const keys = isThere
-        ? await keysUnlessDeleted(vault, { tenant: tenantNumber, id: tenantId })
-        : undefined
+      const keys = isThere ? await keysUnlessDeleted(vault, tenantNumber, tenantId) : undefined
       if (keys === undefined) vault.keyring.forget(tenantNumber)
       else await work({ tenantNumber, keys })
     } catch (error) {

@@ -78,7 +78,7 @@ const purge = async (vault: Vault, row: TokenRow): Promise<Purged> => {
   try {
     const tenant = await vault.store.getTenant(row.tenant)
     if (tenant === undefined) return 'missed'
-    const keys = await keysUnlessDeleted(vault, tenant)
+    const keys = await keysUnlessDeleted(vault, row.tenant, tenant.id)
     if (keys === undefined) return 'missed'
     const writes = new TokenWrites({ tenantNumber: row.tenant, keys })
     writes.remove(openTokenRow(row, [], keys))

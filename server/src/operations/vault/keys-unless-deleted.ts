@@ -1,5 +1,4 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
-import type { TenantRow } from '../../store/rows.ts'
 import type { Vault } from './vault.ts'
 
 /**
@@ -8,12 +7,13 @@ import type { Vault } from './vault.ts'
  */
 export const keysUnlessDeleted = async (
   { store, keyring }: Vault,
-  { tenant, id }: Pick<TenantRow, 'tenant' | 'id'>,
+  tenantNumber: number,
+  tenantId: string,
 ): Promise<TenantKeys | undefined> => {
   try {
-    return await keyring.of(tenant, id)
+    return await keyring.of(tenantNumber, tenantId)
   } catch (error) {
-    if ((await store.getTenant(tenant))?.id === id) throw error
+    if ((await store.getTenant(tenantNumber))?.id === tenantId) throw error
     return undefined
   }
 }

@@ -1,10 +1,10 @@
+import { ownIdToleranceMs } from '../../domain/own-id.ts'
+
 const idLength = 36
 /** 1 January 2020: counted from here, milliseconds and counter fit the 53 bits of a safe integer until 2089. */
 const epoch = Date.UTC(2020)
 const timeMax = 2 ** 41
 const counters = 2 ** 12
-/** An id chosen by a caller may claim any time, and its number would place the row among older ones or far ahead. */
-const toleranceMs = 60_000
 
 /**
  * The row number of a token in its table, derived from its id: the milliseconds of a UUIDv7 and the twelve bits after
@@ -24,7 +24,8 @@ export const rowNumberFor = ({ id, createdAt }: { id: string; createdAt: number 
   const number = rowNumberOf(id)
   if (number === null) return null
   const idTime = Math.floor(number / counters) + epoch
-  return Math.abs(idTime - createdAt) <= toleranceMs ? number : null
+  // An id chosen by a caller may claim any time, and its number would place the row among older ones or far ahead.
+  return Math.abs(idTime - createdAt) <= ownIdToleranceMs ? number : null
 }
 
 /** NaN if a character is not a digit. */
