@@ -13,14 +13,13 @@ export type CompiledFilter = {
   readonly apply: (input: Json, run: Run) => Json
   /** Properties of the input that the call names; see `Filter.names`. */
   readonly names: readonly Segment[]
-} & Required<Pick<Filter, 'isAlias' | 'keepsCharacters' | 'isSelection' | 'showsWhole' | 'keepsInputType'>>
+} & Required<Pick<Filter, 'isAlias' | 'keepsCharacters' | 'showsWhole' | 'keepsInputType'>>
 
 export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter => {
   const { name, position } = call
   const filter = filters.get(name)
   if (filter === undefined) throw unknownFilter(name, position)
-  const { isAlias = false, keepsCharacters = false, isSelection = false } = filter
-  const { showsWhole = false, keepsInputType = false } = filter
+  const { isAlias = false, keepsCharacters = false, showsWhole = false, keepsInputType = false } = filter
   if (isAlias && use !== 'id') throw new ExpressionError(`${name} is only for ids`, position)
   requireArity(call, filter)
   const compiled = filter.parameters.map((parameter, index) => {
@@ -34,7 +33,6 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
   return {
     isAlias,
     keepsCharacters,
-    isSelection,
     showsWhole,
     keepsInputType,
     // Parameters that name properties are always literal, so reading them needs no data.

@@ -256,7 +256,7 @@ const named: readonly (readonly [text: string, paths: readonly (readonly string[
     [
       ['data', 'a'],
       ['data', 'a', 'b', 'c'],
-      ['data', 'a', 'b', 'c', 'd'],
+      ['data', 'a', 'd'],
     ],
   ],
   ["{{ data | sort: 'x' | map: 'cvc' }}", [['data'], ['data', 'x'], ['data', 'cvc']]],

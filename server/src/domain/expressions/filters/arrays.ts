@@ -103,7 +103,6 @@ export const arrayFilters = {
   map: filter([property], {
     apply: (input, run, path) => keyed(input, path, run).map(({ key }) => key),
     names: path => path,
-    isSelection: true,
   }),
   sort: filter([optional(property, [])], {
     apply: (input, run, path) => sort(input, path, run),

@@ -42,6 +42,5 @@ export const convertFilters = {
   json: filter([jsonPath], {
     apply: (input, _run, path) => readPath(input, path),
     names: path => path,
-    isSelection: true,
   }),
 }

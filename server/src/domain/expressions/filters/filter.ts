@@ -22,8 +22,6 @@ type Definition<Arguments extends readonly unknown[]> = {
   apply(input: Json, run: Run, ...values: Arguments): Json
   /** The properties of the input that the arguments name; they count among the expression's paths. */
   readonly names?: (...values: Arguments) => readonly Segment[]
-  /** The result is the value under these names, so later names start from there. */
-  readonly isSelection?: boolean
   /** Makes a random value: only for ids (C21). */
   readonly isAlias?: boolean
   /** Every character of the input is still in the result, perhaps in another case, so the filter may follow an alias (C21). */
