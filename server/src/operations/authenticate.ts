@@ -1,4 +1,5 @@
 import { hashApiKey, isApiKey } from '../crypto/api-key.ts'
+import { isLive } from '../domain/access/application.ts'
 import { openApiKey, openApplication, openTenant } from './grants/grant-rows.ts'
 import { keysUnlessDeleted } from './vault/keys-unless-deleted.ts'
 import type { Caller, Vault } from './vault/vault.ts'
@@ -10,12 +11,9 @@ export const authenticate = (
 ): Caller | undefined | Promise<Caller | undefined> => {
   // Known keys are found by their text, in memory only: hashing each one again would cost 4 µs per request.
   const known = vault.callers.get(keyText)
-  if (known !== undefined && isLiving(known, vault)) return known
+  if (known?.apiKey !== undefined && isLive(known.apiKey, vault.clock())) return known
   return isApiKey(keyText) ? lookUp(vault, keyText) : undefined
 }
-
-const isLiving = ({ apiKey }: Caller, { clock }: Vault): boolean =>
-  apiKey !== undefined && (apiKey.expiresAt === null || apiKey.expiresAt > clock())
 
 const lookUp = async (vault: Vault, keyText: string): Promise<Caller | undefined> => {
   const { store, vaultKeys } = vault

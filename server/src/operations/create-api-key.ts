@@ -1,12 +1,12 @@
 import type { CreateApiKey } from '../contract/application-schemas.ts'
-import type { ApiKeyGrant } from '../domain/access/application.ts'
+import { type ApiKeyGrant, isLive } from '../domain/access/application.ts'
 import { viewApiKey, withoutKey } from '../domain/access/application-view.ts'
 import { type Issue, invalid, requireNone } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
 import { limits } from '../domain/limits.ts'
 import { readExpiry } from '../domain/tokens/expiry.ts'
 import { requireOwnPermissions } from './grants/grant-checks.ts'
-import { applicationOf, isLive } from './grants/load-grants.ts'
+import { applicationOf } from './grants/load-grants.ts'
 import { newApiKey } from './grants/new-api-key.ts'
 import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
@@ -26,7 +26,7 @@ export const createApiKey = (
   return reviseTenant(vault, caller, grants => {
     const application = applicationOf(grants, applicationId)
     requireOwnPermissions(caller, application)
-    const living = grants.apiKeys.filter(key => key.row.applicationId === applicationId && isLive(key, now))
+    const living = grants.apiKeys.filter(({ row }) => row.applicationId === applicationId && isLive(row, now))
     if (living.length >= limits.liveKeysPerApplication)
       throw invalid({
         path: '$',

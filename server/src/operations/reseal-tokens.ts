@@ -1,18 +1,13 @@
 import { resealToken, sealedByOlderKey } from '../crypto/token-seal.ts'
-import { rowLogName, TamperedError } from '../domain/tampered-error.ts'
+import { TamperedError } from '../domain/tampered-error.ts'
 import type { TokenRow } from '../store/rows.ts'
 import { pagesOfAll } from './audit/pages.ts'
+import { type Unreadable, UnreadableRows } from './tokens/unreadable-rows.ts'
 import { sealsCounter } from './vault/counters.ts'
 import type { UnlockedTenant, Vault } from './vault/vault.ts'
 
-export type Resealed = {
-  readonly resealed: number
-  /** Rows that do not open: how many, and the names of the first few. */
-  readonly unreadable: number
-  readonly unreadableNames: readonly string[]
-}
+export type Resealed = { readonly resealed: number } & Unreadable
 
-const namesMax = 10
 /** They share a commit. A row may take a megabyte. */
 const rowsTogether = 50
 
@@ -21,8 +16,7 @@ const rowsTogether = 50
  * else about a token changes, not even its version. One that is written meanwhile is sealed with the newest key by that write.
  */
 export const resealTokens = async (vault: Vault, tenant: UnlockedTenant): Promise<Resealed> => {
-  const unreadableNames: string[] = []
-  let unreadable = 0
+  const unreadable = new UnreadableRows()
   let resealed = 0
   for await (const rows of pagesOfAll(vault, tenant)) {
     const older = rows.filter(row => sealedByOlderKey(tenant.keys, row))
@@ -30,12 +24,11 @@ export const resealTokens = async (vault: Vault, tenant: UnlockedTenant): Promis
       const group = older.slice(at, at + rowsTogether)
       for (const outcome of await Promise.all(group.map(row => reseal(vault, tenant, row)))) {
         if (outcome === true) resealed++
-        if (outcome instanceof TamperedError && ++unreadable <= namesMax)
-          unreadableNames.push(rowLogName(outcome.row))
+        if (outcome instanceof TamperedError) unreadable.note(outcome)
       }
     }
   }
-  return { resealed, unreadable, unreadableNames }
+  return { resealed, ...unreadable.summary }
 }
 
 const reseal = async (

@@ -23,6 +23,10 @@ export type Application = {
   readonly rules: readonly Rule[]
 } & Authorship
 
+/** Whether a key still counts: it has not expired. */
+export const isLive = ({ expiresAt }: { readonly expiresAt: Instant | null }, now: Instant): boolean =>
+  expiresAt === null || expiresAt > now
+
 /** What an API key stands for; its text is shown once and kept nowhere (C29). */
 export type ApiKeyGrant = {
   readonly createdBy: string

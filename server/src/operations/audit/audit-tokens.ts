@@ -2,10 +2,11 @@ import { sealedKeyVersion } from '../../crypto/aead.ts'
 import type { IndexEntry, TokenRow } from '../../store/rows.ts'
 import { entriesOf } from '../tokens/index-entries.ts'
 import { categoryOf } from '../tokens/token-category.ts'
+import { openIfWhole } from '../tokens/token-rows.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import type { DeadField, MissingEntry, Tell } from './audit.ts'
-import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
+import { isUnchanged, sealedNow } from './sealed-rows.ts'
 
 /** What the tokens add up to. */
 export type TokenSums = {
@@ -37,7 +38,7 @@ export const auditTokens = async (
     const expected: IndexEntry[] = []
     const sealed = new Map<string, Uint8Array>()
     for (const row of rows) {
-      const token = openRow(row, tenant.keys)
+      const token = openIfWhole(row, tenant.keys)
       if (token === undefined) {
         unreadable.push(row.id)
         continue
@@ -98,7 +99,7 @@ const findDeadFields = async (
   return transients.flatMap(transient => {
     const { tokenId, field } = transient
     const row = tokens.get(tokenId)
-    if (row === undefined || openRow(row, keys) === undefined) return []
-    return openRow(row, keys, [transient]) === undefined ? [{ tokenId, field, sealed: row.sealed }] : []
+    if (row === undefined || openIfWhole(row, keys) === undefined) return []
+    return openIfWhole(row, keys, [transient]) === undefined ? [{ tokenId, field, sealed: row.sealed }] : []
   })
 }

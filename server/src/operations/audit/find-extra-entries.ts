@@ -1,9 +1,10 @@
 import type { IndexEntry } from '../../store/rows.ts'
 import { entriesOf } from '../tokens/index-entries.ts'
+import { openIfWhole } from '../tokens/token-rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import type { ExtraEntry, Tell } from './audit.ts'
 import { pagesOfEntries, tokensPerPage } from './pages.ts'
-import { isUnchanged, openRow, sealedNow } from './sealed-rows.ts'
+import { isUnchanged, sealedNow } from './sealed-rows.ts'
 
 /** Opens the token of every entry, so it runs only if there are more entries than tokens account for. */
 export const findExtraEntries = async (vault: Vault, tenant: UnlockedTenant, tell: Tell): Promise<void> => {
@@ -12,7 +13,7 @@ export const findExtraEntries = async (vault: Vault, tenant: UnlockedTenant, tel
     const { rows } = await vault.store.getTokens(tenant.tenantNumber, ids)
     const expected = new Map<string, { sealed: Uint8Array; names: Set<string> }>()
     for (const row of rows) {
-      const token = openRow(row, tenant.keys)
+      const token = openIfWhole(row, tenant.keys)
       if (token === undefined) continue
       expected.set(row.id, { sealed: row.sealed, names: new Set(entriesOf(tenant, token).map(entryName)) })
     }

@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { MatchRow } from '../../store/rows.ts'
 import { matchOf, sameMatch } from '../deduplication/match.ts'
+import { openIfWhole } from '../tokens/token-rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import type { Tell } from './audit.ts'
 import { tokensPerPage } from './pages.ts'
-import { isUnchanged, openRow } from './sealed-rows.ts'
+import { isUnchanged } from './sealed-rows.ts'
 
 /** Claims on a match (C15) by tokens that do not have it, or are gone. */
 export const findStaleMatches = async (vault: Vault, tenant: UnlockedTenant, tell: Tell): Promise<void> => {
@@ -18,7 +19,7 @@ export const findStaleMatches = async (vault: Vault, tenant: UnlockedTenant, tel
     const matches: MatchRow[] = []
     for (const match of page) {
       const row = holders.get(match.tokenId)
-      const holder = row && openRow(row, tenant.keys)
+      const holder = row && openIfWhole(row, tenant.keys)
       const isUnreadable = row !== undefined && holder === undefined
       if (isUnreadable || (holder && sameMatch(matchOf(tenant, holder), match))) continue
       // Another token may have claimed the match meanwhile, or its holder may have changed.

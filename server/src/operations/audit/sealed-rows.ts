@@ -1,23 +1,4 @@
-import type { TenantKeys } from '../../crypto/keys.ts'
-import { TamperedError } from '../../domain/tampered-error.ts'
-import type { Token } from '../../domain/tokens/token.ts'
-import type { TokenRow, TransientRow } from '../../store/rows.ts'
-import { openTokenRow } from '../tokens/token-rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
-
-/** Undefined if the row does not open. */
-export const openRow = (
-  row: TokenRow,
-  keys: TenantKeys,
-  transients: readonly TransientRow[] = [],
-): Token | undefined => {
-  try {
-    return openTokenRow(row, transients, keys)
-  } catch (error) {
-    if (error instanceof TamperedError) return undefined
-    throw error
-  }
-}
 
 /** The sealed bytes that the tokens of these entries have now. */
 export const sealedNow = async (

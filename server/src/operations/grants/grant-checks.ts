@@ -1,7 +1,7 @@
-import type { Application } from '../../domain/access/application.ts'
+import { type Application, isLive } from '../../domain/access/application.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { Caller } from '../vault/vault.ts'
-import { type Grants, isLive } from './load-grants.ts'
+import type { Grants } from './load-grants.ts'
 
 type IsOne = (application: Application) => boolean
 const isManagement: IsOne = ({ type }) => type === 'management'
@@ -24,7 +24,7 @@ const requireKeyOf = (isOne: IsOne, before: Grants, after: Grants, now: number):
 
 const hasKeyOf = (isOne: IsOne, { applications, apiKeys }: Grants, now: number): boolean => {
   const ids = new Set(applications.filter(isOne).map(({ id }) => id))
-  return apiKeys.some(key => ids.has(key.row.applicationId) && isLive(key, now))
+  return apiKeys.some(({ row }) => ids.has(row.applicationId) && isLive(row, now))
 }
 
 /** C27: a caller that changes grants must still have its key and every permission it had when its request was admitted. */
@@ -37,7 +37,8 @@ export const requireStillGranted = (
   if (apiKey === undefined) return
   const key = apiKeys.find(({ row }) => Buffer.compare(row.hash, apiKey.hash) === 0)
   const current = applications.find(({ id }) => id === application.id)
-  if (key === undefined || !isLive(key, now) || current === undefined) throw new VaultError('unauthorized')
+  if (key === undefined || !isLive(key.row, now) || current === undefined)
+    throw new VaultError('unauthorized')
   if (!application.permissions.every(permission => current.permissions.includes(permission)))
     throw new VaultError('forbidden')
 }

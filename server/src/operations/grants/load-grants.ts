@@ -52,6 +52,3 @@ export const applicationOf = ({ applications }: Grants, id: string): Application
   if (found === undefined) throw new VaultError('notFound')
   return found
 }
-
-export const isLive = ({ row }: GrantedKey, now: number): boolean =>
-  row.expiresAt === null || row.expiresAt > now

@@ -1,4 +1,5 @@
 import { TamperedError } from '../../domain/tampered-error.ts'
+import type { Instant } from '../../domain/time/instant.ts'
 import { isExpired, type Token } from '../../domain/tokens/token.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import type { Caller, UnlockedTenant, Vault } from '../vault/vault.ts'
@@ -10,12 +11,14 @@ export const loadToken = async (vault: Vault, caller: Caller, id: string): Promi
   if (row === undefined) return undefined
   requireSameId(row, id, caller)
   const now = vault.clock()
-  const mayHaveTransients = row.transientUntil !== null && row.transientUntil > now
-  const token = mayHaveTransients
+  const token = mayHaveTransients(row, now)
     ? (await openTokens(vault, caller, [row]))[0]
     : openTokenRow(row, [], caller.keys)
   return token === undefined || isExpired(token, now) ? undefined : token
 }
+
+const mayHaveTransients = ({ transientUntil }: TokenRow, now: Instant): boolean =>
+  transientUntil !== null && transientUntil > now
 
 /** A row opens under the id that it carries, so storage could return a genuine row in place of another. */
 export const requireSameId = (row: TokenRow, id: string, { keys: { tenantId } }: UnlockedTenant): void => {
@@ -34,12 +37,11 @@ export const openTokens = async (
   rows: readonly TokenRow[],
 ): Promise<Token[]> => {
   const now = vault.clock()
-  const hasTransients = (row: TokenRow): boolean => row.transientUntil !== null && row.transientUntil > now
-  const ids = rows.filter(hasTransients).map(row => row.id)
+  const ids = rows.filter(row => mayHaveTransients(row, now)).map(row => row.id)
   if (ids.length === 0) return rows.map(row => openTokenRow(row, [], caller.keys))
   const whole = await vault.store.getTokens(caller.tenantNumber, ids)
   return rows.flatMap(row => {
-    const current = hasTransients(row) ? whole.rows.find(({ id }) => id === row.id) : row
+    const current = mayHaveTransients(row, now) ? whole.rows.find(({ id }) => id === row.id) : row
     if (current === undefined) return []
     const transients = whole.transients.filter(
       ({ tokenId, expiresAt }) => tokenId === current.id && expiresAt > now,

@@ -106,6 +106,20 @@ export const openTokenRow = (
   return token
 }
 
+/** Undefined if the row does not open. */
+export const openIfWhole = (
+  row: TokenRow,
+  keys: TenantKeys,
+  transients: readonly TransientRow[] = [],
+): Token | undefined => {
+  try {
+    return openTokenRow(row, transients, keys)
+  } catch (error) {
+    if (error instanceof TamperedError) return undefined
+    throw error
+  }
+}
+
 export const sealTransientRow = (
   token: Token,
   { field, value, expiresAt }: Transient,

@@ -9,7 +9,7 @@ import { termsUnder } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { hashGroup, hashTerm } from '../tokens/index-entries.ts'
-import { openTokenRow } from '../tokens/token-rows.ts'
+import { openIfWhole } from '../tokens/token-rows.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import { Turns } from '../vault/turns.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
@@ -132,11 +132,8 @@ const save = async (
 
 /** A token that does not open is left for `strongroom doctor --deep` to name. */
 const addToken = (survey: IndexSurvey, row: TokenRow, keys: TenantKeys): void => {
-  try {
-    survey.add(openTokenRow(row, [], keys))
-  } catch (error) {
-    if (!(error instanceof TamperedError)) throw error
-  }
+  const token = openIfWhole(row, keys)
+  if (token !== undefined) survey.add(token)
 }
 
 const shortHash = (tenant: UnlockedTenant, term: Term): number => hashTerm(tenant, term).readUIntBE(0, 6)

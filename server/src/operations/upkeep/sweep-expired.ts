@@ -1,24 +1,19 @@
 import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { pace } from '../../domain/pace.ts'
-import { rowLogName, TamperedError } from '../../domain/tampered-error.ts'
+import { TamperedError } from '../../domain/tampered-error.ts'
 import { StoreUnavailableError } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
+import { type Unreadable, UnreadableRows } from '../tokens/unreadable-rows.ts'
 import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
 import type { Vault } from '../vault/vault.ts'
 
-export type SweepResult = {
+export type SweepResult = Unreadable & {
   readonly purged: number
-  /** Rows that do not open: how many, and the names of the first few. */
-  readonly unreadable: number
-  readonly unreadableNames: readonly string[]
   /** Why the tokens of some tenant must wait for another sweep. */
   readonly locked?: KeyProviderError
 }
-
-/** Enough to find them by. They are reported with every run until an operator has dealt with them. */
-const namesMax = 10
 
 /**
  * C17: purges expired tokens in bounded batches, with requests answered between them. A row that does not open is reported and
@@ -26,8 +21,7 @@ const namesMax = 10
  */
 export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promise<SweepResult> => {
   const now = vault.clock()
-  const unreadableNames: string[] = []
-  let unreadable = 0
+  const unreadable = new UnreadableRows()
   let locked: KeyProviderError | undefined
   let purged = 0
   let left = 0
@@ -38,8 +32,7 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
     for (const outcome of await purgeAll(vault, rows)) {
       if (outcome === 'purged') purged++
       else left++
-      if (outcome instanceof TamperedError && ++unreadable <= namesMax)
-        unreadableNames.push(rowLogName(outcome.row))
+      if (outcome instanceof TamperedError) unreadable.note(outcome)
       if (outcome instanceof KeyProviderError) locked = outcome
       if (outcome instanceof StoreUnavailableError) refused = outcome
     }
@@ -47,7 +40,7 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
     if (refused !== undefined && purged === before) throw refused
     if (rows.length < pace.sweepBatchRows || stopping?.aborted) {
       if (refused !== undefined) throw refused
-      return { purged, unreadable, unreadableNames, ...(locked && { locked }) }
+      return { purged, ...unreadable.summary, ...(locked && { locked }) }
     }
   }
 }
