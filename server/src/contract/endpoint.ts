@@ -49,6 +49,7 @@ type Declaration = {
   readonly changes?: true
   readonly params?: Readonly<Record<string, PathParameter>>
   readonly query?: readonly QueryParameter[]
+  /** `application/json` unless said otherwise. */
   readonly bodyType?: 'application/json' | 'application/merge-patch+json'
   readonly body?: TSchema
   /** A missing body stands for `{}`. */
@@ -72,7 +73,7 @@ type Declaration = {
 }
 
 export type Endpoint<B = unknown> = Declaration & {
-  /** Names the operation's file, its API test and the client's method. */
+  /** Names the operation's file and its API test. */
   readonly id: string
   /** From what was sent to the body's shape. */
   readonly checkBody?: Check<B>
@@ -89,9 +90,12 @@ type Declared<D extends Declaration> = D &
 const endpoint = <const D extends Declaration>(id: string, declaration: D): Declared<D> =>
   ({
     id,
+    ...(declaration.body && {
+      bodyType: 'application/json',
+      checkBody: bodyCheck(declaration.body, declaration),
+    }),
     ...declaration,
     takesIdempotencyKey: declaration.changes === true && declaration.method !== 'DELETE',
-    ...(declaration.body && { checkBody: bodyCheck(declaration.body, declaration) }),
   }) as Declared<D>
 
 const bodyCheck = (

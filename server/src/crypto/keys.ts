@@ -53,7 +53,7 @@ export const isWrappedAsNew = (
   { purpose, version, wrapped }: WrappedKey,
 ): Promise<boolean> => provider.isCurrent(wrapped, context(owner, purpose, version))
 
-/** Not if it does not open at all: no master key here would help. */
+/** Whether an older master key opens it. A key that does not open at all needs none: no master key here would help. */
 export const needsOlderMasterKey = async (
   provider: KeyProvider,
   owner: string,

@@ -1,5 +1,4 @@
-import { TamperedError } from '../domain/tampered-error.ts'
-import { openWith, sealWith } from './data-seal.ts'
+import { openData, sealData } from './data-seal.ts'
 import type { TenantKeys } from './keys.ts'
 
 type ResultColumns = { readonly hash: Uint8Array; readonly expiresAt: number }
@@ -9,10 +8,7 @@ const context = (tenantId: string, { hash, expiresAt }: ResultColumns): string =
 
 /** Kept answers to idempotent requests are sealed like the tokens that they show. */
 export const sealResult = (keys: TenantKeys, row: ResultColumns, text: string): Buffer =>
-  sealWith(keys, context(keys.tenantId, row), text)
+  sealData(keys, context(keys.tenantId, row), text)
 
-export const openResult = (keys: TenantKeys, row: ResultColumns & { sealed: Uint8Array }): Buffer => {
-  const plaintext = openWith(keys, context(keys.tenantId, row), row.sealed)
-  if (plaintext === undefined) throw new TamperedError({ kind: 'kept answer', tenantId: keys.tenantId })
-  return plaintext
-}
+export const openResult = (keys: TenantKeys, row: ResultColumns & { sealed: Uint8Array }): Buffer =>
+  openData(keys, context(keys.tenantId, row), row.sealed, { kind: 'kept answer' })

@@ -1,11 +1,10 @@
-import { TamperedError } from '../domain/tampered-error.ts'
 import { sealedKeyVersion } from './aead.ts'
-import { openWith, sealWith } from './data-seal.ts'
+import { openData, sealData } from './data-seal.ts'
 import type { TenantKeys } from './keys.ts'
 
 /**
- * The plain columns of a token's row. All of them are authenticated with the sealed record, so a row that
- * was moved to another id or tenant, re-dated, re-typed or mixed with an older version does not open.
+ * The plain columns of a token's row that are authenticated with the sealed record: a row that was moved to another id or tenant,
+ * re-dated, re-typed or mixed with an older version does not open.
  */
 export type TokenColumns = {
   readonly id: string
@@ -44,12 +43,12 @@ const transientContext = (tenantId: string, token: TokenIdentity, row: Transient
   ])
 
 export const sealToken = (keys: TenantKeys, row: TokenColumns, record: string): Buffer =>
-  sealWith(keys, tokenContext(keys.tenantId, row), record)
+  sealData(keys, tokenContext(keys.tenantId, row), record)
 
 export const openToken = (keys: TenantKeys, row: TokenColumns & { sealed: Uint8Array }): Buffer =>
-  opened(openWith(keys, tokenContext(keys.tenantId, row), row.sealed), row.id, keys.tenantId)
+  openData(keys, tokenContext(keys.tenantId, row), row.sealed, { kind: 'token', id: row.id })
 
-/** Not by the current key, nor by one that was made since these keys were read. */
+/** Whether neither the current key nor one that was made since these keys were read has sealed the row. */
 export const sealedByOlderKey = (keys: TenantKeys, { sealed }: { sealed: Uint8Array }): boolean =>
   (sealedKeyVersion(sealed) ?? 0) < keys.currentDataVersion
 
@@ -62,16 +61,11 @@ export const sealTransient = (
   token: TokenIdentity,
   row: TransientColumns,
   value: string,
-): Buffer => sealWith(keys, transientContext(keys.tenantId, token, row), value)
+): Buffer => sealData(keys, transientContext(keys.tenantId, token, row), value)
 
 export const openTransient = (
   keys: TenantKeys,
   token: TokenIdentity,
   row: TransientColumns & { sealed: Uint8Array },
 ): Buffer =>
-  opened(openWith(keys, transientContext(keys.tenantId, token, row), row.sealed), token.id, keys.tenantId)
-
-const opened = (plaintext: Buffer | undefined, tokenId: string, tenantId: string): Buffer => {
-  if (plaintext === undefined) throw new TamperedError({ kind: 'token', id: tokenId, tenantId })
-  return plaintext
-}
+  openData(keys, transientContext(keys.tenantId, token, row), row.sealed, { kind: 'token', id: token.id })
