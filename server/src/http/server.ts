@@ -10,9 +10,9 @@ import { limits } from '../domain/limits.ts'
 import { pace } from '../domain/pace.ts'
 import type { Serve } from './exchange.ts'
 import { type Answer, type AnyCall, handlers } from './handlers.ts'
-import { inOrder } from './in-order.ts'
 import { logAnswers } from './log-answers.ts'
-import { NodeExchange } from './node-exchange.ts'
+import { NodeExchange } from './node/exchange.ts'
+import { inOrder } from './node/in-order.ts'
 import { refuse, serve } from './pipeline.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
 import { plainLane } from './plain/lane.ts'
@@ -34,7 +34,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     (serve: Serve) =>
     (request: FastifyRequest, reply: FastifyReply): void => {
       const exchange = new NodeExchange(request, reply, traceHeader)
-      if (exchange.isHttp1) serve(exchange)
+      if (exchange.isValidHttp1) serve(exchange)
       else refuseHost(exchange)
     }
 

@@ -1,7 +1,7 @@
 import type { CreateApplication } from '../contract/application-schemas.ts'
 import { newUuid } from '../crypto/random.ts'
 import type { Application } from '../domain/access/application.ts'
-import { readGrants } from '../domain/access/application-definition.ts'
+import { readHeld } from '../domain/access/application-definition.ts'
 import { viewApplication, withoutKey } from '../domain/access/application-view.ts'
 import { type Issue, requireNone } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
@@ -19,7 +19,7 @@ export const createApplication = (
   body: CreateApplication,
 ): Promise<JsonObject> => {
   const issues: Issue[] = []
-  const granted = readGrants(body.type, body, issues)
+  const granted = readHeld(body.type, body, issues)
   requireNone(issues)
   requireOwnPermissions(caller, { type: body.type, permissions: granted.permissions })
   return reviseTenant(vault, caller, ({ tenant }) => {

@@ -1,6 +1,6 @@
 import type { UpdateApplication } from '../contract/application-schemas.ts'
 import type { Application } from '../domain/access/application.ts'
-import { readGrants } from '../domain/access/application-definition.ts'
+import { readHeld } from '../domain/access/application-definition.ts'
 import { viewApplication } from '../domain/access/application-view.ts'
 import { modifiedNow } from '../domain/authorship.ts'
 import { type Issue, requireNone } from '../domain/errors.ts'
@@ -24,7 +24,7 @@ export const updateApplication = (
     if (body.type !== undefined && body.type !== application.type)
       issues.push({ path: 'type', message: 'cannot be changed' })
     const isGranting = body.permissions !== undefined || body.rules !== undefined
-    const granted = isGranting ? readGrants(application.type, body, issues) : application
+    const granted = isGranting ? readHeld(application.type, body, issues) : application
     requireNone(issues)
     if (isGranting)
       requireOwnPermissions(caller, { type: application.type, permissions: granted.permissions })

@@ -5,7 +5,7 @@ import type { Transform } from '../tokens/transform.ts'
 import type { Application, Rule } from './application.ts'
 import { type ApplicationType, type Permission, permissionsByType } from './permissions.ts'
 
-type Grants = Pick<Application, 'permissions' | 'rules'>
+type Held = Pick<Application, 'permissions' | 'rules'>
 
 /** What an application asks for, once its shape is known to be right. */
 export type GrantFields = {
@@ -22,7 +22,7 @@ type RuleFields = {
 }
 
 /** C28: permissions that the type may hold, flat or in rules of unique priority; faults become issues at their place. */
-export const readGrants = (type: ApplicationType, fields: GrantFields, issues: Issue[]): Grants => {
+export const readHeld = (type: ApplicationType, fields: GrantFields, issues: Issue[]): Held => {
   const flat = fields.permissions ?? []
   const rules = fields.rules ?? []
   if (flat.length > 0 && rules.length > 0)

@@ -58,7 +58,8 @@ export class PlainExchange implements Exchange {
     const { isLast: endsConnection, keepAliveSeconds } = this.#connection
     const isLast = endsConnection || headers.connection === 'close'
     let head = `HTTP/1.1 ${status} ${reasons[status]}\r\n`
-    for (const name in headers) if (name !== 'connection') head += `${name}: ${printable(headers[name])}\r\n`
+    for (const name in headers)
+      if (name !== 'connection') head += `${name}: ${requirePrintable(headers[name])}\r\n`
     head += isLast
       ? `Date: ${date()}\r\nConnection: close\r\n\r\n`
       : `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}\r\n\r\n`
@@ -70,7 +71,7 @@ export class PlainExchange implements Exchange {
 const unprintable = /[^\x20-\x7e]/
 
 /** Keeps a header value from ending its line and beginning another header. */
-const printable = (value: string | number | undefined): string | number => {
+const requirePrintable = (value: string | number | undefined): string | number => {
   if (typeof value === 'number') return value
   if (value === undefined || unprintable.test(value))
     throw new Error('a header has no value, or a character that it must not have')

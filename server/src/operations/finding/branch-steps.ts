@@ -12,7 +12,7 @@ export type Step = {
   readonly asks: Partial<TokenBranch>
   /** How many tokens meet it, or at least that many if the probe hit its limit. Only if a search can start from it. */
   readonly estimate?: number
-  readonly isNegated?: true
+  readonly negated?: true
   /** Only the opened token decides: storage is asked for nothing. */
   readonly isOpened?: true
 }
@@ -52,7 +52,7 @@ const stepOf = (
   { field, lookup, negated }: PlannedCondition,
   group: (terms: TermGroup) => Step,
 ): Step[] => {
-  const not = (asks: Step['asks']): Step[] => [{ field, asks, isNegated: true }]
+  const not = (asks: Step['asks']): Step[] => [{ field, asks, negated: true }]
   switch (lookup?.by) {
     case undefined:
       return []

@@ -38,11 +38,11 @@ export const explainSearch = async (
 const withoutEstimate = ({ estimate, ...step }: Step): Step =>
   step.asks.ids === undefined || estimate === undefined ? step : { ...step, estimate }
 
-const showStep = ({ field, estimate, isNegated, isOpened }: Step, index: number): JsonObject => ({
+const showStep = ({ field, estimate, negated, isOpened }: Step, index: number): JsonObject => ({
   do: isOpened ? 'open' : index === 0 ? 'start' : 'check',
   field,
   ...(estimate !== undefined && { estimated_rows: estimate }),
-  ...(isNegated && { negated: true }),
+  ...(negated && { negated }),
 })
 
 /**

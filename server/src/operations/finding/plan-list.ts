@@ -15,7 +15,7 @@ export const planList = async (vault: Vault, caller: Caller, filter: TokenFilter
   const filters = filterTerms(filter)
   const isFiltered = filters.length > 0 || filter.ids !== undefined
   const wanted = roots.includes('/') && isFiltered ? filters : [...filters, termsUnder(roots)]
-  const groups = filter.ids === undefined ? await rarestFirst(vault, caller, wanted) : wanted
+  const groups = filter.ids === undefined ? await rarestGroupsFirst(vault, caller, wanted) : wanted
   const [only] = groups
   return {
     query: {
@@ -31,7 +31,11 @@ export const planList = async (vault: Vault, caller: Caller, filter: TokenFilter
 }
 
 /** A list starts from its first group and looks up the others for each of its entries. */
-const rarestFirst = async (vault: Vault, caller: Caller, groups: readonly Term[][]): Promise<Term[][]> => {
+const rarestGroupsFirst = async (
+  vault: Vault,
+  caller: Caller,
+  groups: readonly Term[][],
+): Promise<Term[][]> => {
   if (groups.length < 2) return [...groups]
   const estimateOf = await estimateTerms(vault, caller, groups.flat())
   return groups

@@ -1,6 +1,6 @@
-import { accountNumberText } from './account-number.ts'
-import { fields, textField } from './fields.ts'
-import { routingNumberText } from './routing-number.ts'
+import { accountNumberText } from '../forms/account-number.ts'
+import { fields, textField } from '../forms/fields.ts'
+import { routingNumberText } from '../forms/routing-number.ts'
 import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 /** §2.2, C10. The routing number names the bank, not the customer: the mask shows it, an id may hold it. */

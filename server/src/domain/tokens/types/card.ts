@@ -1,9 +1,9 @@
 import { isJsonObject } from '../../json/json.ts'
 import { limits } from '../../limits.ts'
-import { fields, textField } from './fields.ts'
-import { integer } from './integer.ts'
-import { cardNumberText } from './pan.ts'
-import { text } from './text.ts'
+import { cardNumberText } from '../forms/card-number.ts'
+import { fields, textField } from '../forms/fields.ts'
+import { integer } from '../forms/integer.ts'
+import { text } from '../forms/text.ts'
 import type { TokenType } from './token-type.ts'
 
 const month = integer({

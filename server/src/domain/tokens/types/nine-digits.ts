@@ -1,4 +1,4 @@
-import { text } from './text.ts'
+import { text } from '../forms/text.ts'
 import type { TokenType } from './token-type.ts'
 
 /**

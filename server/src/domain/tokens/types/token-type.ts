@@ -1,19 +1,5 @@
-import type { Issue } from '../../errors.ts'
-import type { Json, JsonObject } from '../../json/json.ts'
-
-/**
- * Validates and normalises. On a fault it pushes issues at places under `place` and returns undefined; no message holds
- * a value. `sent` is what the caller sent, if that is not the data itself: positions refer to it, so that they tell
- * nothing about the data it was merged with (C13).
- */
-export type Parse = (data: Json, place: string, issues: Issue[], sent?: Json) => Json | undefined
-
-/** The form that `data`, or a field of it, must have: for the vault, and as JSON Schema for the documentation. */
-export type Form = {
-  readonly parse: Parse
-  /** Accepts all that `parse` accepts; checksums appear only in its description. */
-  readonly schema: JsonObject
-}
+import type { Json } from '../../json/json.ts'
+import type { Form } from '../forms/form.ts'
 
 /** What the vault knows about a type of token (C9). Shared code reads this and never asks for the name. */
 export type TokenType = Form & {

@@ -1,6 +1,6 @@
 import type { Json } from '../../json/json.ts'
 import { isDigits } from '../../text/digits.ts'
-import type { Form } from './token-type.ts'
+import type { Form } from './form.ts'
 
 /** An integer from `min` to `max`, or its digits as a string (C10), which becomes the integer. */
 export const integer = (range: {

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../operations/vault/vault.ts'
+import type { Caller } from '../../operations/vault/vault.ts'
+import type { AnswerHeaders, Exchange } from '../exchange.ts'
+import { traceId } from '../trace-id.ts'
 import { bodyBytes } from './body-bytes.ts'
-import type { AnswerHeaders, Exchange } from './exchange.ts'
-import { traceId } from './trace-id.ts'
 
 /** A request that Node's HTTP server has read and Fastify has routed. Both leave body and answer to us. */
 export class NodeExchange implements Exchange {
@@ -40,8 +40,8 @@ export class NodeExchange implements Exchange {
     return this.#request.params
   }
 
-  /** There must be one Host, which 1.0 may omit (RFC 9112, 3.2). */
-  get isHttp1(): boolean {
+  /** HTTP/1 with one Host, which 1.0 may omit (RFC 9112, 3.2). */
+  get isValidHttp1(): boolean {
     const { headers, headersDistinct, httpVersion, httpVersionMajor }: IncomingMessage = this.#request.raw
     return (
       httpVersionMajor === 1 &&

@@ -1,5 +1,5 @@
+import type { Form } from './form.ts'
 import { text } from './text.ts'
-import type { Form } from './token-type.ts'
 
 /** Kept as it was sent: leading zeros are part of it. */
 export const accountNumberText = ({ digitsMin, digitsMax }: { digitsMin: number; digitsMax: number }): Form =>

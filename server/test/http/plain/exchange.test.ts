@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { describe, test } from 'node:test'
-import { PlainExchange } from '../../src/http/plain/exchange.ts'
-import { problemSender } from '../../src/http/send-problem.ts'
+import { PlainExchange } from '../../../src/http/plain/exchange.ts'
+import { problemSender } from '../../../src/http/send-problem.ts'
 
 const silent = { isDebug: false, error: () => {}, info: () => {}, debug: () => {} }
 

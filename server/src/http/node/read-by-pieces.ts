@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { pace } from '../domain/pace.ts'
-import { takeConnections } from './take-connections.ts'
+import { pace } from '../../domain/pace.ts'
+import { takeConnections } from '../take-connections.ts'
 
 /**
  * Left to itself, Node's HTTP server would read its connections and turn everything it got into requests at once: a thousand of

@@ -3,7 +3,7 @@ import { getOwn, isJsonObject, type Json, type JsonObject, keysAsSent, setOwn } 
 import { limits } from '../../limits.ts'
 import { chosenKey, field } from '../../place.ts'
 import { didYouMean } from '../../text/did-you-mean.ts'
-import type { Form } from './token-type.ts'
+import type { Form } from './form.ts'
 
 export type Field = Form & { readonly required: boolean }
 

@@ -4,11 +4,11 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import type { Serve } from '../../src/http/exchange.ts'
-import { type PlainLane, plainLane } from '../../src/http/plain/lane.ts'
-import { onSqliteAlone } from '../rig/every-engine.ts'
-import { sendRaw } from '../rig/raw-http.ts'
-import { owner } from '../rig/test-vault.ts'
+import type { Serve } from '../../../src/http/exchange.ts'
+import { type PlainLane, plainLane } from '../../../src/http/plain/lane.ts'
+import { onSqliteAlone } from '../../rig/every-engine.ts'
+import { sendRaw } from '../../rig/raw-http.ts'
+import { owner } from '../../rig/test-vault.ts'
 
 const get = (path: string, ...fields: readonly string[]): string =>
   [`GET ${path} HTTP/1.1`, 'Host: vault', ...fields, '', ''].join('\r\n')

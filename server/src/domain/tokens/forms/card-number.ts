@@ -1,6 +1,6 @@
 import { passesLuhn } from '../../text/luhn.ts'
+import type { Form } from './form.ts'
 import { text } from './text.ts'
-import type { Form } from './token-type.ts'
 
 export const cardNumberText = ({ digitsMin, digitsMax }: { digitsMin: number; digitsMax: number }): Form =>
   text(

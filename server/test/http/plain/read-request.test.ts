@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import { duplexPair } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import { PlainRequestReader } from '../../src/http/plain/read-request.ts'
-import { fc } from '../rig/properties.ts'
+import { PlainRequestReader } from '../../../src/http/plain/read-request.ts'
+import { fc } from '../../rig/properties.ts'
 
 type Seen = {
   readonly method: string | undefined

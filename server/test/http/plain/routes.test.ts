@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import fastify from 'fastify'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { endpoints } from '../../src/contract/endpoints.ts'
-import { plainRoutes } from '../../src/http/plain/routes.ts'
-import { routerOptions } from '../../src/http/server.ts'
-import { fc } from '../rig/properties.ts'
+import type { Endpoint } from '../../../src/contract/endpoint.ts'
+import { endpoints } from '../../../src/contract/endpoints.ts'
+import { plainRoutes } from '../../../src/http/plain/routes.ts'
+import { routerOptions } from '../../../src/http/server.ts'
+import { fc } from '../../rig/properties.ts'
 
 const declared = Object.values<Endpoint>(endpoints).map(({ id, method, path }) => ({ method, path, to: id }))
 

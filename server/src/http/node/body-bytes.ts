@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { VaultError } from '../domain/errors.ts'
-import { limits } from '../domain/limits.ts'
+import { VaultError } from '../../domain/errors.ts'
+import { limits } from '../../domain/limits.ts'
 
 /** The bytes of a body of any type that arrives after its head. */
 export const bodyBytes = async (request: IncomingMessage, response: ServerResponse): Promise<Buffer> => {

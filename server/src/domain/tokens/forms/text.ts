@@ -1,4 +1,4 @@
-import type { Form } from './token-type.ts'
+import type { Form } from './form.ts'
 
 /** A rule and its message. The texts are constant, so that no value can get into one. */
 export type TextRule = { readonly message: string } & (

@@ -2,18 +2,19 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { readByPieces } from './read-by-pieces.ts'
 
-type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse }
+/** A request that Node has read, and its response. */
+type Handled = { readonly request: IncomingMessage; readonly response: ServerResponse }
 
 /** The requests of one connection. */
 type Line = {
-  /** The exchange that is being answered, or the last one that was. */
-  begun: Exchange
-  readonly waiting: Exchange[]
+  /** The one that is being answered, or the last one that was. */
+  begun: Handled
+  readonly waiting: Handled[]
 }
 
 /** The connections that Node's HTTP server serves. The plain lane serves the others, and keeps its own order. */
 export type InOrder = {
-  /** Runs `act`, which writes to the connection outside any exchange, once all complete requests are answered. */
+  /** Runs `act`, which writes to the connection outside any answer, once all complete requests are answered. */
   afterAnswers(socket: Socket, act: () => void): void
 }
 
@@ -31,31 +32,31 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
   if (route === undefined) throw new Error('the server takes no requests')
   const lines = new Map<Socket, Line>()
 
-  const isAnswered = ({ response }: Exchange): boolean => response.writableFinished || response.destroyed
+  const isAnswered = ({ response }: Handled): boolean => response.writableFinished || response.destroyed
 
-  const after = (exchange: Exchange, act: () => void): void => {
-    if (isAnswered(exchange)) act()
-    else exchange.response.once('close', act)
+  const after = (handled: Handled, act: () => void): void => {
+    if (isAnswered(handled)) act()
+    else handled.response.once('close', act)
   }
 
-  const lastOf = ({ begun, waiting }: Line): Exchange => waiting.at(-1) ?? begun
+  const lastOf = ({ begun, waiting }: Line): Handled => waiting.at(-1) ?? begun
 
-  const begin = ({ request, response }: Exchange): void => {
+  const begin = ({ request, response }: Handled): void => {
     route.call(server, request, response)
   }
 
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request
-    const exchange: Exchange = { request, response }
+    const handled: Handled = { request, response }
     const line = lines.get(socket)
     if (line === undefined) {
-      lines.set(socket, { begun: exchange, waiting: [] })
+      lines.set(socket, { begun: handled, waiting: [] })
       socket.once('close', () => lines.delete(socket))
-      begin(exchange)
+      begin(handled)
     } else if (line.waiting.length === 0 && isAnswered(line.begun)) {
-      line.begun = exchange
-      begin(exchange)
-    } else if (line.waiting.push(exchange) === 1) goOn(socket, line)
+      line.begun = handled
+      begin(handled)
+    } else if (line.waiting.push(handled) === 1) goOn(socket, line)
   }
 
   const goOn = (socket: Socket, line: Line): void =>
