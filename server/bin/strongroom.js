@@ -31,7 +31,7 @@ const keepCompiled = () => {
 }
 
 /**
- * Left to itself V8 learns from a request of a thousand tokens that tokens live long. From then on it puts also those of
+ * Left to itself V8 learns from a request of a thousand tokens that tokens live long. From then on it also puts those of
  * single requests, dead within milliseconds, where only the slow collector looks.
  */
 const startYoung = () => setFlagsFromString('--no-allocation-site-pretenuring')

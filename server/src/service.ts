@@ -1,10 +1,11 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { type TlsOptions, Server as TlsServer } from 'node:tls'
+import type { Config } from './config/config.ts'
 import type { KeyProvider } from './crypto/key-provider.ts'
 import { newUuid } from './crypto/random.ts'
 import type { Log } from './domain/log.ts'
 import { pace } from './domain/pace.ts'
-import { type Rate, rateBuckets } from './domain/rate-buckets.ts'
+import { rateBuckets } from './domain/rate-buckets.ts'
 import type { Instant } from './domain/time/instant.ts'
 import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
@@ -37,15 +38,7 @@ export type Service = {
 export type Address = { readonly host: string; readonly port: number; readonly isShared?: boolean }
 
 /** How the service behaves, whatever storage and key provider it uses. */
-export type ServiceSettings = {
-  readonly headerPrefix: string
-  /** Answers 422 when an idempotency key comes back with another body (C33). */
-  readonly idempotencyStrict: boolean
-  /** Origins that browsers may call from, with public keys only (C4). */
-  readonly corsOrigins: readonly string[]
-  /** Per API key; undefined if off. */
-  readonly rateLimit: Rate | undefined
-}
+export type ServiceSettings = Pick<Config, 'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit'>
 
 /** What the workers of one machine, each its own process, share. */
 export type SharedAcrossWorkers = {

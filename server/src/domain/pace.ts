@@ -83,7 +83,7 @@ export const pace = {
    * Rows of a deleted tenant per batch: some 10 ms. Smaller batches would pass again and again over rows that
    * PostgreSQL has not vacuumed yet.
    */
-  burialBatchRows: 1_000,
+  deadTenantBatchRows: 1_000,
   /**
    * The sweeps run on one node, which renews its lease with each sweep. The lease lasts two intervals: a node whose
    * clock is a minute ahead does not take it from a live one, and a node that is a minute behind still takes it over in
@@ -91,7 +91,7 @@ export const pace = {
    */
   upkeepLeaseMs: 120_000,
   clockSkewMs: 60_000,
-  /** After so long every server has learned of a change of grants (C27), and has committed what it wrote without it. */
+  /** After this long, every server has learned of a change of grants (C27), and has committed what it wrote without it. */
   grantsHeardMs: 2_000,
   /** C32: read activity may lose its last second in a crash. */
   activityFlushIntervalMs: 1_000,

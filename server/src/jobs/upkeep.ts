@@ -1,5 +1,5 @@
-import { unwrapVaultKeys } from '../crypto/keys.ts'
 import type { Log } from '../domain/log.ts'
+import { checkMasterKey } from '../operations/upkeep/check-master-key.ts'
 import { computeIndexReports, type ReportClaims } from '../operations/upkeep/compute-index-reports.ts'
 import { noteKeyUse } from '../operations/upkeep/note-key-use.ts'
 import { purgeDeadTenants } from '../operations/upkeep/purge-dead-tenants.ts'
@@ -29,11 +29,10 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
       run: async () => ({ examined: await computeIndexReports(vault, { claims: reportClaims(leaseOn) }) }),
     },
     {
-      // Each node reads its own master key: it learns of a rotation, and of a lost key before the restart that would need it.
+      // Not on one node: each reads its own master key.
       name: 'check-master-key',
       run: async () => {
-        await vault.keyProvider.health()
-        await unwrapVaultKeys(vault.keyProvider, await vault.store.listVaultKeys())
+        await checkMasterKey(vault)
         return {}
       },
     },
@@ -59,7 +58,7 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
       run: async stopping => ({ purged: await sweepResults(vault, stopping) }),
     },
   ],
-  burial: [
+  'dead-tenants': [
     {
       name: 'purge-dead-tenants',
       onOneNode: true,

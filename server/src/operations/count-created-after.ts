@@ -1,6 +1,6 @@
 import type { Instant } from '../domain/time/instant.ts'
 import { termsUnder } from '../domain/tokens/index-terms.ts'
-import { hashGroup } from './tokens/index-entries.ts'
+import { hashGroup } from './tokens/hash-terms.ts'
 import type { Vault } from './vault/vault.ts'
 
 export type TenantCount = { readonly tenantId: string; readonly count: number }

@@ -15,7 +15,7 @@ export const deleteApiKey = async (
     applicationOf(grants, applicationId)
     const apiKeys = grants.apiKeys.filter(({ row }) => row.id !== id || row.applicationId !== applicationId)
     if (apiKeys.length === grants.apiKeys.length) throw new VaultError('notFound')
-    requireManagementKey(grants, { ...grants, apiKeys }, vault.clock())
+    requireManagementKey({ before: grants, after: { ...grants, apiKeys } }, vault.clock())
     return { effects: [{ kind: 'deleteApiKey', applicationId, id }], answer: null }
   })
 }

@@ -8,7 +8,7 @@ export const deleteApplication = async (vault: Vault, caller: Caller, id: string
   await reviseTenant(vault, caller, grants => {
     applicationOf(grants, id)
     const applications = grants.applications.filter(application => application.id !== id)
-    requireManagementKey(grants, { ...grants, applications }, vault.clock())
+    requireManagementKey({ before: grants, after: { ...grants, applications } }, vault.clock())
     return { effects: [{ kind: 'deleteApplication', id }], answer: null }
   })
 }

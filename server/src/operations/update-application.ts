@@ -37,7 +37,7 @@ export const updateApplication = (
       modifiedAt: modifiedNow(application, vault.clock()),
     }
     const applications = grants.applications.map(other => (other.id === id ? updated : other))
-    requireGrantingKey(grants, { ...grants, applications }, vault.clock())
+    requireGrantingKey({ before: grants, after: { ...grants, applications } }, vault.clock())
     return {
       effects: [{ kind: 'putApplication', id, sealed: sealApplication(vault.vaultKeys, updated) }],
       answer: viewApplication(updated),

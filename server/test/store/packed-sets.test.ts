@@ -22,7 +22,6 @@ const row = fc.record({
   activeMonth: integer,
   sealed: bytes,
 })
-const ofTenant = <R>(columns: R): R & { tenant: number } => ({ tenant: 1, ...columns })
 const terms = fc.record({
   kind: fc.constantFrom('addTerms' as const, 'removeTerms' as const),
   of: fc.record({
@@ -35,7 +34,7 @@ const terms = fc.record({
 })
 const rareChange = fc.oneof(
   fc.record({ kind: fc.constant('deleteToken' as const), id: text, ifVersion: integer }),
-  fc.record({ kind: fc.constant('updateToken' as const), row: row.map(ofTenant), ifVersion: integer }),
+  fc.record({ kind: fc.constant('updateToken' as const), row, ifVersion: integer }),
   fc.record({ kind: fc.constant('expectToken' as const), id: text, sealed: nullable(bytes) }),
 )
 const rareEffect = fc.oneof(
@@ -64,7 +63,7 @@ const set: fc.Arbitrary<WriteSet> = fc
   })
   .map(({ tenant, rows, rare, effects, counters }) => ({
     tenant,
-    guarded: [...rows.map(row => ({ kind: 'insertToken' as const, row: ofTenant(row) })), ...rare],
+    guarded: [...rows.map(row => ({ kind: 'insertToken' as const, row })), ...rare],
     effects,
     counters,
   }))
@@ -100,7 +99,6 @@ test('docs/decisions/0005: a batch carries only the bytes of its sets, whatever 
 test('C2.23 a batch may be larger than any before it, and a set that cannot be packed spoils none after it', () => {
   const one = (sealed: Uint8Array): WriteSet => {
     const columns = {
-      tenant: 1,
       id: 'ü'.repeat(400),
       type: 'token',
       version: 1,

@@ -2,7 +2,7 @@ import { intersect } from '../../domain/search/instant-range.ts'
 import type { PlannedBranch, PlannedCondition } from '../../domain/search/plan.ts'
 import type { Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenBranch } from '../../store/port.ts'
-import { hashGroup } from '../tokens/index-entries.ts'
+import { hashGroup } from '../tokens/hash-terms.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 import { byRarity, type EstimateOf } from './estimate-terms.ts'
 

@@ -1,6 +1,6 @@
 import type { Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
-import { hashGroup, hashTerm } from '../tokens/index-entries.ts'
+import { hashGroup, hashTerm } from '../tokens/hash-terms.ts'
 import { containerCounter, severalContainersCounter, typeCounter } from '../vault/counters.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 

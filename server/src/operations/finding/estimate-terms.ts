@@ -1,6 +1,6 @@
 import { pace } from '../../domain/pace.ts'
 import type { Term } from '../../domain/tokens/index-terms.ts'
-import { hashGroup } from '../tokens/index-entries.ts'
+import { hashGroup } from '../tokens/hash-terms.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
 /** How many tokens have one of these terms; where it reaches the limit of a probe, that many or more. */

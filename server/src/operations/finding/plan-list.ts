@@ -1,7 +1,7 @@
 import { grantedRoots, mayRedact } from '../../domain/access/access.ts'
 import { type Term, termsUnder } from '../../domain/tokens/index-terms.ts'
 import { filterTerms, matchesFilter, type TokenFilter } from '../../domain/tokens/token-filter.ts'
-import { hashGroup } from '../tokens/index-entries.ts'
+import { hashGroup } from '../tokens/hash-terms.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { byRarity, estimateTerms } from './estimate-terms.ts'
 import type { Planned } from './planned.ts'

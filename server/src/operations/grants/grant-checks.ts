@@ -3,6 +3,7 @@ import { VaultError } from '../../domain/errors.ts'
 import type { Caller } from '../vault/vault.ts'
 import type { Grants } from './load-grants.ts'
 
+type GrantsChange = { readonly before: Grants; readonly after: Grants }
 type IsOne = (application: Application) => boolean
 const isManagement: IsOne = ({ type }) => type === 'management'
 const canGrant: IsOne = ({ permissions }) => permissions.includes('application:update')
@@ -11,14 +12,14 @@ const canGrant: IsOne = ({ permissions }) => permissions.includes('application:u
 export const hasManagementKey = (grants: Grants, now: number): boolean => hasKeyOf(isManagement, grants, now)
 
 /** Keeps a tenant's owner from being locked out by accident: one live key of a management application must remain. */
-export const requireManagementKey = (before: Grants, after: Grants, now: number): void =>
-  requireKeyOf(isManagement, before, after, now)
+export const requireManagementKey = (change: GrantsChange, now: number): void =>
+  requireKeyOf(isManagement, change, now)
 
 /** Prevents a lockout by lost permissions, too: one live key that may change applications must remain. */
-export const requireGrantingKey = (before: Grants, after: Grants, now: number): void =>
-  requireKeyOf(canGrant, before, after, now)
+export const requireGrantingKey = (change: GrantsChange, now: number): void =>
+  requireKeyOf(canGrant, change, now)
 
-const requireKeyOf = (isOne: IsOne, before: Grants, after: Grants, now: number): void => {
+const requireKeyOf = (isOne: IsOne, { before, after }: GrantsChange, now: number): void => {
   if (hasKeyOf(isOne, before, now) && !hasKeyOf(isOne, after, now)) throw new VaultError('lastManagementKey')
 }
 

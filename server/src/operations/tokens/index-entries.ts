@@ -1,22 +1,11 @@
-import { fingerprintHash, indexHash } from '../../crypto/index-hash.ts'
-import { contentTerms, indexedAs, matchTag, type Term } from '../../domain/tokens/index-terms.ts'
+import { fingerprintHash } from '../../crypto/index-hash.ts'
+import { contentTerms, matchTag } from '../../domain/tokens/index-terms.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
 import { signatureOf } from '../../store/term-signature.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
+import { hashTerm } from './hash-terms.ts'
 import { categoryOf } from './token-category.ts'
-
-/** A term as storage knows it. */
-export const hashTerm = ({ keys }: UnlockedTenant, { field, value }: Term): Buffer =>
-  indexHash(keys, field, value)
-
-/** The terms, as storage knows them, of which a token must have one to have one of these. */
-export const hashGroup = (tenant: UnlockedTenant, terms: readonly Term[]): Buffer[] => {
-  // Each once: two containers may cover the home of the same type. A space alone may be part of a metadata key.
-  const name = ({ field, value }: Term): string => `${field.length} ${field} ${value}`
-  const stored = new Map(terms.flatMap(indexedAs).map(term => [name(term), term]))
-  return [...stored.values()].map(term => hashTerm(tenant, term))
-}
 
 /** Everything that the token is found by, without repetition. */
 export const tokenTerms = (

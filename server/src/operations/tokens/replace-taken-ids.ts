@@ -22,7 +22,8 @@ export const replaceTakenIds = async (
   const isRepeated = (id: string): boolean => replaced.some(before => before.id === id)
   for (const one of identified) {
     const { definition, id } = one
-    if (definition.id === undefined || (await isFreed(vault, caller, id, isRepeated(id)))) replaced.push(one)
+    if (definition.id === undefined || (await tryToFree(vault, caller, id, isRepeated(id))))
+      replaced.push(one)
     else if (definition.id.hasAlias)
       replaced.push({ definition, id: drawAgain ? chooseId(definition, now) : newTokenId(now) })
     else throw new VaultError('idTaken')
@@ -30,8 +31,8 @@ export const replaceTakenIds = async (
   return replaced
 }
 
-/** Whether the id is free now; `isRepeated`: unless an earlier definition of the request takes it. */
-const isFreed = async (vault: Vault, caller: Caller, id: string, isRepeated: boolean): Promise<boolean> => {
+/** Returns whether the id is free now; `isRepeated`: an earlier definition of the request takes it. */
+const tryToFree = async (vault: Vault, caller: Caller, id: string, isRepeated: boolean): Promise<boolean> => {
   const writes = new TokenWrites(caller)
   const holder = await removeExpired(vault, caller, writes, id)
   if (holder === 'absent') return !isRepeated

@@ -1,14 +1,9 @@
-import { indexHash } from '../../crypto/index-hash.ts'
 import type { TenantKeys } from '../../crypto/keys.ts'
-import {
-  categoryTerms,
-  containerTerm,
-  coveringContainers,
-  type Term,
-} from '../../domain/tokens/index-terms.ts'
+import { categoryTerms, containerTerm, coveringContainers } from '../../domain/tokens/index-terms.ts'
 import { isAtHome, type Token } from '../../domain/tokens/token.ts'
 import type { IndexTerm } from '../../store/rows.ts'
 import { containerCounter, severalContainersCounter, typeCounter } from '../vault/counters.ts'
+import { hashTerm } from './hash-terms.ts'
 
 /** What all tokens of one type in the same containers share in the index and in the counters. */
 export type Category = {
@@ -32,13 +27,12 @@ export const categoryOf = (keys: TenantKeys, token: Token): Category => {
   const name = isAtHome(token) ? type.name : `${type.name} ${containers.join()}`
   let category = categories.get(name)
   if (category === undefined) {
-    const hashed = ({ field, value }: Term): Uint8Array => indexHash(keys, field, value)
     category = {
-      terms: categoryTerms(token).map(term => ({ term: hashed(term), tag: null })),
+      terms: categoryTerms(token).map(term => ({ term: hashTerm({ keys }, term), tag: null })),
       typeCounter: typeCounter(type.name),
       containerCounters: [
         ...coveringContainers(containers).map(container =>
-          containerCounter(hashed(containerTerm(container))),
+          containerCounter(hashTerm({ keys }, containerTerm(container))),
         ),
         ...(containers.length > 1 ? [severalContainersCounter] : []),
       ],

@@ -49,7 +49,7 @@ export class TokenWrites {
     this.#countContainers(category, 1)
     this.#counters.add({ name: category.typeCounter, by: 1, at: token.createdAt })
     this.#counters.add({ name: activeCounter(token.activeMonth), by: 1 })
-    this.#countSeals(1)
+    this.#countSeal()
   }
 
   update(before: Token, after: Token): void {
@@ -65,7 +65,7 @@ export class TokenWrites {
       this.#countContainers(categoryOf(keys, before), -1)
       this.#countContainers(categoryOf(keys, after), 1)
     }
-    this.#countSeals(1)
+    this.#countSeal()
   }
 
   remove(token: Token): void {
@@ -114,7 +114,7 @@ export class TokenWrites {
         kind: 'putTransient',
         row: sealTransientRow(token, transient, keys),
       })
-      this.#countSeals(1)
+      this.#countSeal()
     }
     for (const { field } of before)
       if (!token.transients.some(transient => transient.field === field))
@@ -125,8 +125,8 @@ export class TokenWrites {
     for (const name of containerCounters) this.#counters.add({ name, by })
   }
 
-  #countSeals(by: number): void {
-    this.#counters.add({ name: sealsCounter(this.#tenant.keys.currentDataVersion), by })
+  #countSeal(): void {
+    this.#counters.add({ name: sealsCounter(this.#tenant.keys.currentDataVersion), by: 1 })
   }
 }
 

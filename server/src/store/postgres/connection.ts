@@ -147,7 +147,7 @@ export class Connection {
              replace(current_setting('synchronous_commit'), 'off', 'on'), false)`,
         )
         if (rows[0]?.standby === true) throw new UnfitServerError('the server is a standby')
-        if (hosts.length > 1 && (await this.#succession.isReplaced(client, place)))
+        if (hosts.length > 1 && !(await this.#succession.accept(client, place)))
           throw new UnfitServerError('another server took over from this one')
         await this.#onOpen(client)
         return client

@@ -21,12 +21,13 @@ export class Succession {
     return last === undefined ? hosts : [last, ...hosts.filter(host => host !== last)]
   }
 
-  async isReplaced(client: pg.Client, host: Hosts[number]): Promise<boolean> {
+  /** Takes the host for the primary, and returns true, unless another has taken over from it. */
+  async accept(client: pg.Client, host: Hosts[number]): Promise<boolean> {
     const { rows } = await client.query(ownTimeline)
     const timeline = Number(rows[0]?.timeline)
-    if (timeline < this.#newest) return true
+    if (timeline < this.#newest) return false
     this.#newest = timeline
     this.#primary = host
-    return false
+    return true
   }
 }

@@ -70,7 +70,7 @@ export class WaitingEntries {
   }
 
   /**
-   * Learns what has changed, and of up to so many new entries; returns whether that is all. Every transaction that relies on this
+   * Learns what has changed, and of up to this many new entries; returns whether that is all. Every transaction that relies on this
    * memory begins with learning all.
    */
   catchUp(entriesMax = everything): boolean {

@@ -18,7 +18,7 @@ export const fields = (known: Readonly<Record<string, Field>>): Form => {
       issues.push({ path: place, message: `must be an object with ${names.join(', ')}` })
       return undefined
     }
-    const unknownKeys = reportStrangers(data, sent, names, place, issues)
+    const unknownKeys = reportUnknownKeys(data, sent, names, place, issues)
     const parsed: JsonObject = {}
     let complete = true
     for (const [name, { required, parse }] of Object.entries(known)) {
@@ -43,7 +43,7 @@ export const fields = (known: Readonly<Record<string, Field>>): Form => {
   return { parse, schema }
 }
 
-const reportStrangers = (
+const reportUnknownKeys = (
   data: JsonObject,
   sent: Json,
   names: readonly string[],

@@ -25,8 +25,8 @@ export const settledReads = (
   const waiting = new WaitingEntries(database)
   const find = database.prepare('SELECT 1 FROM waiting_terms WHERE place = ? AND term = ?')
 
-  /** Looks at the entries that are remembered: they may have been moved since, and to ask the writer takes a hundred times longer. */
-  const doesWait = (tenant: number, term: Uint8Array): boolean => {
+  /** Looks at the entries that are remembered: they may have been moved since, and asking the writer takes a hundred times longer. */
+  const stillWaits = (tenant: number, term: Uint8Array): boolean => {
     const remembered = waiting.ofTerm(tenant, term)
     const isThere = remembered.places.some(place => find.get(place, term) !== undefined)
     if (!isThere) waiting.forget(remembered)
@@ -37,7 +37,7 @@ export const settledReads = (
     read(() => {
       if (terms.length > 0 && !waiting.catchUp(entriesPerSlice))
         return nextTurn().then(() => readSettled(tenant, terms, query))
-      const asked = terms.filter(term => doesWait(tenant, term))
+      const asked = terms.filter(term => stillWaits(tenant, term))
       if (asked.length === 0) return query()
       return writer.settle({ tenant, terms: asked }).then(() => {
         snapshot.end()
