@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -11,15 +10,16 @@ import { pace } from '../domain/pace.ts'
 import type { Serve } from './exchange.ts'
 import { type Answer, type AnyCall, handlers } from './handlers.ts'
 import { logAnswers } from './log-answers.ts'
+import { noSuchRoute, noTunnel } from './no-such-route.ts'
 import { NodeExchange } from './node/exchange.ts'
 import { inOrder } from './node/in-order.ts'
+import { refuseRaw } from './node/refuse-raw.ts'
 import { refuse, serve } from './pipeline.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
 import { plainLane } from './plain/lane.ts'
 import { plainRoutes } from './plain/routes.ts'
-import { asVaultError, problem, problemType } from './problem.ts'
+import { asVaultError } from './problem.ts'
 import { problemSender } from './send-problem.ts'
-import { traceId } from './trace-id.ts'
 
 /** The HTTP service, ready to listen. */
 export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptions }): FastifyInstance => {
@@ -58,6 +58,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   })
   const order = inOrder(app.server, pace.idleMs + pace.idleGraceMs)
 
+  // A client that has said all and closed its side still gets its answers. Node offers no option for it.
   Object.assign(app.server, { httpAllowHalfOpen: true })
   // Fastify must read no body, whatever the method: `answer` does (body-bytes.ts).
   for (const method of app.supportedMethods)
@@ -95,57 +96,4 @@ export const routerOptions = {
 /** No route has a schema (decision 0003); without this Fastify would load its two compilers for them at every start. */
 const noSchemas = (): never => {
   throw new Error('no route has a schema')
-}
-
-const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({
-  method,
-  matches: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`),
-}))
-
-/** 404, or 405 if the path has other methods. */
-const noSuchRoute = (path: string): VaultError => {
-  const methods = patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method)
-  return methods.length === 0 ? new VaultError('notFound') : allowing(methods)
-}
-
-const allowing = (methods: readonly string[]): VaultError => {
-  const allowed = new Set(methods)
-  if (allowed.has('GET')) allowed.add('HEAD')
-  return new VaultError('methodNotAllowed', { headers: { allow: [...allowed].join(', ') } })
-}
-
-/** CONNECT names a host to tunnel to, not a path of ours. */
-const noTunnel = allowing(patterns.map(({ method }) => method))
-
-/** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */
-const refuseRaw = (
-  error: Error & { code?: string },
-  socket: Socket,
-  headerPrefix: string,
-  sentTraceId?: string | string[],
-): void => {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
-  const known = asVaultError(error)
-  const trace = traceId(sentTraceId)
-  const { status, title, headers, body } = problem(
-    known.code === 'internal' ? new VaultError('badRequest') : known,
-    trace,
-  )
-  socket.end(
-    [
-      `HTTP/1.1 ${status} ${title}`,
-      `Date: ${new Date().toUTCString()}`,
-      `Content-Type: ${problemType}`,
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      `${ownHeaders(headerPrefix).traceId.toUpperCase()}: ${trace}`,
-      'Cache-Control: no-store',
-      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  )
 }

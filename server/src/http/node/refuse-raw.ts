@@ -1,0 +1,38 @@
+import type { Socket } from 'node:net'
+import { ownHeaders } from '../../contract/headers.ts'
+import { VaultError } from '../../domain/errors.ts'
+import { asVaultError, problem, problemType } from '../problem.ts'
+import { traceId } from '../trace-id.ts'
+
+/** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */
+export const refuseRaw = (
+  error: Error & { code?: string },
+  socket: Socket,
+  headerPrefix: string,
+  sentTraceId?: string | string[],
+): void => {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const known = asVaultError(error)
+  const trace = traceId(sentTraceId)
+  const { status, title, headers, body } = problem(
+    known.code === 'internal' ? new VaultError('badRequest') : known,
+    trace,
+  )
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${title}`,
+      `Date: ${new Date().toUTCString()}`,
+      `Content-Type: ${problemType}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `${ownHeaders(headerPrefix).traceId.toUpperCase()}: ${trace}`,
+      'Cache-Control: no-store',
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}
