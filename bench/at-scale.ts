@@ -6,17 +6,10 @@ import { join } from 'node:path'
 import type { LoadJob } from './load.ts'
 import { load, type MeasuredVault, startVault } from './processes.ts'
 import { makeTokens } from './scenarios.ts'
+import { nextSerial, rounds, seconds } from './settings.ts'
 import { median } from './statistics.ts'
 
 const tokens = Number(process.env.BENCH_TOKENS ?? 1_000_000)
-const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
-const seconds = Number(process.env.BENCH_SECONDS ?? 4)
-
-let serial = 1_000_000
-const nextSerial = (): number => {
-  serial += 10_000_000
-  return serial
-}
 
 const jobs = (vault: MeasuredVault, ids: readonly string[], kind: 'create' | 'get'): LoadJob => ({
   port: vault.port,

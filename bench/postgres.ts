@@ -2,10 +2,9 @@ import { randomBytes, randomInt, randomUUIDv7 } from 'node:crypto'
 import pg from 'pg'
 import { startCluster } from '../server/test/rig/postgres-cluster.ts'
 import { loadServed, startServed } from './served.ts'
+import { rounds, seconds } from './settings.ts'
 import { median, spread } from './statistics.ts'
 
-const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
-const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 /** The vault's default number of connections. */
 const connections = 10
 /** Its home and its fingerprint. */

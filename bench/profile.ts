@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type CpuProfile, flameGraph } from './flame.ts'
 import { load, startVault } from './processes.ts'
 import { makeTokens, scenarios } from './scenarios.ts'
+import { seconds } from './settings.ts'
 
-const seconds = Number(process.env.BENCH_SECONDS ?? 6)
 const profiled = ['create', 'get', 'list']
 
 /** `npm run bench -- profile`: where the main thread spends its time, as a flame graph for each kind of request. */
@@ -28,13 +28,13 @@ export const benchProfile = async (): Promise<void> => {
   }
 }
 
-/** Each thread writes its own profile; the main thread's is the one with the HTTP server in it. */
+/** Each thread writes its own profile; the main thread's is the one that serves connections. */
 const mainThread = (folder: string): CpuProfile => {
   const profiles = readdirSync(folder).map(
     file => JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile,
   )
   const main = profiles.find(({ nodes }) =>
-    nodes.some(({ callFrame }) => callFrame.functionName === 'parserOnIncoming'),
+    nodes.some(({ callFrame }) => callFrame.url.endsWith('http/plain/connection.ts')),
   )
   if (main === undefined) throw new Error('no profile of the main thread was written')
   return main

@@ -11,6 +11,7 @@ import {
   startEcho,
   startVault,
 } from './processes.ts'
+import { nextSerial, rounds, seconds } from './settings.ts'
 import { median, type Round, spread } from './statistics.ts'
 
 /** One kind of request, measured against its yardstick. */
@@ -38,15 +39,7 @@ export type Result = {
   readonly vault: Round[]
 }
 
-const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
-const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 const tokensBefore = 10_000
-
-let serial = 1_000_000
-const nextSerial = (): number => {
-  serial += 10_000_000
-  return serial
-}
 
 const oneRound = async (server: Measured, job: LoadJob): Promise<Round> => {
   const before = server.cpuMicroseconds()

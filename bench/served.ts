@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LoadResult, RequestKind } from './load.ts'
 import { load } from './processes.ts'
+import { nextSerial, seconds } from './settings.ts'
 
 const main = join(import.meta.dirname, '../server/bin/strongroom.js')
-const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 
 /** `strongroom serve` as it runs in production, with a tenant and some tokens. */
 export type Served = {
@@ -67,9 +67,7 @@ export const startServed = async (workers: number, databaseUrl?: string): Promis
   }
 }
 
-let serial = 1_000_000
 export const loadServed = ({ port, keys, ids }: Served, kind: RequestKind): Promise<LoadResult> => {
-  serial += 10_000_000
   const key = kind === 'get' || kind === 'list' ? keys.private_api_key : keys.api_key
-  return load({ port, kind, key, ids, connections: 64, seconds, serial })
+  return load({ port, kind, key, ids, connections: 64, seconds, serial: nextSerial() })
 }

@@ -1,9 +1,9 @@
 import type { LoadResult } from './load.ts'
 import { loadServed, type Served, startServed } from './served.ts'
+import { rounds } from './settings.ts'
 import { median } from './statistics.ts'
 
 const counts = (process.env.BENCH_WORKERS ?? '1 2').split(' ').map(Number)
-const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 
 /**
  * `workers`: the same load on `strongroom serve` with each number of workers listed in BENCH_WORKERS, in interleaved
