@@ -1,6 +1,6 @@
 import { compileExpression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import { type Json, stringify } from '../json/json.ts'
+import { renderedText } from '../expressions/rendered-text.ts'
 import { foldText } from '../text/fold-text.ts'
 import { ancestors, covers } from './containers.ts'
 import { fingerprintExpressionInForce, isAtHome, isBlind, searchIndexesInForce, type Token } from './token.ts'
@@ -92,16 +92,11 @@ export const indexedValues = (token: Token): { expression: string; value: string
   const data = token.data.expose('rendering search indexes, which leave as keyed hashes')
   return expressions.flatMap(expression => {
     try {
-      const value = textOf(compileExpression(expression, 'index').render({ data }))
+      const value = renderedText(compileExpression(expression, 'index').render({ data }))
       return value === '' ? [] : [{ expression, value }]
     } catch (error) {
       if (error instanceof ExpressionError) return []
       throw error
     }
   })
-}
-
-const textOf = (value: Json): string => {
-  if (value === null) return ''
-  return typeof value === 'string' ? value : stringify(value)
 }

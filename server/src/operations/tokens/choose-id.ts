@@ -5,6 +5,7 @@ import type { Allowance } from '../../domain/expressions/budget.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
 import { holdsLookAlike } from '../../domain/expressions/filters/card-look-alike.ts'
+import { renderedText } from '../../domain/expressions/rendered-text.ts'
 import { budgetFor } from '../../domain/expressions/run.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { limits } from '../../domain/limits.ts'
@@ -35,7 +36,7 @@ export const chooseId = (definition: TokenDefinition, now: Instant): string => {
 const drawId = (id: Expression, data: Json, path: string, allowance: Allowance): string | undefined => {
   try {
     for (let draws = 0; draws < limits.aliasAttempts; draws++) {
-      const drawn = idText(id.render({ data }, randomBelow, budgetFor('id', { data }, allowance)))
+      const drawn = renderedText(id.render({ data }, randomBelow, budgetFor('id', { data }, allowance)))
       if (!id.hasAlias || !holdsLookAlike(drawn)) return drawn
     }
     return undefined
@@ -44,6 +45,3 @@ const drawId = (id: Expression, data: Json, path: string, allowance: Allowance):
     throw error
   }
 }
-
-const idText = (value: Json): string =>
-  typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)

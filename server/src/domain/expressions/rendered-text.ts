@@ -1,0 +1,7 @@
+import { type Json, stringify } from '../json/json.ts'
+
+/** What an expression has rendered, as text; nothing if it rendered null. */
+export const renderedText = (rendered: Json): string => {
+  if (rendered === null) return ''
+  return typeof rendered === 'string' ? rendered : stringify(rendered)
+}
