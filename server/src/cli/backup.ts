@@ -18,8 +18,7 @@ export const backup: Run = async ({ config, words: [word = ''] }) => {
   if (config.database !== undefined)
     throw new ConfigError('a vault on PostgreSQL is backed up with pg_dump: see docs/operating.md')
   const folder = requireDataFolder(config)
-  const { schema } = await requireVault(folderStorage(folder))
-  if (schema.current === 0) throw new ConfigError(`${folder} holds no vault yet`)
+  await requireVault(folderStorage(folder))
   const file = resolve(word)
   if (existsSync(file)) throw taken(file)
   const workshop = `${file}.part`

@@ -96,7 +96,11 @@ describe('backup', () => {
     const unmade = join(site.path, 'unmade')
     mkdirSync(unmade)
     writeFileSync(join(unmade, 'vault.db'), '')
-    assertRefused(await site.run(['backup', half, '--data', unmade]), 2, /unmade holds no vault yet$/m)
+    assertRefused(
+      await site.run(['backup', half, '--data', unmade]),
+      2,
+      /unmade holds no vault: strongroom migrate makes one$/m,
+    )
     assertRefused(
       await site.run(['backup', half, '--database-url', 'postgres://u@h/d']),
       2,

@@ -33,7 +33,7 @@ import { openVault } from '../../src/operations/open-vault.ts'
 import { operatorOf } from '../../src/operations/operator.ts'
 import { rewrapKeys } from '../../src/operations/rewrap-keys.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
-import { migrations } from '../../src/store/sqlite/migrate.ts'
+import { migrateTo, newestSchema } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { certificate } from '../rig/certificates.ts'
 import { assertRefused, type Result, Site } from './program.ts'
@@ -201,14 +201,26 @@ describe('doctor', () => {
       says: /old\.key is open to others$/,
     },
     {
-      name: 'an older schema',
+      name: 'a file in which no vault was made',
       plant: () => {
         mkdirSync(data, { mode: 0o700 })
         writeFileSync(database, '')
         return undefined
       },
       check: 'storage',
-      says: /^storage has schema 0, this release needs \d+$/,
+      says: /holds no vault yet$/,
+    },
+    {
+      name: 'an older schema',
+      plant: () => {
+        mkdirSync(data, { mode: 0o700 })
+        const opened = new DatabaseSync(database)
+        migrateTo(opened, newestSchema - 1)
+        opened.close()
+        return undefined
+      },
+      check: 'storage',
+      says: new RegExp(`^storage has schema ${newestSchema - 1}, this release needs ${newestSchema}$`),
     },
     {
       name: 'a schema that lacks some indexes and triggers',
@@ -439,7 +451,7 @@ describe('doctor', () => {
 
   test('C35 doctor finds a newer schema and says to install the newer release, not to replace the vault', async () => {
     await makeVault()
-    const newer = (migrations.at(-1)?.number ?? 0) + 1
+    const newer = newestSchema + 1
     const opened = new DatabaseSync(database)
     opened.exec(`PRAGMA user_version = ${newer}`)
     opened.close()

@@ -109,7 +109,7 @@ describe('migrations (sqlite)', () => {
     const thread = closer({ path, isDone })
     await once(thread, 'message')
     try {
-      for (let asked = 0; asked < 500; asked++) assert.equal(lookAtSqlite(path).schema.current, newest)
+      for (let asked = 0; asked < 500; asked++) assert.equal(lookAtSqlite(path)?.schema.current, newest)
     } finally {
       Atomics.store(isDone, 0, 1)
       await once(thread, 'exit')

@@ -37,7 +37,7 @@ const lookAtFolder = (dataFolder: string): Look | undefined => {
   const path = databasePath(dataFolder)
   if (!existsSync(path)) return undefined
   const look = opened(path, () => lookAtSqlite(path))
-  if (look.isForeign) throw new Error(`${path} is another program's SQLite database: use another folder`)
+  if (look?.isForeign) throw new Error(`${path} is another program's SQLite database: use another folder`)
   return look
 }
 

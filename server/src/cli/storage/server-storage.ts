@@ -18,8 +18,7 @@ export const serverStorage = (database: DatabaseConfig): Storage => {
     },
     look: async () => {
       const { lookAtPostgres } = await import('../../store/postgres/look-at.ts')
-      const look = await (await engine()).withClient(postgresSettings(database), lookAtPostgres)
-      return look.schema.current === 0 ? undefined : look
+      return (await engine()).withClient(postgresSettings(database), lookAtPostgres)
     },
     // Of foreign parts only those that act on the vault's tables: what else is in a database is for its owner to know.
     compareSchema: async () => {

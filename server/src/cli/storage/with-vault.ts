@@ -26,7 +26,7 @@ export const openOrMake = async (
 ): Promise<{ store: Store; isNew: boolean }> => {
   const look = await storage.look()
   if (look !== undefined) await requireMasterKeyBeforeMigration(look, keyProvider)
-  return { store: await storage.open(worker), isNew: look === undefined || look.schema.current === 0 }
+  return { store: await storage.open(worker), isNew: look === undefined }
 }
 
 /** Throws, with one line that says what is missing, if there is no vault. */

@@ -5,8 +5,8 @@ import { tables } from '../tables.ts'
 import { requireNoHalfCopy } from './arrival-state.ts'
 import { schemaState } from './migrate.ts'
 
-/** Reads what a database holds without changing it. */
-export const lookAtPostgres = async (client: pg.Client): Promise<Look> => {
+/** Reads what a database holds without changing it; undefined if nothing of a vault. */
+export const lookAtPostgres = async (client: pg.Client): Promise<Look | undefined> => {
   await requireNoHalfCopy(client)
   const schema = await schemaState(client)
   if (schema.current === 0) {
@@ -17,7 +17,7 @@ export const lookAtPostgres = async (client: pg.Client): Promise<Look> => {
         'restore',
       )
     // A database may well have other tables next to the vault's.
-    return { schema, vaultKeys: [], isForeign: false }
+    return undefined
   }
   if (!(await hasVaultKeys(client)))
     throw new IncompleteVaultError('the database has lost the table vault_keys: restore a backup', 'restore')

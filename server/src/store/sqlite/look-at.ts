@@ -4,13 +4,14 @@ import { vaultKeys } from '../sql/statements.ts'
 import { schemaState } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 
-/** Reads what a file holds without changing it. */
-export const lookAtSqlite = (path: string): Look => {
+/** Reads what a file holds without changing it; undefined if that is nothing. */
+export const lookAtSqlite = (path: string): Look | undefined => {
   const database = openToRead(path)
   try {
     const tables = tablesOf(database)
     const hasKeys = tables.includes('vault_keys')
     const schema = schemaState(path)
+    if (tables.length === 0 && schema.current === 0) return undefined
     if (!hasKeys && schema.current > 0 && tables.includes('tenant_keys'))
       throw new IncompleteVaultError(`${path} has lost the table vault_keys: restore a backup`, 'restore')
     return {
