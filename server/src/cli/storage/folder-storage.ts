@@ -36,9 +36,7 @@ const lookAtFolder = (dataFolder: string): Look | undefined => {
   if (remains !== undefined) throw new Error(remains)
   const path = databasePath(dataFolder)
   if (!existsSync(path)) return undefined
-  const look = opened(path, () => lookAtSqlite(path))
-  if (look?.isForeign) throw new Error(`${path} is another program's SQLite database: use another folder`)
-  return look
+  return opened(path, () => lookAtSqlite(path))
 }
 
 /** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get its mode. */

@@ -22,7 +22,7 @@ export const lookAtPostgres = async (client: pg.Client): Promise<Look | undefine
   if (!(await hasVaultKeys(client)))
     throw new IncompleteVaultError('the database has lost the table vault_keys: restore a backup', 'restore')
   const { rows } = await client.query(vaultKeys)
-  return { schema, vaultKeys: seenKeys(rows), isForeign: false }
+  return { schema, vaultKeys: seenKeys(rows) }
 }
 
 /** The vault's tables that exist where a migration would create them. */

@@ -6,8 +6,6 @@ export type Look = {
   readonly schema: SchemaState
   /** They show whether a master key belongs to this vault; empty for a vault that was never opened. */
   readonly vaultKeys: readonly KeyRow[]
-  /** There are tables, but not those of a vault. */
-  readonly isForeign: boolean
 }
 
 /** There is a vault, but part of it is missing. The message says what it lacks, and what to do. */

@@ -1,23 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { IncompleteVaultError, type Look, seenKeys } from '../sql/look.ts'
 import { vaultKeys } from '../sql/statements.ts'
-import { schemaState } from './migrate.ts'
+import { newestSchema, schemaNumber } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 
-/** Reads what a file holds without changing it; undefined if that is nothing. */
+/** Reads what a file holds without changing it; undefined if that is nothing. Throws if it is not a vault's. */
 export const lookAtSqlite = (path: string): Look | undefined => {
   const database = openToRead(path)
   try {
     const tables = tablesOf(database)
+    const current = schemaNumber(database)
+    if (tables.length === 0 && current === 0) return undefined
     const hasKeys = tables.includes('vault_keys')
-    const schema = schemaState(path)
-    if (tables.length === 0 && schema.current === 0) return undefined
-    if (!hasKeys && schema.current > 0 && tables.includes('tenant_keys'))
+    if (!hasKeys && current > 0 && tables.includes('tenant_keys'))
       throw new IncompleteVaultError(`${path} has lost the table vault_keys: restore a backup`, 'restore')
+    if (!hasKeys && tables.length > 0)
+      throw new Error(`${path} is another program's SQLite database: use another folder`)
     return {
-      schema,
+      schema: { current, newest: newestSchema, pending: current < newestSchema },
       vaultKeys: hasKeys ? seenKeys(database.prepare(vaultKeys).all()) : [],
-      isForeign: tables.length > 0 && !hasKeys,
     }
   } finally {
     database.close()

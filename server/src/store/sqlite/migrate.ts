@@ -1,11 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Migration, SchemaState } from '../sql/migration.ts'
+import type { Migration } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { leases } from './migrations/0002-leases.ts'
 import { reports } from './migrations/0003-reports.ts'
 import { signatures } from './migrations/0004-signatures.ts'
 import { waiting } from './migrations/0005-waiting.ts'
-import { openToRead } from './open-database.ts'
 
 /** In order, without gaps. A released migration is never edited. */
 export const migrations: readonly Migration[] = [vault, leases, reports, signatures, waiting]
@@ -38,17 +37,6 @@ export const migrateTo = (database: DatabaseSync, number: number): void => {
       database.exec('ROLLBACK')
       throw error
     }
-  }
-}
-
-/** The schema state of storage, read without changing it. */
-export const schemaState = (path: string): SchemaState => {
-  const database = openToRead(path)
-  try {
-    const current = schemaNumber(database)
-    return { current, newest: newestSchema, pending: current < newestSchema }
-  } finally {
-    database.close()
   }
 }
 
