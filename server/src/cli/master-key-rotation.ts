@@ -39,12 +39,11 @@ export const masterKeyRetire: Run = ({ config }) =>
       throw new Error(
         `storage has ${counted(older, 'key')} under an older master key: run strongroom master-key rewrap first`,
       )
-    const retiredPath = retiredKeysPath(path)
-    const retired = retireMasterKeys(path, retiredPath)
+    const retired = retireMasterKeys(path)
     printText(
       retired === 0
         ? `${path} holds no older master key`
-        : `${counted(retired, 'older master key')} moved to ${retiredPath}: keep it, apart from the data, as long as you keep backups from before`,
+        : `${counted(retired, 'older master key')} moved to ${retiredKeysPath(path)}: keep it, apart from the data, as long as you keep backups from before`,
     )
     return 0
   })

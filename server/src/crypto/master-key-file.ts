@@ -48,13 +48,13 @@ export const addMasterKey = (path: string): void =>
     'put a new one, which strongroom master-key prints, in its first line',
   )
 
-/** Takes all keys but the first out of the file and into another, because backups may need them still. Says how many. */
-export const retireMasterKeys = (path: string, retiredPath: string): number => {
+/** Moves all keys but the first to `retiredKeysPath`, because backups may need them still. Says how many. */
+export const retireMasterKeys = (path: string): number => {
   const { keys, retired, lines } = read(path)
   const [, ...older] = keys
   if (older.length === 0) return 0
   const [first = '', ...others] = lines.filter(line => !retired.includes(line))
-  keepRetired(retiredPath, others, statSync(path))
+  keepRetired(retiredKeysPath(path), others, statSync(path))
   // A key that was brought back for a restore has its mark already.
   const marks = new Set([...older.map(retiredMark), ...retired])
   replace(path, [first, ...marks], 'leave nothing but its first line')

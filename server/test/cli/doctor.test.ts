@@ -499,7 +499,7 @@ describe('doctor', () => {
   const rotate = async (): Promise<void> => {
     addMasterKey(masterKeyFile)
     await withVault(Date.now(), rewrapKeys)
-    retireMasterKeys(masterKeyFile, `${masterKeyFile}.retired`)
+    retireMasterKeys(masterKeyFile)
   }
 
   const restored: { name: string; make: () => Promise<string>; says: RegExp }[] = [
@@ -526,7 +526,7 @@ describe('doctor', () => {
         })
         const backup = copyDatabase()
         await withVault(Date.now(), rewrapKeys)
-        retireMasterKeys(masterKeyFile, `${masterKeyFile}.retired`)
+        retireMasterKeys(masterKeyFile)
         return backup
       },
       says: /: 3 keys in it can be opened only with what is in .*master key\.retired$/,

@@ -193,7 +193,7 @@ describe('the master key file', () => {
     test('C14.4 the file stays its owner’s', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
       chownSync(path, 65_534, 65_534)
       addMasterKey(path)
-      retireMasterKeys(path, `${path}.retired`)
+      retireMasterKeys(path)
       for (const file of [path, `${path}.retired`])
         assert.deepEqual([statSync(file).uid, statSync(file).gid], [65_534, 65_534])
     })
@@ -205,21 +205,21 @@ describe('the master key file', () => {
       const [next = ''] = linesOf(path)
       await running.health()
       const retired = `${path}.retired`
-      assert.equal(retireMasterKeys(path, retired), 1)
+      assert.equal(retireMasterKeys(path), 1)
       const [first, mark = '', ...more] = linesOf(path)
       assert.deepEqual([first, more, linesOf(retired)], [next, [], [old]])
       assert.match(mark, /^strongroom-retired-key-1:[0-9a-f]{64}$/)
       assert.equal(statSync(retired).mode & 0o777, 0o600)
-      assert.equal(retireMasterKeys(path, retired), 0)
+      assert.equal(retireMasterKeys(path), 0)
       await running.health()
 
       writeFileSync(path, `${newMasterKeyText()}\n${next}\n${old}\n`)
-      assert.equal(retireMasterKeys(path, retired), 2)
+      assert.equal(retireMasterKeys(path), 2)
       assert.deepEqual(linesOf(retired), [old, next], 'each once')
 
       writeFileSync(retired, old)
       writeFileSync(path, `${newMasterKeyText()}\n${next}\n`)
-      assert.equal(retireMasterKeys(path, retired), 1)
+      assert.equal(retireMasterKeys(path), 1)
       assert.deepEqual(linesOf(retired), [old, next], 'each in a line of its own')
     })
 
@@ -228,7 +228,7 @@ describe('the master key file', () => {
       const wrapped = await running.wrap(key, 'a')
       for (let rotation = 0; rotation < 3; rotation++) {
         addMasterKey(path)
-        assert.equal(retireMasterKeys(path, `${path}.retired`), 1)
+        assert.equal(retireMasterKeys(path), 1)
       }
       assert.equal(linesOf(path).length, 4)
       const again = await fileKeyProvider(path).wrap(key, 'a')
@@ -239,7 +239,7 @@ describe('the master key file', () => {
 
       const stranger = newFile()
       addMasterKey(stranger)
-      retireMasterKeys(stranger, `${stranger}.retired`)
+      retireMasterKeys(stranger)
       writeFileSync(path, readFileSync(stranger))
       await assert.rejects(running.health(), refusal(/holds another master key than at the start$/))
     })
@@ -249,7 +249,7 @@ describe('the master key file', () => {
       const before = readFileSync(path)
       mkdirSync(`${path}.retired`)
       assert.throws(
-        () => retireMasterKeys(path, `${path}.retired`),
+        () => retireMasterKeys(path),
         refusal(/cannot be kept in \S+\.retired \(EISDIR\), so nothing was changed$/),
       )
       assert.deepEqual(readFileSync(path), before)

@@ -56,7 +56,7 @@ onEveryEngine('keys under a new master key', vault => {
       isShredded: true,
     })
 
-    retireMasterKeys(path, `${path}.retired`)
+    retireMasterKeys(path)
     await vault().restart()
     const shown = (await vault().get(`/tokens/${sealedBefore.body.id}`, keys.owner)).body
     assert.equal(shown.data, 'first')
