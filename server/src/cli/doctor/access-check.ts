@@ -2,18 +2,25 @@ import { permissionsByType } from '../../domain/access/permissions.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
 import { hasManagementKey } from '../../operations/grants/grant-checks.ts'
 import { loadGrants } from '../../operations/grants/load-grants.ts'
+import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
 import type { Check, Context } from './check.ts'
 import type { Finding } from './finding.ts'
-import { restoreStorage } from './restore-storage.ts'
 
 export const access: Check = async context => {
   try {
     return await managementKeys(context)
   } catch (error) {
     if (!(error instanceof TamperedError)) throw error
-    return [{ check: 'access', problem: error.message, ...restoreStorage(context.config), blocks: true }]
+    return [
+      {
+        check: 'access',
+        problem: error.message,
+        ...configuredStorage(context.config).doctor.restore(),
+        blocks: true,
+      },
+    ]
   }
 }
 

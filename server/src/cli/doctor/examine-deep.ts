@@ -6,10 +6,10 @@ import type { AffectedTokens, Audit } from '../../operations/audit/audit.ts'
 import { auditSample, auditTenant } from '../../operations/audit-tenant.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
 import { repairTenant } from '../../operations/repair-tenant.ts'
+import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
 import type { Finding, Remedy, Repair } from './finding.ts'
-import { restoreStorage } from './restore-storage.ts'
 
 export type DeepOptions = {
   /** How many tokens of each tenant to look at; absent for all, with index, counters and matches. */
@@ -61,7 +61,7 @@ export const examineDeep = (
 const damagedKeys = (config: Config, tenantId: string): Finding => ({
   check: 'keys',
   problem: `tenant ${tenantId}: its wrapped keys do not open, though the master key is the right one: they are damaged`,
-  ...restoreStorage(config),
+  ...configuredStorage(config).doctor.restore(),
   blocks: false,
 })
 
@@ -76,7 +76,7 @@ const describe = (config: Config, tenantId: string, audit: Audit): Finding[] => 
   return [
     ...found(
       about('tokens', tenantId, 'rows of tokens that do not open', audit.unreadable),
-      restoreStorage(config),
+      configuredStorage(config).doctor.restore(),
     ),
     ...found(
       repairable.flatMap(({ kind, check, text }) => about(check, tenantId, text, audit[kind])),

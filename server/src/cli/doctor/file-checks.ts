@@ -1,52 +1,49 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ClosedFile, closedTo } from '../closed-file.ts'
-import {
-  checkDataFolder,
-  closedFiles,
-  databasePath,
-  describeRemains,
-  requireDataFolder,
-} from '../data-folder.ts'
+import { checkDataFolder, closedFiles, databasePath, describeRemains } from '../data-folder.ts'
 import { shellWord } from '../shell-word.ts'
 import type { Check } from './check.ts'
 import type { Finding } from './finding.ts'
 
-export const dataFolder: Check = ({ config }) => {
-  if (config.database !== undefined) return []
-  const folder = requireDataFolder(config)
-  if (isFolder(folder)) {
-    const closed = closedTo(folder, 'work in')
-    if (closed !== undefined) return [closedFinding('file permissions', closed)]
-  }
-  if (existsSync(folder)) checkDataFolder(folder)
-  const remains = describeRemains(folder)
-  if (remains !== undefined)
+const freeBytesMin = 256 * 1_048_576
+
+/** Whether the folder holds the file of a vault, as far as this user can tell. */
+export const vaultFile =
+  (folder: string): Check =>
+  () => {
+    if (isFolder(folder)) {
+      const closed = closedTo(folder, 'work in')
+      if (closed !== undefined) return [closedFinding('file permissions', closed)]
+    }
+    if (existsSync(folder)) checkDataFolder(folder)
+    const remains = describeRemains(folder)
+    if (remains !== undefined)
+      return [
+        {
+          check: 'storage',
+          problem: remains,
+          byHand:
+            'stop every process using the folder; then put vault.db back, from a backup if it is lost, or move the rest away',
+          blocks: true,
+        },
+      ]
+    if (existsSync(databasePath(folder))) return []
     return [
       {
         check: 'storage',
-        problem: remains,
-        byHand:
-          'stop every process using the folder; then put vault.db back, from a backup if it is lost, or move the rest away',
+        problem: `${folder} holds no vault yet`,
+        command: `strongroom migrate --data ${shellWord(folder)}`,
         blocks: true,
       },
     ]
-  if (existsSync(databasePath(folder))) return []
-  return [
-    {
-      check: 'storage',
-      problem: `${folder} holds no vault yet`,
-      command: `strongroom migrate --data ${shellWord(folder)}`,
-      blocks: true,
-    },
-  ]
-}
+  }
 
 /** Files that this user may not open: nothing can be said about what is in them. */
-export const fileAccess: Check = ({ config }) => {
-  if (config.database !== undefined) return []
-  return closedFiles(requireDataFolder(config)).map(closed => closedFinding('file permissions', closed))
-}
+export const fileAccess =
+  (folder: string): Check =>
+  () =>
+    closedFiles(folder).map(closed => closedFinding('file permissions', closed))
 
 export const closedFinding = (check: string, { problem, advice, command }: ClosedFile): Finding => ({
   check,
@@ -55,25 +52,39 @@ export const closedFinding = (check: string, { problem, advice, command }: Close
   blocks: true,
 })
 
-export const fileModes: Check = ({ config }) => {
-  if (config.database !== undefined) return []
-  const folder = requireDataFolder(config)
-  const finding = (path: string, mode: string): Finding => ({
-    check: 'file permissions',
-    problem: `${path} is open to others`,
-    command: `chmod ${mode} ${shellWord(path)}`,
-    blocks: false,
-  })
-  // Inside a closed folder nobody else can reach the files of the store, whatever their own mode.
-  const secrets = readdirSync(folder)
-    .filter(name => name.endsWith('.key') || name.endsWith('.json'))
-    .map(name => join(folder, name))
-    .filter(path => !isFolder(path))
-  return [
-    ...(isOpenToOthers(folder) ? [finding(folder, '700')] : []),
-    ...secrets.filter(isOpenToOthers).map(path => finding(path, '600')),
-  ]
-}
+export const fileModes =
+  (folder: string): Check =>
+  () => {
+    const finding = (path: string, mode: string): Finding => ({
+      check: 'file permissions',
+      problem: `${path} is open to others`,
+      command: `chmod ${mode} ${shellWord(path)}`,
+      blocks: false,
+    })
+    // Inside a closed folder nobody else can reach the files of the store, whatever their own mode.
+    const secrets = readdirSync(folder)
+      .filter(name => name.endsWith('.key') || name.endsWith('.json'))
+      .map(name => join(folder, name))
+      .filter(path => !isFolder(path))
+    return [
+      ...(isOpenToOthers(folder) ? [finding(folder, '700')] : []),
+      ...secrets.filter(isOpenToOthers).map(path => finding(path, '600')),
+    ]
+  }
+
+export const freeSpace =
+  (folder: string): Check =>
+  ({ machine }) => {
+    if (machine.freeBytes(folder) >= freeBytesMin) return []
+    return [
+      {
+        check: 'limits',
+        problem: `less than ${freeBytesMin / 1_048_576} MiB are free where the data is: delete what is not the vault's, or stop the server, move the folder and start it with --data there`,
+        command: `disk=/path/to/a/larger/disk && ls -d "$disk" && mv ${shellWord(folder)} "$disk"`,
+        blocks: false,
+      },
+    ]
+  }
 
 /** A dangling link shows nothing to anybody. */
 export const isOpenToOthers = (path: string): boolean =>

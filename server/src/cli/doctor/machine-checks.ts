@@ -1,14 +1,12 @@
 import type { Config } from '../../config/config.ts'
 import { clockSkewMs, type FutureTokens, futureTokens } from '../clocks.ts'
-import { requireDataFolder } from '../data-folder.ts'
-import { shellWord } from '../shell-word.ts'
+import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
 import type { Check } from './check.ts'
 import type { Finding } from './finding.ts'
 
 const openFilesMin = 1_024
 const raiseOpenFiles = 'ulimit -n 65536'
-const freeBytesMin = 256 * 1_048_576
 
 /** Expiry and the cvc's hour follow this machine's clock; one that is behind keeps data that should be gone. */
 export const clock: Check = ({ config, machine }) =>
@@ -30,11 +28,7 @@ const wrongClock = (skewMs: number): Finding => ({
 const wrongTokens = (config: Config, { counts, until }: FutureTokens): Finding => ({
   check: 'clock',
   problem: `storage holds tokens from the future (${counts.map(({ tenantId, count }) => `${count} of tenant ${tenantId}`).join(', ')}): the clock of this machine is behind, or one was ahead when they were made`,
-  byHand: `${
-    config.database === undefined
-      ? 'compare "date -u" with a clock that you trust, and set this machine\'s if it is behind; if it is right'
-      : 'compare "date -u" on every node with a clock that you trust, and set the one that is wrong; if all are right'
-  }, replace these tokens (they come first in lists) with new ones, or wait until ${new Date(until).toISOString()}`,
+  byHand: `${configuredStorage(config).doctor.compareClocks}, replace these tokens (they come first in lists) with new ones, or wait until ${new Date(until).toISOString()}`,
   blocks: false,
 })
 
@@ -54,20 +48,6 @@ export const openFiles: Check = ({ machine }) => {
             byHand:
               'raise the limit for whatever starts the server: LimitNOFILE=65536 in its systemd unit, --ulimit nofile=65536 for its container, or nofile in /etc/security/limits.conf',
           }),
-    },
-  ]
-}
-
-export const freeSpace: Check = ({ config, machine }) => {
-  if (config.database !== undefined) return []
-  const folder = requireDataFolder(config)
-  if (machine.freeBytes(folder) >= freeBytesMin) return []
-  return [
-    {
-      check: 'limits',
-      problem: `less than ${freeBytesMin / 1_048_576} MiB are free where the data is: delete what is not the vault's, or stop the server, move the folder and start it with --data there`,
-      command: `disk=/path/to/a/larger/disk && ls -d "$disk" && mv ${shellWord(folder)} "$disk"`,
-      blocks: false,
     },
   ]
 }

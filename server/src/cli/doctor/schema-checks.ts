@@ -6,7 +6,6 @@ import { configuredStorage } from '../storage/configured-storage.ts'
 import { storageFlags, vaultFlags } from '../vault-flags.ts'
 import type { Check } from './check.ts'
 import type { Finding, Remedy } from './finding.ts'
-import { restoreStorage } from './restore-storage.ts'
 
 export const schema: Check = async ({ config }) => {
   const finding = (problem: string, remedy: Remedy): Finding[] => [
@@ -19,16 +18,9 @@ export const schema: Check = async ({ config }) => {
   } catch (error) {
     if (isDamage(error) || error instanceof ConfigError) throw error
     if (error instanceof IncompleteVaultError)
-      return finding(error.message, error.remedy === 'restore' ? restoreStorage(config) : copyAgain)
-    if (config.database === undefined)
-      return finding(error instanceof Error ? error.message : 'the vault cannot be read', {
-        byHand:
-          'see whether --data names the folder that you mean, and whether the file can be read where it is',
-      })
-    return finding(`the database does not answer or refuses this user${causeOf(error)}`, {
-      byHand:
-        'start the database server, or correct address, user and password (STRONGROOM_DATABASE_URL, STRONGROOM_DATABASE_PASSWORD_FILE)',
-    })
+      return finding(error.message, error.remedy === 'restore' ? storage.doctor.restore() : copyAgain)
+    const { problem, remedy } = storage.doctor.explain(error)
+    return finding(problem, remedy)
   }
   if (look === undefined)
     return finding(`${storage.name} holds no vault yet`, {
@@ -47,17 +39,14 @@ export const schema: Check = async ({ config }) => {
   return []
 }
 
-/** In the words of the server or the system: the operator's own settings may be named. */
-const causeOf = (error: unknown): string =>
-  error instanceof Error && error.cause instanceof Error ? `: ${printable(error.cause.message)}` : ''
-
 /** Parts that an interrupted restore leaves out, and that nobody misses until there are two rows where one belongs. */
 export const schemaParts: Check = async ({ config }) => {
-  const { missing, foreign } = await configuredStorage(config).compareSchema()
+  const storage = configuredStorage(config)
+  const { missing, foreign } = await storage.compareSchema()
   const finding = (problem: string, blocks: boolean): Finding => ({
     check: 'storage',
     problem,
-    ...restoreStorage(config),
+    ...storage.doctor.restore(),
     blocks,
   })
   return [

@@ -14,6 +14,7 @@ import {
   describeRemains,
   makeDataFolder,
 } from '../data-folder.ts'
+import { folderDoctor } from '../doctor/folder-doctor.ts'
 import type { Storage } from './storage.ts'
 
 export const folderStorage = (dataFolder: string): Storage => ({
@@ -26,6 +27,7 @@ export const folderStorage = (dataFolder: string): Storage => ({
   distribute: async () => {
     throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
   },
+  doctor: folderDoctor(dataFolder),
 })
 
 const lookAtFolder = (dataFolder: string): Look | undefined => {

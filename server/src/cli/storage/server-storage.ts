@@ -3,6 +3,7 @@ import { ConfigError } from '../../config/config-error.ts'
 import type { DatabaseConfig } from '../../config/database-config.ts'
 import { readNamedFile } from '../../config/named-file.ts'
 import type { PostgresSettings } from '../../store/postgres/postgres-store.ts'
+import { serverDoctor } from '../doctor/server-doctor.ts'
 import type { Storage } from './storage.ts'
 
 export const serverStorage = (database: DatabaseConfig): Storage => {
@@ -33,6 +34,7 @@ export const serverStorage = (database: DatabaseConfig): Storage => {
     open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
     openForCommand: async () => (await engine()).openPostgres(postgresSettings(database)),
     distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),
+    doctor: serverDoctor,
   }
 }
 

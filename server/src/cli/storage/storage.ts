@@ -1,6 +1,7 @@
 import type { Store } from '../../store/port.ts'
 import type { Look } from '../../store/sql/look.ts'
 import type { SchemaDifference } from '../../store/sqlite/schema-parts.ts'
+import type { StorageDoctor } from '../doctor/storage-doctor.ts'
 import type { Worker } from '../workers/worker.ts'
 
 /** What the workers of one server share. */
@@ -25,4 +26,5 @@ export type Storage = {
   openForCommand(): Promise<Store>
   /** Brings the schema up to date and spreads it over the nodes of a cluster. */
   distribute(): Promise<void>
+  readonly doctor: StorageDoctor
 }

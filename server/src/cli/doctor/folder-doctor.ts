@@ -1,21 +1,31 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../../config/config.ts'
-import { databaseFiles, databasePath, requireDataFolder, setAsidePrefix } from '../data-folder.ts'
+import { databaseFiles, databasePath, setAsidePrefix } from '../data-folder.ts'
 import { shellWord } from '../shell-word.ts'
+import { fileAccess, fileModes, freeSpace, vaultFile } from './file-checks.ts'
 import type { Remedy } from './finding.ts'
+import type { StorageDoctor } from './storage-doctor.ts'
+
+export const folderDoctor = (folder: string): StorageDoctor => ({
+  accessChecks: [vaultFile(folder), fileAccess(folder), fileModes(folder)],
+  roomChecks: [freeSpace(folder)],
+  explain: error => ({
+    problem: error instanceof Error ? error.message : 'the vault cannot be read',
+    remedy: {
+      byHand:
+        'see whether --data names the folder that you mean, and whether the file can be read where it is',
+    },
+  }),
+  restore: () => restore(folder),
+  compareClocks:
+    'compare "date -u" with a clock that you trust, and set this machine\'s if it is behind; if it is right',
+})
 
 /**
  * Throws nothing away: the damaged files may be all that holds the newest writes. The backup is copied first, so that nothing is
  * moved if the backup does not fit or is not there, as when the line is pasted unedited.
  */
-export const restoreStorage = (config: Config): Remedy => {
-  if (config.database !== undefined)
-    return {
-      byHand:
-        'restore a backup into a new, empty database (psql -v ON_ERROR_STOP=1 --single-transaction), and name that one in STRONGROOM_DATABASE_URL',
-    }
-  const folder = requireDataFolder(config)
+const restore = (folder: string): Remedy => {
   const files = databaseFiles(folder).map(shellWord)
   const restored = shellWord(`${databasePath(folder)}.restored`)
   return {

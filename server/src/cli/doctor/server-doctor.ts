@@ -1,0 +1,25 @@
+import { printable } from '../../domain/text/printable.ts'
+import type { StorageDoctor } from './storage-doctor.ts'
+
+/** Files and room are for the database server to look after. */
+export const serverDoctor: StorageDoctor = {
+  accessChecks: [],
+  roomChecks: [],
+  explain: error => ({
+    problem: `the database does not answer or refuses this user${causeOf(error)}`,
+    remedy: {
+      byHand:
+        'start the database server, or correct address, user and password (STRONGROOM_DATABASE_URL, STRONGROOM_DATABASE_PASSWORD_FILE)',
+    },
+  }),
+  restore: () => ({
+    byHand:
+      'restore a backup into a new, empty database (psql -v ON_ERROR_STOP=1 --single-transaction), and name that one in STRONGROOM_DATABASE_URL',
+  }),
+  compareClocks:
+    'compare "date -u" on every node with a clock that you trust, and set the one that is wrong; if all are right',
+}
+
+/** In the words of the server or the system: the operator's own settings may be named. */
+const causeOf = (error: unknown): string =>
+  error instanceof Error && error.cause instanceof Error ? `: ${printable(error.cause.message)}` : ''
