@@ -2,7 +2,7 @@ import { addMasterKey, retiredKeysPath, retireMasterKeys } from '../crypto/maste
 import { counted } from '../domain/text/counted.ts'
 import { countOlderWraps, rewrapKeys } from '../operations/rewrap-keys.ts'
 import type { Run } from './command.ts'
-import { requireMasterKeyFile } from './key-provider.ts'
+import { keyProviderKind } from './key-providers/configured-key-provider.ts'
 import { print, printText } from './print.ts'
 import { withVault } from './storage/with-vault.ts'
 
@@ -11,7 +11,7 @@ import { withVault } from './storage/with-vault.ts'
  * between the first step and that, the keys of a new tenant or a new data key, cannot be opened there yet.
  */
 export const masterKeyAdd: Run = async ({ config }) => {
-  const path = requireMasterKeyFile(config)
+  const path = keyProviderKind(config).requireMasterKeyFile(config)
   addMasterKey(path)
   printText(
     `a new master key is in ${path}, above the old one; keep a copy apart from the data. Next: copy the file to every machine that has it, then run strongroom master-key rewrap`,
@@ -33,7 +33,7 @@ export const masterKeyRewrap: Run = ({ config, flags }) =>
 
 export const masterKeyRetire: Run = ({ config }) =>
   withVault(config, async vault => {
-    const path = requireMasterKeyFile(config)
+    const path = keyProviderKind(config).requireMasterKeyFile(config)
     const older = await countOlderWraps(vault)
     if (older > 0)
       throw new Error(

@@ -12,7 +12,7 @@ import {
   readRateLimit,
   readWhole,
 } from './readers.ts'
-import { type LogLevel, logLevels } from './settings.ts'
+import { type KeyProviderName, keyProviderNames, type LogLevel, logLevels } from './settings.ts'
 import { givenSettings, type Sources } from './sources.ts'
 import { readTls, type TlsFiles } from './tls-files.ts'
 
@@ -35,7 +35,7 @@ export type Config = {
   readonly rateLimit: Rate | undefined
   /** Limits of the interface that the operator has changed (C8). */
   readonly limits: SetLimits
-  readonly keyProvider: 'file' | 'env' | undefined
+  readonly keyProvider: KeyProviderName | undefined
   readonly masterKeyFile: string | undefined
   /** Never a flag: a command line is public. */
   readonly masterKey: Given | undefined
@@ -72,7 +72,7 @@ export const readConfig = (
     idempotencyStrict: readChoice(settled('idempotency-strict'), ['true', 'false']) === 'true',
     rateLimit: readRateLimit(find('rate-limit'), find('rate-limit-burst')),
     limits: readLimits(find('limits')),
-    keyProvider: ifGiven(find('key-provider'), given => readChoice(given, ['file', 'env'])),
+    keyProvider: ifGiven(find('key-provider'), given => readChoice(given, keyProviderNames)),
     masterKeyFile: path('master-key-file'),
     masterKey: find('master-key'),
     tls: readTls(path('tls-cert'), path('tls-key'), path('tls-client-ca')),

@@ -3,6 +3,9 @@ import { didYouMean } from '../domain/text/did-you-mean.ts'
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
+export const keyProviderNames = ['file', 'env'] as const
+export type KeyProviderName = (typeof keyProviderNames)[number]
+
 /** One setting, as flag, variable and key of the config file: `log-level`, STRONGROOM_LOG_LEVEL, `logLevel`. */
 export type Setting = {
   readonly name: string
@@ -32,7 +35,7 @@ const declared = [
   { name: 'rate-limit', help: 'requests per second per API key (off)' },
   { name: 'rate-limit-burst', help: 'requests that may come at once (the rate)' },
   { name: 'limits', help: 'limits of the interface, such as bodyBytes=4194304,jsonDepth=64' },
-  { name: 'key-provider', help: 'file or env' },
+  { name: 'key-provider', help: keyProviderNames.join(' or ') },
   { name: 'master-key-file', help: 'file of the master key, mode 0600, for the provider file' },
   { name: 'master-key', help: 'the master key itself, for the provider env', flag: false },
   { name: 'tls-cert', help: 'certificate chain (PEM); read again on SIGHUP' },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { configuredKeyProvider } from '../../src/cli/key-provider.ts'
+import { configuredKeyProvider } from '../../src/cli/key-providers/configured-key-provider.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { configuredStorage } from '../../src/cli/storage/configured-storage.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'

@@ -6,7 +6,7 @@ import { openVault } from '../../operations/open-vault.ts'
 import type { Vault } from '../../operations/vault/vault.ts'
 import type { Store } from '../../store/port.ts'
 import type { Look } from '../../store/sql/look.ts'
-import { configuredOrDevKeyProvider } from '../key-provider.ts'
+import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
 import { configuredStorage } from './configured-storage.ts'
 import type { Sharing, Storage } from './storage.ts'
 

@@ -1,0 +1,20 @@
+import type { Config } from '../../config/config.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import type { KeyProvider } from '../../crypto/key-provider.ts'
+import { devKeyFile, file } from './file.ts'
+import type { KeyProviderKind } from './key-provider-kind.ts'
+import { keyProviders } from './registry.ts'
+
+/** The provider that the settings name; in production nothing else will do. */
+export const configuredKeyProvider = (config: Config): KeyProvider => {
+  if (config.keyProvider === undefined)
+    throw new ConfigError('no key provider is configured: set --key-provider or STRONGROOM_KEY_PROVIDER')
+  return keyProviders[config.keyProvider].open(config)
+}
+
+export const configuredOrDevKeyProvider = (config: Config): KeyProvider =>
+  devKeyFile(config) === undefined ? configuredKeyProvider(config) : file.open(config)
+
+/** The kind of the provider that `configuredOrDevKeyProvider` returns; a file, if the settings name none. */
+export const keyProviderKind = ({ keyProvider = 'file' }: Config): KeyProviderKind =>
+  keyProviders[keyProvider]
