@@ -41,7 +41,7 @@ test('docs/reference.md: a config file accepts each key under its name in the ta
     // No setting has the value `?` and few accept it. Any other complaint is fine, but not that the setting is unknown.
     writeFileSync(config, JSON.stringify({ [key.replaceAll('`', '')]: '?' }), { mode: 0o600 })
     try {
-      readConfig({ flags: { config }, environment: {} })
+      readConfig({ options: { config }, environment: {} })
     } catch (error) {
       assert.doesNotMatch(`${error}`, /unknown setting/, key)
     }

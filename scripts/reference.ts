@@ -34,8 +34,8 @@ const optionRows = commands.flatMap(({ name, options = {}, flags = {} }) => [
   ...Object.entries(flags).map(([flag, help]) => [code(name), code(`--${flag}`), help]),
 ])
 
-const settingRows = settings.map(({ name, help, fallback = '', flag }) => [
-  flag === false ? '' : code(`--${name}`),
+const settingRows = settings.map(({ name, help, fallback = '', isSecret }) => [
+  isSecret ? '' : code(`--${name}`),
   code(variableName(name)),
   code(configKey(name)),
   code(fallback),

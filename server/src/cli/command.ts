@@ -41,12 +41,12 @@ export const invocation = (
 ): Invocation => {
   const { options, flags, words } = parse(command, args)
   const { spelled = {}, takesBothStorages = false } = command
-  const config = readConfig({ flags: options, environment, spelled, takesBothStorages })
+  const config = readConfig({ options, environment, spelled, takesBothStorages })
   return { config, options, flags, words }
 }
 
 const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'config'> => {
-  const named = settings.filter(({ flag }) => flag !== false).map(({ name }) => name)
+  const named = settings.filter(({ isSecret }) => !isSecret).map(({ name }) => name)
   const takeValue = [...named, 'config', ...Object.keys(command.options ?? {})]
   const takeNone = Object.keys(command.flags ?? {})
   const fault = (text: string): ConfigError =>
@@ -105,8 +105,8 @@ export const usage = (command: Command): string => {
   const own = rows.map(([name = '', help]) => `  ${name.padEnd(30)}${help}\n`).join('')
   const read: readonly string[] = command.reads
   const shared = [...settings.filter(({ name }) => read.includes(name)), configFile]
-    .map(({ name, help, fallback, flag }) => {
-      const option = flag === false ? '' : `--${name}`
+    .map(({ name, help, fallback, isSecret }) => {
+      const option = isSecret ? '' : `--${name}`
       return `  ${option.padEnd(30)}${variableName(name).padEnd(40)}${help}${fallback === undefined ? '' : ` (${fallback})`}\n`
     })
     .join('')

@@ -37,7 +37,6 @@ export type Config = {
   readonly limits: SetLimits
   readonly keyProvider: KeyProviderName | undefined
   readonly masterKeyFile: string | undefined
-  /** Never a flag: a command line is public. */
   readonly masterKey: Given | undefined
   readonly tls: TlsFiles | undefined
   /** Processes that share the port in production; undefined: as many as the machine has cores. */

@@ -12,7 +12,8 @@ export type Setting = {
   readonly help: string
   /** The default, as text. */
   readonly fallback?: string
-  readonly flag?: false
+  /** Not taken as a flag: others can read a command line. */
+  readonly isSecret?: true
 }
 
 const declared = [
@@ -37,7 +38,7 @@ const declared = [
   { name: 'limits', help: 'limits of the interface, such as bodyBytes=4194304,jsonDepth=64' },
   { name: 'key-provider', help: keyProviderNames.join(' or ') },
   { name: 'master-key-file', help: 'file of the master key, mode 0600, for the provider file' },
-  { name: 'master-key', help: 'the master key itself, for the provider env', flag: false },
+  { name: 'master-key', help: 'the master key itself, for the provider env', isSecret: true },
   { name: 'tls-cert', help: 'certificate chain (PEM); read again on SIGHUP' },
   { name: 'tls-key', help: 'private key (PEM); read again on SIGHUP' },
   { name: 'tls-client-ca', help: 'clients must show a certificate of this CA (PEM)' },

@@ -5,9 +5,10 @@ import { type Given, ifGiven } from './given.ts'
 import { type SettingName, type SettledName, settings, variableName } from './settings.ts'
 
 export type Sources = {
-  readonly flags: Readonly<Record<string, string | undefined>>
+  /** Of the command line, those that take a value. */
+  readonly options: Readonly<Record<string, string | undefined>>
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Settings that a command takes under a flag of its own, such as --to. */
+  /** Settings that a command takes under an option of its own, such as --to. */
   readonly spelled?: Readonly<Record<string, string>>
 }
 
@@ -21,16 +22,16 @@ export type GivenSettings = {
   storage(): Partial<Record<'data' | 'database-url', Given>>
 }
 
-export const givenSettings = ({ flags, environment, spelled = {} }: Sources): GivenSettings => {
+export const givenSettings = ({ options, environment, spelled = {} }: Sources): GivenSettings => {
   /** A forgotten variable leaves `--data "$UNSET"` empty, which does not mean the current folder. */
-  const fromFlag = (name: string): Given | undefined => {
+  const fromOption = (name: string): Given | undefined => {
     const own = spelled[name]
-    const flag = own !== undefined && flags[own] !== undefined ? own : name
-    if (flag === own && flags[name] !== undefined)
+    const option = own !== undefined && options[own] !== undefined ? own : name
+    if (option === own && options[name] !== undefined)
       throw new ConfigError(`--${own} and --${name} are one setting: leave one out`)
-    const text = flags[flag]
-    if (text === '') throw new ConfigError(`--${flag} is empty`)
-    return text === undefined ? undefined : { text, place: `--${flag}` }
+    const text = options[option]
+    if (text === '') throw new ConfigError(`--${option} is empty`)
+    return text === undefined ? undefined : { text, place: `--${option}` }
   }
   /** An empty variable counts as not set. */
   const fromVariable = (name: string): Given | undefined => {
@@ -38,8 +39,8 @@ export const givenSettings = ({ flags, environment, spelled = {} }: Sources): Gi
     const text = environment[place]
     return text === undefined || text === '' ? undefined : { text, place }
   }
-  const file = readConfigFile((fromFlag('config') ?? fromVariable('config'))?.text)
-  const inOrder = [fromFlag, fromVariable, (name: string) => file.get(name)]
+  const file = readConfigFile((fromOption('config') ?? fromVariable('config'))?.text)
+  const inOrder = [fromOption, fromVariable, (name: string) => file.get(name)]
 
   const find = (name: SettingName): Given | undefined => {
     for (const from of inOrder) {

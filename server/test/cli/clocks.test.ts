@@ -41,7 +41,7 @@ for (const engine of engines)
     let site: Site
     let tenantId: string
     let key: string
-    let settings: { flags: Record<string, string>; environment: Record<string, string> }
+    let settings: { options: Record<string, string>; environment: Record<string, string> }
     let now: number
     let ahead: number
     beforeEach(async () => {
@@ -58,7 +58,7 @@ for (const engine of engines)
       await vault.create(key, { id: 'in time', type: 'token', data: 'x' })
       const { path } = vault.folder
       settings = {
-        flags: {
+        options: {
           ...(engine === sqlite && { data: path }),
           'key-provider': 'file',
           'master-key-file': join(path, 'master.key'),
@@ -72,7 +72,7 @@ for (const engine of engines)
       await vault.stop()
     })
     const flags = (): string[] =>
-      Object.entries(settings.flags).flatMap(([name, value]) => [`--${name}`, value])
+      Object.entries(settings.options).flatMap(([name, value]) => [`--${name}`, value])
     const ask = (): Promise<Finding[]> =>
       examine({ config: readConfig(settings), machine: { ...thisMachine, now: () => now } })
 
@@ -154,7 +154,7 @@ describe('the clock of the database (postgres only: the embedded store has none)
     test(`C35 a machine clock ${name} is ${says === undefined ? 'accepted' : 'reported by doctor and in the log of serve'}`, async () => {
       const now = there + offMs
       const config = readConfig({
-        flags: { 'key-provider': 'file', 'master-key-file': join(vault.folder.path, 'master.key') },
+        options: { 'key-provider': 'file', 'master-key-file': join(vault.folder.path, 'master.key') },
         environment: { STRONGROOM_DATABASE_URL: await databaseOf(vault.folder.path) },
       })
       const found = await examine({ config, machine: { ...thisMachine, now: () => now } })

@@ -19,14 +19,14 @@ const configFile = (content: string, mode = 0o600): string => {
 }
 
 type Sources = {
-  flags?: Record<string, string>
+  options?: Record<string, string>
   environment?: Record<string, string>
   file?: Record<string, unknown>
 }
 
-const read = ({ flags = {}, environment = {}, file }: Sources): Config =>
+const read = ({ options = {}, environment = {}, file }: Sources): Config =>
   readConfig({
-    flags: file === undefined ? flags : { ...flags, config: configFile(JSON.stringify(file)) },
+    options: file === undefined ? options : { ...options, config: configFile(JSON.stringify(file)) },
     environment,
   })
 
@@ -56,7 +56,7 @@ const table: {
   readonly show: (config: Config) => unknown
   readonly shown?: readonly [unknown, unknown, unknown]
   readonly bad?: readonly [string, ...string[]]
-  readonly flag?: false
+  readonly isSecret?: true
 }[] = [
   {
     name: 'data',
@@ -215,7 +215,7 @@ const table: {
     key: 'masterKey',
     values: ['one', 'two', 'three'],
     show: c => c.masterKey?.text,
-    flag: false,
+    isSecret: true,
   },
   {
     name: 'tls-cert',
@@ -270,16 +270,19 @@ describe('settings', () => {
     )
   })
 
-  for (const { name, key, values, beside = {}, show, shown = values, flag } of table)
+  for (const { name, key, values, beside = {}, show, shown = values, isSecret } of table)
     test(`C35.4 ${name}: the file sets it, the variable overrides the file, and the flag overrides both`, () => {
       const variable = variableName(name)
       const file = { [key]: values[0] }
-      assert.deepEqual(show(read({ flags: beside, file })), shown[0])
-      assert.deepEqual(show(read({ flags: beside, file, environment: { [variable]: values[1] } })), shown[1])
-      assert.deepEqual(show(read({ flags: beside, file, environment: { [variable]: '' } })), shown[0])
-      if (flag === false) return
-      const flags = { ...beside, [name]: values[2] }
-      assert.deepEqual(show(read({ flags, file, environment: { [variable]: values[1] } })), shown[2])
+      assert.deepEqual(show(read({ options: beside, file })), shown[0])
+      assert.deepEqual(
+        show(read({ options: beside, file, environment: { [variable]: values[1] } })),
+        shown[1],
+      )
+      assert.deepEqual(show(read({ options: beside, file, environment: { [variable]: '' } })), shown[0])
+      if (isSecret) return
+      const options = { ...beside, [name]: values[2] }
+      assert.deepEqual(show(read({ options, file, environment: { [variable]: values[1] } })), shown[2])
     })
 
   for (const { name, key, beside = {}, bad } of table) {
@@ -287,9 +290,9 @@ describe('settings', () => {
     test(`C35.4 ${name}: a wrong value is refused with the name of its source, and the value is not repeated`, () => {
       for (const value of bad) {
         const complaints = [
-          complaint({ flags: beside, file: { [key]: value } }),
-          complaint({ flags: beside, environment: { [variableName(name)]: value } }),
-          complaint({ flags: { ...beside, [name]: value } }),
+          complaint({ options: beside, file: { [key]: value } }),
+          complaint({ options: beside, environment: { [variableName(name)]: value } }),
+          complaint({ options: { ...beside, [name]: value } }),
         ]
         assert.ok(complaints[0]?.startsWith(`${key} in ${folder.path}`))
         assert.ok(complaints[1]?.startsWith(`${variableName(name)} `))
@@ -299,9 +302,9 @@ describe('settings', () => {
     })
   }
 
-  for (const { name, beside = {} } of table.filter(({ flag }) => flag !== false))
+  for (const { name, beside = {} } of table.filter(({ isSecret }) => !isSecret))
     test(`C35.4 ${name}: an empty flag is refused`, () => {
-      assert.equal(complaint({ flags: { ...beside, [name]: '' } }), `--${name} is empty`)
+      assert.equal(complaint({ options: { ...beside, [name]: '' } }), `--${name} is empty`)
     })
 
   const folderAndDatabase: {
@@ -311,12 +314,12 @@ describe('settings', () => {
   }[] = [
     {
       name: 'a flag beats a variable',
-      sources: { flags: { data: '/a' }, environment: { STRONGROOM_DATABASE_URL: 'postgres://u@h/d' } },
+      sources: { options: { data: '/a' }, environment: { STRONGROOM_DATABASE_URL: 'postgres://u@h/d' } },
       takes: 'folder',
     },
     {
       name: 'a flag beats a variable, the other way round',
-      sources: { flags: { 'database-url': 'postgres://u@h/d' }, environment: { STRONGROOM_DATA: '/a' } },
+      sources: { options: { 'database-url': 'postgres://u@h/d' }, environment: { STRONGROOM_DATA: '/a' } },
       takes: 'database',
     },
     {
@@ -326,7 +329,7 @@ describe('settings', () => {
     },
     {
       name: 'both as flags are refused',
-      sources: { flags: { data: '/a', 'database-url': 'postgres://u@h/d' } },
+      sources: { options: { data: '/a', 'database-url': 'postgres://u@h/d' } },
       takes: /^--data and --database-url both say where the vault is: leave one out$/,
     },
     {
@@ -342,7 +345,7 @@ describe('settings', () => {
     {
       name: 'a flag settles a conflict between variables',
       sources: {
-        flags: { data: '/b' },
+        options: { data: '/b' },
         environment: { STRONGROOM_DATA: '/a', STRONGROOM_DATABASE_URL: 'postgres://u@h/d' },
       },
       takes: 'folder',
@@ -358,7 +361,7 @@ describe('settings', () => {
 
   for (const { name, key, beside = {} } of table)
     test(`C35.4 ${name}: null or an empty string in the config file is refused`, () => {
-      const says = (value: unknown): string => complaint({ flags: beside, file: { [key]: value } })
+      const says = (value: unknown): string => complaint({ options: beside, file: { [key]: value } })
       assert.ok(says(null).endsWith(` must set ${key} to text, a number, true or false`))
       assert.ok(says('').endsWith(` leaves ${key} empty`))
     })
@@ -400,8 +403,8 @@ describe('settings', () => {
   })
 
   test('C35.4 a setting is refused when given both by its own flag and by the flag that a command has for it', () => {
-    const flags = { from: '/a', data: '/b' }
-    assert.throws(() => readConfig({ flags, environment: {}, spelled: { data: 'from' } }), {
+    const options = { from: '/a', data: '/b' }
+    assert.throws(() => readConfig({ options, environment: {}, spelled: { data: 'from' } }), {
       message: '--from and --data are one setting: leave one out',
     })
   })
@@ -411,7 +414,7 @@ describe('settings', () => {
     assert.equal(read({ environment: { STRONGROOM_CONFIG: path } }).port, 1)
     assert.equal(read({ environment: { STRONGROOM_CONFIG: '' } }).port, 8_080)
     assert.equal(
-      readConfig({ flags: { config: path }, environment: { STRONGROOM_CONFIG: '/nowhere.json' } }).port,
+      readConfig({ options: { config: path }, environment: { STRONGROOM_CONFIG: '/nowhere.json' } }).port,
       1,
     )
   })
@@ -455,14 +458,14 @@ describe('settings', () => {
   for (const { name, content, mode, says } of faults)
     test(`C35.4 a config file is refused in one line: ${name}`, () => {
       const path = configFile(content, mode)
-      const message = complaint({ flags: { config: path } })
+      const message = complaint({ options: { config: path } })
       assert.ok(message.startsWith(`the config file ${path} `))
       assert.match(message, says)
     })
 
   test('C35.4 a config file without secrets may be open to others, and a closed one may hold them', () => {
     const read = (content: string, mode: number) =>
-      readConfig({ flags: { config: configFile(content, mode) }, environment: {} })
+      readConfig({ options: { config: configFile(content, mode) }, environment: {} })
     assert.equal(read('{"port":1}', 0o644).port, 1)
     assert.equal(read('{"databaseUrl":"postgres://u@h/d"}', 0o644).database?.address.password, undefined)
     const closed = read('{"databaseUrl":"postgres://u:secret@h/d"}', 0o600)
@@ -478,15 +481,15 @@ describe('settings', () => {
 
   test('C35.4 a config file that is a folder, lies inside a file or is unreadable is refused for that reason', t => {
     const { path } = folder
-    assert.equal(complaint({ flags: { config: path } }), `the config file ${path} is a folder`)
+    assert.equal(complaint({ options: { config: path } }), `the config file ${path} is a folder`)
     const inFile = join(configFile('{}'), 'x')
     assert.equal(
-      complaint({ flags: { config: inFile } }),
+      complaint({ options: { config: inFile } }),
       `the config file ${inFile} cannot be read (ENOTDIR)`,
     )
     if (process.getuid?.() === 0) return t.diagnostic('root may read everything')
     const closed = configFile('{}', 0o000)
-    assert.match(complaint({ flags: { config: closed } }), /cannot be read by this user$/)
+    assert.match(complaint({ options: { config: closed } }), /cannot be read by this user$/)
   })
 
   test('C35.4 an empty limits object in the config file leaves the usual limits', () => {
@@ -494,8 +497,8 @@ describe('settings', () => {
   })
 
   test('C35.4 an IPv6 address is accepted with and without brackets', () => {
-    assert.equal(read({ flags: { host: '[::1]' } }).host, '::1')
-    assert.equal(read({ flags: { host: '::1' } }).host, '::1')
+    assert.equal(read({ options: { host: '[::1]' } }).host, '::1')
+    assert.equal(read({ options: { host: '::1' } }).host, '::1')
   })
 
   const variables: { name: string; environment: Record<string, string>; says: string | undefined }[] = [
@@ -521,22 +524,22 @@ describe('settings', () => {
       assert.equal(warnOfUnknown(environment), says)
     })
 
-  const together: { flags: Record<string, string>; says: RegExp }[] = [
-    { flags: { 'tls-cert': '/c' }, says: /^TLS has no private key: set --tls-key or STRONGROOM_TLS_KEY/ },
-    { flags: { 'tls-key': '/k' }, says: /^TLS has no certificate: set --tls-cert or STRONGROOM_TLS_CERT/ },
-    { flags: { 'tls-client-ca': '/a' }, says: /^TLS has no certificate/ },
-    { flags: { 'rate-limit-burst': '5' }, says: /^--rate-limit-burst needs a rate limit as well/ },
+  const together: { options: Record<string, string>; says: RegExp }[] = [
+    { options: { 'tls-cert': '/c' }, says: /^TLS has no private key: set --tls-key or STRONGROOM_TLS_KEY/ },
+    { options: { 'tls-key': '/k' }, says: /^TLS has no certificate: set --tls-cert or STRONGROOM_TLS_CERT/ },
+    { options: { 'tls-client-ca': '/a' }, says: /^TLS has no certificate/ },
+    { options: { 'rate-limit-burst': '5' }, says: /^--rate-limit-burst needs a rate limit as well/ },
   ]
-  for (const { flags, says } of together)
-    test(`C35.1 half a setting is refused: ${Object.keys(flags)} alone`, () => {
-      assert.match(complaint({ flags }), says)
+  for (const { options, says } of together)
+    test(`C35.1 half a setting is refused: ${Object.keys(options)} alone`, () => {
+      assert.match(complaint({ options }), says)
     })
 
   test('C35.4 a password is taken from the variable, refused on the command line, and never repeated', () => {
     const url = 'postgres://u:s%40cret@h/d'
     const config = read({ environment: { STRONGROOM_DATABASE_URL: url } })
     assert.equal(config.database?.address.password, 's@cret')
-    const message = complaint({ flags: { 'database-url': url } })
+    const message = complaint({ options: { 'database-url': url } })
     assert.match(message, /^--database-url holds a password.*STRONGROOM_DATABASE_PASSWORD_FILE$/)
     for (const broken of [`${url}?x=1`, 'postgres://u:s%40cret@h:port/d'])
       assert.doesNotMatch(complaint({ environment: { STRONGROOM_DATABASE_URL: broken } }), /cret/)
@@ -559,19 +562,19 @@ describe('settings', () => {
   ]
   for (const url of sockets)
     test(`C35.4 ${url} means a socket, and the name shown for it leads to the same socket`, () => {
-      const config = read({ flags: { 'database-url': url } })
+      const config = read({ options: { 'database-url': url } })
       assert.deepEqual(config.database?.address.hosts, [{ host: '/run/pg', port: 5_433 }])
-      const again = read({ flags: { 'database-url': configuredStorage(config).name } })
+      const again = read({ options: { 'database-url': configuredStorage(config).name } })
       assert.deepEqual(again.database?.address, config.database?.address)
     })
 
   test('C35.4 a parameter given twice in the database URL is refused', () => {
     const url = 'postgres://u@db.example/d?sslmode=disable&sslmode=verify-full'
-    assert.match(complaint({ flags: { 'database-url': url } }), /each once/)
+    assert.match(complaint({ options: { 'database-url': url } }), /each once/)
   })
 
   for (const [url, sslmode] of modes)
     test(`C35.4 TLS to the database: ${url} means ${sslmode}`, () => {
-      assert.equal(read({ flags: { 'database-url': url } }).database?.address.sslmode, sslmode)
+      assert.equal(read({ options: { 'database-url': url } }).database?.address.sslmode, sslmode)
     })
 })

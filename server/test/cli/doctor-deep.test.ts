@@ -61,7 +61,7 @@ describe('doctor --deep', () => {
   }
   const config = () =>
     readConfig({
-      flags: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
+      options: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
       environment: {},
     })
   const examine = async (options: { sample?: number; repair?: boolean } = {}) => {

@@ -679,7 +679,7 @@ describe('doctor', () => {
 
   /** The same checks on a machine that differs in one respect. */
   const examineOn = (machine: Partial<Machine>, vaultFlags = flags): Promise<Finding[]> => {
-    const config = readConfig({ flags: Object.fromEntries(pairs(vaultFlags)), environment: {} })
+    const config = readConfig({ options: Object.fromEntries(pairs(vaultFlags)), environment: {} })
     return examine({ config, machine: { ...thisMachine, ...machine } })
   }
 

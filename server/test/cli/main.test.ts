@@ -38,12 +38,12 @@ describe('the command line', () => {
       assert.ok(stdout.includes(command.summary))
       for (const [name, help] of Object.entries({ ...command.options, ...command.flags }))
         assert.match(stdout, new RegExp(`^ +--${name} .*${RegExp.escape(help)}$`, 'm'))
-      for (const { name, help, flag } of [
+      for (const { name, help, isSecret } of [
         ...settings,
-        { name: 'config', help: 'JSON file', flag: undefined },
+        { name: 'config', help: 'JSON file', isSecret: undefined },
       ]) {
         const line = new RegExp(
-          `^ +${flag === false ? '' : `--${name} +`}${variableName(name)} +${RegExp.escape(help)}`,
+          `^ +${isSecret ? '' : `--${name} +`}${variableName(name)} +${RegExp.escape(help)}`,
           'm',
         )
         const isRead = name === 'config' || !(unread[command.name] ?? unreadByOthers).test(name)

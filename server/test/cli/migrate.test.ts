@@ -183,7 +183,7 @@ describe('a vault on a database server', () => {
     await client.connect()
     const { rows } = await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     const config = readConfig({
-      flags: { 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
+      options: { 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
       environment: env,
     })
     assert.ok(rows.length > 10)

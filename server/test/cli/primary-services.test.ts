@@ -17,7 +17,7 @@ const worker = (services: ReturnType<typeof primaryServices>) => {
 }
 
 test('C27.2 a worker is told of changed grants by the others from the moment it joins until it is gone', async () => {
-  const services = primaryServices(readConfig({ flags: {}, environment: {} }))
+  const services = primaryServices(readConfig({ options: {}, environment: {} }))
   const [one, other, late] = [worker(services), worker(services), worker(services)]
   const join = (joining: typeof one) => services.answer({ id: 1, service: 'join', asked: undefined }, joining)
   const change = () => services.answer({ id: 2, service: 'tellGrantsChanged', asked: undefined }, one)

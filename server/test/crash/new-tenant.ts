@@ -11,7 +11,7 @@ import type { Target } from './target.ts'
 /** The configuration of a command run next to the site's servers. */
 export const configOf = (site: Site, environment: Record<string, string> = {}): Config =>
   readConfig({
-    flags: {
+    options: {
       ...(environment.STRONGROOM_DATABASE_URL === undefined && { data: site.data }),
       'key-provider': 'file',
       'master-key-file': site.masterKeyFile,
