@@ -1,10 +1,11 @@
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { Invocation, Run } from './command.ts'
-import { examine, orDamage } from './doctor/examine.ts'
+import { examine, reportDamage } from './doctor/examine.ts'
 import type { DeepOptions } from './doctor/examine-deep.ts'
-import type { Finding, Repair } from './doctor/finding.ts'
+import type { Finding } from './doctor/finding.ts'
 import { thisMachine } from './doctor/machine.ts'
+import { Report } from './doctor/report.ts'
 import { tlsNotes } from './doctor/tls-check.ts'
 import { print } from './print.ts'
 import { configuredStorage } from './storage/configured-storage.ts'
@@ -13,8 +14,8 @@ export const doctor: Run = async invocation => {
   const { config, flags } = invocation
   const deep = deepOptions(invocation)
   const context = { config, machine: thisMachine }
-  const findings: Finding[] = []
-  const repairs: Repair[] = []
+  const report = new Report()
+  const { findings, repairs, notes } = report
   const tell = (): void =>
     print(
       flags.json,
@@ -30,36 +31,27 @@ export const doctor: Run = async invocation => {
       ].join('\n'),
     )
   try {
-    await examine(context, findings)
-    if (deep !== undefined) {
-      if (findings.some(({ blocks }) => blocks))
-        process.stderr.write('strongroom doctor: it has not looked at tokens: this must be repaired first\n')
-      else await lookDeeply(config, deep, findings, repairs)
-    }
+    await examine(context, report)
+    if (deep !== undefined) await lookDeeply(config, deep, report)
   } catch (error) {
     // The findings so far may be the cause, and are what to repair first.
     if (findings.length + repairs.length > 0) tell()
     throw error
   }
+  notes.push(...tlsNotes(context))
   tell()
-  for (const note of tlsNotes(context)) process.stderr.write(`strongroom doctor: ${note}\n`)
+  for (const note of notes) process.stderr.write(`strongroom doctor: ${note}\n`)
   return findings.length === 0 ? 0 : 1
 }
 
-const lookDeeply = async (
-  config: Config,
-  deep: DeepOptions,
-  findings: Finding[],
-  repairs: Repair[],
-): Promise<void> => {
+const lookDeeply = async (config: Config, deep: DeepOptions, report: Report): Promise<void> => {
+  if (report.isBlocked) {
+    report.notes.push('it has not looked at tokens: this must be repaired first')
+    return
+  }
   // Loaded on demand: opening tokens takes half of all code.
   const { examineDeep } = await import('./doctor/examine-deep.ts')
-  const damage = await orDamage(config, async () => {
-    const { notes } = await examineDeep(config, deep, findings, repairs)
-    for (const note of notes) process.stderr.write(`strongroom doctor: ${note}\n`)
-    return []
-  })
-  findings.push(...damage)
+  await reportDamage(config, report, () => examineDeep(config, deep, report))
 }
 
 const asText = (finding: Finding): string =>

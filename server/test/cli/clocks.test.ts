@@ -5,7 +5,8 @@ import { warnOfClocks } from '../../src/cli/clocks.ts'
 import { examine } from '../../src/cli/doctor/examine.ts'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
 import { thisMachine } from '../../src/cli/doctor/machine.ts'
-import { readConfig } from '../../src/config/config.ts'
+import { Report } from '../../src/cli/doctor/report.ts'
+import { type Config, readConfig } from '../../src/config/config.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
 import { engines, postgres, sqlite } from '../rig/engines.ts'
 import { databaseOf } from '../rig/postgres-databases.ts'
@@ -33,6 +34,13 @@ const warnings = async (vault: Vault, now: number): Promise<unknown[]> => {
     { isDebug: false, warn, error: silent, info: silent, debug: silent },
   )
   return told
+}
+
+/** What doctor finds on a machine whose clock shows `now`. */
+const findings = async (config: Config, now: number): Promise<Finding[]> => {
+  const report = new Report()
+  await examine({ config, machine: { ...thisMachine, now: () => now } }, report)
+  return report.findings
 }
 
 for (const engine of engines)
@@ -73,8 +81,7 @@ for (const engine of engines)
     })
     const flags = (): string[] =>
       Object.entries(settings.options).flatMap(([name, value]) => [`--${name}`, value])
-    const ask = (): Promise<Finding[]> =>
-      examine({ config: readConfig(settings), machine: { ...thisMachine, now: () => now } })
+    const ask = (): Promise<Finding[]> => findings(readConfig(settings), now)
 
     test('C35 is reported by doctor with the number of tokens it dated, until they are deleted', async () => {
       const [finding, ...others] = await ask()
@@ -157,7 +164,7 @@ describe('the clock of the database (postgres only: the embedded store has none)
         options: { 'key-provider': 'file', 'master-key-file': join(vault.folder.path, 'master.key') },
         environment: { STRONGROOM_DATABASE_URL: await databaseOf(vault.folder.path) },
       })
-      const found = await examine({ config, machine: { ...thisMachine, now: () => now } })
+      const found = await findings(config, now)
       assert.deepEqual(
         await warnings(vault.service.vault, now),
         says === undefined ? [] : [{ skew_ms: offMs, message: clocksDiffer }],

@@ -3,8 +3,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { describeRepairs, examineDeep } from '../../src/cli/doctor/examine-deep.ts'
-import type { Finding, Repair } from '../../src/cli/doctor/finding.ts'
+import { type DeepOptions, describeRepairs, examineDeep } from '../../src/cli/doctor/examine-deep.ts'
+import type { Repair } from '../../src/cli/doctor/finding.ts'
+import { Report } from '../../src/cli/doctor/report.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
@@ -64,8 +65,13 @@ describe('doctor --deep', () => {
       options: { data: site.data, 'key-provider': 'file', 'master-key-file': site.masterKeyFile },
       environment: {},
     })
+  const reported = async (options: DeepOptions): Promise<Report> => {
+    const report = new Report()
+    await examineDeep(config(), options, report)
+    return report
+  }
   const examine = async (options: { sample?: number; repair?: boolean } = {}) => {
-    const { findings, notes } = await examineDeep(config(), { repair: false, ...options })
+    const { findings, notes } = await reported({ repair: false, ...options })
     assert.deepEqual(notes, [])
     return findings.map(told)
   }
@@ -188,10 +194,10 @@ describe('doctor --deep', () => {
         plant()
         assert.deepEqual(await examine(), says)
         assert.deepEqual(await examine(), says, 'looking changes nothing')
-        const { findings, repairs } = await examineDeep(config(), { repair: true })
+        const { findings, repairs } = await reported({ repair: true })
         assert.deepEqual(findings, [])
         assert.deepEqual(repairs.map(told), says)
-        assert.deepEqual((await examineDeep(config(), { repair: true })).repairs, [])
+        assert.deepEqual((await reported({ repair: true })).repairs, [])
         if (leavesTrace) return
         for (const table of tables)
           assert.deepEqual(nonZero(stored(table)), nonZero(sound.get(table) ?? []), table)
@@ -214,7 +220,7 @@ describe('doctor --deep', () => {
       assert.deepEqual(await examine({ repair: true }), says)
       for (const table of ['terms', 'counters', 'matches'])
         assert.deepEqual(stored(table), sound.get(table), table)
-      const [finding] = (await examineDeep(config(), { repair: false })).findings
+      const [finding] = (await reported({ repair: false })).findings
       assert.match(finding && 'command' in finding ? finding.command : '', /^backup=/)
     })
 
@@ -249,11 +255,11 @@ describe('doctor --deep', () => {
       await store.close()
       change(`DELETE FROM terms WHERE token_id = 'found-2'`)
       change('UPDATE tenants SET sealed = zeroblob(length(sealed)) WHERE tenant = 2')
-      const found: Finding[] = []
-      await assert.rejects(examineDeep(config(), { repair: false }, found), /is corrupt/)
+      const report = new Report()
+      await assert.rejects(examineDeep(config(), { repair: false }, report), /is corrupt/)
       change('DELETE FROM tenants WHERE tenant = 2')
       assert.deepEqual(
-        found.map(({ check }) => check),
+        report.findings.map(({ check }) => check),
         ['index'],
       )
     })

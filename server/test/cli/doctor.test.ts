@@ -17,6 +17,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import { examine } from '../../src/cli/doctor/examine.ts'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
 import { type Machine, thisMachine } from '../../src/cli/doctor/machine.ts'
+import { Report } from '../../src/cli/doctor/report.ts'
 import { shellWord } from '../../src/cli/shell-word.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { readConfig } from '../../src/config/config.ts'
@@ -678,9 +679,11 @@ describe('doctor', () => {
   })
 
   /** The same checks on a machine that differs in one respect. */
-  const examineOn = (machine: Partial<Machine>, vaultFlags = flags): Promise<Finding[]> => {
+  const examineOn = async (machine: Partial<Machine>, vaultFlags = flags): Promise<Finding[]> => {
+    const report = new Report()
     const config = readConfig({ options: Object.fromEntries(pairs(vaultFlags)), environment: {} })
-    return examine({ config, machine: { ...thisMachine, ...machine } })
+    await examine({ config, machine: { ...thisMachine, ...machine } }, report)
+    return report.findings
   }
 
   test('C35 doctor finds a clock that is behind (planted as a token from a node whose clock is ahead), offers no command to set it, and finds nothing once the time is right', async () => {

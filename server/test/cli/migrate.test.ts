@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
 import { examine } from '../../src/cli/doctor/examine.ts'
 import { thisMachine } from '../../src/cli/doctor/machine.ts'
+import { Report } from '../../src/cli/doctor/report.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { migrations as postgresMigrations } from '../../src/store/postgres/migrate.ts'
@@ -189,7 +190,9 @@ describe('a vault on a database server', () => {
     assert.ok(rows.length > 10)
     for (const { tablename: table } of rows) {
       await client.query(`ALTER TABLE ${table} RENAME TO lost`)
-      const [finding, ...others] = await examine({ config, machine: thisMachine })
+      const report = new Report()
+      await examine({ config, machine: thisMachine }, report)
+      const [finding, ...others] = report.findings
       assert.deepEqual(others, [], table)
       assert.match(finding?.problem ?? '', new RegExp(`\\btable ${table}\\b`))
       assert.ok(finding && 'byHand' in finding)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { examineDeep } from '../../src/cli/doctor/examine-deep.ts'
+import { Report } from '../../src/cli/doctor/report.ts'
 import type { Config } from '../../src/config/config.ts'
 
 const examinationsMax = 50
@@ -7,9 +8,10 @@ const examinationsMax = 50
 /** Runs `doctor --deep`, several times if needed: the sweeper of a node that has just started may write meanwhile. */
 export const examineStorage = async (config: Config): Promise<void> => {
   for (let count = 1; ; count++) {
-    const { findings, notes } = await examineDeep(config, { repair: false })
-    assert.deepEqual(findings, [])
-    if (notes.length === 0) return
+    const report = new Report()
+    await examineDeep(config, { repair: false }, report)
+    assert.deepEqual(report.findings, [])
+    if (report.notes.length === 0) return
     assert.ok(count < examinationsMax, 'the counters were never judged')
   }
 }

@@ -10,6 +10,7 @@ import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
 import type { Finding, Remedy, Repair } from './finding.ts'
+import type { Report } from './report.ts'
 
 export type DeepOptions = {
   /** How many tokens of each tenant to look at; absent for all, with index, counters and matches. */
@@ -19,18 +20,13 @@ export type DeepOptions = {
 
 const idsShown = 20
 
-/**
- * Compares everything that is stored about tokens with what the opened tokens say. If a tenant cannot be examined, `findings`
- * and `repairs` still have those of the tenants before it.
- */
+/** Compares everything that is stored about tokens with what the opened tokens say, tenant by tenant. */
 export const examineDeep = (
   config: Config,
   { sample, repair }: DeepOptions,
-  findings: Finding[] = [],
-  repairs: Repair[] = [],
-): Promise<{ findings: Finding[]; repairs: Repair[]; notes: string[] }> =>
+  { findings, repairs, notes }: Report,
+): Promise<void> =>
   withVault(config, async vault => {
-    const notes: string[] = []
     for (const row of await vault.store.listTenants()) {
       const keys = await vault.keyring.of(row.tenant, row.id).catch(unlessDamaged)
       if (keys === undefined) {
@@ -54,7 +50,6 @@ export const examineDeep = (
       if (found.wasWritten)
         notes.push(`tenant ${row.id} was written to meanwhile, so its counters were not judged`)
     }
-    return { findings, repairs, notes }
   })
 
 /** The vault's keys did open, so the master key is the right one, and the tenant's own keys were changed. */

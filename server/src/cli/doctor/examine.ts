@@ -4,9 +4,9 @@ import { isDamage } from '../sqlite-failure.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { access } from './access-check.ts'
 import type { Check, Context } from './check.ts'
-import type { Finding } from './finding.ts'
 import { keyProvider } from './key-check.ts'
 import { clock, openFiles } from './machine-checks.ts'
+import type { Report } from './report.ts'
 import { schema, schemaParts } from './schema-checks.ts'
 import type { StorageDoctor } from './storage-doctor.ts'
 import { tlsFiles } from './tls-check.ts'
@@ -23,24 +23,33 @@ const checksOf = ({ accessChecks, roomChecks }: StorageDoctor): readonly Check[]
   access,
 ]
 
-/** All findings, up to the first that makes the rest unknowable. If a check throws, `findings` still has those made before. */
-export const examine = async (context: Context, findings: Finding[] = []): Promise<Finding[]> => {
+/** Makes all checks, up to the first finding that makes the rest unknowable. */
+export const examine = async (context: Context, report: Report): Promise<void> => {
   for (const check of checksOf(configuredStorage(context.config).doctor)) {
-    const found = await orDamage(context.config, async () => check(context))
-    findings.push(...found)
-    if (found.some(({ blocks }) => blocks)) break
+    await reportDamage(context.config, report, async () => {
+      report.findings.push(...(await check(context)))
+    })
+    if (report.isBlocked) return
   }
-  return findings
 }
 
-/** Any check may be the one that comes upon a damaged page. */
-export const orDamage = async (config: Config, look: () => Promise<Finding[]>): Promise<Finding[]> => {
+/** Any look at storage may be the one that comes upon a damaged page. */
+export const reportDamage = async (
+  config: Config,
+  report: Report,
+  look: () => Promise<void>,
+): Promise<void> => {
   try {
-    return await look()
+    await look()
   } catch (error) {
     if (!isDamage(error)) throw error
     const problem = `${databasePath(requireDataFolder(config))} is damaged (${causeOf(error)}): restore a backup; what is there now is kept beside it`
-    return [{ check: 'storage', problem, ...configuredStorage(config).doctor.restore(), blocks: true }]
+    report.findings.push({
+      check: 'storage',
+      problem,
+      ...configuredStorage(config).doctor.restore(),
+      blocks: true,
+    })
   }
 }
 
