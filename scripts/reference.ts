@@ -1,5 +1,5 @@
 import { commands } from '../server/src/cli/commands.ts'
-import { settings, variableName } from '../server/src/config/settings.ts'
+import { configKey, settings, variableName } from '../server/src/config/settings.ts'
 import { catalogue } from '../server/src/domain/errors.ts'
 import { ceilings, limits } from '../server/src/domain/limits.ts'
 import { tokenTypes } from '../server/src/domain/tokens/types/registry.ts'
@@ -19,10 +19,6 @@ const cell = (text: string): string => text.replaceAll('|', '\\|')
 const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
 
 const count = (value: number | undefined): string => value?.toLocaleString('en-US') ?? ''
-
-/** `log-level` is `logLevel` in the config file. */
-const configKey = (name: string): string =>
-  name.replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())
 
 const commandRows = commands.map(({ name, words = [], summary }) => [
   code([name, ...words].join(' ')),

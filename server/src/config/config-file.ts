@@ -1,9 +1,10 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { faultPlace } from '../domain/json/fault-place.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { ConfigError, unreadable } from './config-error.ts'
 import type { Given } from './given.ts'
-import { settings } from './settings.ts'
+import { isOpenToOthers } from './named-file.ts'
+import { configKey, settings } from './settings.ts'
 
 export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Given> => {
   if (path === undefined) return new Map()
@@ -23,7 +24,7 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw fault('must hold a JSON object')
-  const names = new Map(settings.map(({ name }) => [camelCase(name), name]))
+  const names = new Map(settings.map(({ name }) => [configKey(name), name]))
   const given = new Map<string, Given>()
   for (const [key, value] of Object.entries(content)) {
     const name = names.get(key)
@@ -41,7 +42,7 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
     given.set(name, { text: String(asGiven), place: `${key} in ${path}` })
   }
   // The same rule as for a file that holds only the master key.
-  const isOpen = (statSync(path).mode & 0o077) !== 0
+  const isOpen = isOpenToOthers(path)
   if (given.has('master-key') && isOpen)
     throw fault(`holds the master key and is open to others: run chmod 600 ${path}`)
   if (/:[^/@]*@/.test(given.get('database-url')?.text ?? '') && isOpen)
@@ -57,6 +58,3 @@ const asText = (name: string, value: unknown): unknown => {
     .map(pair => pair.join('='))
     .join(',')
 }
-
-const camelCase = (name: string): string =>
-  name.replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())

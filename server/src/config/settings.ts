@@ -53,6 +53,10 @@ export type SettledName = Extract<(typeof declared)[number], { fallback: string 
 
 export const variableName = (name: string): string => `STRONGROOM_${name.replaceAll('-', '_').toUpperCase()}`
 
+/** `log-level` is `logLevel` in the config file. */
+export const configKey = (name: string): string =>
+  name.replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())
+
 /** The variable in which the primary tells a process that it is a worker, and which. Not a setting. */
 export const workerVariable = 'STRONGROOM_WORKER_START'
 

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isOpenToOthers } from '../../config/named-file.ts'
 import { type ClosedFile, closedTo } from '../closed-file.ts'
 import { checkDataFolder, closedFiles, databasePath, describeRemains } from '../data-folder.ts'
 import { shellWord } from '../shell-word.ts'
@@ -85,10 +86,6 @@ export const freeSpace =
       },
     ]
   }
-
-/** A dangling link shows nothing to anybody. */
-export const isOpenToOthers = (path: string): boolean =>
-  ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
 
 /** Also false if this user may not see what it is. */
 export const isFolder = (path: string): boolean => {

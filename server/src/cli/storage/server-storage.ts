@@ -1,7 +1,6 @@
-import { statSync } from 'node:fs'
 import { ConfigError } from '../../config/config-error.ts'
 import type { DatabaseConfig } from '../../config/database-config.ts'
-import { readNamedFile } from '../../config/named-file.ts'
+import { isOpenToOthers, readNamedFile } from '../../config/named-file.ts'
 import type { PostgresSettings } from '../../store/postgres/postgres-store.ts'
 import { serverDoctor } from '../doctor/server-doctor.ts'
 import type { Storage } from './storage.ts'
@@ -49,7 +48,7 @@ export const postgresSettings = ({ caFile, passwordFile, ...settings }: Database
 
 const requireSecretFile = (path: string): void => {
   readNamedFile(path)
-  if ((statSync(path).mode & 0o077) !== 0)
+  if (isOpenToOthers(path))
     throw new ConfigError(`${path} holds a password and is open to others: run chmod 600 ${path}`)
 }
 
