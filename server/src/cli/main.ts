@@ -6,10 +6,10 @@ import { VaultError } from '../domain/errors.ts'
 import { foreignCode } from '../domain/foreign-code.ts'
 import { setLimits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
+import { isDamage } from '../store/sqlite/failure-codes.ts'
 import { type Command, invocation, suggest, usage } from './command.ts'
 import { commandOf, commands } from './commands.ts'
 import { surviveClosedOutput } from './print.ts'
-import { isDamage } from './sqlite-failure.ts'
 
 const overview = (listed: readonly Command[]): string => {
   const width = Math.max(...listed.map(({ name }) => name.length)) + 2

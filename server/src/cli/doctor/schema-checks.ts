@@ -1,7 +1,7 @@
 import { ConfigError } from '../../config/config-error.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { IncompleteVaultError, type Look } from '../../store/sql/look.ts'
-import { isDamage } from '../sqlite-failure.ts'
+import { isDamage } from '../../store/sqlite/failure-codes.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { storageFlags, vaultFlags } from '../vault-flags.ts'
 import type { Check } from './check.ts'

@@ -1,4 +1,5 @@
 import { constants, DatabaseSync } from 'node:sqlite'
+import { isBusy } from './failure-codes.ts'
 
 /** How long a connection waits for another process, such as a closing server, before it reports "locked". */
 export const lockWaitDefaultMs = 5_000
@@ -50,7 +51,6 @@ export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
 export const openToRead = (path: string): DatabaseSync =>
   new DatabaseSync(path, { readOnly: true, timeout: lockWaitDefaultMs })
 
-const busy = 5
 const retryMs = 10
 
 /**
@@ -68,7 +68,3 @@ const turnOnLog = (database: DatabaseSync, waitMs: number): void => {
     }
   }
 }
-
-/** Another connection holds the lock. The upper bits of SQLite's error number hold details. */
-export const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === busy
