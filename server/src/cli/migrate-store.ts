@@ -4,6 +4,7 @@ import type { DatabaseConfig } from '../config/database-config.ts'
 import { counted } from '../domain/text/counted.ts'
 import { type CopyResult, copyVault } from '../operations/copy-vault.ts'
 import { type ArrivingVault, CopyRefusedError } from '../store/copying.ts'
+import { schemaMismatch } from '../store/sql/migration.ts'
 import { openRestingVault } from '../store/sqlite/resting-vault.ts'
 import type { Run } from './command.ts'
 import { databasePath, masterKeyPath, requireDataFolder } from './data-folder.ts'
@@ -58,14 +59,12 @@ const requireDatabase = ({ database }: Config): DatabaseConfig => {
 const requireCurrentSchema = async (config: Config, folder: string): Promise<void> => {
   const { schema } = await requireVault(folderStorage(folder))
   const { current, newest } = schema
-  if (current < newest)
-    throw new CopyRefusedError(
-      `${folder} has schema ${current}, this release needs ${newest}: run strongroom migrate ${vaultFlags({ ...config, database: undefined })}`,
-    )
-  if (current > newest)
-    throw new CopyRefusedError(
-      `${folder} has schema ${current}, this release knows ${newest}: install the newer release`,
-    )
+  if (current === newest) return
+  const advice =
+    current < newest
+      ? `run strongroom migrate ${vaultFlags({ ...config, database: undefined })}`
+      : 'install the newer release'
+  throw new CopyRefusedError(`${schemaMismatch(folder, schema)}: ${advice}`)
 }
 
 const describe = (config: Config, result: CopyResult, seconds: number): string => {

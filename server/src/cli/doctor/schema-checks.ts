@@ -1,6 +1,7 @@
 import { ConfigError } from '../../config/config-error.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { IncompleteVaultError, type Look } from '../../store/sql/look.ts'
+import { schemaMismatch } from '../../store/sql/migration.ts'
 import { isDamage } from '../../store/sqlite/failure-codes.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { storageFlags, vaultFlags } from '../vault-flags.ts'
@@ -28,11 +29,11 @@ export const schema: Check = async ({ config }) => {
     })
   const { current, newest, pending } = look.schema
   if (pending)
-    return finding(`storage has schema ${current}, this release needs ${newest}`, {
+    return finding(schemaMismatch('storage', look.schema), {
       command: `strongroom migrate ${vaultFlags(config)}`,
     })
   if (current > newest)
-    return finding(`storage has schema ${current}, this release knows ${newest}`, {
+    return finding(schemaMismatch('storage', look.schema), {
       byHand:
         'install the newer release again; this one can only serve a backup from before the newer one was started',
     })

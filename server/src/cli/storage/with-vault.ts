@@ -6,6 +6,7 @@ import { openVault } from '../../operations/open-vault.ts'
 import type { Vault } from '../../operations/vault/vault.ts'
 import type { Store } from '../../store/port.ts'
 import type { Look } from '../../store/sql/look.ts'
+import { schemaMismatch } from '../../store/sql/migration.ts'
 import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
 import { configuredStorage } from './configured-storage.ts'
 import type { Sharing, Storage } from './storage.ts'
@@ -46,10 +47,7 @@ export const withVault = async <T>(
   const storage = configuredStorage(config)
   const { schema } = await requireVault(storage)
   const keyProvider = otherKeyProvider ?? configuredOrDevKeyProvider(config)
-  if (schema.pending)
-    throw new Error(
-      `${storage.name} has schema ${schema.current}, this release needs ${schema.newest}: run strongroom migrate`,
-    )
+  if (schema.pending) throw new Error(`${schemaMismatch(storage.name, schema)}: run strongroom migrate`)
   const store = await storage.openForCommand()
   try {
     return await work(await openVault({ store, keyProvider, clock: Date.now }))

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { tokenRow } from '../columns.ts'
 import { type ArrivingVault, type CopyPosition, CopyRefusedError, type PlainRow } from '../copying.ts'
 import { StoreUnavailableError } from '../port.ts'
+import { schemaMismatch } from '../sql/migration.ts'
 import { tokenColumns } from '../sql/statements.ts'
 import { type Table, tables } from '../tables.ts'
 import { type Arrival, createArrival, readArrival } from './arrival-state.ts'
@@ -107,17 +108,14 @@ const refusalIn = (error: unknown): CopyRefusedError | undefined => {
 
 /** Where the copy continues. Refuses a database that holds anything else. */
 const takePlace = async (client: pg.Client, identity: string): Promise<ArrivingVault['position']> => {
-  const { current, newest, pending } = await schemaState(client)
-  if (current > newest)
-    throw new CopyRefusedError(
-      `the database has schema ${current}, this release knows ${newest}: install the newer release, or ${emptyIt}`,
-    )
+  const schema = await schemaState(client)
+  const { current, newest, pending } = schema
+  const mismatch = schemaMismatch('the database', schema)
+  if (current > newest) throw new CopyRefusedError(`${mismatch}: install the newer release, or ${emptyIt}`)
   const arrival = await readArrival(client)
   // A copy that was interrupted while creating the schema completes it.
   if (current > 0 && pending && arrival?.isDone !== false)
-    throw new CopyRefusedError(
-      `the database has schema ${current}, this release needs ${newest}: run strongroom migrate, or ${emptyIt}`,
-    )
+    throw new CopyRefusedError(`${mismatch}: run strongroom migrate, or ${emptyIt}`)
   const position = arrival && positionOf(arrival, identity)
   await migrate(client, async () => {
     if (arrival === undefined) await claim(client, identity)

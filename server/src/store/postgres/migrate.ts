@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Migration, SchemaState } from '../sql/migration.ts'
+import { type Migration, type SchemaState, schemaMismatch } from '../sql/migration.ts'
 import { requireNoHalfCopy } from './arrival-state.ts'
 import { distribute, distributeRest, isDistributed } from './distribute.ts'
 import { vault } from './migrations/0001-vault.ts'
@@ -23,7 +23,7 @@ const migrationLock = -1
 export const migrate = async (client: pg.Client, claim = () => requireNoHalfCopy(client)): Promise<void> => {
   const { current } = await schemaState(client)
   if (current > newest)
-    throw new Error(`storage has schema ${current}, this release knows ${newest}: install the newer release`)
+    throw new Error(`${schemaMismatch('storage', { current, newest })}: install the newer release`)
   await requireUnicode(client)
   if (current === newest) return claim()
   await alone(client, async () => {

@@ -8,3 +8,10 @@ export type SchemaState = {
   /** Whether rows are spread over several servers, on engines that can do that. */
   readonly distributed?: boolean
 }
+
+/** That storage has another schema than this release, in words that begin with its name; callers add what to do about it. */
+export const schemaMismatch = (
+  storage: string,
+  { current, newest }: Pick<SchemaState, 'current' | 'newest'>,
+): string =>
+  `${storage} has schema ${current}, this release ${current < newest ? 'needs' : 'knows'} ${newest}`

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Migration } from '../sql/migration.ts'
+import { type Migration, schemaMismatch } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
 import { leases } from './migrations/0002-leases.ts'
 import { reports } from './migrations/0003-reports.ts'
@@ -16,7 +16,7 @@ export const migrate = (database: DatabaseSync): void => {
   const current = schemaNumber(database)
   if (current > newestSchema)
     throw new Error(
-      `storage has schema ${current}, this release knows ${newestSchema}: install the newer release`,
+      `${schemaMismatch('storage', { current, newest: newestSchema })}: install the newer release`,
     )
   migrateTo(database, newestSchema)
 }
