@@ -80,8 +80,8 @@ const reason = (error: unknown): string => {
   if (error instanceof StoreUnavailableError && error.cause instanceof Error)
     return `${error.message}: ${lacksPassword(error.cause) ? passwordAdvice : error.cause.message}`
   if (error instanceof StoreUnavailableError) return `${error.message}: ${error.outage}`
-  const deaf = whyNotListening(error)
-  if (deaf !== undefined) return deaf
+  const listenFault = whyNotListening(error)
+  if (listenFault !== undefined) return listenFault
   return error instanceof Error ? error.message : 'failed'
 }
 

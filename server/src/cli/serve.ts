@@ -10,9 +10,9 @@ import { stopSignal } from './stop-signal.ts'
 import { configuredStorage } from './storage/configured-storage.ts'
 import { openOrMake } from './storage/with-vault.ts'
 import { readTlsFiles } from './tls.ts'
+import { runWorkers } from './workers/primary.ts'
 import { requireFreePort } from './workers/shared-port.ts'
 import { asWorker, type Worker } from './workers/worker.ts'
-import { runWorkers } from './workers/workers.ts'
 
 /** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
 export const serve: Run = async ({ config }) => {

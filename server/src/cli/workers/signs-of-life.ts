@@ -9,15 +9,21 @@ const unansweredMax = 6
 export class SignsOfLife<Worker extends object> {
   readonly #unanswered = new WeakMap<Worker, number>()
 
-  /** Before the worker is asked once more: whether it has left too many questions unanswered. */
+  /** Whether it has left too many questions unanswered. */
   isHanging(worker: Worker): boolean {
-    const unanswered = this.#unanswered.get(worker) ?? 0
-    this.#unanswered.set(worker, unanswered + 1)
-    return unanswered >= unansweredMax
+    return this.#unansweredBy(worker) >= unansweredMax
+  }
+
+  asked(worker: Worker): void {
+    this.#unanswered.set(worker, this.#unansweredBy(worker) + 1)
   }
 
   /** Whatever a worker says shows that it lives. */
   heard(worker: Worker): void {
     this.#unanswered.delete(worker)
+  }
+
+  #unansweredBy(worker: Worker): number {
+    return this.#unanswered.get(worker) ?? 0
   }
 }

@@ -34,7 +34,7 @@ type WorkerState = {
 }
 
 /** How long a worker that has drained may wait for storage, to which it says last things. */
-const farewellMs = 30_000
+const stopGraceMs = 30_000
 
 class Primary {
   readonly #config: Config
@@ -43,12 +43,12 @@ class Primary {
   readonly #services: ReturnType<typeof primaryServices>
   readonly #restarts = restarts()
   readonly #workers = new Map<Worker, WorkerState>()
-  readonly #vacancies = new Set<NodeJS.Timeout>()
+  readonly #restartTimers = new Set<NodeJS.Timeout>()
   readonly #signs = new SignsOfLife<Worker>()
   #phase: 'first worker' | 'other workers' | 'running' | 'stopping' = 'first worker'
   #port: number
   #exitCode = 0
-  #patience: NodeJS.Timeout | undefined
+  #stopTimer: NodeJS.Timeout | undefined
   #resolve: (exitCode: number) => void = () => {}
 
   constructor(config: Config, count: number) {
@@ -155,11 +155,11 @@ class Primary {
       return
     }
     this.#log.error({ worker: number, code, signal, wait_ms: waitMs }, 'a worker ended and is replaced')
-    const vacancy = setTimeout(() => {
-      this.#vacancies.delete(vacancy)
+    const timer = setTimeout(() => {
+      this.#restartTimers.delete(timer)
       this.#start(number)
     }, waitMs)
-    this.#vacancies.add(vacancy)
+    this.#restartTimers.add(timer)
   }
 
   /** One that is starting may be busy with a migration, and one that is stopping has a deadline of its own. */
@@ -170,7 +170,10 @@ class Primary {
       if (this.#signs.isHanging(worker)) {
         this.#log.error({ worker: number }, 'a worker hangs and is ended')
         worker.process.kill('SIGKILL')
-      } else if (worker.isConnected())
+        continue
+      }
+      this.#signs.asked(worker)
+      if (worker.isConnected())
         worker.send({ areYouThere: true } satisfies Ping, undefined, undefined, () => {})
     }
   }
@@ -185,9 +188,9 @@ class Primary {
     if (this.#phase === 'stopping') return
     this.#phase = 'stopping'
     this.#exitCode = exitCode
-    for (const vacancy of this.#vacancies) clearTimeout(vacancy)
+    for (const timer of this.#restartTimers) clearTimeout(timer)
     for (const worker of this.#workers.keys()) worker.process.kill('SIGTERM')
-    this.#patience = setTimeout(() => this.#endAll(), this.#config.drainTimeoutMs + farewellMs)
+    this.#stopTimer = setTimeout(() => this.#endAll(), this.#config.drainTimeoutMs + stopGraceMs)
     this.#finishOnceAlone()
   }
 
@@ -201,7 +204,7 @@ class Primary {
 
   #finishOnceAlone(): void {
     if (this.#workers.size > 0) return
-    clearTimeout(this.#patience)
+    clearTimeout(this.#stopTimer)
     const end = (exitCode: number): void => {
       leaveLog()
       this.#resolve(exitCode)
