@@ -1,4 +1,4 @@
-import { commands } from '../server/src/cli/commands.ts'
+import { commands } from '../server/src/cli/commands/registry.ts'
 import { configKey, settings, variableName } from '../server/src/config/settings.ts'
 import { catalogue } from '../server/src/domain/errors.ts'
 import { ceilings, limits } from '../server/src/domain/limits.ts'

@@ -8,7 +8,7 @@ import { setLimits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { isDamage } from '../store/sqlite/failure-codes.ts'
 import { type Command, invocation, suggest, usage } from './command.ts'
-import { commandOf, commands } from './commands.ts'
+import { commandOf, commands } from './commands/registry.ts'
 import { surviveClosedOutput } from './print.ts'
 
 const overview = (listed: readonly Command[]): string => {

@@ -1,11 +1,11 @@
 import { dirname } from 'node:path'
-import { ConfigError } from '../config/config-error.ts'
-import { newMasterKeyText } from '../crypto/master-key.ts'
-import { createMasterKeyFile } from '../crypto/master-key-file.ts'
-import { foreignCode } from '../domain/foreign-code.ts'
-import type { Run } from './command.ts'
-import { makeFolders } from './data-folder.ts'
-import { printText } from './print.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import { newMasterKeyText } from '../../crypto/master-key.ts'
+import { createMasterKeyFile } from '../../crypto/master-key-file.ts'
+import { foreignCode } from '../../domain/foreign-code.ts'
+import type { Run } from '../command.ts'
+import { makeFolders } from '../data-folder.ts'
+import { printText } from '../print.ts'
 
 export const masterKey: Run = async ({ config }) => {
   if (config.masterKeyFile === undefined) printText(newMasterKeyText())

@@ -1,14 +1,14 @@
 import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { ConfigError } from '../config/config-error.ts'
-import { foreignCode } from '../domain/foreign-code.ts'
-import { backUpSqlite } from '../store/sqlite/back-up.ts'
-import { isDiskFailure, isFull } from '../store/sqlite/failure-codes.ts'
-import type { Run } from './command.ts'
-import { databasePath, requireDataFolder } from './data-folder.ts'
-import { printText } from './print.ts'
-import { folderStorage } from './storage/folder-storage.ts'
-import { requireVault } from './storage/with-vault.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import { foreignCode } from '../../domain/foreign-code.ts'
+import { backUpSqlite } from '../../store/sqlite/back-up.ts'
+import { isDiskFailure, isFull } from '../../store/sqlite/failure-codes.ts'
+import type { Run } from '../command.ts'
+import { databasePath, requireDataFolder } from '../data-folder.ts'
+import { printText } from '../print.ts'
+import { folderStorage } from '../storage/folder-storage.ts'
+import { requireVault } from '../storage/with-vault.ts'
 
 /**
  * Copies the embedded store into a file that is either complete or not there; rows and keys in it stay sealed. The copy is made

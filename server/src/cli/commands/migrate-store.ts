@@ -1,20 +1,20 @@
-import type { Config } from '../config/config.ts'
-import { ConfigError } from '../config/config-error.ts'
-import type { DatabaseConfig } from '../config/database-config.ts'
-import { counted } from '../domain/text/counted.ts'
-import { type CopyResult, copyVault } from '../operations/copy-vault.ts'
-import { type ArrivingVault, CopyRefusedError } from '../store/copying.ts'
-import { schemaMismatch } from '../store/sql/migration.ts'
-import { openRestingVault } from '../store/sqlite/resting-vault.ts'
-import type { Run } from './command.ts'
-import { databasePath, masterKeyPath, requireDataFolder } from './data-folder.ts'
-import { configuredOrDevKeyProvider } from './key-providers/configured-key-provider.ts'
-import { print } from './print.ts'
-import { progressOn } from './progress.ts'
-import { folderStorage } from './storage/folder-storage.ts'
-import { postgresSettings } from './storage/server-storage.ts'
-import { requireVault } from './storage/with-vault.ts'
-import { vaultFlags } from './vault-flags.ts'
+import type { Config } from '../../config/config.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import type { DatabaseConfig } from '../../config/database-config.ts'
+import { counted } from '../../domain/text/counted.ts'
+import { type CopyResult, copyVault } from '../../operations/copy-vault.ts'
+import { type ArrivingVault, CopyRefusedError } from '../../store/copying.ts'
+import { schemaMismatch } from '../../store/sql/migration.ts'
+import { openRestingVault } from '../../store/sqlite/resting-vault.ts'
+import type { Run } from '../command.ts'
+import { databasePath, masterKeyPath, requireDataFolder } from '../data-folder.ts'
+import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
+import { print } from '../print.ts'
+import { progressOn } from '../progress.ts'
+import { folderStorage } from '../storage/folder-storage.ts'
+import { postgresSettings } from '../storage/server-storage.ts'
+import { requireVault } from '../storage/with-vault.ts'
+import { vaultFlags } from '../vault-flags.ts'
 
 const faultsShown = 20
 
@@ -40,7 +40,7 @@ const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
   const progress = progressOn(process.stderr, { json, now: () => performance.now() })
   let destination: ArrivingVault | undefined
   try {
-    const { openArrivingVault } = await import('../store/postgres/arriving-vault.ts')
+    const { openArrivingVault } = await import('../../store/postgres/arriving-vault.ts')
     destination = await openArrivingVault(postgresSettings(database), source.identity)
     return await copyVault({ source, destination, keyProvider, report: progress.show })
   } finally {

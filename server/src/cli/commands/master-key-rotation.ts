@@ -1,10 +1,10 @@
-import { addMasterKey, retiredKeysPath, retireMasterKeys } from '../crypto/master-key-file.ts'
-import { counted } from '../domain/text/counted.ts'
-import { countOlderWraps, rewrapKeys } from '../operations/rewrap-keys.ts'
-import type { Run } from './command.ts'
-import { keyProviderKind } from './key-providers/configured-key-provider.ts'
-import { print, printText } from './print.ts'
-import { withVault } from './storage/with-vault.ts'
+import { addMasterKey, retiredKeysPath, retireMasterKeys } from '../../crypto/master-key-file.ts'
+import { counted } from '../../domain/text/counted.ts'
+import { countOlderWraps, rewrapKeys } from '../../operations/rewrap-keys.ts'
+import type { Run } from '../command.ts'
+import { keyProviderKind } from '../key-providers/configured-key-provider.ts'
+import { print, printText } from '../print.ts'
+import { withVault } from '../storage/with-vault.ts'
 
 /**
  * A rotation has three steps, because between them the operator must bring the file to every machine. Only what is wrapped anew

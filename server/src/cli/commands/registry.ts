@@ -1,6 +1,6 @@
-import type { SettingName } from '../config/settings.ts'
-import { dateForms } from '../domain/time/date-time.ts'
-import type { Command } from './command.ts'
+import type { SettingName } from '../../config/settings.ts'
+import { dateForms } from '../../domain/time/date-time.ts'
+import type { Command } from '../command.ts'
 
 const json = { json: 'print JSON' }
 const tenant = { tenant: 'id of the tenant' }

@@ -1,14 +1,14 @@
-import type { Config } from '../config/config.ts'
-import { ConfigError } from '../config/config-error.ts'
-import type { Invocation, Run } from './command.ts'
-import { examine, reportDamage } from './doctor/examine.ts'
-import type { DeepOptions } from './doctor/examine-deep.ts'
-import type { Finding } from './doctor/finding.ts'
-import { thisMachine } from './doctor/machine.ts'
-import { Report } from './doctor/report.ts'
-import { tlsNotes } from './doctor/tls-check.ts'
-import { print } from './print.ts'
-import { configuredStorage } from './storage/configured-storage.ts'
+import type { Config } from '../../config/config.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import type { Invocation, Run } from '../command.ts'
+import { examine, reportDamage } from '../doctor/examine.ts'
+import type { DeepOptions } from '../doctor/examine-deep.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { thisMachine } from '../doctor/machine.ts'
+import { Report } from '../doctor/report.ts'
+import { tlsNotes } from '../doctor/tls-check.ts'
+import { print } from '../print.ts'
+import { configuredStorage } from '../storage/configured-storage.ts'
 
 export const doctor: Run = async invocation => {
   const { config, flags } = invocation
@@ -50,7 +50,7 @@ const lookDeeply = async (config: Config, deep: DeepOptions, report: Report): Pr
     return
   }
   // Loaded on demand: opening tokens takes half of all code.
-  const { examineDeep } = await import('./doctor/examine-deep.ts')
+  const { examineDeep } = await import('../doctor/examine-deep.ts')
   await reportDamage(config, report, () => examineDeep(config, deep, report))
 }
 

@@ -1,9 +1,9 @@
-import { ConfigError } from '../config/config-error.ts'
-import type { Run } from './command.ts'
-import { configuredOrDevKeyProvider } from './key-providers/configured-key-provider.ts'
-import { print } from './print.ts'
-import { configuredStorage } from './storage/configured-storage.ts'
-import { openOrMake, requireMasterKeyBeforeMigration, requireVault } from './storage/with-vault.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import type { Run } from '../command.ts'
+import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
+import { print } from '../print.ts'
+import { configuredStorage } from '../storage/configured-storage.ts'
+import { openOrMake, requireMasterKeyBeforeMigration, requireVault } from '../storage/with-vault.ts'
 
 export const migrate: Run = async ({ config, flags }) => {
   if (flags.status && flags.distribute)

@@ -1,11 +1,11 @@
-import type { JsonObject } from '../domain/json/json.ts'
-import { createApiKey } from '../operations/create-api-key.ts'
-import { deleteApiKey } from '../operations/delete-api-key.ts'
-import { listApiKeys } from '../operations/list-api-keys.ts'
-import { operatorOf } from '../operations/operator.ts'
-import { type Run, required } from './command.ts'
-import { print, printKeys, printText, table } from './print.ts'
-import { withVault } from './storage/with-vault.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { createApiKey } from '../../operations/create-api-key.ts'
+import { deleteApiKey } from '../../operations/delete-api-key.ts'
+import { listApiKeys } from '../../operations/list-api-keys.ts'
+import { operatorOf } from '../../operations/operator.ts'
+import { type Run, required } from '../command.ts'
+import { print, printKeys, printText, table } from '../print.ts'
+import { withVault } from '../storage/with-vault.ts'
 
 export const keyCreate: Run = invocation =>
   withVault(invocation.config, async vault => {
