@@ -3,12 +3,11 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { KeyProvider } from '../crypto/key-provider.ts'
 import { foreignCode } from '../domain/foreign-code.ts'
-import type { Log } from '../domain/log.ts'
 import type { Address, Service, SharedAcrossWorkers } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, type ProcessLog } from './log.ts'
-import { readTlsFiles, warnOfTls } from './tls.ts'
+import { readTlsFiles, warnOfDates, warnOfTls } from './tls.ts'
 
 type Hooks = {
   /** Resolves when the service must stop. Called once there is something to drain; until then a signal just ends the process. */
@@ -50,13 +49,12 @@ export const runService = async (
     throw error
   })
   const stopped = hooks.stopped()
-  if (hooks.renewsTls) process.on('SIGHUP', () => renewTls(config, service, log))
+  if (hooks.renewsTls) process.on('SIGHUP', () => renewTls(config, service, log, shared === undefined))
   try {
     await hooks.prepare?.(service)
     const { port } = await service.listen(address)
     service.startClockwork()
     hooks.ready({ url: baseUrl(config, port), port }, service)
-    // With several processes, the primary warns.
     if (shared === undefined) warnOfTls(config, log)
     await stopped
     log.info({}, 'draining')
@@ -67,12 +65,13 @@ export const runService = async (
 }
 
 /** A broken new certificate must not take a running server down: the old one stays. */
-const renewTls = (config: Config, service: Service, log: Log): void => {
+const renewTls = (config: Config, service: Service, log: ProcessLog, isAlone: boolean): void => {
   try {
     const tls = readTlsFiles(config)
     if (tls === undefined) return
     service.renewTls(tls)
     log.info({}, 'TLS certificates renewed')
+    if (isAlone) warnOfDates(config, log)
   } catch (error) {
     const reason = error instanceof ConfigError ? error.message : foreignCode(error)
     log.error({ reason }, 'the new TLS certificates cannot be used; the old ones stay')

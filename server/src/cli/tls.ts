@@ -74,10 +74,10 @@ export const outOfDate = (files: TlsFiles, now: number): string | undefined => {
   return now < dates.from.getTime() ? `is not valid until ${dates.from.toISOString()}` : undefined
 }
 
-/** Warns once, when the server listens. */
+/** Warns once, when the server listens; of several processes, the primary does. */
 export const warnOfTls = (config: Config, log: ProcessLog): void => {
   if (config.tls === undefined) warnOfPlaintext(config, log)
-  else warnOfDates(config.tls, log)
+  else warnOfDates(config, log)
 }
 
 /** An operator who terminates TLS in front of the server can ignore this. */
@@ -90,8 +90,8 @@ const warnOfPlaintext = ({ host }: Config, log: ProcessLog): void => {
 }
 
 /** It serves all the same: clients that do not verify it are answered, and SIGHUP brings the next one. */
-const warnOfDates = (files: TlsFiles, log: ProcessLog): void => {
-  const reason = outOfDate(files, Date.now())
+export const warnOfDates = ({ tls }: Config, log: ProcessLog): void => {
+  const reason = tls && outOfDate(tls, Date.now())
   if (reason !== undefined)
     log.warn({ reason }, 'the TLS certificate is out of date: replace it, and send SIGHUP')
 }

@@ -104,25 +104,41 @@ describe('serve with a certificate that is out of date', { timeout: 120_000 }, (
       reason: 'is not valid until ',
     },
   ]
-  for (const { name, valid, args, reason } of dates)
-    test(`docs/operating.md: the log warns once of ${name}, and the server answers`, async () => {
-      const { cert, key } = certificate('vault', undefined, valid)
-      const tls = ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
-      const server = await site.serve([...tls, ...args])
-      const socket = await connectTo(server.url, { rejectUnauthorized: false })
-      assert.equal(await health(socket), 'HTTP/1.1 200 OK')
-      socket.destroy()
-      server.child.kill('SIGTERM')
-      const { code, stderr } = await server.exited
-      assert.equal(code, 0)
-      const [warning, ...others] = stderr
-        .split('\n')
-        .filter(line => line.includes('the TLS certificate is out of date'))
-        .map(line => JSON.parse(line))
-      assert.deepEqual(others, [])
-      assert.equal(warning.level, 40)
-      assert.ok(warning.reason.startsWith(reason), warning.reason)
-    })
+  const install = (valid: { from: Date; until: Date }): string[] => {
+    const { cert, key } = certificate('vault', undefined, valid)
+    return ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
+  }
+  const begun = async (
+    valid: { from: Date; until: Date },
+    args: string[],
+    comes: 'at start' | 'by SIGHUP',
+  ) => {
+    if (comes === 'at start') return site.serve([...install(valid), ...args])
+    const server = await site.serve([...install({ from: at(-1), until: at(1) }), ...args])
+    install(valid)
+    server.child.kill('SIGHUP')
+    await server.logged('TLS certificates renewed')
+    await server.logged('the TLS certificate is out of date: replace it, and send SIGHUP')
+    return server
+  }
+  for (const comes of ['at start', 'by SIGHUP'] as const)
+    for (const { name, valid, args, reason } of dates)
+      test(`docs/operating.md: the log warns once of ${name}, which comes ${comes}, and the server answers`, async () => {
+        const server = await begun(valid, args, comes)
+        const socket = await connectTo(server.url, { rejectUnauthorized: false })
+        assert.equal(await health(socket), 'HTTP/1.1 200 OK')
+        socket.destroy()
+        server.child.kill('SIGTERM')
+        const { code, stderr } = await server.exited
+        assert.equal(code, 0)
+        const [warning, ...others] = stderr
+          .split('\n')
+          .filter(line => line.includes('the TLS certificate is out of date'))
+          .map(line => JSON.parse(line))
+        assert.deepEqual(others, [])
+        assert.equal(warning.level, 40)
+        assert.ok(warning.reason.startsWith(reason), warning.reason)
+      })
 })
 
 describe('serve with TLS', { timeout: 120_000 }, () => {
