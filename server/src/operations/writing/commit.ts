@@ -8,10 +8,15 @@ import { keepingAnswer } from './kept-results.ts'
  * Makes an operation's writes durable. For a request with an idempotency key, the answer that they lead to is kept in the same
  * transaction: both become durable together, or neither does.
  */
-export const commit = async (vault: Vault, caller: Caller, set: WriteSet, answer: Json): Promise<Outcome> => {
+export const commit = (vault: Vault, caller: Caller, set: WriteSet, answer: Json): Promise<Outcome> => {
   const { idempotent } = caller
-  if (idempotent === undefined) return await commitSet(vault, set)
-  const outcome = await commitSet(vault, keepingAnswer(vault, caller, idempotent, set, answer))
+  return idempotent === undefined
+    ? commitSet(vault, set)
+    : commitKept(vault, keepingAnswer(vault, caller, idempotent, set, answer))
+}
+
+const commitKept = async (vault: Vault, set: WriteSet): Promise<Outcome> => {
+  const outcome = await commitSet(vault, set)
   if (!outcome.committed && outcome.conflict === 'resultKept') throw new VaultError('requestInFlight')
   return outcome
 }

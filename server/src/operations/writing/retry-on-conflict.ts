@@ -11,9 +11,14 @@ const roundsMax = 256
 export const retryOnConflict = async <A>(
   round: () => Promise<{ readonly outcome: Outcome; readonly answer: A }>,
 ): Promise<A> => {
-  for (let rounds = 0; rounds < roundsMax; rounds++) {
+  for (let rounds = 0; ; rounds++) {
+    requireRoundsLeft(rounds)
     const { outcome, answer } = await round()
     if (outcome.committed) return answer
   }
-  throw new VaultError('writeContention')
+}
+
+/** For a loop of its own, which takes two promises less. */
+export const requireRoundsLeft = (rounds: number): void => {
+  if (rounds >= roundsMax) throw new VaultError('writeContention')
 }
