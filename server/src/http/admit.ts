@@ -30,15 +30,15 @@ export const admit = (options: PipelineOptions, endpoint: Endpoint | undefined):
     return waiting.then(() => requireEndpointsTerms(exchange, caller))
   }
 
-  const requireEndpointsTerms = ({ headers }: Exchange, caller: Caller): undefined => {
+  const requireEndpointsTerms = (exchange: Exchange, caller: Caller): undefined => {
     if (endpoint === undefined) return
     requirePermission(caller, endpoint)
-    requireBodyForm(headers, endpoint)
+    requireBodyForm(exchange, endpoint)
   }
 
   return exchange => {
     if (endpoint?.isProbe !== true) {
-      shedding.requireShortQueue(loopTurns.ahead(Number(exchange.headers['content-length'] ?? 0)))
+      shedding.requireShortQueue(loopTurns.ahead(exchange.bodyBytes))
       shedding.requireRoom(endpoint?.changes ? vault.changesWaiting.count : 0)
     }
     if (endpoint?.permission === 'open') return undefined

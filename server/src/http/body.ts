@@ -1,12 +1,12 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import { parseJson } from '../domain/json/parse-json.ts'
 import { limits } from '../domain/limits.ts'
+import type { Exchange } from './exchange.ts'
 
 /** Checks what the headers say about the body, before it is read: 415, 413. */
 export const requireBodyForm = (
-  headers: IncomingHttpHeaders,
+  { headers, bodyBytes }: Pick<Exchange, 'headers' | 'bodyBytes'>,
   { bodyType, bodyIsOptional }: Endpoint,
 ): void => {
   if (bodyType === undefined) return
@@ -19,7 +19,7 @@ export const requireBodyForm = (
     throw new VaultError('unsupportedMediaType', {
       detail: 'The body must be sent without a Content-Encoding.',
     })
-  if (Number(length) > limits.bodyBytes) throw new VaultError('bodyTooLarge')
+  if (bodyBytes > limits.bodyBytes) throw new VaultError('bodyTooLarge')
 }
 
 /** From bytes to a value of the endpoint's shape, or 400. */

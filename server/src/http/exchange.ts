@@ -11,6 +11,8 @@ export type Exchange = {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
+  /** How long the body is, according to the head; 0 if that does not say. */
+  readonly bodyBytes: number
   /** Of the path, decoded. */
   readonly params: unknown
   readonly traceId: string

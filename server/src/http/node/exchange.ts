@@ -36,6 +36,10 @@ export class NodeExchange implements Exchange {
     return this.#request.headers
   }
 
+  get bodyBytes(): number {
+    return Number(this.headers['content-length'] ?? 0)
+  }
+
   get params(): unknown {
     return this.#request.params
   }

@@ -21,6 +21,7 @@ export class PlainExchange implements Exchange {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
+  readonly bodyBytes: number
   readonly params: Readonly<Record<string, string>>
   readonly traceId: string
   caller: Caller | undefined = undefined
@@ -41,6 +42,7 @@ export class PlainExchange implements Exchange {
     this.headers = headers
     this.params = params
     this.traceId = traceId(headers[traceHeader])
+    this.bodyBytes = body.length
     this.#body = body
     this.#connection = connection
   }
