@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { unreadable } from './reading/reading-side.ts'
 
 export type GrantsEpoch = {
@@ -14,6 +14,7 @@ export type GrantsEpoch = {
 export const grantsEpoch = (database: DatabaseSync): GrantsEpoch => {
   const readEpoch = database.prepare('SELECT epoch FROM grants_epoch WHERE id = 1')
   readEpoch.setReadBigInts(true)
+  readEpoch.setReturnArrays(true)
   let memo = 0
   let readIn: number | undefined
   /** A tampered epoch may not change when it is incremented, so every look at one counts as a change. */
@@ -26,7 +27,8 @@ export const grantsEpoch = (database: DatabaseSync): GrantsEpoch => {
       const { loopCount } = performance.nodeTiming.uvMetricsInfo
       if (readIn !== loopCount) {
         try {
-          memo = counted(readEpoch.get()?.epoch)
+          const row = readEpoch.get() as unknown as SQLOutputValue[] | undefined
+          memo = counted(row?.[0])
         } catch (error) {
           throw unreadable(error)
         }
