@@ -8,6 +8,15 @@ const dayMs = 86_400_000
 
 /** C5: ISO 8601 with milliseconds and the offset `+00:00`, or the offset that the caller used. */
 export const formatInstant = (instant: Instant, offsetMinutes = 0): string => {
+  if (instant !== known.instant || offsetMinutes !== known.offsetMinutes)
+    known = { instant, offsetMinutes, text: formatAnew(instant, offsetMinutes) }
+  return known.text
+}
+
+// The last one is kept: under load, several tokens are made in a millisecond, and those of one request all are.
+let known = { instant: Number.NaN, offsetMinutes: 0, text: '' }
+
+const formatAnew = (instant: Instant, offsetMinutes: number): string => {
   const local = instant + offsetMinutes * 60_000
   const day = Math.floor(local / dayMs)
   const time = local - day * dayMs
