@@ -9,6 +9,9 @@ import { counterMover } from './counter-mover.ts'
 import { storageGuard } from './storage-guard.ts'
 import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 
+/** One object for all sets: in the answer to another thread, it is then written and read once. */
+const committed: Outcome = { committed: true }
+
 /** A condition failed after earlier changes of its set had been written. */
 class HalfWrittenError extends Error {}
 
@@ -103,7 +106,7 @@ export class BatchWriter {
         for (const move of set.counters) sums.add(move)
         // Later sets of the same batch must find the tenant gone (C27).
         if (set.effects.some(({ kind }) => kind === 'deleteTenant')) living.delete(set.tenant)
-        return { committed: true }
+        return committed
       })
       for (const [tenant, { moves }] of counters) for (const move of moves) this.#move(tenant, move)
       this.#waiting.moveSome()
