@@ -13,6 +13,7 @@ export type Field = Form & { readonly required: boolean }
  */
 export const fields = (known: Readonly<Record<string, Field>>): Form => {
   const names = Object.keys(known)
+  const rules = Object.entries(known)
   const parse: Form['parse'] = (data, place, issues, sent = data) => {
     if (!isJsonObject(data)) {
       issues.push({ path: place, message: `must be an object with ${names.join(', ')}` })
@@ -21,7 +22,7 @@ export const fields = (known: Readonly<Record<string, Field>>): Form => {
     const unknownKeys = reportUnknownKeys(data, sent, names, place, issues)
     const parsed: JsonObject = {}
     let complete = true
-    for (const [name, { required, parse }] of Object.entries(known)) {
+    for (const [name, { required, parse }] of rules) {
       const value = getOwn(data, name)
       if (value !== undefined) {
         const result = parse(value, field(place, name), issues)
@@ -37,7 +38,7 @@ export const fields = (known: Readonly<Record<string, Field>>): Form => {
   const schema = {
     type: 'object',
     required: names.filter(name => known[name]?.required),
-    properties: Object.fromEntries(Object.entries(known).map(([name, field]) => [name, field.schema])),
+    properties: Object.fromEntries(rules.map(([name, field]) => [name, field.schema])),
     additionalProperties: false,
   }
   return { parse, schema }
