@@ -23,7 +23,7 @@ export const hmacSha256 = (key: KeyObject, message: string): string => {
   }
   const { inner, outer } = pads
   const end = blockBytes + inner.write(message, blockBytes)
-  outer.write(hash('sha256', inner.subarray(0, end), 'hex'), blockBytes, 'hex')
+  outer.write(hash('sha256', inner.subarray(0, end), 'latin1'), blockBytes, 'latin1')
   // Wiped, because the message is often a card number.
   inner.fill(0, blockBytes, end)
   return hash('sha256', outer, 'hex')
