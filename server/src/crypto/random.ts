@@ -1,6 +1,4 @@
-import { randomFillSync, randomInt, randomUUIDv7 } from 'node:crypto'
-
-export const newUuid = (): string => randomUUIDv7()
+import { randomFillSync, randomInt } from 'node:crypto'
 
 export const randomBelow = (below: number): number => randomInt(below)
 

@@ -1,15 +1,9 @@
-import { fillRandom } from './random.ts'
+import { twelveRandomBits, uuidV7 } from './uuid.ts'
 
 const countMax = 0xfff
 const firstCountMask = 0x3ff
 /** If the clock is set back by more than this, ids follow it. If by less, they go on from the last one. */
 const setBackMs = 1_000
-
-const bytes = Buffer.alloc(16)
-const text = Buffer.from('00000000-0000-0000-0000-000000000000')
-/** Where the two digits of each byte start in the text. */
-const offsets = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
-const digits = Buffer.from('0123456789abcdef')
 
 let time = 0
 let count = 0
@@ -19,27 +13,12 @@ let count = 0
  * therefore sort in the order they were made, and storage can lay out rows in id order. 62 random bits remain.
  */
 export const newTokenId = (now: number): string => {
-  fillRandom(bytes)
   if (now > time || now < time - setBackMs) {
     time = now
-    count = bytes.readUInt16BE(6) & firstCountMask
+    count = twelveRandomBits() & firstCountMask
   } else if (++count > countMax) {
     time++
     count = 0
   }
-  bytes.writeUIntBE(time, 0, 6)
-  bytes.writeUInt16BE(0x7000 | count, 6)
-  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
-  return toText()
-}
-
-/** Takes half as long as slicing a hexadecimal text, which V8 would also keep in pieces and join only when it is used. */
-const toText = (): string => {
-  let index = 0
-  for (const offset of offsets) {
-    const byte = bytes[index++] ?? 0
-    text[offset] = digits[byte >> 4] ?? 0
-    text[offset + 1] = digits[byte & 0xf] ?? 0
-  }
-  return text.toString('latin1')
+  return uuidV7(time, count)
 }

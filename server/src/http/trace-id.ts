@@ -1,5 +1,5 @@
 import { traceIdHeader } from '../contract/headers.ts'
-import { newUuid } from '../crypto/random.ts'
+import { newUuid } from '../crypto/uuid.ts'
 
 const usable = new RegExp(traceIdHeader.schema.pattern)
 const refused = new RegExp(traceIdHeader.refused)

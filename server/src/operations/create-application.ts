@@ -1,5 +1,5 @@
 import type { CreateApplication } from '../contract/application-schemas.ts'
-import { newUuid } from '../crypto/random.ts'
+import { newUuid } from '../crypto/uuid.ts'
 import type { Application } from '../domain/access/application.ts'
 import { readHeld } from '../domain/access/application-definition.ts'
 import { viewApplication, withoutKey } from '../domain/access/application-view.ts'

@@ -1,5 +1,5 @@
 import { newTenantKeys } from '../crypto/keys.ts'
-import { newUuid } from '../crypto/random.ts'
+import { newUuid } from '../crypto/uuid.ts'
 import type { Application } from '../domain/access/application.ts'
 import type { Tenant } from '../domain/access/tenant.ts'
 import { sealApplication, sealTenant } from './grants/grant-rows.ts'

@@ -7,12 +7,11 @@ import { viewCreated } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
 /** §4.2 */
-export const createToken = (vault: Vault, caller: Caller, body: CreateToken): Promise<JsonObject> => {
+export const createToken = async (vault: Vault, caller: Caller, body: CreateToken): Promise<JsonObject> => {
   const issues: Issue[] = []
   const definition = readDefinition(body, '', vault.clock(), issues)
-  // Not thrown, nor awaited: this would be one more promise on the way of each create.
-  if (definition === undefined) return Promise.reject(invalid(...issues))
-  return createTokens(vault, caller, [definition], ([created]) => {
+  if (definition === undefined) throw invalid(...issues)
+  return await createTokens(vault, caller, [definition], ([created]) => {
     if (created === undefined) throw new Error('a create made nothing')
     return viewCreated(vault, caller, created)
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SQLInputValue } from 'node:sqlite'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
-import { newUuid } from '../../src/crypto/random.ts'
+import { newUuid } from '../../src/crypto/uuid.ts'
 import type { TestReply } from '../rig/answers.ts'
 import { engines, type StoredRow } from '../rig/engines.ts'
 import { isRefusedByType } from '../rig/tamper.ts'

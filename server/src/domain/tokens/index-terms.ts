@@ -22,9 +22,12 @@ export const metadataTerm = (key: string, value: string): Term => ({
 })
 export const dataTerm = (value: string): Term => ({ field: 'data', value: foldText(value) })
 
-/** One group of terms that exactly the tokens under these containers have one of. For the root these are all types. */
-export const termsUnder = (roots: readonly string[]): Term[] =>
-  roots.includes('/') ? [...tokenTypes.keys()].map(typeTerm) : roots.map(containerTerm)
+/** One group of terms that every token has one of. */
+export const everyType: readonly Term[] = [...tokenTypes.keys()].map(typeTerm)
+
+/** One group of terms that exactly the tokens under these containers have one of. */
+export const termsUnder = (roots: readonly string[]): readonly Term[] =>
+  roots.includes('/') ? everyType : roots.map(containerTerm)
 
 /**
  * C15: what two tokens with the same fingerprint must also share to stand for the same value; undefined for a token

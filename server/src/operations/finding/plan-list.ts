@@ -34,9 +34,9 @@ export const planList = async (vault: Vault, caller: Caller, filter: TokenFilter
 const rarestGroupsFirst = async (
   vault: Vault,
   caller: Caller,
-  groups: readonly Term[][],
-): Promise<Term[][]> => {
-  if (groups.length < 2) return [...groups]
+  groups: readonly (readonly Term[])[],
+): Promise<readonly (readonly Term[])[]> => {
+  if (groups.length < 2) return groups
   const estimateOf = await estimateTerms(vault, caller, groups.flat())
   return groups
     .map(terms => ({ terms, estimate: estimateOf(terms) }))

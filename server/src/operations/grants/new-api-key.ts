@@ -1,6 +1,6 @@
 import { hashApiKey, newApiKeyText } from '../../crypto/api-key.ts'
 import type { VaultKeys } from '../../crypto/keys.ts'
-import { newUuid } from '../../crypto/random.ts'
+import { newUuid } from '../../crypto/uuid.ts'
 import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
 import type { ApiKeyRow } from '../../store/rows.ts'
 import { sealApiKey } from './grant-rows.ts'

@@ -1,5 +1,6 @@
 import { indexHash } from '../../crypto/index-hash.ts'
-import { indexedAs, type Term } from '../../domain/tokens/index-terms.ts'
+import type { TenantKeys } from '../../crypto/keys.ts'
+import { everyType, indexedAs, type Term } from '../../domain/tokens/index-terms.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 
 type WithKeys = Pick<UnlockedTenant, 'keys'>
@@ -7,8 +8,21 @@ type WithKeys = Pick<UnlockedTenant, 'keys'>
 /** A term as storage knows it. */
 export const hashTerm = ({ keys }: WithKeys, { field, value }: Term): Buffer => indexHash(keys, field, value)
 
+/** Every list without a filter asks for it. To hash and name all types again would take 3 % of one. */
+const everyTypeHashed = new WeakMap<TenantKeys, readonly Buffer[]>()
+
 /** The terms, as storage knows them, of which a token must have one to have one of these. */
-export const hashGroup = (tenant: WithKeys, terms: readonly Term[]): Buffer[] => {
+export const hashGroup = (tenant: WithKeys, terms: readonly Term[]): readonly Buffer[] => {
+  if (terms !== everyType) return hashTerms(tenant, terms)
+  let hashed = everyTypeHashed.get(tenant.keys)
+  if (hashed === undefined) {
+    hashed = hashTerms(tenant, terms)
+    everyTypeHashed.set(tenant.keys, hashed)
+  }
+  return hashed
+}
+
+const hashTerms = (tenant: WithKeys, terms: readonly Term[]): readonly Buffer[] => {
   // Each once: two containers may cover the home of the same type. A space alone may be part of a metadata key.
   const name = ({ field, value }: Term): string => `${field.length} ${field} ${value}`
   const stored = new Map(terms.flatMap(indexedAs).map(term => [name(term), term]))

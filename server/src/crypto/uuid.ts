@@ -1,0 +1,40 @@
+import { fillRandom } from './random.ts'
+
+const bytes = Buffer.alloc(16)
+const text = Buffer.from('00000000-0000-0000-0000-000000000000')
+/** Where the two digits of each byte start in the text. */
+const offsets = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
+const digits = Buffer.from('0123456789abcdef')
+
+/**
+ * A UUIDv7 (RFC 9562) with random bits only. Node's own comes in twenty pieces, and joining them when the text is first looked at
+ * takes longer than all of this; every request gets one.
+ */
+export const newUuid = (): string => uuidV7(Date.now(), twelveRandomBits())
+
+/** The milliseconds, twelve bits, and 62 random ones. */
+export const uuidV7 = (milliseconds: number, twelveBits: number): string => {
+  fillRandom(bytes)
+  bytes.writeUIntBE(milliseconds, 0, 6)
+  bytes.writeUInt16BE(0x7000 | twelveBits, 6)
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
+  return toText()
+}
+
+const pair = Buffer.alloc(2)
+
+export const twelveRandomBits = (): number => {
+  fillRandom(pair)
+  return pair.readUInt16BE() & 0xfff
+}
+
+/** Takes half as long as slicing a hexadecimal text, which V8 would also keep in pieces and join only when it is used. */
+const toText = (): string => {
+  let index = 0
+  for (const offset of offsets) {
+    const byte = bytes[index++] ?? 0
+    text[offset] = digits[byte >> 4] ?? 0
+    text[offset + 1] = digits[byte & 0xf] ?? 0
+  }
+  return text.toString('latin1')
+}
