@@ -202,6 +202,42 @@ describe('contending transactions and failing connections (postgres)', () => {
     assert.equal(await rig.store.getToken(tenant, 'two'), undefined)
   })
 
+  for (const held of ['a row', 'the table'] as const)
+    test(`C2.23 while another program holds ${held}, writes that need it are refused, and no others of their batch`, async () => {
+      const tenant = await rig.newTenant()
+      const hurried = await openPostgres({ ...settingsOf(await databaseOf(path)), statementTimeoutMs: 300 })
+      const rows = ['free', 'held', 'held too'].map(id => tokenRow(tenant, id))
+      await rig.write(
+        insertion(
+          tenant,
+          rows.map(row => ({ row, terms: [] })),
+        ),
+      )
+      const other = await lockToken(path, 'held')
+      await other.query("SELECT FROM tokens WHERE token_id = 'held too' FOR UPDATE")
+      if (held === 'the table') await other.query('LOCK TABLE tokens IN SHARE MODE')
+      const sets = [
+        insertion(tenant, [{ row: tokenRow(tenant, 'new'), terms: [] }]),
+        ...rows.map(row =>
+          writeSet(tenant, { guarded: [{ kind: 'updateToken', row: { ...row, version: 2 }, ifVersion: 1 }] }),
+        ),
+        insertion(tenant, [{ row: tokenRow(tenant, 'newer'), terms: [] }]),
+      ]
+      const outcomes = await Promise.allSettled(sets.map(set => hurried.commit(set)))
+      assert.deepEqual(
+        outcomes.map(outcome =>
+          outcome.status === 'fulfilled' ? outcome.value.committed : isUnavailable(outcome.reason) && 503,
+        ),
+        held === 'a row' ? [true, true, 503, 503, true] : [503, 503, 503, 503, 503],
+      )
+      await other.query('ROLLBACK')
+      await other.end()
+      await hurried.close()
+      assert.equal((await rig.store.getToken(tenant, 'held'))?.version, 1)
+      assert.equal((await rig.store.getToken(tenant, 'free'))?.version, held === 'a row' ? 2 : 1)
+      await rig.write(writeSet(tenant, { guarded: [{ kind: 'deleteToken', id: 'held', ifVersion: 1 }] }))
+    })
+
   test('C31.8 rows of a deleted tenant that another node was deleting, and did not, are purged later', async () => {
     const tenant = await rig.newTenant()
     await rig.write(insertion(tenant, [{ row: tokenRow(tenant, 'left'), terms: [] }]))

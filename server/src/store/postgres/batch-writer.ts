@@ -3,7 +3,13 @@ import { placeOf } from '../../domain/log.ts'
 import type { BatchResult } from '../commit-queue.ts'
 import { changesGrants, isConflict, type WriteSet } from '../write-set.ts'
 import type { Connection, Statement } from './connection.ts'
-import { conditionFailed, isOwnFault, isWorthRepeating, transactionAborted } from './failures.ts'
+import {
+  conditionFailed,
+  isOwnFault,
+  isWorthRepeating,
+  transactionAborted,
+  waitedTooLong,
+} from './failures.ts'
 import { mergeChanges, type PackedChanges, packSet, toParameters } from './packed-changes.ts'
 
 type Packed = {
@@ -15,6 +21,11 @@ type Packed = {
 
 /** How often a batch is tried again after PostgreSQL gave it up in favour of another transaction. */
 const attemptsMax = 8
+
+/** How long a set waits for a row that somebody else holds, once the batch it was in has waited for the longest time. */
+const briefWait: Statement = { text: "SET LOCAL lock_timeout = '200ms'" }
+/** When so many sets in a row have waited in vain, the others are not tried: the whole table may be held. */
+const waitedInVainMax = 3
 
 /**
  * Commits batches of write sets through one connection, each batch in one round trip. All sets of a tenant are first
@@ -73,6 +84,8 @@ export class BatchWriter {
       if (sets.length > 1 && this.#isSharded) return await this.#commitApart(sets)
       return await this.#commitOneByOne(sets)
     } catch (error) {
+      if (waitedTooLong(error) && sets.length > 1 && !this.#isSharded)
+        return this.#commitEachBriefly(sets, error)
       if (!isOwnFault(error)) throw error
       // Retried alone, each set shows whether the fault is its own.
       if (sets.length === 1) return [failure(error)]
@@ -88,6 +101,28 @@ export class BatchWriter {
     return results.flatMap(result =>
       result.status === 'fulfilled' ? result.value : [failure(result.reason)],
     )
+  }
+
+  /** Somebody else holds a row that some set needs. The others are committed without it. */
+  async #commitEachBriefly(sets: readonly Packed[], reason: unknown): Promise<BatchResult[]> {
+    const results: BatchResult[] = []
+    let waitedInVain = 0
+    for (const set of sets) {
+      const result = waitedInVain < waitedInVainMax ? await this.#commitBriefly(set) : failure(reason)
+      waitedInVain = 'failed' in result ? waitedInVain + 1 : 0
+      results.push(result)
+    }
+    return results
+  }
+
+  async #commitBriefly(set: Packed): Promise<BatchResult> {
+    try {
+      const [result = failure(undefined)] = await this.#commitOneByOne([set], briefWait)
+      return result
+    } catch (error) {
+      if (!waitedTooLong(error) && !isOwnFault(error)) throw error
+      return failure(error)
+    }
   }
 
   /** False if a condition failed and nothing was written. */
@@ -107,11 +142,12 @@ export class BatchWriter {
     }
   }
 
-  async #commitOneByOne(sets: readonly Packed[]): Promise<BatchResult[]> {
+  async #commitOneByOne(sets: readonly Packed[], wait?: typeof briefWait): Promise<BatchResult[]> {
     const answers = await this.#transaction(
       sets.map(set =>
         this.#apply(set.changesGrants ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
       ),
+      wait,
     )
     return answers.map(conflict => {
       if (conflict === null) return { committed: true }
@@ -134,8 +170,11 @@ export class BatchWriter {
   }
 
   /** Runs all statements in one transaction and one round trip. Returns the single value of each. */
-  async #transaction(statements: readonly Statement[]): Promise<unknown[]> {
-    const sent = statements.length === 1 ? statements : [{ text: 'BEGIN' }, ...statements, { text: 'COMMIT' }]
+  async #transaction(statements: readonly Statement[], wait?: typeof briefWait): Promise<unknown[]> {
+    const sent =
+      statements.length === 1 && wait === undefined
+        ? statements
+        : [{ text: 'BEGIN' }, ...(wait ? [wait] : []), ...statements, { text: 'COMMIT' }]
     for (let attempt = 1; ; attempt++) {
       const answers = await this.#connection.send<unknown[]>(sent)
       const failure = answers
@@ -147,7 +186,8 @@ export class BatchWriter {
           .map(answer => (answer.status === 'fulfilled' ? answer.value : undefined))
           .filter(answer => answer?.command === 'SELECT')
           .map(answer => answer?.rows[0]?.[0])
-      if (!isWorthRepeating(failure) || attempt === attemptsMax) throw failure
+      if (!isWorthRepeating(failure) || attempt === attemptsMax || (wait && waitedTooLong(failure)))
+        throw failure
     }
   }
 }

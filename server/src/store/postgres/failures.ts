@@ -11,6 +11,12 @@ export const transactionAborted = '25P02'
 export const isWorthRepeating = (error: unknown): boolean =>
   ['40001', '40P01', '55P03'].includes(foreignCode(error))
 
+/**
+ * A statement took too long, most likely because it waited for a row that somebody else holds: an operator's session, say. Nothing
+ * of its transaction happened.
+ */
+export const waitedTooLong = (error: unknown): boolean => ['57014', '55P03'].includes(foreignCode(error))
+
 /** The server answered with an error: the transaction is over and left nothing behind. */
 const isAnswered = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(foreignCode(error))
 
