@@ -203,9 +203,10 @@ describe('contending transactions and failing connections (postgres)', () => {
   })
 
   for (const held of ['a row', 'the table'] as const)
-    test(`C2.23 while another program holds ${held}, writes that need it are refused, and no others of their batch`, async () => {
+    test(`C2.23 while another program holds ${held}, writes that need it are refused, and no others of their batch`, async context => {
       const tenant = await rig.newTenant()
       const hurried = await openPostgres({ ...settingsOf(await databaseOf(path)), statementTimeoutMs: 300 })
+      context.after(() => hurried.close())
       const rows = ['free', 'held', 'held too'].map(id => tokenRow(tenant, id))
       await rig.write(
         insertion(
@@ -214,6 +215,7 @@ describe('contending transactions and failing connections (postgres)', () => {
         ),
       )
       const other = await lockToken(path, 'held')
+      context.after(() => other.end())
       await other.query("SELECT FROM tokens WHERE token_id = 'held too' FOR UPDATE")
       if (held === 'the table') await other.query('LOCK TABLE tokens IN SHARE MODE')
       const sets = [
@@ -231,8 +233,6 @@ describe('contending transactions and failing connections (postgres)', () => {
         held === 'a row' ? [true, true, 503, 503, true] : [503, 503, 503, 503, 503],
       )
       await other.query('ROLLBACK')
-      await other.end()
-      await hurried.close()
       assert.equal((await rig.store.getToken(tenant, 'held'))?.version, 1)
       assert.equal((await rig.store.getToken(tenant, 'free'))?.version, held === 'a row' ? 2 : 1)
       await rig.write(writeSet(tenant, { guarded: [{ kind: 'deleteToken', id: 'held', ifVersion: 1 }] }))
