@@ -20,15 +20,9 @@ export const serverStorage = (database: DatabaseConfig): Storage => {
       const { lookAtPostgres } = await import('../../store/postgres/look-at.ts')
       return (await engine()).withClient(postgresSettings(database), lookAtPostgres)
     },
-    // Of foreign parts only those that act on the vault's tables: what else is in a database is for its owner to know.
     compareSchema: async () => {
-      const { missingPostgresParts, foreignPostgresParts } = await import(
-        '../../store/postgres/schema-parts.ts'
-      )
-      return (await engine()).withClient(postgresSettings(database), async client => ({
-        missing: await missingPostgresParts(client),
-        foreign: await foreignPostgresParts(client),
-      }))
+      const { comparePostgresSchema } = await import('../../store/postgres/schema-parts.ts')
+      return (await engine()).withClient(postgresSettings(database), comparePostgresSchema)
     },
     open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
     openForCommand: async () => (await engine()).openPostgres(postgresSettings(database)),

@@ -1,6 +1,6 @@
 import type { Store } from '../../store/port.ts'
 import type { Look } from '../../store/sql/look.ts'
-import type { SchemaDifference } from '../../store/sqlite/schema-parts.ts'
+import type { SchemaDifference } from '../../store/sql/schema-difference.ts'
 import type { StorageDoctor } from '../doctor/storage-doctor.ts'
 import type { Worker } from '../workers/worker.ts'
 

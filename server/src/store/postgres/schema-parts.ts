@@ -1,14 +1,21 @@
 import type pg from 'pg'
+import type { SchemaDifference } from '../sql/schema-difference.ts'
 import { tables } from '../tables.ts'
 import { migrations } from './migrate.ts'
 
 const vaultNamespace = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('migrations'))"
 
+/** Of foreign parts only those that act on the vault's tables: what else is in a database is for its owner to know. */
+export const comparePostgresSchema = async (client: pg.Client): Promise<SchemaDifference> => ({
+  missing: await missingParts(client),
+  foreign: await foreignParts(client),
+})
+
 /**
  * Tables, columns, keys, constraints, indexes and functions that the migrations create and the database lacks. To learn
  * what they create, runs them once more in the temporary schema and rolls back.
  */
-export const missingPostgresParts = async (client: pg.Client): Promise<string[]> => {
+const missingParts = async (client: pg.Client): Promise<string[]> => {
   const there = new Set(await partsOf(client, vaultNamespace))
   await client.query('BEGIN')
   try {
@@ -24,7 +31,7 @@ export const missingPostgresParts = async (client: pg.Client): Promise<string[]>
 }
 
 /** Triggers and rules on the vault's tables. The migrations make none, and each can undo what the vault writes. */
-export const foreignPostgresParts = async (client: pg.Client): Promise<string[]> => {
+const foreignParts = async (client: pg.Client): Promise<string[]> => {
   const { rows } = await client.query(
     `SELECT kind || ' ' || code.name || ' on ' || c.relname AS part
      FROM (SELECT 'trigger' AS kind, tgname AS name, tgrelid AS owner FROM pg_trigger WHERE NOT tgisinternal

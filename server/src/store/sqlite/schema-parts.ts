@@ -1,15 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
+import type { SchemaDifference } from '../sql/schema-difference.ts'
 import { migrate } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 import { foreignParts } from './own-schema.ts'
-
-/** How the schema of the file differs from the one the migrations create. */
-export type SchemaDifference = {
-  /** Tables, columns, keys, indexes and triggers that the file lacks. */
-  readonly missing: readonly string[]
-  /** What acts on the vault's tables and is not what the migrations create: planted by whoever wrote to the file. */
-  readonly foreign: readonly string[]
-}
 
 export const compareSqliteSchema = (path: string): SchemaDifference => {
   const expected = new DatabaseSync(':memory:')
