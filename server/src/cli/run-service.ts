@@ -54,8 +54,8 @@ export const runService = async (
     await hooks.prepare?.(service)
     const { port } = await service.listen(address)
     service.startClockwork()
-    hooks.ready({ url: baseUrl(config, port), port }, service)
     if (shared === undefined) warnOfTls(config, log)
+    hooks.ready({ url: baseUrl(config, port), port }, service)
     await stopped
     log.info({}, 'draining')
   } finally {

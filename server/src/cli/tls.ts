@@ -74,7 +74,7 @@ export const outOfDate = (files: TlsFiles, now: number): string | undefined => {
   return now < dates.from.getTime() ? `is not valid until ${dates.from.toISOString()}` : undefined
 }
 
-/** Warns once, when the server listens; of several processes, the primary does. */
+/** Warns once, before the server says that it listens; of several processes, the primary does. */
 export const warnOfTls = (config: Config, log: ProcessLog): void => {
   if (config.tls === undefined) warnOfPlaintext(config, log)
   else warnOfDates(config, log)

@@ -119,6 +119,7 @@ class Primary {
     }
     if (this.#phase !== 'other workers' || this.#readyCount() < this.#count) return
     this.#phase = 'running'
+    warnOfTls(this.#config, this.#log)
     this.#log.info(
       {
         url: baseUrl(this.#config, port),
@@ -127,7 +128,6 @@ class Primary {
       },
       'listening',
     )
-    warnOfTls(this.#config, this.#log)
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {
