@@ -1,4 +1,4 @@
-import type { IndexTerm, TokenRow, WithoutTenant } from '../../rows.ts'
+import type { IndexedToken, IndexTerm, TokenRow, WithoutTenant } from '../../rows.ts'
 import type { CounterMove, Effect, GuardedChange, WriteSet } from '../../write-set.ts'
 import { ValueReader, ValueWriter } from './packed-values.ts'
 
@@ -12,9 +12,9 @@ export type PackedSets = { readonly count: number; readonly bytes: Uint8Array }
 type Terms = Extract<Effect, { kind: 'addTerms' | 'removeTerms' }>
 
 /** These mark the changes that have a form of their own. A rarer kind comes without a mark. */
-const row = 'row'
-const added = 'added'
-const removed = 'removed'
+const row = 1
+const added = 2
+const removed = 3
 
 /** Packing runs without a pause, so one writer is enough. */
 const writer = new ValueWriter()
@@ -23,7 +23,10 @@ export const packSets = (sets: readonly WriteSet[]): PackedSets => {
   // Cleared first, not last: packing that failed half way, for lack of memory, leaves bytes behind.
   writer.clear()
   for (const { tenant, guarded, effects, counters } of sets) {
-    for (const value of [tenant, guarded.length, effects.length, counters.length]) writer.add(value)
+    writer.add(tenant)
+    writer.add(guarded.length)
+    writer.add(effects.length)
+    writer.add(counters.length)
     for (const change of guarded)
       if (change.kind === 'insertToken') packRow(change.row)
       else writer.addPlain(change)
@@ -39,24 +42,31 @@ export const unpackSets = ({ count, bytes }: PackedSets): WriteSet[] => {
   const reader = new ValueReader(bytes)
   return listOf(count, () => {
     const tenant = reader.next<number>()
-    const [changes, effects, moves] = [reader.next<number>(), reader.next<number>(), reader.next<number>()]
+    const changes = reader.next<number>()
+    const effects = reader.next<number>()
+    const moves = reader.next<number>()
     return {
       tenant,
-      guarded: listOf(changes, () => {
-        const next = reader.next<typeof row | GuardedChange>()
-        return next === row ? { kind: 'insertToken', row: unpackRow(reader) } : next
-      }),
-      effects: listOf(effects, () => {
-        const next = reader.next<typeof added | typeof removed | Effect>()
-        if (next === added) {
-          const mayWait = reader.next<number>()
-          return { kind: 'addTerms', ...(mayWait > 0 && { mayWait }), ...unpackTerms(reader) }
-        }
-        return next === removed ? { kind: 'removeTerms', ...unpackTerms(reader) } : next
-      }),
+      guarded: listOf(changes, () => unpackChange(reader)),
+      effects: listOf(effects, () => unpackEffect(reader)),
       counters: listOf(moves, () => unpackMove(reader)),
     }
   })
+}
+
+const unpackChange = (reader: ValueReader): GuardedChange => {
+  const next = reader.next<typeof row | GuardedChange>()
+  return next === row ? { kind: 'insertToken', row: unpackRow(reader) } : next
+}
+
+const unpackEffect = (reader: ValueReader): Effect => {
+  const next = reader.next<typeof added | typeof removed | Effect>()
+  if (next !== added && next !== removed) return next
+  const mayWait = next === added ? reader.next<number>() : 0
+  const of = unpackIndexed(reader)
+  const terms = listOf(reader.next(), (): IndexTerm => ({ term: reader.next(), tag: reader.next() }))
+  if (next === removed) return { kind: 'removeTerms', of, terms }
+  return mayWait > 0 ? { kind: 'addTerms', of, terms, mayWait } : { kind: 'addTerms', of, terms }
 }
 
 const listOf = <T>(length: number, next: () => T): T[] => {
@@ -66,7 +76,7 @@ const listOf = <T>(length: number, next: () => T): T[] => {
 }
 
 const packRow = (columns: WithoutTenant<TokenRow>): void => {
-  writer.addRecurring(row)
+  writer.add(row)
   writer.add(columns.id)
   writer.addRecurring(columns.type)
   writer.add(columns.version)
@@ -97,7 +107,7 @@ const unpackRow = (reader: ValueReader): WithoutTenant<TokenRow> => ({
 
 const packTerms = (effect: Terms): void => {
   const { kind, of, terms } = effect
-  writer.addRecurring(kind === 'addTerms' ? added : removed)
+  writer.add(kind === 'addTerms' ? added : removed)
   if (kind === 'addTerms') writer.add(effect.mayWait ?? 0)
   writer.add(of.tokenId)
   writer.add(of.createdAt)
@@ -110,14 +120,11 @@ const packTerms = (effect: Terms): void => {
   }
 }
 
-const unpackTerms = (reader: ValueReader): Pick<Terms, 'of' | 'terms'> => ({
-  of: {
-    tokenId: reader.next(),
-    createdAt: reader.next(),
-    expiresAt: reader.next(),
-    signature: reader.next(),
-  },
-  terms: listOf(reader.next(), (): IndexTerm => ({ term: reader.next(), tag: reader.next() })),
+const unpackIndexed = (reader: ValueReader): IndexedToken => ({
+  tokenId: reader.next(),
+  createdAt: reader.next(),
+  expiresAt: reader.next(),
+  signature: reader.next(),
 })
 
 const packMove = ({ name, by, at }: CounterMove): void => {
@@ -127,7 +134,8 @@ const packMove = ({ name, by, at }: CounterMove): void => {
 }
 
 const unpackMove = (reader: ValueReader): CounterMove => {
-  const move = { name: reader.next<string>(), by: reader.next<number>() }
+  const name = reader.next<string>()
+  const by = reader.next<number>()
   const at = reader.next<number | null>()
-  return at === null ? move : { ...move, at }
+  return at === null ? { name, by } : { name, by, at }
 }

@@ -9,6 +9,7 @@ const bytes = 5
 const impossible = 6
 const list = 7
 const record = 8
+const sameAgain = 9
 
 const numberBytes = 8
 const lengthBytes = 4
@@ -23,19 +24,27 @@ const roomKeptMax = 1 << 20
  */
 export class ValueWriter {
   #room = Buffer.allocUnsafeSlow(roomAtFirst)
+  /** The same room. Numbers are written through it, because a buffer writes them byte by byte. */
+  #view = viewOf(this.#room)
   #end = 0
   readonly #texts = new Map<string, number>()
+  #lastText: string | undefined
 
   add(value: PackedValue): void {
     if (value === null) this.#start(nothing, 0)
     else if (typeof value === 'number') {
       this.#start(number, numberBytes)
-      this.#end = this.#room.writeDoubleLE(value, this.#end)
-    } else if (typeof value === 'string') this.#addText(text, value)
-    else if (!(value instanceof Uint8Array)) this.#start(impossible, 0)
+      this.#view.setFloat64(this.#end, value, true)
+      this.#end += numberBytes
+    } else if (typeof value === 'string') {
+      // An id stands in the row and right after it in the index entries.
+      if (value === this.#lastText) this.#start(sameAgain, 0)
+      else this.#addText(text, value)
+      this.#lastText = value
+    } else if (!(value instanceof Uint8Array)) this.#start(impossible, 0)
     else {
       this.#start(bytes, lengthBytes + value.length)
-      this.#end = this.#room.writeUInt32LE(value.length, this.#end)
+      this.#addLength(value.length)
       this.#room.set(value, this.#end)
       this.#end += value.length
     }
@@ -77,21 +86,28 @@ export class ValueWriter {
   }
 
   clear(): void {
-    if (this.#room.length > roomKeptMax) this.#room = Buffer.allocUnsafeSlow(roomAtFirst)
+    if (this.#room.length > roomKeptMax) this.#use(Buffer.allocUnsafeSlow(roomAtFirst))
     this.#end = 0
     this.#texts.clear()
+    this.#lastText = undefined
   }
 
   #addText(kind: number, value: string): void {
     this.#start(kind, lengthBytes + value.length * bytesPerUnit)
     const written = this.#room.write(value, this.#end + lengthBytes)
-    this.#end = this.#room.writeUInt32LE(written, this.#end) + written
+    this.#addLength(written)
+    this.#end += written
   }
 
   /** Writes a kind followed by a length, or by the index of an earlier text. */
   #startOf(kind: number, length: number): void {
     this.#start(kind, lengthBytes)
-    this.#end = this.#room.writeUInt32LE(length, this.#end)
+    this.#addLength(length)
+  }
+
+  #addLength(length: number): void {
+    this.#view.setUint32(this.#end, length, true)
+    this.#end += lengthBytes
   }
 
   #start(kind: number, room: number): void {
@@ -99,20 +115,31 @@ export class ValueWriter {
     if (needed > this.#room.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#room.length * 2))
       this.#room.copy(larger, 0, 0, this.#end)
-      this.#room = larger
+      this.#use(larger)
     }
     this.#room[this.#end++] = kind
   }
+
+  #use(room: Buffer<ArrayBuffer>): void {
+    this.#room = room
+    this.#view = viewOf(room)
+  }
 }
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+  new DataView(buffer, byteOffset, byteLength)
 
 /** Reads values in the order in which they were added. The caller knows the type of each. */
 export class ValueReader {
   readonly #bytes: Buffer
+  readonly #view: DataView
   readonly #texts: string[] = []
+  #lastText = ''
   #at = 0
 
   constructor(packed: Uint8Array) {
     this.#bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+    this.#view = viewOf(packed)
   }
 
   next<T>(): T {
@@ -124,11 +151,12 @@ export class ValueReader {
     if (kind === impossible) return undefined
     if (kind === nothing) return null
     if (kind === number) {
-      const value = this.#bytes.readDoubleLE(this.#at)
+      const value = this.#view.getFloat64(this.#at, true)
       this.#at += numberBytes
       return value
     }
-    const length = this.#bytes.readUInt32LE(this.#at)
+    if (kind === sameAgain) return this.#lastText
+    const length = this.#view.getUint32(this.#at, true)
     const start = this.#at + lengthBytes
     this.#at = start
     if (kind === sameText) return this.#seen(length)
@@ -139,6 +167,7 @@ export class ValueReader {
     if (kind === bytes) return this.#bytes.subarray(start, this.#at)
     const value = this.#bytes.toString('utf8', start, this.#at)
     if (kind === firstText) this.#texts.push(value)
+    else this.#lastText = value
     return value
   }
 
