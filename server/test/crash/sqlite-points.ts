@@ -18,10 +18,22 @@ export const watchSqlite = (reached: (point: Point) => void): void => {
     }
   }
 
+  const beforeCommit = (): void => {
+    if (isBatch) {
+      reached('before-commit')
+      reached('in-commit')
+    }
+    if (hasLease) reached('in-sweeper')
+  }
+
   const { run } = StatementSync.prototype
   StatementSync.prototype.run = function (...values: unknown[]) {
-    if (isBatch) reached('in-batch')
-    return run.apply(this, values as never)
+    const commits = this.sourceSQL === 'COMMIT'
+    if (commits) beforeCommit()
+    else if (isBatch && this.sourceSQL !== 'BEGIN IMMEDIATE') reached('in-batch')
+    const outcome = run.apply(this, values as never)
+    if (commits && isBatch) reached('after-commit')
+    return outcome
   }
 
   const { exec, prepare } = DatabaseSync.prototype
@@ -31,13 +43,8 @@ export const watchSqlite = (reached: (point: Point) => void): void => {
       reached('in-migration')
     }
     const commits = sql === 'COMMIT'
-    if (commits && isBatch) {
-      reached('before-commit')
-      reached('in-commit')
-    }
-    if (commits && hasLease) reached('in-sweeper')
+    if (commits) beforeCommit()
     exec.call(this, sql)
-    if (commits && isBatch) reached('after-commit')
     if (commits && isMigration) {
       isMigration = false
       reached('in-migration')

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { BatchResult } from '../../commit-queue.ts'
 import { CounterSums } from '../../counter-sums.ts'
 import type { Conflict, Outcome, WriteSet } from '../../write-set.ts'
@@ -18,6 +18,9 @@ class HalfWrittenError extends Error {}
 /** Commits batches of write sets, each batch as one transaction. Knows nothing of queues and threads. */
 export class BatchWriter {
   readonly #database: DatabaseSync
+  // Prepared: `exec` would parse them anew, and ask whether they may run (open-database.ts).
+  readonly #begin: StatementSync
+  readonly #end: StatementSync
   readonly #apply: ReturnType<typeof changeApplier>
   readonly #move: ReturnType<typeof counterMover>
   readonly #waiting: WaitingWrites
@@ -26,6 +29,8 @@ export class BatchWriter {
 
   constructor(database: DatabaseSync, waitingMax = waitingDefault) {
     this.#database = database
+    this.#begin = database.prepare('BEGIN IMMEDIATE')
+    this.#end = database.prepare('COMMIT')
     this.#waiting = new WaitingWrites(database, waitingMax)
     this.#apply = changeApplier(database, this.#waiting)
     this.#move = counterMover(database)
@@ -50,12 +55,12 @@ export class BatchWriter {
   }
 
   #settle(settle: (waiting: WaitingWrites) => readonly PlacesOfPart[]): number {
-    this.#database.exec('BEGIN IMMEDIATE')
+    this.#begin.run()
     try {
       this.#requireOwnStorage()
       this.#waiting.begin()
       const moved = settle(this.#waiting)
-      this.#database.exec('COMMIT')
+      this.#end.run()
       this.#waiting.forget(moved)
       return moved.reduce((count, { places }) => count + places.length, 0)
     } catch (error) {
@@ -70,7 +75,7 @@ export class BatchWriter {
    */
   #commit(sets: readonly WriteSet[], hasSavepoints: boolean): BatchResult[] {
     try {
-      this.#database.exec('BEGIN IMMEDIATE')
+      this.#begin.run()
     } catch (error) {
       // Storage is locked or gone, which is not the fault of any set. One wait for the lock is enough for all of them.
       const failed = engineReason(error)
@@ -110,7 +115,7 @@ export class BatchWriter {
       })
       for (const [tenant, { moves }] of counters) for (const move of moves) this.#move(tenant, move)
       this.#waiting.moveSome()
-      this.#database.exec('COMMIT')
+      this.#end.run()
       this.#waiting.committed()
       return outcomes
     } catch (error) {
