@@ -1,4 +1,3 @@
-import type { SQLOutputValue } from 'node:sqlite'
 import { inListOrder } from '../../../domain/tokens/list-position.ts'
 import * as columns from '../../columns.ts'
 import type { Store } from '../../port.ts'
@@ -101,13 +100,19 @@ const sliceReads = ({ prepared, atOneMoment }: ReadingSide, tokens: TokenReader)
       .sort(inListOrder)[0],
 })
 
-/** The terms that some token has, in one statement: as separate statements each look-up costs twice as much. */
+/**
+ * The terms that some token has. As a list of values, SQLite looks them up with one cursor: 6 µs for the terms of all types, where
+ * an EXISTS for each of them takes 12, and a statement for each even more.
+ */
 const termsInUse =
   (prepared: ReadingSide['prepared']) =>
   (tenant: number, terms: readonly Uint8Array[]): Uint8Array[] => {
-    const isInUse = 'EXISTS (SELECT 1 FROM terms WHERE tenant = ? AND term = ?)'
-    const statement = prepared(`SELECT ${terms.map(() => isInUse).join(', ')}`)
+    // `column1` is SQLite's name for the values listed by VALUES.
+    const statement = prepared(
+      `SELECT asked.column1 FROM (VALUES (?)${',(?)'.repeat(terms.length - 1)}) asked
+       WHERE EXISTS (SELECT 1 FROM terms WHERE tenant = ? AND term = asked.column1)`,
+    )
     statement.setReturnArrays(true)
-    const answers = statement.get(...terms.flatMap(term => [tenant, term])) as unknown as SQLOutputValue[]
-    return terms.filter((_, place) => Number(answers[place]) === 1)
+    const found = statement.all(...terms, tenant) as unknown as [Uint8Array][]
+    return found.map(([term]) => term)
   }
