@@ -96,6 +96,16 @@ export const warnOfDates = ({ tls }: Config, log: ProcessLog): void => {
     log.warn({ reason }, 'the TLS certificate is out of date: replace it, and send SIGHUP')
 }
 
+/** For a primary, whose workers read the files: certificates that they cannot use are not served, and they say so. */
+export const warnOfNewDates = (config: Config, log: ProcessLog): void => {
+  try {
+    readTlsFiles(config)
+  } catch {
+    return
+  }
+  warnOfDates(config, log)
+}
+
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8)
 loopback.addAddress('::1', 'ipv6')

@@ -12,8 +12,9 @@ import type { Job } from './clockwork.ts'
 import type { Lease } from './lease.ts'
 
 /**
- * What the vault does by itself each minute, by the name of the lease. Jobs meant for one node do no harm if two run them. A job
- * that may have millions of rows to purge has a lease and a clockwork of its own, so that nothing else that is due waits for it.
+ * What the vault does by itself each minute, by the name of the lease, by which nodes of other releases know it, too. Jobs meant for
+ * one node do no harm if two run them. A job that may have millions of rows to purge has a lease and a clockwork of its own, so that
+ * nothing else that is due waits for it.
  */
 export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease): Record<string, Job[]> => ({
   upkeep: [
@@ -58,7 +59,7 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
       run: async stopping => ({ purged: await sweepResults(vault, stopping) }),
     },
   ],
-  'dead-tenants': [
+  burial: [
     {
       name: 'purge-dead-tenants',
       onOneNode: true,

@@ -139,6 +139,18 @@ describe('serve with a certificate that is out of date', { timeout: 120_000 }, (
         assert.equal(warning.level, 40)
         assert.ok(warning.reason.startsWith(reason), warning.reason)
       })
+
+  for (const args of [[], ['--workers', '2']])
+    test(`docs/operating.md: the log does not warn of one that cannot be used (${args.join(' ') || 'one process'})`, async () => {
+      const server = await site.serve([...install({ from: at(-1), until: at(1) }), ...args])
+      site.file('cert.pem', certificate('vault', undefined, { from: at(-9), until: at(-1) }).cert)
+      server.child.kill('SIGHUP')
+      await server.logged('the new TLS certificates cannot be used; the old ones stay')
+      server.child.kill('SIGTERM')
+      const { code, stderr } = await server.exited
+      assert.equal(code, 0)
+      assert.ok(!stderr.includes('out of date'), stderr)
+    })
 })
 
 describe('serve with TLS', { timeout: 120_000 }, () => {

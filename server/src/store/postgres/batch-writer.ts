@@ -23,9 +23,9 @@ type Packed = {
 const attemptsMax = 8
 
 /** How long a set waits for a row that somebody else holds, once the batch it was in has waited for the longest time. */
-const briefWait: Statement = { text: "SET LOCAL lock_timeout = '200ms'" }
-/** When so many sets in a row have waited in vain, the others are not tried: the whole table may be held. */
-const waitedInVainMax = 3
+const briefWait: Statement = { text: "SET LOCAL lock_timeout = '50ms'" }
+/** How long the sets of such a batch are tried one after the other: if the whole table is held, each of them waits in vain. */
+const tryEachMs = 2_000
 
 /**
  * Commits batches of write sets through one connection, each batch in one round trip. All sets of a tenant are first
@@ -105,22 +105,19 @@ export class BatchWriter {
 
   /** Somebody else holds a row that some set needs. The others are committed without it. */
   async #commitEachBriefly(sets: readonly Packed[], reason: unknown): Promise<BatchResult[]> {
+    const end = performance.now() + tryEachMs
     const results: BatchResult[] = []
-    let waitedInVain = 0
-    for (const set of sets) {
-      const result = waitedInVain < waitedInVainMax ? await this.#commitBriefly(set) : failure(reason)
-      waitedInVain = 'failed' in result ? waitedInVain + 1 : 0
-      results.push(result)
-    }
+    for (const set of sets)
+      results.push(performance.now() < end ? await this.#commitBriefly(set) : failure(reason))
     return results
   }
 
+  /** Throws nothing, not even if the connection is lost: it must still be told what became of the sets before this one. */
   async #commitBriefly(set: Packed): Promise<BatchResult> {
     try {
       const [result = failure(undefined)] = await this.#commitOneByOne([set], briefWait)
       return result
     } catch (error) {
-      if (!waitedTooLong(error) && !isOwnFault(error)) throw error
       return failure(error)
     }
   }
