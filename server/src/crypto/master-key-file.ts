@@ -48,7 +48,7 @@ export const addMasterKey = (path: string): void =>
     'put a new one, which strongroom master-key prints, in its first line',
   )
 
-/** Moves all keys but the first to `retiredKeysPath`, because backups may need them still. Says how many. */
+/** Moves all keys but the first to `retiredKeysPath`, because backups may still need them. Says how many. */
 export const retireMasterKeys = (path: string): number => {
   const { keys, retired, lines } = read(path)
   const [, ...older] = keys
