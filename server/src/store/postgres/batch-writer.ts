@@ -112,7 +112,7 @@ export class BatchWriter {
     return results
   }
 
-  /** Throws nothing, not even if the connection is lost: it must still be told what became of the sets before this one. */
+  /** Throws nothing, not even if the connection is lost: the sets before this one must still get their answers. */
   async #commitBriefly(set: Packed): Promise<BatchResult> {
     try {
       const [result = failure(undefined)] = await this.#commitOneByOne([set], briefWait)
