@@ -57,7 +57,7 @@ describe('tenants, while a server is running', () => {
         'abc'[at],
       )
 
-    const database = new DatabaseSync(join(site.data, 'vault.db'))
+    const database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
     database.prepare('UPDATE tokens SET version = version + 1 WHERE token_id = ?').run(ids[0] ?? '')
     database.close()
     const failed = await rekey()

@@ -227,6 +227,6 @@ export class Fleet implements Target {
   }
 
   #openFile(): DatabaseSync {
-    return new DatabaseSync(join(this.#site.data, 'vault.db'))
+    return new DatabaseSync(join(this.#site.data, 'vault.db'), { timeout: 5_000 })
   }
 }

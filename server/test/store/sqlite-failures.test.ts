@@ -61,7 +61,7 @@ describe('storage that fails (sqlite)', () => {
   /** How to break storage, and how to mend it. */
   const troubles: Record<string, () => () => void> = {
     'is locked by another process': () => {
-      const outsider = new DatabaseSync(path)
+      const outsider = new DatabaseSync(path, { timeout: 5_000 })
       outsider.exec('BEGIN IMMEDIATE')
       return () => outsider.close()
     },
@@ -135,7 +135,7 @@ describe('storage that fails (sqlite)', () => {
       const other = openSqlite({ path, writing: writing(), lockWaitMs: 1 })
       const outages = async (...writes: Promise<unknown>[]): Promise<unknown[]> =>
         (await Promise.allSettled(writes)).map(result => result.status === 'rejected' && result.reason.outage)
-      const outsider = new DatabaseSync(path)
+      const outsider = new DatabaseSync(path, { timeout: 5_000 })
       outsider.exec('BEGIN IMMEDIATE')
       const locked = 'database is locked (SQLite 5)'
       assert.deepEqual(

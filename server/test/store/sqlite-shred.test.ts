@@ -135,7 +135,7 @@ describe('shredding (sqlite)', () => {
         await store.commit(writeSet(tenant, { guarded: [{ kind: 'insertTenantKey', row }] }))
       }
     // Not through the store: whoever deletes the rows, the keys are wiped with them.
-    const outsider = new DatabaseSync(path)
+    const outsider = new DatabaseSync(path, { timeout: 5_000 })
     for (const gone of tenants.filter(() => noise.below(10) < 7)) {
       outsider.prepare('DELETE FROM tenant_keys WHERE tenant = ?').run(gone.tenant)
       gone.isGone = true

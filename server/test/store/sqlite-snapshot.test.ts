@@ -24,7 +24,7 @@ describe('a snapshot shared by reads (sqlite)', () => {
       apiKeys: [],
     })
     await create('token')
-    outsider = new DatabaseSync(path)
+    outsider = new DatabaseSync(path, { timeout: 5_000 })
   })
   beforeEach(async () => {
     await nextTurn()

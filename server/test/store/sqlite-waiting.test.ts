@@ -336,7 +336,7 @@ describe('index entries that wait (sqlite)', () => {
 
   test('C2.23 a read that cannot have its entries moved is unavailable, and finds them once it can', async () => {
     await create('a')
-    const outsider = new DatabaseSync(path)
+    const outsider = new DatabaseSync(path, { timeout: 5_000 })
     outsider.exec('BEGIN IMMEDIATE')
     await assert.rejects(found('a'), isUnavailable)
     outsider.close()
