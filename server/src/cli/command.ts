@@ -78,17 +78,12 @@ const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'con
       options[name] = value
     } else if (settings.some(setting => setting.name === name))
       throw fault(`${rawName} is not an option, as others could read it: set ${variableName(name)}`)
-    else throw fault(`there is no option ${rawName}${suggest(name, [...takeValue, ...takeNone], '--')}`)
+    else throw fault(`there is no option ${rawName}${didYouMean(name, [...takeValue, ...takeNone], '--')}`)
   }
   const expected = command.words ?? []
   if (words.length < expected.length) throw fault(`${expected[words.length]} is missing`)
   if (words.length > expected.length) throw fault('too many arguments')
   return { options, flags, words }
-}
-
-export const suggest = (name: string, known: readonly string[], prefix = ''): string => {
-  const suggestion = didYouMean(name, known)
-  return suggestion === undefined ? '' : ` (did you mean ${prefix}${suggestion}?)`
 }
 
 export const required = ({ options }: Invocation, name: string): string => {

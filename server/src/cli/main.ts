@@ -5,9 +5,10 @@ import { KeyProviderError } from '../crypto/key-provider.ts'
 import { VaultError } from '../domain/errors.ts'
 import { foreignCode } from '../domain/foreign-code.ts'
 import { setLimits } from '../domain/limits.ts'
+import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { isDamage } from '../store/sqlite/failure-codes.ts'
-import { type Command, invocation, suggest, usage } from './command.ts'
+import { type Command, invocation, usage } from './command.ts'
 import { commandOf, commands } from './commands/registry.ts'
 import { surviveClosedOutput } from './print.ts'
 
@@ -55,9 +56,9 @@ const unknown = ([first = '', second = '']: readonly string[]): string => {
   const names = commands.map(({ name }) => name)
   const group = names.filter(name => name.startsWith(`${first} `))
   const firstWords = [...new Set(names.map(name => name.split(' ')[0] ?? name))]
-  const whole = suggest(`${first} ${second}`.trim(), names)
+  const whole = didYouMean(`${first} ${second}`.trim(), names)
   if (whole === '' && group.length > 0) return `which one: ${group.join(', ')}?`
-  const hint = whole || suggest(first, firstWords)
+  const hint = whole || didYouMean(first, firstWords)
   return `there is no such command${hint}; see strongroom help`
 }
 

@@ -28,12 +28,7 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
   const given = new Map<string, Given>()
   for (const [key, value] of Object.entries(content)) {
     const name = names.get(key)
-    if (name === undefined) {
-      const suggestion = didYouMean(key, [...names.keys()])
-      throw fault(
-        `has an unknown setting: ${key}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
-      )
-    }
+    if (name === undefined) throw fault(`has an unknown setting: ${key}${didYouMean(key, [...names.keys()])}`)
     const asGiven = asText(name, value)
     if (!['string', 'number', 'boolean'].includes(typeof asGiven))
       throw fault(`must set ${key} to text, a number, true or false`)

@@ -68,9 +68,6 @@ export const warnOfUnknown = (
   const unknown = Object.keys(environment)
     .filter(name => /^STRONGROOM_\w+$/.test(name) && !known.includes(name) && name !== workerVariable)
     .sort()
-    .map(name => {
-      const suggestion = didYouMean(name, known)
-      return suggestion === undefined ? name : `${name} (did you mean ${suggestion}?)`
-    })
+    .map(name => name + didYouMean(name, known))
   return unknown.length === 0 ? undefined : `ignored, because there is no such setting: ${unknown.join(', ')}`
 }

@@ -83,13 +83,10 @@ const toIssue = (error: ErrorObject, value: Json, root: string, fixed: readonly 
       if (error.instancePath === '' && fixed.includes(name))
         return { path: field(place, name), message: 'cannot be changed' }
       const position = isJsonObject(reached) ? keysAsSent(reached).indexOf(name) + 1 : 1
-      const suggestion = didYouMean(name, Object.keys(error.parentSchema?.properties ?? {}))
+      const known = Object.keys(error.parentSchema?.properties ?? {})
       return {
         path: chosenKey(place, name, position),
-        message:
-          suggestion === undefined
-            ? 'is not a known field'
-            : `is not a known field; did you mean ${suggestion}?`,
+        message: `is not a known field${didYouMean(name, known)}`,
       }
     }
     default:

@@ -31,10 +31,9 @@ export const checkNames = (
     if (parameters.some(parameter => parameter.name === name || parameter.pattern?.test(name))) continue
     // The head of a request has room for thousands of unknown names.
     if (issues.length >= limits.errorsPerAnswer) return
-    const suggestion = didYouMean(name, known)
     issues.push({
       path: chosenName(name, index + 1),
-      message: `is not a known query parameter${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
+      message: `is not a known query parameter${didYouMean(name, known)}`,
     })
   }
 }

@@ -301,7 +301,7 @@ onEveryEngine('create a token', vault => {
     for (const [sent, meant] of Object.entries(misspelt)) {
       const reply = await vault().post('/tokens', keys.general, { type: 'token', data: 1, [sent]: 1 })
       assert.equal(reply.status, 400)
-      assert.match(reply.body.errors[sent][0], new RegExp(`did you mean ${meant}\\?$`))
+      assert.match(reply.body.errors[sent][0], new RegExp(`did you mean ${meant}\\?\\)$`))
     }
   })
 

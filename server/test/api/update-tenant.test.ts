@@ -145,7 +145,7 @@ onEveryEngine('update the tenant', vault => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { body } = await put(keys.manager, { name: 'x', settings: { deduplicate_token: 'true' } })
     assert.deepEqual(body.errors['settings.deduplicate_token'], [
-      'is not a known field; did you mean deduplicate_tokens?',
+      'is not a known field (did you mean deduplicate_tokens?)',
     ])
   })
 

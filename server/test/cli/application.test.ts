@@ -136,7 +136,7 @@ describe('applications, while a server is running', () => {
       name: 'a rule with a misspelt field',
       args: ['--type', 'private'],
       rules: [{ ...rule, transfrom: 'reveal' }],
-      says: /--rules\[0\]\.transfrom is not a known field; did you mean transform\?/,
+      says: /--rules\[0\]\.transfrom is not a known field \(did you mean transform\?\)/,
     },
     {
       name: 'a fault of form, which is named before one of content',

@@ -437,9 +437,9 @@ describe('settings', () => {
     {
       name: 'a misspelt setting',
       content: '{"keyProvder":"env"}',
-      says: /keyProvder; did you mean keyProvider\?$/,
+      says: /keyProvder \(did you mean keyProvider\?\)$/,
     },
-    { name: 'the name of a flag', content: '{"log-level":"info"}', says: /did you mean logLevel\?$/ },
+    { name: 'the name of a flag', content: '{"log-level":"info"}', says: /did you mean logLevel\?\)$/ },
     { name: 'an object as a value', content: '{"port":{"number":80}}', says: /must set port to text/ },
     { name: 'an array for a single value', content: '{"data":["/a","/b"]}', says: /must set data to text/ },
     {

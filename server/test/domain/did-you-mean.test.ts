@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { didYouMean } from '../../src/domain/text/did-you-mean.ts'
+import { probablyMeant } from '../../src/domain/text/did-you-mean.ts'
 
 const known = [
   'number',
@@ -33,7 +33,7 @@ const near: [sent: string, meant: string][] = [
   ['expires', 'expires_at'],
 ]
 for (const [sent, meant] of near)
-  test(`C6 ${sent} probably means ${meant}`, () => assert.equal(didYouMean(sent, known), meant))
+  test(`C6 ${sent} probably means ${meant}`, () => assert.equal(probablyMeant(sent, known), meant))
 
 for (const sent of [
   '',
@@ -49,10 +49,10 @@ for (const sent of [
   'number'.repeat(100_000),
 ])
   test(`C6 nothing is suggested for "${sent.slice(0, 20)}"`, () =>
-    assert.equal(didYouMean(sent, known), undefined))
+    assert.equal(probablyMeant(sent, known), undefined))
 
 test('C6 the nearest name wins; on a tie, the first one', () => {
-  assert.equal(didYouMean('expiration_yeah', known), 'expiration_year')
-  assert.equal(didYouMean('maks', ['make', 'mask']), 'make')
-  assert.equal(didYouMean('mskk', ['mask', 'make']), 'mask')
+  assert.equal(probablyMeant('expiration_yeah', known), 'expiration_year')
+  assert.equal(probablyMeant('maks', ['make', 'mask']), 'make')
+  assert.equal(probablyMeant('mskk', ['mask', 'make']), 'mask')
 })

@@ -50,10 +50,8 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
 /** Names the filter as the caller wrote it, unless it looks as if a number had been pasted there (C2). */
 const unknownFilter = (name: string, position: number): ExpressionError => {
   const shown = chosenName(name, 0)
-  const meant = didYouMean(name, [...filters.keys()])
-  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
   const named = shown.startsWith('[') ? '' : ` "${shown}"`
-  return new ExpressionError(`unknown filter${named}${hint}`, position)
+  return new ExpressionError(`unknown filter${named}${didYouMean(name, [...filters.keys()])}`, position)
 }
 
 const requireArity = ({ name, position, arguments: given }: FilterCall, { parameters }: Filter): void => {

@@ -98,7 +98,7 @@ const readCondition = ({ field, key, value, position, valuePosition }: TermLexem
 
 /** Only names of the language come back, never what was sent. */
 const unknownField = (field: string, position: number) => {
-  const suggestion = field === 'metadata' ? 'metadata.<key>' : didYouMean(field, [...searchFields.keys()])
-  const hint = suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`
+  const hint =
+    field === 'metadata' ? ' (did you mean metadata.<key>?)' : didYouMean(field, [...searchFields.keys()])
   return queryFault(`not a searchable field${hint}`, position)
 }

@@ -1,9 +1,15 @@
+/** A hint to put behind the complaint about an unknown name (C6), or nothing. Only known names come back, never what was sent. */
+export const didYouMean = (name: string, known: readonly string[], prefix = ''): string => {
+  const meant = probablyMeant(name, known)
+  return meant === undefined ? '' : ` (did you mean ${prefix}${meant}?)`
+}
+
 /**
- * The known name that a misspelt one probably stands for (C6). Only known names come back, never what was sent. It is
- * either the only known name that starts with what was sent (`meta`), or the nearest one within two slips. Names of up
- * to three letters are allowed only one: two would turn nearly anything into `cvc`.
+ * The known name that a misspelt one probably stands for. It is either the only known name that starts with what was sent
+ * (`meta`), or the nearest one within two slips. Names of up to three letters are allowed only one: two would turn nearly
+ * anything into `cvc`.
  */
-export const didYouMean = (name: string, known: readonly string[]): string | undefined => {
+export const probablyMeant = (name: string, known: readonly string[]): string | undefined => {
   const sent = name.toLowerCase()
   if (sent.length >= 3) {
     const [longer, other] = known.filter(candidate => candidate.toLowerCase().startsWith(sent))

@@ -256,7 +256,7 @@ const refused: { rule: string; type: string; data: Json[]; issues: string[] }[] 
     rule: 'C10 a misspelt field is not kept',
     type: 'card',
     data: [{ number, cvv: '987' }],
-    issues: [`data.cvv: ${stranger}; did you mean cvc?`],
+    issues: [`data.cvv: ${stranger} (did you mean cvc?)`],
   },
   {
     rule: 'C10 unknown fields are named, by position (C2) if they look like a number',
@@ -279,7 +279,7 @@ const refused: { rule: string; type: string; data: Json[]; issues: string[] }[] 
     type: 'card',
     data: [{ Number: number, expiration_month: 99, cvc: 98765 }],
     issues: [
-      `data.Number: ${stranger}; did you mean number?`,
+      `data.Number: ${stranger} (did you mean number?)`,
       'data.number: is required',
       `data.expiration_month: ${month}`,
       `data.cvc: ${cvcRule}`,
@@ -332,7 +332,7 @@ const refused: { rule: string; type: string; data: Json[]; issues: string[] }[] 
     rule: 'C10 unknown fields',
     type: 'bank',
     data: [{ routing_number: routing, account_number: '1', acount_number: '555666777' }],
-    issues: [`data.acount_number: ${stranger}; did you mean account_number?`],
+    issues: [`data.acount_number: ${stranger} (did you mean account_number?)`],
   },
   {
     rule: 'C9',

@@ -57,9 +57,10 @@ const reportUnknownKeys = (
     unknownKeys++
     // An object with a hundred thousand unknown keys is refused without naming all of them.
     if (unknownKeys > limits.errorsPerAnswer) break
-    const meant = didYouMean(key, names)
-    const hint = meant === undefined ? '' : `; did you mean ${meant}?`
-    issues.push({ path: chosenKey(place, key, index + 1), message: `is not a property of this type${hint}` })
+    issues.push({
+      path: chosenKey(place, key, index + 1),
+      message: `is not a property of this type${didYouMean(key, names)}`,
+    })
   }
   return unknownKeys
 }
