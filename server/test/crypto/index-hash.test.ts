@@ -46,18 +46,4 @@ describe('index hashes', () => {
     const other = newTenantKeys()
     for (const field of ['type', 'data']) assert.notEqual(hex(field, 'card'), hex(field, 'card', other))
   })
-
-  test('C24.6 recurring terms are remembered without being mixed up, however many there are', () => {
-    const other = newTenantKeys()
-    const first = Array.from({ length: 3_000 }, (_, i) => hex('container', `/c${i}/`))
-    const again = Array.from({ length: 3_000 }, (_, i) => [
-      hex('container', `/c${i}/`),
-      hex('container', `/c${i}/`, other),
-    ])
-    assert.deepEqual(
-      again.map(([own]) => own),
-      first,
-    )
-    assert.equal(new Set(again.flat()).size, 6_000)
-  })
 })

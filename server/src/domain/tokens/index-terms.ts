@@ -63,6 +63,10 @@ export const categoryTerms = (token: Pick<Token, 'type' | 'containers'>): Term[]
       ]
 }
 
+/** Few terms of types and containers recur in almost every token, list and rule; all others differ from token to token. */
+export const isOfCategory = ({ field }: Term): boolean => categoryFields.has(field)
+const categoryFields = new Set(['type', 'home', 'container', 'direct', 'below'])
+
 /** The terms under which the index has what a term asks for. */
 export const indexedAs = (term: Term): Term[] => {
   const { field, value } = term

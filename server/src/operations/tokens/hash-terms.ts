@@ -1,12 +1,21 @@
 import { indexHash } from '../../crypto/index-hash.ts'
 import type { TenantKeys } from '../../crypto/keys.ts'
-import { everyType, indexedAs, type Term } from '../../domain/tokens/index-terms.ts'
+import { everyType, indexedAs, isOfCategory, type Term } from '../../domain/tokens/index-terms.ts'
+import { memoPerTenant } from '../vault/memo-per-tenant.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 
 type WithKeys = Pick<UnlockedTenant, 'keys'>
 
+/** Hashing one again would cost 1.5 µs. */
+const categoryHashes = memoPerTenant<Buffer>(1_000)
+
 /** A term as storage knows it. */
-export const hashTerm = ({ keys }: WithKeys, { field, value }: Term): Buffer => indexHash(keys, field, value)
+export const hashTerm = ({ keys }: WithKeys, term: Term): Buffer => {
+  const { field, value } = term
+  return isOfCategory(term)
+    ? categoryHashes(keys).getOrMake(`${field} ${value}`, () => indexHash(keys, field, value))
+    : indexHash(keys, field, value)
+}
 
 /** Every list without a filter asks for it. To hash and name all types again would take 3 % of one. */
 const everyTypeHashed = new WeakMap<TenantKeys, readonly Buffer[]>()
