@@ -430,11 +430,14 @@ onSqliteAlone('bodies of a hundred megabytes', 'refused before storage is asked'
       const chunked = [
         `POST /tokens HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${keys.owner}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
         `${length.toString(16)}\r\n${raw}\r\n0\r\n\r\n`,
+        'GET /health HTTP/1.1\r\nHost: x\r\n\r\n',
       ]
-      const [reply] = await sendRaw(vault().baseUrl, chunked.join(''))
-      assert.equal(reply?.status, status)
-      // Without a length it is unknown how much is still to come.
-      assert.equal(reply.headers.get('connection'), status === 413 ? 'close' : 'keep-alive')
+      // Whatever is still to come is read, so that a client that goes on sending gets its answer, and may go on asking.
+      const replies = await sendRaw(vault().baseUrl, chunked.join(''), { answers: 2 })
+      assert.deepEqual(
+        replies.map(reply => reply.status),
+        [status, 200],
+      )
     }
     assert.equal(await countTokens(vault(), keys.owner), 2)
   })

@@ -7,12 +7,17 @@ export const bodyBytes = async (request: IncomingMessage, response: ServerRespon
   if (Number(request.headers['content-length']) > limits.bodyBytes) throw tooLarge()
   if (expectsToBeAsked(request)) response.writeContinue()
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
+    let chunks: Buffer[] = []
     let length = 0
     request.on('data', (chunk: Buffer) => {
       length += chunk.length
-      if (length > limits.bodyBytes) reject(tooLarge())
-      else chunks.push(chunk)
+      if (length <= limits.bodyBytes) {
+        chunks.push(chunk)
+        return
+      }
+      // The rest is read all the same: if the connection ended now, most clients would still be sending and miss the answer.
+      chunks = []
+      reject(tooLarge())
     })
     request.on('end', () => resolve(Buffer.concat(chunks)))
     // The client broke off: nobody will read the answer.
@@ -27,5 +32,4 @@ export const bodyBytes = async (request: IncomingMessage, response: ServerRespon
 const expectsToBeAsked = ({ headers }: IncomingMessage): boolean =>
   headers.expect?.toLowerCase() === '100-continue'
 
-/** The rest of the body, still on its way, ends with the connection. */
-const tooLarge = (): VaultError => new VaultError('bodyTooLarge', { headers: { connection: 'close' } })
+const tooLarge = (): VaultError => new VaultError('bodyTooLarge')
