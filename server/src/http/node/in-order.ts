@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { pace } from '../../domain/pace.ts'
 import { readByPieces } from './read-by-pieces.ts'
 
 /** A request that Node has read, and its response. */
@@ -86,14 +87,19 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
     if (line === undefined || line.begun.response.writableEnded) socket.destroy()
   })
 
+  const closeUnlessMoreComes = (socket: Socket, line: Line): void => {
+    const last = lastOf(line)
+    after(last, () => {
+      const waiting = setTimeout(() => {
+        if (lastOf(line) === last) socket.destroySoon()
+      }, pace.lastRequestMs)
+      socket.once('close', () => clearTimeout(waiting))
+    })
+  }
+
   // Called when the server closes. Node's own version counts an answer as sent as soon as it is written, and would cut it short.
   server.closeIdleConnections = () => {
-    for (const [socket, line] of lines) {
-      const last = lastOf(line)
-      after(last, () => {
-        if (lastOf(line) === last) socket.destroySoon()
-      })
-    }
+    for (const [socket, line] of lines) closeUnlessMoreComes(socket, line)
   }
 
   return {

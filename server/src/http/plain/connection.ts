@@ -26,7 +26,10 @@ export class PlainConnection implements Answering {
   /** From the request until the kernel has taken its answer. */
   #isBusy = false
   #isAnswering = false
+  /** The next answer is the last, as it says. */
   #isLast = false
+  /** The last answer was given. */
+  #isOver = false
   #hasEnded = false
   /** Bytes that arrive while the previous request is still being answered stay with the socket until then. */
   #isPaused = false
@@ -34,8 +37,7 @@ export class PlainConnection implements Answering {
   constructor(socket: Socket, options: ConnectionOptions) {
     this.socket = socket
     this.#options = options
-    // Later than Keep-Alive announced, so that no client sends into a connection that is just closing.
-    socket.setTimeout(options.idleMs + pace.idleGraceMs)
+    this.#allowIdling()
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('drain', this.#onDrain)
@@ -52,17 +54,22 @@ export class PlainConnection implements Answering {
     return this.#isLast || this.#hasEnded
   }
 
+  /** Ends the connection after the next answer, or soon if there is nothing to answer. */
   close(): void {
     this.#isLast = true
-    // Not `end`: a client that does not close its side would keep a stopping server from ending.
-    if (!this.#isBusy) this.socket.destroySoon()
+    if (!this.#isBusy) this.socket.setTimeout(pace.lastRequestMs)
+  }
+
+  #allowIdling(): void {
+    // Longer than Keep-Alive announced, so that no client sends into a connection that is just closing.
+    this.socket.setTimeout(this.#options.idleMs + pace.idleGraceMs)
   }
 
   /** Sends the answer to the request that is being worked on. */
   answer(text: string, isLast: boolean): void {
     this.#isAnswering = false
     if (isLast) {
-      this.#isLast = true
+      this.#isOver = true
       this.socket.end(text)
       return
     }
@@ -72,7 +79,7 @@ export class PlainConnection implements Answering {
 
   readonly #onData = (bytes: Buffer): void => {
     // A further request could no longer be answered.
-    if (this.#isLast) return
+    if (this.#isOver) return
     if (this.#isBusy) {
       this.#isPaused = true
       this.socket.pause()
@@ -87,6 +94,8 @@ export class PlainConnection implements Answering {
     }
     this.#isBusy = true
     this.#isAnswering = true
+    // Its client may take longer to read the answer.
+    if (this.#isLast) this.#allowIdling()
     const body = head.bodyStart === bytes.length ? noBytes : bytes.subarray(head.bodyStart)
     route.to(new PlainExchange(this, head, route.params, body, this.#options.traceHeader))
   }
@@ -97,8 +106,12 @@ export class PlainConnection implements Answering {
   }
 
   #goOn(): void {
-    if (this.isLast) this.socket.end()
-    else if (this.#isPaused) {
+    if (this.#hasEnded) {
+      this.socket.end()
+      return
+    }
+    if (this.#isLast) this.close()
+    if (this.#isPaused) {
       this.#isPaused = false
       this.socket.resume()
     }
@@ -107,7 +120,8 @@ export class PlainConnection implements Answering {
   /** A client that has finished sending may still wait for its answer. */
   readonly #onEnd = (): void => {
     this.#hasEnded = true
-    if (!this.#isBusy) this.close()
+    // Not `end`: a client that does not close its side would keep a stopping server from ending.
+    if (!this.#isBusy) this.socket.destroySoon()
   }
 
   readonly #onTimeout = (): void => {

@@ -4,6 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, describe, test } from 'node:test'
+import { pace } from '../../../src/domain/pace.ts'
 import { inOrder } from '../../../src/http/node/in-order.ts'
 import { commitGate } from '../../rig/commit-gate.ts'
 import { onSqliteAlone } from '../../rig/every-engine.ts'
@@ -207,6 +208,24 @@ describe('clients that do not wait for answers', () => {
     for (let n = 0; n < 20; n++) await answered(ask(1), 1)
     Object.assign(served, { _paused: false }).resume()
     await answered(socket, 1)
+  })
+
+  test('C2.10 when the service stops, one that asks again is answered, and one that is silent is disconnected', async t => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { server, open } = await bareServer(response => response.end())
+    const [[silentServed, silent], [askingServed, asking]] = [await open(), await open()]
+    for (const socket of [silent, asking]) {
+      socket.write(request)
+      await once(socket, 'data')
+    }
+    server.closeIdleConnections()
+    asking.write(request)
+    await once(asking, 'data')
+    t.mock.timers.tick(pace.lastRequestMs - 1)
+    assert.deepEqual([silentServed.destroyed, askingServed.destroyed], [false, false])
+    t.mock.timers.tick(1)
+    await once(silent, 'close')
+    assert.deepEqual([silentServed.destroyed, askingServed.destroyed], [true, false])
   })
 
   test('docs/testing.md: nothing grows: a connection that has closed is forgotten', async () => {
