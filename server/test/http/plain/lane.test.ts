@@ -175,6 +175,10 @@ describe('the lane of plain requests', () => {
     for (const answerHeld of held.splice(0)) answerHeld()
     for (const socket of [asking, busy])
       assert.match(await text(socket), /^HTTP.*\r\nConnection: close\r\n\r\nplain \/held$/s)
+    assert.ok(
+      !askingServed.isPaused(),
+      'what comes after the last answer is dropped, so that the end of it is noticed',
+    )
     silentServed.emit('timeout')
     assert.equal(await text(silent), '')
     const late = open()
