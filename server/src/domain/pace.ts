@@ -26,6 +26,8 @@ export const pace = {
 
   /** A request that has not arrived completely by then is refused. */
   requestArrivalMs: 60_000,
+  /** How often that is checked. Left to itself, Node would find out up to half a minute later, when idle connections are closed. */
+  arrivalCheckMs: 5_000,
   /** How long a connection may be idle, as Keep-Alive announces: longer than most proxies keep theirs. */
   idleMs: 72_000,
   /**

@@ -39,7 +39,11 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     }
 
   // Node would refuse a request without Host, but without a body or a trace id; `through` refuses it in our form.
-  const http = { requireHostHeader: false, maxHeaderSize: limits.headBytes }
+  const http = {
+    requireHostHeader: false,
+    maxHeaderSize: limits.headBytes,
+    connectionsCheckingInterval: pace.arrivalCheckMs,
+  }
   const app: FastifyInstance = fastify({
     ...(tls ? { https: { ...tls, ...http } } : { http }),
     routerOptions,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { Server, ServerOptions } from 'node:http'
 import { before, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -118,7 +118,8 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
   ] as const)
     test(`docs/operating.md: a request has a minute to arrive; ${what} is then refused with 408`, async () => {
       const server = await nodeServer()
-      assert.deepEqual([server.requestTimeout, server.headersTimeout], [60_000, 60_000])
+      const { requestTimeout, headersTimeout, connectionsCheckingInterval }: ServerOptions = server
+      assert.deepEqual([requestTimeout, headersTimeout, connectionsCheckingInterval], [60_000, 60_000, 5_000])
       const taken = once(server, 'connection')
       const answered = raw(bytes())
       const [served] = await taken
