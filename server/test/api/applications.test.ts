@@ -679,4 +679,16 @@ onEveryEngine('applications', vault => {
     await vault().restart()
     assert.deepEqual(granted(await vault().get('/applications/key', key)), before)
   })
+
+  test('C8.15 the description of a rule has at most 200 characters', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const make = (length: number): Promise<TestReply> =>
+      vault().post('/applications', keys.manager, {
+        name: 'x',
+        type: 'private',
+        rules: [{ ...rule, description: 'é'.repeat(length) }],
+      })
+    assert.equal((await make(200)).status, 201)
+    assert.deepEqual(Object.keys((await make(201)).body.errors), ['rules[0].description'])
+  })
 })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pace } from '../../src/domain/pace.ts'
+import { TamperedError } from '../../src/domain/tampered-error.ts'
 import { computeIndexReports } from '../../src/operations/upkeep/compute-index-reports.ts'
+import { sealsCounter } from '../../src/operations/vault/counters.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { spoilTokens } from '../rig/stored-rows.ts'
 import { tamper } from '../rig/tamper.ts'
@@ -180,5 +182,36 @@ onEveryEngine('index report', vault => {
     await vault().service.clockwork.runAll()
     const { body } = await vault().get(path, other.keys.management)
     assert.deepEqual([body.tokens, body.indexes], [0, []])
+  })
+
+  test('docs/keys.md: a report counts as a seal of the data key, so that the key is replaced in time', async () => {
+    const { keys, tenantId } = await vault().tenant(applications)
+    await fill(vault(), keys.owner)
+    const number = await vault().tenantNumber(tenantId)
+    const seals = async (): Promise<number> =>
+      (await vault().store.readCounters(number, [sealsCounter(1)]))[0]?.value ?? 0
+    const before = await seals()
+    assert.ok(before > 0)
+    await computeIndexReports(vault().service.vault)
+    assert.equal(await seals(), before + 1)
+  })
+
+  test('C26 a tenant whose rows were tampered with does not keep the next one from its report', async t => {
+    const [broken, sound] = [await vault().tenant(applications), await vault().tenant(applications)]
+    for (const { keys } of [broken, sound]) await fill(vault(), keys.owner)
+    const number = await vault().tenantNumber(broken.tenantId)
+    const { store, keyring } = vault().service.vault
+    // A minute that begins with the first tenant.
+    const round = pace.sweepIntervalMs * keyring.loaded().length
+    vault().now = Math.ceil(vault().now / round) * round
+    const { listTokens } = store
+    const listing = t.mock.method(store, 'listTokens', (...asked: Parameters<typeof listTokens>) =>
+      asked[0].tenant === number
+        ? Promise.reject(new TamperedError({ kind: 'token' }))
+        : listTokens(...asked),
+    )
+    await assert.rejects(computeIndexReports(vault().service.vault), TamperedError)
+    listing.mock.restore()
+    assert.equal((await vault().get(path, sound.keys.management)).body.tokens, 10)
   })
 })

@@ -51,7 +51,12 @@ onEveryEngine('permissions', vault => {
         Object.keys(holders).filter(permission => holders[permission]?.includes(type)),
       )
     }
-    for (const query of ['application_type=x', 'application_type=', 'application_typ=public'])
+    for (const query of [
+      'application_type=x',
+      'application_type=',
+      'application_type=toString',
+      'application_typ=public',
+    ])
       assert.equal((await vault().get(`/permissions?${query}`, keys.owner)).status, 400, query)
   })
 

@@ -242,6 +242,26 @@ onEveryEngine('the wire', vault => {
     })
   })
 
+  test('C2.2 a key is named as it was sent, whatever a JSON pointer would make of it', async () => {
+    const { keys } = await vault().tenant({ owner })
+    for (const name of ['~1', '~0', '~01', 'a/b', '~']) {
+      const reply = await vault().post('/tokens', keys.owner, { ...token, metadata: { [name]: 5 } })
+      assert.deepEqual(Object.keys(reply.body.errors), [`metadata.${name}`])
+    }
+  })
+
+  test('C2.2 C8.2 of a large body only the first fault is looked for, so that none costs more than another', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const faulty = (length: number) => ({ type: 5, data: 'x'.repeat(length), containers: 5, metadata: 5 })
+    const faults = async (length: number): Promise<number> => {
+      const reply = await vault().post('/tokens', keys.owner, faulty(length))
+      assert.equal(reply.status, 400)
+      return Object.keys(reply.body.errors).length
+    }
+    assert.equal(await faults(1), 3)
+    assert.equal(await faults(100_000), 1)
+  })
+
   test('C2.2 a body with thousands of faults gets only some of them reported', async () => {
     const { keys } = await vault().tenant({ owner })
     const body = { type: 'token', data: 'x', mask: Array.from({ length: 2_500 }, () => '{{') }

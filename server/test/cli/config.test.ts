@@ -3,6 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { configuredStorage } from '../../src/cli/storage/configured-storage.ts'
+import { postgresSettings } from '../../src/cli/storage/server-storage.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
 import { settings, variableName, warnOfUnknown } from '../../src/config/settings.ts'
@@ -449,6 +450,12 @@ describe('settings', () => {
       says: /run chmod 600 /,
     },
     {
+      name: 'a master key in a file open to all but its group',
+      content: '{"masterKey":"m"}',
+      mode: 0o604,
+      says: /run chmod 600 /,
+    },
+    {
       name: 'a database password in a file open to others',
       content: '{"databaseUrl":"postgres://u:secret@h/d"}',
       mode: 0o640,
@@ -543,6 +550,27 @@ describe('settings', () => {
     assert.match(message, /^--database-url holds a password.*STRONGROOM_DATABASE_PASSWORD_FILE$/)
     for (const broken of [`${url}?x=1`, 'postgres://u:s%40cret@h:port/d'])
       assert.doesNotMatch(complaint({ environment: { STRONGROOM_DATABASE_URL: broken } }), /cret/)
+  })
+
+  test('docs/operating.md: the file of the database password must be closed to others, and the CA is read from its file', () => {
+    const used = (mode: number) => {
+      const file = configFile('text', mode)
+      const options = {
+        'database-url': 'postgres://u@h/d',
+        'database-password-file': file,
+        'database-ca': file,
+      }
+      const { database } = read({ options })
+      assert.ok(database)
+      return postgresSettings(database)
+    }
+    for (const mode of [0o640, 0o604])
+      assert.throws(
+        () => used(mode),
+        /strongroom\.json holds a password and is open to others: run chmod 600 /,
+      )
+    const { passwordFile, ca } = used(0o600)
+    assert.deepEqual([passwordFile, ca], [join(folder.path, 'strongroom.json'), 'text'])
   })
 
   const modes: [url: string, sslmode: string][] = [

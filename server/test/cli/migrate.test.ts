@@ -135,6 +135,15 @@ describe('a vault on a database server', () => {
     assert.ok(!existsSync(site.data), 'nothing is kept on this machine')
   })
 
+  test('C35 is made beside tables of other programs with the same names, if those are in another schema', async () => {
+    const client = new pg.Client(empty.url)
+    await client.connect()
+    await client.query('CREATE SCHEMA other; CREATE TABLE other.tokens (id text)')
+    await client.end()
+    const { code, stderr } = await site.run(['migrate', ...site.keys], { STRONGROOM_DATABASE_URL: empty.url })
+    assert.equal(code, 0, stderr)
+  })
+
   test('C35 doctor names each key and index that a restored database lacks', async () => {
     const run = (...args: string[]) =>
       site.run([...args, ...site.keys], { STRONGROOM_DATABASE_URL: empty.url })
@@ -155,6 +164,23 @@ describe('a vault on a database server', () => {
       'unique index tokens_pkey on tokens USING btree (tenant, token_id)',
     ])
     assert.match(finding.byHand, /^restore a backup into a new, empty database \(psql -v ON_ERROR_STOP=1/)
+  })
+
+  test('C35 doctor counts an index that is not valid, and therefore neither used nor enforced, as missing', async () => {
+    const env = { STRONGROOM_DATABASE_URL: empty.url }
+    assert.equal((await site.run(['migrate', ...site.keys], env)).code, 0)
+    const client = new pg.Client(empty.url)
+    await client.connect()
+    await client.query(
+      "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'api_keys_by_tenant'::regclass",
+    )
+    await client.end()
+    const { code, stdout } = await site.run(['doctor', '--json', ...site.keys], env)
+    assert.equal(code, 1)
+    assert.match(
+      JSON.parse(stdout)[0].problem,
+      /lacks what this release made: unique index api_keys_by_tenant /,
+    )
   })
 
   test('C29.4 C35 doctor names each trigger and rule on the tables of the vault, and none on others', async () => {

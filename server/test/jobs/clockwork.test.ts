@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { addMasterKey, createMasterKeyFile, retireMasterKeys } from '../../src/crypto/master-key-file.ts'
 import { allOf, clockwork, type Job } from '../../src/jobs/clockwork.ts'
 import { upkeep } from '../../src/jobs/upkeep.ts'
 import { engines } from '../rig/engines.ts'
@@ -165,6 +168,24 @@ for (const engine of engines)
         assert.ok(failedJobs(vault).includes('sweep-expired'), failedJobs(vault).join())
       }))
 
+    for (const [name, spoil] of Object.entries({
+      'is lost': path => rmSync(path),
+      'is that of another vault': path => {
+        rmSync(path)
+        createMasterKeyFile(path)
+      },
+      'was retired before anything was wrapped anew': path => {
+        addMasterKey(path)
+        retireMasterKeys(path)
+      },
+    } satisfies Record<string, (path: string) => void>))
+      test(`docs/operating.md: a master key that ${name} is logged before the restart that would need it`, () =>
+        withVault(async vault => {
+          spoil(join(vault.folder.path, 'master.key'))
+          await vault.service.clockwork.runAll()
+          assert.deepEqual(failedJobs(vault), ['check-master-key'])
+        }))
+
     const soon = (vault: TestVault): string => new Date(vault.now + 3_600_000).toISOString()
 
     test('C17.6 C11.2 §4.11.7 a vault that was down for a day catches up as soon as it starts', () =>
@@ -245,6 +266,19 @@ for (const engine of engines)
         assert.equal(told.count, ids.length)
         assert.ok(
           told.rows.length === 10 && told.rows.every((row: string) => ids.some(id => row.includes(id))),
+        )
+      }))
+
+    test('C17.6 a single expired token that does not open is named in the log', () =>
+      withVault(async (vault, key) => {
+        const { id } = await vault.create(key, { type: 'token', data: 'x', expires_at: soon(vault) })
+        await spoilTokens(vault, [id])
+        vault.now += 3_600_000
+        await vault.service.clockwork.runAll()
+        const told = vault.log.filter(line => line.includes('do not open')).map(line => JSON.parse(line))
+        assert.deepEqual(
+          told.map(({ count, rows }) => [count, rows.length, rows.join().includes(id)]),
+          [[1, 1, true]],
         )
       }))
 

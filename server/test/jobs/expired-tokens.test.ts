@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { pace } from '../../src/domain/pace.ts'
 import { sweepExpired } from '../../src/operations/upkeep/sweep-expired.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
@@ -13,6 +14,20 @@ const day = 86_400_000
 const cornerReader = {
   rules: [{ priority: 1, container: '/corner/', transform: 'mask', permissions: ['token:read'] }],
 } as const satisfies TestApplication
+
+const rowOfNobody = {
+  id: 'x',
+  type: 'token',
+  version: 1,
+  createdAt: 0,
+  createdBy: 'x',
+  modifiedAt: null,
+  modifiedBy: null,
+  expiresAt: 1,
+  transientUntil: null,
+  activeMonth: 0,
+  sealed: new Uint8Array(),
+}
 
 onEveryEngine('expired tokens', vaultOfSuite => {
   let vault: TestVault
@@ -201,5 +216,39 @@ onEveryEngine('expired tokens', vaultOfSuite => {
       unreadable: 0,
       unreadableNames: [],
     })
+  })
+
+  test('C17.6 C31.6 tokens of a tenant that is deleted, or is being deleted, hold up no others', async t => {
+    await sweep()
+    const manager = { type: 'management', permissions: ['tenant:delete'] } as const
+    const [gone, going] = [await vault.tenant({ owner, manager }), await vault.tenant({ owner, manager })]
+    for (const key of [gone.keys.owner, going.keys.owner, keys.owner])
+      await vault.create(key, { type: 'token', data: 'x', expires_at: soon(1) })
+    vault.now += 1
+    assert.equal((await vault.delete('/tenants/self', gone.keys.manager)).status, 204)
+    const { keyring } = vault.service.vault
+    const { of } = keyring
+    let isDeleted = false
+    t.mock.method(keyring, 'of', async (number: number, id: string) => {
+      if (id !== going.tenantId || isDeleted) return of(number, id)
+      isDeleted = true
+      assert.equal((await vault.delete('/tenants/self', going.keys.manager)).status, 204)
+      throw new KeyProviderError('it has no keys any more')
+    })
+    assert.deepEqual(await sweepExpired(vault.service.vault), {
+      purged: 1,
+      unreadable: 0,
+      unreadableNames: [],
+    })
+    assert.deepEqual(await ofTenant('tokens'), [])
+  })
+
+  test('C17.6 a sweep that is told to stop ends with the page it is at', async t => {
+    const nobodys = { ...rowOfNobody, tenant: 1_000_000 }
+    const list = t.mock.method(vault.store, 'listExpiredTokens', async () =>
+      list.mock.callCount() < 3 ? Array.from({ length: pace.sweepBatchRows }, () => nobodys) : [],
+    )
+    await sweepExpired(vault.service.vault, AbortSignal.abort())
+    assert.equal(list.mock.callCount(), 1)
   })
 })

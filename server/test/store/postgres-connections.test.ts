@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import type { Store } from '../../src/store/port.ts'
+import { BatchWriter } from '../../src/store/postgres/batch-writer.ts'
 import { Connection } from '../../src/store/postgres/connection.ts'
+import { GrantsWatch } from '../../src/store/postgres/grants-watch.ts'
 import { openPostgres, type PostgresSettings } from '../../src/store/postgres/postgres-store.ts'
+import { standaloneWrites } from '../../src/store/postgres/standalone-writes.ts'
+import { Succession } from '../../src/store/postgres/succession.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
@@ -60,6 +66,33 @@ describe('connections to PostgreSQL', () => {
       assert.deepEqual(found, [{ setting: used, source: 'session' }])
     })
 
+  test('C27.3 a session reads what is committed, whatever isolation the database sets', async () => {
+    const { rows } = await admin.query('SELECT current_database() AS name')
+    await admin.query(`ALTER DATABASE ${rows[0].name} SET default_transaction_isolation = 'serializable'`)
+    const connection = new Connection(settingsOf(await databaseOf(path)))
+    const { rows: found } = await connection.query({ text: 'SHOW transaction_isolation' })
+    await connection.close()
+    await admin.query(`ALTER DATABASE ${rows[0].name} RESET default_transaction_isolation`)
+    assert.deepEqual(found, [{ transaction_isolation: 'read committed' }])
+  })
+
+  test('docs/operating.md: the password is what the file holds when a connection is opened, without the end of its line', async () => {
+    const { address, ...settings } = settingsOf(await databaseOf(path))
+    const { password, ...withoutPassword } = address
+    assert.ok(password)
+    const passwordFile = join(path, 'password')
+    const connection = new Connection({
+      ...settings,
+      address: { ...withoutPassword, password: undefined },
+      passwordFile,
+    })
+    writeFileSync(passwordFile, 'another\n')
+    await assert.rejects(connection.open(), isUnavailable)
+    writeFileSync(passwordFile, `${password}\n`)
+    await connection.open()
+    await connection.close()
+  })
+
   test('C2.23 a server whose reply the driver cannot read counts as unavailable', async () => {
     const asksForGssapi = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 7])
     const server = createServer(socket => {
@@ -74,6 +107,88 @@ describe('connections to PostgreSQL', () => {
     await assert.rejects(connection.query({ text: 'SELECT 1' }), isUnavailable)
     await connection.close()
     server.close()
+  })
+
+  test('C2.23 a connection that is of no use is not left open at the server', async () => {
+    const settings = settingsOf(await databaseOf(path))
+    const others = await sessions('true')
+    const refused = new Connection(settings, () => Promise.reject(new Error('not this server')))
+    await assert.rejects(refused.open(), isUnavailable)
+    const spoilt = new Connection(settings)
+    // The server has forgotten a prepared statement (26000).
+    await assert.rejects(spoilt.query({ text: 'EXECUTE forgotten' }))
+    assert.ok(!spoilt.isOpen)
+    const since = performance.now()
+    for (;;) {
+      const left = (await sessions('true')).filter(pid => !others.includes(pid))
+      if (left.length === 0) break
+      if (performance.now() - since < 5_000) continue
+      await admin.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) pid', [left])
+      assert.fail('a connection stays open')
+    }
+  })
+
+  test('C2.23 a server that another took over from is refused, and the log gets to know why', async () => {
+    const { address, ...settings } = settingsOf(await databaseOf(path))
+    const succession = new (class extends Succession {
+      override accept = async (): Promise<boolean> => false
+    })()
+    const hosts = [...address.hosts, ...address.hosts]
+    const connection = new Connection({ ...settings, address: { ...address, hosts }, succession })
+    await assert.rejects(connection.open(), { outage: 'another server took over from this one' })
+  })
+
+  test('C2.23 a statement that the server never answers fails all the same', { timeout: 10_000 }, async t => {
+    const { line, settings } = await byLine()
+    t.after(() => line.close())
+    const connection = new Connection({ ...settings, statementTimeoutMs: 1_000 })
+    await connection.open()
+    line.fallSilent()
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const asked = connection.query({ text: 'SELECT 1' })
+    await new Promise(setImmediate)
+    t.mock.timers.tick(60_000)
+    await assert.rejects(asked)
+    assert.ok(!connection.isOpen)
+  })
+
+  test('C2.5 why a write was refused is told in the code of the server, never in its words', async () => {
+    const quoting = Object.assign(new Error('Key (token_id)=(4242424242424242) already exists.'), {
+      code: '23505',
+    })
+    const connection = { send: async () => [{ status: 'rejected', reason: quoting }] } as object as Connection
+    const writer = new BatchWriter(connection, { counterShard: 0, isSharded: false })
+    assert.deepEqual(await writer.commit([newToken(1)]), [{ failed: 'PostgreSQL 23505' }])
+  })
+
+  for (const code of ['40001', '40P01', '55P03']) {
+    const givenUp = Object.assign(new Error('given up'), { code })
+    test(`C18.8 a statement of its own that PostgreSQL gave up with ${code} is repeated`, async () => {
+      const answers = [Promise.reject(givenUp), Promise.resolve({ command: 'INSERT', rowCount: 1, rows: [] })]
+      const connection = { query: () => answers.shift() } as object as Connection
+      const writes = standaloneWrites(async () => connection, { isSharded: false, drain: async () => {} })
+      assert.equal(await writes.acquireLease({ name: 'sweeps', holder: 'x', until: 1 }, 0), true)
+    })
+    test(`C18.8 a write that PostgreSQL gave up with ${code} is repeated`, async () => {
+      const answers = [
+        { status: 'rejected', reason: givenUp },
+        { status: 'fulfilled', value: { command: 'SELECT', rowCount: 1, rows: [[null]] } },
+      ]
+      const connection = { send: async () => [answers.shift()] } as object as Connection
+      const writer = new BatchWriter(connection, { counterShard: 0, isSharded: false })
+      assert.deepEqual(await writer.commit([newToken(1)]), [{ committed: true }])
+    })
+  }
+
+  test('C27.2 a reading of the epoch is relied on from when it was asked for, not from when it came', async t => {
+    let now = 0
+    t.mock.method(performance, 'now', () => now)
+    const watch = new GrantsWatch(settingsOf(await databaseOf(path)), () => {})
+    t.after(() => watch.close())
+    const started = watch.start()
+    now += 1_000
+    await started
+    assert.notEqual(watch.epoch(), watch.epoch())
   })
 
   test('C27.2 a store that lost its connection relies on nothing it remembers, even if the stored epoch is unchanged', async () => {
