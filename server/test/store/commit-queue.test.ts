@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CommitQueue } from '../../src/store/commit-queue.ts'
+import { type BatchResult, CommitQueue } from '../../src/store/commit-queue.ts'
+import { StoreUnavailableError } from '../../src/store/port.ts'
 import { tokenRow, writeSet } from './contract/rig.ts'
 
 /** The tenants of each batch, in the order in which batches began, and the most batches under way at once. */
@@ -71,4 +72,30 @@ test('C27.1 a batch is bounded, and no set is left behind', async () => {
   const large = writeSet(1, { guarded: [{ kind: 'insertToken', row }] })
   await Promise.all(Array.from({ length: 5 }, () => queue.add(large)))
   assert.deepEqual(sizes, [2, 2, 1])
+})
+
+test('C27.1 a set that storage gives no result for is not taken for stored', async () => {
+  const queue = new CommitQueue(async () => [{ committed: true }])
+  const [first, second] = await Promise.allSettled([1, 2].map(tenant => queue.add(writeSet(tenant, {}))))
+  assert.deepEqual(first, { status: 'fulfilled', value: { committed: true } })
+  assert.ok(second?.status === 'rejected' && second.reason instanceof StoreUnavailableError)
+})
+
+test('C27.1 who waits for the sets before it waits for those that are being committed, too', async () => {
+  const turn = () => new Promise(resolve => setImmediate(resolve))
+  let answer: (results: BatchResult[]) => void = () => {}
+  const queue = new CommitQueue(
+    () =>
+      new Promise(resolve => {
+        answer = resolve
+      }),
+  )
+  const order: string[] = []
+  const stored = queue.add(writeSet(1, {})).then(() => order.push('stored'))
+  await turn()
+  const drained = queue.drain().then(() => order.push('drained'))
+  await turn()
+  answer([{ committed: true }])
+  await Promise.all([stored, drained])
+  assert.deepEqual(order, ['stored', 'drained'])
 })

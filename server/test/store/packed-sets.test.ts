@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { packSets, unpackSets } from '../../src/store/sqlite/writing/packed-sets.ts'
+import { ValueReader, ValueWriter } from '../../src/store/sqlite/writing/packed-values.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { fc } from '../rig/properties.ts'
 
@@ -121,4 +122,24 @@ test('C2.23 a batch may be larger than any before it, and a set that cannot be p
   const [impossible, after] = unpackSets(packSets(small))
   assert.deepEqual(impossible, one(undefined as never))
   assert.deepEqual(plain([after as WriteSet]), plain(small.slice(1)))
+})
+
+test('C27.1 values arrive as they were sent, wherever the room for them ends', () => {
+  const room = 1 << 16
+  const values = [null, 7, 'ünïcödé', null, 'ß', 'a']
+  for (let spare = 0; spare < 80; spare++) {
+    const writer = new ValueWriter()
+    // Five bytes say that bytes follow, and how many.
+    writer.add(new Uint8Array(room - 5 - spare))
+    for (const value of values) writer.add(value)
+    for (const value of values) writer.addRecurring(value)
+    const reader = new ValueReader(writer.copy())
+    reader.next()
+    const sent = [...values, ...values]
+    assert.deepEqual(
+      sent.map(() => reader.next()),
+      sent,
+      `${spare} bytes to spare`,
+    )
+  }
 })

@@ -83,4 +83,26 @@ describe('a vault at rest (sqlite)', () => {
     assert.equal(vault.lastTenant(), 7)
     vault.close()
   })
+
+  for (const [what, table, ...plant] of [
+    [
+      'a text with a NUL in it',
+      'tokens',
+      "INSERT INTO tokens VALUES (1, 'a' || char(27, 0), 'token', 1, 1, 'x', NULL, NULL, NULL, NULL, 1, x'00')",
+    ],
+    [
+      'a key whose bytes are gone',
+      'tenant_keys',
+      "INSERT INTO tenant_keys VALUES (1, 'data' || char(27), 1, 999)",
+    ],
+  ] as const)
+    test(`C35 is not copied with ${what}, and what says so does not reach into the terminal`, async () => {
+      for (const sql of plant) await change(sql)
+      const vault = openRestingVault(path)
+      assert.throws(
+        () => [...vault.pages(tableNamed(table), 0, 9)],
+        (error: Error) => error instanceof CopyRefusedError && !error.message.includes('\u001b'),
+      )
+      vault.close()
+    })
 })

@@ -7,6 +7,7 @@ import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { bytes, insertion, tokenRow } from './contract/rig.ts'
+import { openedSqlite } from './opened-sqlite.ts'
 import { watchSqlite } from './watch-sqlite.ts'
 
 describe('durability (sqlite)', () => {
@@ -77,6 +78,19 @@ describe('durability (sqlite)', () => {
     await Promise.all([large('a'), large('b'), create('small'), create('smaller')])
     assert.equal(commitsInLog(path), 3)
   })
+})
+
+test('C2.23 a write waits for a lock after shredding as long as before', async () => {
+  const watch = watchSqlite()
+  const { store, close } = await openedSqlite({ writing: 'inline', lockWaitMs: 4_000 })
+  const waits = () =>
+    [...watch.databases].map(database => database.prepare('PRAGMA busy_timeout').get()?.timeout)
+  const before = waits()
+  assert.ok(before.length > 1 && before.every(wait => wait === 4_000))
+  await store.shred()
+  assert.deepEqual(waits(), before)
+  watch.stop()
+  await close()
 })
 
 /** Counts transactions in the write-ahead log: the last frame of each carries the size of the database. */

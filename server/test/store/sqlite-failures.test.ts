@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import type { Store } from '../../src/store/port.ts'
+import { isBusy, isDamage, isDiskFailure, isFull } from '../../src/store/sqlite/failure-codes.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Writer } from '../../src/store/sqlite/writing/asked-writing.ts'
 import { sharedWriting } from '../../src/store/sqlite/writing/shared-writing.ts'
@@ -229,4 +230,14 @@ describe('a vault on storage that fails (sqlite)', () => {
       await vault.stop()
     }
   })
+})
+
+test('C2.23 a failure of the engine is recognized, whatever details its code has', () => {
+  const failure = (errcode: number) => Object.assign(new Error('of the engine'), { errcode })
+  // SQLITE_BUSY_RECOVERY, SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX, and SQLITE_FULL, which has no details.
+  const found = [261, 778, 779, 13].map(code => {
+    const error = failure(code)
+    return [isBusy, isDiskFailure, isDamage, isFull].findIndex(isSo => isSo(error))
+  })
+  assert.deepEqual(found, [0, 1, 2, 3])
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openDatabase } from '../../src/store/sqlite/open-database.ts'
 import { logFolding } from '../../src/store/sqlite/writing/fold-log.ts'
@@ -22,6 +23,30 @@ test('C27.1 the log is folded between commits and stays small', () => {
     written += 250_000
   }
   assert.ok(statSync(`${path}-wal`).size < written / 4)
+  database.close()
+  folder.remove()
+})
+
+test('C27.1 a log that cannot be folded takes nothing back that was committed', t => {
+  const folder = temporaryFolder()
+  const database = openDatabase(join(folder.path, 'some.db'), 0, { isWriter: true })
+  const foldLog = logFolding(database)
+  database.exec('CREATE TABLE rows (content)')
+  const insert = database.prepare('INSERT INTO rows VALUES (1)')
+  for (let rows = 0; rows < 1_000; rows++) insert.run()
+  const { get } = StatementSync.prototype
+  let failed = 0
+  t.mock.method(
+    StatementSync.prototype,
+    'get',
+    function (this: StatementSync, ...input: Parameters<typeof get>) {
+      if (!this.sourceSQL.includes('wal_checkpoint')) return get.apply(this, input)
+      failed++
+      throw new Error('disk I/O error')
+    },
+  )
+  foldLog()
+  assert.equal(failed, 1)
   database.close()
   folder.remove()
 })

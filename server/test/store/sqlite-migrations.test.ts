@@ -10,6 +10,7 @@ import { lookAtSqlite } from '../../src/store/sqlite/look-at.ts'
 import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
+import { openedSqlite } from './opened-sqlite.ts'
 
 describe('migrations (sqlite)', () => {
   let folder: { path: string; remove: () => void }
@@ -153,6 +154,16 @@ const closer = (workerData: { path: string; isDone: Int32Array }): Worker =>
     }`,
     { eval: true, workerData },
   )
+
+test('C34.7 a table that is not the vault’s own may have an index', async () => {
+  const { path, store, close } = await openedSqlite()
+  const outsider = new DatabaseSync(path, { timeout: 5_000 })
+  outsider.exec('CREATE TABLE notes (note TEXT); CREATE INDEX notes_by_note ON notes (note)')
+  outsider.close()
+  await store.health()
+  await openSqlite({ path }).close()
+  await close()
+})
 
 /** A thread that waits at the gate for the others, then opens the storage and writes to it. */
 const opener = (): Worker =>

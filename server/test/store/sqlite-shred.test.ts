@@ -10,6 +10,7 @@ import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
 import { bytes, isUnavailable, pendingAfter, tokenRow, transientRow, writeSet } from './contract/rig.ts'
+import { openedSqlite } from './opened-sqlite.ts'
 import { survivors } from './survivors.ts'
 
 /** Noise that is the same in every run, so that a failure can be reproduced. */
@@ -184,6 +185,27 @@ describe('shredding (sqlite)', () => {
     assert.deepEqual(survivors(folder.path, [...keys.map(({ wrapped }) => wrapped), ...replaced]), [])
     await store.close()
     folder.remove()
+  })
+
+  test('C11.3 a wiped slot is filled again, and only with bytes of its own size', async () => {
+    const { path, store, tenant, create, close } = await openedSqlite({ writing: 'inline' })
+    await create('card')
+    const slotsAfter = async (text: string): Promise<unknown[]> => {
+      const row = transientRow(tenant, 'card', { sealed: bytes(text) })
+      await store.commit(writeSet(tenant, { effects: [{ kind: 'putTransient', row }] }))
+      await store.purgeTransients(pendingAfter(row.expiresAt), 9)
+      const database = new DatabaseSync(path, { readOnly: true })
+      const slots = database.prepare('SELECT size, length(bytes) AS length FROM slots').all()
+      database.close()
+      return slots.map(({ size, length }) => [size, length])
+    }
+    assert.deepEqual(await slotsAfter('0123456789'), [[10, 10]])
+    assert.deepEqual(await slotsAfter('9876543210'), [[10, 10]])
+    assert.deepEqual(await slotsAfter('01234'), [
+      [10, 10],
+      [5, 5],
+    ])
+    await close()
   })
 
   test('C11.3 the search finds a short piece of a secret', () => {

@@ -6,7 +6,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
-import { bytes, insertion, tokenRow } from './contract/rig.ts'
+import { bytes, insertion, pendingAfter, tokenRow, transientRow, writeSet } from './contract/rig.ts'
+import { openedSqlite } from './opened-sqlite.ts'
 
 describe('a snapshot shared by reads (sqlite)', () => {
   const folder = temporaryFolder()
@@ -74,4 +75,25 @@ describe('a snapshot shared by reads (sqlite)', () => {
     await Promise.all([read(), read(), read()])
     await assert.doesNotReject(store.shred())
   })
+
+  test('C27.1 a caller that is told of a commit can read it, though others began to read just before it', async () => {
+    const readTwice = (): void => {
+      for (let i = 0; i < 2; i++) void store.getToken(tenant, 'third')
+    }
+    process.nextTick(() => queueMicrotask(readTwice))
+    await create('third')
+    assert.equal((await store.getToken(tenant, 'third'))?.id, 'third')
+  })
+})
+
+test('C11.2 a write that is no set comes after the sets that were sent before it', async () => {
+  for (const writing of ['thread', 'inline'] as const) {
+    const { store, tenant, create, close } = await openedSqlite({ writing })
+    await create('card')
+    const row = transientRow(tenant, 'card')
+    const put = store.commit(writeSet(tenant, { effects: [{ kind: 'putTransient', row }] }))
+    assert.equal(await store.purgeTransients(pendingAfter(row.expiresAt), 9), 1)
+    await put
+    await close()
+  }
 })

@@ -5,6 +5,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { Store } from '../../src/store/port.ts'
 import type { TokenRow } from '../../src/store/rows.ts'
+import { newestSchema } from '../../src/store/sqlite/migrate.ts'
 import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { partCount, WaitingEntries } from '../../src/store/sqlite/waiting-entries.ts'
@@ -341,6 +342,53 @@ describe('index entries that wait (sqlite)', () => {
     await assert.rejects(found('a'), isUnavailable)
     outsider.close()
     assert.deepEqual(await found('a'), ['a'])
+  })
+
+  test('C35.1 a server of an older release moves nothing once a newer one has migrated its file', async () => {
+    await create('a')
+    reach('CREATE TABLE later (x INTEGER)')
+    reach(`PRAGMA user_version = ${newestSchema + 1}`)
+    await assert.rejects(found('a'), isUnavailable)
+    assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [['a'], []])
+    reach(`PRAGMA user_version = ${newestSchema}`)
+    reach('DROP TABLE later')
+    assert.deepEqual(await found('a'), ['a'])
+  })
+
+  test('C2.23 after entries could not be moved, the next write is stored', async () => {
+    await create('a')
+    watch.beforeExec = sql => {
+      if (sql === 'COMMIT') throw new Error('disk I/O error')
+    }
+    await assert.rejects(found('a'), isUnavailable)
+    watch.beforeExec = () => {}
+    await create('b')
+    assert.deepEqual([await found('a'), await found('b')], [['a'], ['b']])
+  })
+
+  test('C31.6 nothing is kept of what waits of a deleted tenant, though nothing else is added', async () => {
+    await create('a')
+    await store.commit(writeSet(tenant, { effects: [{ kind: 'deleteTenant' }] }))
+    while ((await store.purgeDeadTenants(100)) > 0);
+    assert.deepEqual(
+      reach('SELECT tenant, hex(term) AS term, token_id, tag FROM waiting_terms').map(row => ({ ...row })),
+      [{ tenant: 0, term: '', token_id: '', tag: null }],
+    )
+  })
+
+  test('C24.7 the last of the moved entries are removed before others are moved', async () => {
+    const state = () =>
+      reach(
+        'SELECT up_to, parts, (SELECT min(place) FROM waiting_terms) AS oldest FROM waiting_moved',
+      )[0] as Record<string, number>
+    let before = state()
+    // Steps of different sizes, so that each remainder is left at some time.
+    for (let i = 0; i < 400; i++) {
+      await create(...Array.from({ length: 1 + ((i * i) % 7) }, (_, n) => `${i} ${n}`))
+      const now = state()
+      if (now.up_to !== before.up_to) assert.ok(Number(before.oldest) > Number(before.up_to), `${i}`)
+      before = now
+    }
   })
 
   test('C33.5 a commit that fails leaves nothing that waits, and the next one is found', async () => {

@@ -349,6 +349,21 @@ export const queryContract = (open: OpenStore): void => {
           )
       })
 
+    test('C24.7 an entry whose token is gone hides no other token', async () => {
+      const tenant = await rig.newTenant()
+      const ids = ['0198a1b2-0000-7000-8000-000000000001', 'a', 'b']
+      await rig.write(
+        insertion(
+          tenant,
+          ids.map(id => ({ row: tokenRow(tenant, id), terms: [red] })),
+        ),
+      )
+      const guarded = ids.slice(0, 2).map(id => ({ kind: 'deleteToken' as const, id, ifVersion: 1 }))
+      await rig.write(writeSet(tenant, { guarded }))
+      const found = await rig.store.listTokens({ tenant, groups: [[red]], now: 0 }, { offset: 0, limit: 9 })
+      assert.deepEqual(names(found), ['b'])
+    })
+
     test('C24.3 whole rows come back, and a page past the end or of zero length is empty', async () => {
       const tenant = await rig.newTenant()
       const row = tokenRow(tenant, 'whole', { modifiedAt: 1, modifiedBy: 'm', expiresAt: 9_000 })

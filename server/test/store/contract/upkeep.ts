@@ -49,6 +49,20 @@ export const upkeepContract = (open: OpenStore): void => {
       assert.equal(await page(50, 0, 10), 'ac', 'those of a deleted tenant go with the rest of it')
     })
 
+    test('C31.6 the rows of a deleted tenant are removed a few at a time', async () => {
+      while ((await rig.store.purgeDeadTenants(100)) > 0);
+      const tenant = await rig.newTenant()
+      const rows = Array.from({ length: 25 }, (_, n) => ({ row: tokenRow(tenant, `${n}`), terms: [] }))
+      await rig.write(insertion(tenant, rows))
+      await rig.write(
+        writeSet(tenant, {
+          guarded: [{ kind: 'reviseTenant', ifRevision: 1 }],
+          effects: [{ kind: 'deleteTenant' }],
+        }),
+      )
+      for (const removed of [10, 10, 5]) assert.equal(await rig.store.purgeDeadTenants(10), removed)
+    })
+
     test('C11.2 transient fields that are due are purged in batches, the oldest first, and nothing else is', async () => {
       const [one, other] = [await rig.newTenant(), await rig.newTenant()]
       for (const [tenant, base] of [
