@@ -229,6 +229,18 @@ describe('clients that do not wait for answers', () => {
     await once(silent, 'close')
   })
 
+  test('C2.23 what waits of one that has left is not begun', async () => {
+    let begun = 0
+    const { open } = await bareServer(() => begun++)
+    const [served, socket] = await open()
+    socket.write(request.repeat(3))
+    while (begun === 0) await new Promise(setImmediate)
+    socket.destroy()
+    while (!served.destroyed) await new Promise(setImmediate)
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+    assert.equal(begun, 1)
+  })
+
   test('docs/testing.md: nothing grows: a connection that has closed is forgotten', async () => {
     const { server, open } = await bareServer(response => response.end())
     const [served, socket] = await open()

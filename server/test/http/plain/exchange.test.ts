@@ -42,4 +42,16 @@ describe('the answer to a plain request', () => {
     assert.match(sent[0] ?? '', /^HTTP\/1\.1 500 /)
     assert.doesNotMatch(sent[0] ?? '', /^b: c/m)
   })
+
+  test('C4.1 has the Date of its second', t => {
+    t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+    const dateSent = (): string | undefined => {
+      const { exchange, sent } = open()
+      exchange.send(200, {})
+      return /^Date: (.+)\r$/m.exec(sent.join(''))?.[1]
+    }
+    assert.equal(dateSent(), new Date(1_000_000).toUTCString())
+    t.mock.timers.tick(1_000)
+    assert.equal(dateSent(), new Date(1_001_000).toUTCString())
+  })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { after, before, describe, test } from 'node:test'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Serve } from '../../../src/http/exchange.ts'
 import { type PlainLane, plainLane } from '../../../src/http/plain/lane.ts'
 import { onSqliteAlone } from '../../rig/every-engine.ts'
@@ -185,6 +185,107 @@ describe('the lane of plain requests', () => {
     late.write(get('/late'))
     assert.deepEqual(await bodies(late, 1), ['node /late'])
     for (const socket of [asking, busy, silent, late]) socket.destroy()
+  })
+})
+
+describe('connections of the lane of plain requests', () => {
+  let held: (() => void)[]
+  let begun: string[]
+  let server: Server
+  let opened: Socket[]
+  const answer = (url: string | undefined, send: (content: string) => void): void => {
+    begun.push(url ?? '')
+    const content = url === '/long' ? '.'.repeat(8_000_000) : `${url}`
+    if (url === '/held') held.push(() => send(content))
+    else send(content)
+  }
+  const plainly: Serve = exchange =>
+    answer(exchange.url, content => exchange.send(200, { 'content-length': content.length }, content))
+  let lane: PlainLane
+  beforeEach(async () => {
+    held = []
+    begun = []
+    opened = []
+    server = createServer({ keepAliveTimeout: 60_000 }, ({ url }, response) =>
+      answer(url, content => response.writeHead(200, { 'content-length': content.length }).end(content)),
+    )
+    lane = plainLane(server, {
+      traceHeader: 'svc-trace-id',
+      findRoute: () => ({ to: plainly, params: {} }),
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+  })
+  afterEach(() => {
+    for (const socket of opened) socket.destroy()
+    server.close()
+  })
+
+  /** Both ends of a new connection. */
+  const open = async (): Promise<[client: Socket, served: Socket]> => {
+    const taken = once(server, 'connection')
+    const { port } = server.address() as AddressInfo
+    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    const [served]: Socket[] = await taken
+    assert.ok(served)
+    opened.push(client, served)
+    return [client, served]
+  }
+  const until = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) await new Promise(setImmediate)
+  }
+
+  test('C2.10 a client that leaves with a reset harms nobody', async () => {
+    const [client, served] = await open()
+    client.write(get('/held'))
+    await until(() => held.length === 1)
+    // Not `once`, which would listen for the error.
+    const closed = new Promise(resolve => served.on('close', resolve))
+    client.resetAndDestroy()
+    await closed
+    const [other] = await open()
+    other.end(get('/after'))
+    assert.match(await text(other), /\/after$/)
+  })
+
+  test('C2.10 a client that closes its sending side while its request is worked on is told that the connection ends, and it does', async () => {
+    const [client, served] = await open()
+    client.write(get('/held'))
+    await until(() => held.length === 1)
+    client.end()
+    await until(() => served.readableEnded)
+    held.pop()?.()
+    const [head] = await once(client, 'data')
+    assert.match(String(head), /\r\nConnection: close\r\n\r\n\/held$/)
+    await until(() => served.destroyed)
+  })
+
+  test('C2.23 no further request is begun while the client has not read its answer', async () => {
+    const [client, served] = await open()
+    client.write(get('/long'))
+    await once(client, 'readable')
+    client.write(get('/b'))
+    await until(() => served.bytesRead === get('/long').length + get('/b').length)
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+    assert.deepEqual(begun, ['/long'])
+  })
+
+  test('C2.10 a connection with a request that Node is answering stays open, however long that takes', async () => {
+    const [client, served] = await open()
+    client.write(get('/held', unusual))
+    await until(() => held.length === 1)
+    // Node would end it, too, unless somebody listens.
+    server.on('timeout', () => {})
+    served.emit('timeout')
+    assert.ok(!served.destroyed)
+  })
+
+  test('docs/testing.md: nothing grows: a connection that has closed is forgotten', async t => {
+    const [client, served] = await open()
+    client.destroy()
+    await once(served, 'close')
+    const touched = t.mock.method(served, 'setTimeout')
+    lane.close()
+    assert.equal(touched.mock.callCount(), 0)
   })
 })
 
