@@ -55,7 +55,7 @@ export const pace = {
   loopTurnsBetweenLong: 16,
 
   /** How long a stopping server keeps a silent connection: a client that was just answered may be sending its next request. */
-  lastRequestMs: 200,
+  lastRequestMs: 100,
   /** Turns of the event loop before a stopping server refuses connections: each turn accepts one that is waiting. */
   loopTurnsBeforeClosing: 256,
 

@@ -66,9 +66,9 @@ export class PlainConnection implements Answering {
   }
 
   /** Sends the answer to the request that is being worked on. */
-  answer(text: string, isLast: boolean): void {
+  answer(text: string): void {
     this.#isAnswering = false
-    if (isLast) {
+    if (this.isLast) {
       this.#isOver = true
       this.socket.end(text)
       return

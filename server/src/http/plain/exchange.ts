@@ -13,7 +13,7 @@ export type Answering = {
   readonly keepAliveSeconds: number
   /** Whether the connection ends with this answer. */
   readonly isLast: boolean
-  answer(text: string, isLast: boolean): void
+  answer(text: string): void
 }
 
 /** Its body has arrived with its head, and its answer is a single write. */
@@ -57,16 +57,14 @@ export class PlainExchange implements Exchange {
 
   send(status: number, headers: AnswerHeaders, content = ''): void {
     if (this.#isAnswered) throw new Error('a request is answered twice')
-    const { isLast: endsConnection, keepAliveSeconds } = this.#connection
-    const isLast = endsConnection || headers.connection === 'close'
+    const { isLast, keepAliveSeconds } = this.#connection
     let head = `HTTP/1.1 ${status} ${reasons[status]}\r\n`
-    for (const name in headers)
-      if (name !== 'connection') head += `${name}: ${requirePrintable(headers[name])}\r\n`
+    for (const name in headers) head += `${name}: ${requirePrintable(headers[name])}\r\n`
     head += isLast
       ? `Date: ${date()}\r\nConnection: close\r\n\r\n`
       : `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}\r\n\r\n`
     this.#isAnswered = true
-    this.#connection.answer(head + content, isLast)
+    this.#connection.answer(head + content)
   }
 }
 

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { pace } from '../../../src/domain/pace.ts'
 import type { Serve } from '../../../src/http/exchange.ts'
 import { type PlainLane, plainLane } from '../../../src/http/plain/lane.ts'
 import { onSqliteAlone } from '../../rig/every-engine.ts'
@@ -164,7 +165,7 @@ describe('the lane of plain requests', () => {
     while (held.length === 0) await new Promise(setImmediate)
     lane.close()
     for (const served of [silentServed, askingServed]) {
-      assert.equal(served.timeout, 200)
+      assert.equal(served.timeout, pace.lastRequestMs)
       // The test may be slow.
       served.setTimeout(0)
     }
