@@ -19,7 +19,10 @@ import { KeyProviderError } from './key-provider.ts'
 import { type MasterKeys, newMasterKeyText, readMasterKeys, retiredMark } from './master-key.ts'
 
 /** Never overwrites: a lost master key is a lost vault. */
-export const createMasterKeyFile = (path: string): void => writeNew(path, `${newMasterKeyText()}\n`)
+export const createMasterKeyFile = (path: string): void => {
+  writeNew(path, `${newMasterKeyText()}\n`)
+  syncFile(dirname(path))
+}
 
 /** One key per line: the one that wraps, and below it those that it has replaced, or the marks of those. */
 export const readMasterKeyFile = (path: string): MasterKeys => read(path)

@@ -200,7 +200,8 @@ describe('backup', () => {
       )
       const program = site.start(['backup', file, ...site.vault], endless)
       await program.line('stdout', line => line === 'under way')
-      assert.equal(namesLike(`${signal}.db`).length, 1)
+      assert.deepEqual(namesLike(`${signal}.db`), [`${signal}.db.part`])
+      assert.equal(statSync(`${file}.part`).mode & 0o777, 0o700)
       program.child.kill(signal)
       const { code, signal: endedBy } = await program.exited
       assert.deepEqual({ code, endedBy }, { code: null, endedBy: signal })

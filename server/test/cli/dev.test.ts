@@ -81,6 +81,39 @@ describe('strongroom dev', () => {
     assert.equal((await stop(program)).code, 0)
   })
 
+  test('C34.6 the file of the keys is closed to others as soon as it is there, whatever was left before', async () => {
+    const site = newSite()
+    /** Loaded before the program, to see the file of the keys while it is written. */
+    const watching = site.file(
+      'watching.mjs',
+      `import fs, { statSync, writeSync } from 'node:fs'
+       import { syncBuiltinESMExports } from 'node:module'
+       const { renameSync, writeFileSync } = fs
+       const tell = (moment, path) =>
+         path.includes('dev-keys') && writeSync(1, moment + ' ' + (statSync(path).mode & 0o777).toString(8) + '\\n')
+       fs.writeFileSync = (path, ...more) => {
+         writeFileSync(path, ...more)
+         tell('written', path)
+       }
+       fs.renameSync = (from, to) => {
+         tell('named', from)
+         renameSync(from, to)
+       }
+       syncBuiltinESMExports()`,
+    )
+    const environment = { ...settings(site), NODE_OPTIONS: `--import ${watching}` }
+    const first = site.start(['dev'], environment)
+    await first.line('stdout', answers)
+    await stop(first)
+    assert.match(first.stdout, /^written 600\nnamed 600\nwritten 600\nnamed 600\n/)
+    writeFileSync(`${files(site).keys}.new`, '', { mode: 0o644 })
+    const second = site.start(['dev'], environment)
+    await second.line('stdout', answers)
+    await stop(second)
+    assert.match(second.stdout, /^written 600\nnamed 600\n/)
+    assert.equal(mode(files(site).keys), 0o600)
+  })
+
   test('C34.5 it prints the keys, and a curl line that works as pasted', async () => {
     const site = newSite()
     const program = await start(site)

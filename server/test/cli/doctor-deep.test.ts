@@ -264,6 +264,25 @@ describe('doctor --deep', () => {
       )
     })
 
+    test('C24 C26 counters are not judged while the tenant is written to, and a note says so', async t => {
+      const tenant = database.prepare('SELECT tenant_id AS id FROM tenants').get()?.id
+      const { prepare } = DatabaseSync.prototype
+      let isUnderWay = false
+      t.mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
+        if (this !== database && isUnderWay) {
+          isUnderWay = false
+          change(`UPDATE counters SET value = value + 1`)
+        }
+        if (this !== database && sql === 'SELECT * FROM counters WHERE tenant = ?') isUnderWay = true
+        return prepare.call(this, sql)
+      })
+      const { findings, notes } = await reported({ repair: false })
+      t.mock.restoreAll()
+      assert.deepEqual(findings, [])
+      assert.deepEqual(notes, [`tenant ${tenant} was written to meanwhile, so its counters were not judged`])
+      assert.match((await examine()).join(), /^counters: \d+ counters are wrong$/)
+    })
+
     test('C24 C26 index entries written before signatures existed count as sound', async () => {
       change('UPDATE terms SET signature = NULL')
       assert.deepEqual(await examine(), [])

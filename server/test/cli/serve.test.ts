@@ -278,6 +278,18 @@ describe('a running server', () => {
     assert.equal((await call(server.url, 'GET', '/ready', '')).status, 200)
   })
 
+  test('C35.1 every job is done as soon as it has started, which catches up after a pause', {
+    timeout: 20_000,
+  }, async () => {
+    const jobs = ['sweep-transients', 'note-key-use', 'index-reports', 'check-master-key', 'rotate-data-keys']
+    const alone = ['sweep-expired', 'sweep-results', 'purge-dead-tenants', 'flush-activity']
+    for (const job of [...jobs, ...alone])
+      await server.line(
+        'stderr',
+        line => line.includes(`"job":"${job}"`) && line.includes('"msg":"job done"'),
+      )
+  })
+
   test('C35.2 it prints no key, neither the master key nor an API key, accepted or refused, even at log level trace', async () => {
     const { api_key = '', private_api_key = '', management_api_key = '' } = keys
     assert.equal((await call(server.url, 'POST', '/tokens', api_key, { type: 'token', data: 1 })).status, 201)

@@ -192,6 +192,36 @@ describe('tenants, while a server is running', () => {
   })
 })
 
+describe('tenants, while no server is running', () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  test('docs/operating.md: tenant delete removes all tokens, applications and keys of the tenant by itself', async () => {
+    const server = await site.serve()
+    const [gone, other] = [
+      await site.json('tenant', 'create', '--name', 'gone'),
+      await site.json('tenant', 'create', '--name', 'other'),
+    ]
+    for (const { api_key } of [gone, other])
+      assert.equal(
+        (await call(server.url, 'POST', '/tokens', api_key, { type: 'token', data: 'x' })).status,
+        201,
+      )
+    server.child.kill('SIGTERM')
+    await server.exited
+    const tenantsIn = (table: string): number => {
+      const database = new DatabaseSync(join(site.data, 'vault.db'))
+      const counted = database.prepare(`SELECT count(DISTINCT tenant) AS tenants FROM ${table}`).get()
+      database.close()
+      return Number(counted?.tenants)
+    }
+    const tables = ['tenants', 'tenant_keys', 'applications', 'api_keys', 'tokens']
+    assert.deepEqual(tables.map(tenantsIn), [2, 2, 2, 2, 2])
+    assert.equal((await site.run(['tenant', 'delete', gone.tenant_id, '--yes', ...site.vault])).code, 0)
+    assert.deepEqual(tables.map(tenantsIn), [1, 1, 1, 1, 1])
+  })
+})
+
 describe('commands without a vault', () => {
   const site = new Site()
   after(() => site.remove())

@@ -4,8 +4,9 @@ import { renameSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
+import { askEveryMs } from '../../src/cli/workers/signs-of-life.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { certificate } from '../rig/certificates.ts'
 import { Flight, outcome, refusesConnections } from './flight.ts'
@@ -233,6 +234,59 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
   })
 })
 
+describe('serve with workers of which one hangs', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  /** Loaded before the program: what would wait for half a minute does so for a second or two. */
+  const hurried = {
+    NODE_OPTIONS: `--import ${site.file(
+      'hurried.mjs',
+      `const { setInterval, setTimeout } = globalThis
+       const hurry = { ${askEveryMs}: 250, 30000: 1000 }
+       globalThis.setInterval = (work, ms, ...more) => setInterval(work, hurry[ms] ?? ms, ...more)
+       globalThis.setTimeout = Object.assign(
+         (work, ms, ...more) => setTimeout(work, hurry[ms] ?? ms, ...more),
+         setTimeout,
+       )`,
+    )}`,
+  }
+
+  /** Neither answers nor ends, until it is killed; at the end of the test at the latest, since it holds the log open. */
+  const stall = (server: Program, number: number, t: TestContext): number => {
+    const pid = newest(server, number)
+    process.kill(pid, 'SIGSTOP')
+    t.after(() => isAlive(pid) && process.kill(pid, 'SIGKILL'))
+    return pid
+  }
+
+  test('C35.1 a worker that hangs is ended and replaced, and one that has nothing to do is not', {
+    timeout: 40_000,
+  }, async t => {
+    const server = await site.serve(two, hurried)
+    const hanging = stall(server, 2, t)
+    assert.equal(JSON.parse(await server.logged('a worker hangs and is ended')).worker, 2)
+    const { worker, signal } = JSON.parse(await server.logged('a worker ended and is replaced'))
+    assert.deepEqual({ worker, signal }, { worker: 2, signal: 'SIGKILL' })
+    await server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
+    assert.notEqual(newest(server, 2), hanging)
+    assert.equal(pidsOf(server, 1).length, 1)
+    server.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+  })
+
+  test('C35.1 a worker that hangs does not keep the server from stopping, and the exit code is 1', {
+    timeout: 40_000,
+  }, async t => {
+    const server = await site.serve([...two, '--drain-timeout', '0'], hurried)
+    const hanging = stall(server, 2, t)
+    server.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(server), { code: 1, signal: null })
+    assert.equal(JSON.parse(await server.logged('a worker does not stop and is ended')).worker, 2)
+    assert.ok(!isAlive(hanging))
+  })
+})
+
 describe('serve with workers and wrong settings', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
@@ -266,14 +320,29 @@ describe('serve with workers, shared settings', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('C2.22 C35.1 all workers share one rate limit, and SIGHUP gives all of them the new certificate', async () => {
-    const install = (name: string): void => {
-      const { cert, key } = certificate(name)
-      site.file('cert.pem', cert)
-      site.file('key.pem', key)
-    }
+  const install = (name: string): void => {
+    const { cert, key } = certificate(name)
+    site.file('cert.pem', cert)
+    site.file('key.pem', key)
+  }
+  const tls = ['--tls-cert', join(site.path, 'cert.pem'), '--tls-key', join(site.path, 'key.pem')]
+
+  test('C35.1 a worker that was starting at SIGHUP is not ended by it, and renews its certificate once it answers', {
+    timeout: 40_000,
+  }, async () => {
     install('first')
-    const tls = ['--tls-cert', join(site.path, 'cert.pem'), '--tls-key', join(site.path, 'key.pem')]
+    const server = await site.serve([...two, ...tls])
+    process.kill(newest(server, 2), 'SIGKILL')
+    await server.logged('a worker starts', 3)
+    server.child.kill('SIGHUP')
+    await server.line('stderr', line => line.includes('"worker":2,"msg":"TLS certificates renewed"'))
+    assert.equal(pidsOf(server, 2).length, 2)
+    server.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+  })
+
+  test('C2.22 C35.1 all workers share one rate limit, and SIGHUP gives all of them the new certificate', async () => {
+    install('first')
     const limit = ['--rate-limit', '0.001', '--rate-limit-burst', '5']
     const server = await site.serve([...three, ...tls, ...limit])
     const { management_api_key } = await site.json('tenant', 'create', '--name', 'T')

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
 import { apiKeyHeader, prefixed } from '../../contract/headers.ts'
@@ -91,8 +91,9 @@ const readKeys = (path: string): StarterKeys | undefined => {
 
 const writeKeys = (path: string, keys: StarterKeys): void => {
   const draft = `${path}.new`
-  writeFileSync(draft, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flush: true })
-  chmodSync(draft, 0o600)
+  // One that was left behind may be open to others.
+  rmSync(draft, { force: true })
+  writeFileSync(draft, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(draft, path)
 }
 
