@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { pace } from '../../../src/domain/pace.ts'
 import type { Serve } from '../../../src/http/exchange.ts'
 import { type PlainLane, plainLane } from '../../../src/http/plain/lane.ts'
@@ -16,31 +16,41 @@ const get = (path: string, ...fields: readonly string[]): string =>
 const unusual = 'TE: trailers'
 
 describe('the lane of plain requests', () => {
+  let held: (() => void)[]
+  let begun: string[]
+  let opened: Socket[]
+  let server: Server
+  let lane: PlainLane
   /** Answers with the lane a request came by; `/held` is answered when the test says so, `/long` at length. */
-  const held: (() => void)[] = []
-  const answer = (lane: string, url: string | undefined, send: (content: string) => void): void => {
-    const content = `${lane} ${url}${url === '/long' ? '.'.repeat(8_000_000) : ''}`
+  const answer = (by: string, url: string | undefined, send: (content: string) => void): void => {
+    begun.push(url ?? '')
+    const content = `${by} ${url}${url === '/long' ? '.'.repeat(8_000_000) : ''}`
     if (url === '/held') held.push(() => send(content))
     else send(content)
   }
-  const server = createServer({ keepAliveTimeout: 60_000 }, ({ url }, response) =>
-    answer('node', url, content =>
-      response.writeHead(200, { 'content-length': content.length }).end(content),
-    ),
-  )
   const plainly: Serve = exchange =>
     answer('plain', exchange.url, content =>
       exchange.send(200, { 'content-length': content.length }, content),
     )
-  let lane: PlainLane
-  before(async () => {
+  beforeEach(async () => {
+    held = []
+    begun = []
+    opened = []
+    server = createServer({ keepAliveTimeout: 60_000 }, ({ url }, response) =>
+      answer('node', url, content =>
+        response.writeHead(200, { 'content-length': content.length }).end(content),
+      ),
+    )
     lane = plainLane(server, {
       traceHeader: 'svc-trace-id',
       findRoute: (_method, url) => (url === '/nowhere' ? undefined : { to: plainly, params: {} }),
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
   })
-  after(() => server.close())
+  afterEach(() => {
+    for (const socket of opened) socket.destroy()
+    server.close()
+  })
 
   const open = (): Socket => {
     const socket = connect({
@@ -49,7 +59,20 @@ describe('the lane of plain requests', () => {
       allowHalfOpen: true,
     })
     socket.setEncoding('latin1')
+    opened.push(socket)
     return socket
+  }
+  /** Both ends of a new connection. */
+  const openBoth = async (): Promise<[client: Socket, served: Socket]> => {
+    const taken = once(server, 'connection')
+    const client = open()
+    const [served]: Socket[] = await taken
+    assert.ok(served)
+    opened.push(served)
+    return [client, served]
+  }
+  const until = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) await new Promise(setImmediate)
   }
   /** Reads until this many answers have come; returns their bodies. */
   const bodies = async (socket: Socket, count: number): Promise<string[]> => {
@@ -75,18 +98,16 @@ describe('the lane of plain requests', () => {
         lanes.push(...(await bodies(socket, 1)).map(body => body.split(' ')[0] ?? ''))
       }
       assert.deepEqual(lanes, ['plain', 'plain', 'node', 'node'])
-      socket.destroy()
     })
 
   test('C2.10 requests that arrive before the previous answer are answered in order', async () => {
     const socket = open()
     socket.write(get('/held'))
-    while (held.length === 0) await new Promise(setImmediate)
+    await until(() => held.length > 0)
     socket.write(get('/b'))
     socket.write(get('/c'))
     held.pop()?.()
     assert.deepEqual(await bodies(socket, 3), ['plain /held', 'node /b', 'node /c'])
-    socket.destroy()
   })
 
   test('C2.10 a request in pieces is answered, wherever it is cut', async () => {
@@ -98,14 +119,13 @@ describe('the lane of plain requests', () => {
       await new Promise(setImmediate)
       socket.write(whole.slice(cut))
       await bodies(socket, 1)
-      socket.destroy()
     }
   })
 
   test('C2.10 a client that has closed its sending side is answered, and the connection ends', async () => {
     const socket = open()
     socket.end(get('/held'))
-    while (held.length === 0) await new Promise(setImmediate)
+    await until(() => held.length > 0)
     held.pop()?.()
     assert.match(await text(socket), /plain \/held$/)
   })
@@ -121,7 +141,6 @@ describe('the lane of plain requests', () => {
     })
     while (!read.endsWith('/b')) await once(socket, 'data')
     assert.ok(read.length > 8_000_000)
-    socket.destroy()
   })
 
   const idle: readonly { name: string; send?: string; isEnded: boolean }[] = [
@@ -131,16 +150,13 @@ describe('the lane of plain requests', () => {
     { name: 'whose request is still worked on stays open', send: get('/held'), isEnded: false },
   ]
   for (const { name, send, isEnded } of idle)
-    test(`docs/operating.md: a connection ${name} when nothing has moved on it for longer than Keep-Alive announced`, async t => {
-      const taken = once(server, 'connection')
-      const socket = open()
-      t.after(() => socket.destroy())
-      const [served]: Socket[] = await taken
-      assert.equal(served?.timeout, 61_000)
+    test(`docs/operating.md: a connection ${name} when nothing has moved on it for longer than Keep-Alive announced`, async () => {
+      const [socket, served] = await openBoth()
+      assert.equal(served.timeout, 61_000)
       if (send !== undefined) {
         socket.write(send)
         if (isEnded) await once(socket, 'readable')
-        else while (held.length === 0) await new Promise(setImmediate)
+        else await until(() => held.length > 0)
       }
       served.emit('timeout')
       assert.equal(served.destroyed, isEnded)
@@ -149,20 +165,15 @@ describe('the lane of plain requests', () => {
     })
 
   test('C2.10 when the service stops, connections end after their next answer, or soon if nothing is asked', async () => {
-    const openServed = async (): Promise<[socket: Socket, served: Socket]> => {
-      const taken = once(server, 'connection')
-      const socket = open()
-      return [socket, (await taken)[0]]
-    }
     const [[silent, silentServed], [asking, askingServed], [busy]] = [
-      await openServed(),
-      await openServed(),
-      await openServed(),
+      await openBoth(),
+      await openBoth(),
+      await openBoth(),
     ]
     asking.write(get('/a'))
     await bodies(asking, 1)
     busy.write(get('/held'))
-    while (held.length === 0) await new Promise(setImmediate)
+    await until(() => held.length > 0)
     lane.close()
     for (const served of [silentServed, askingServed]) {
       assert.equal(served.timeout, pace.lastRequestMs)
@@ -170,7 +181,7 @@ describe('the lane of plain requests', () => {
       served.setTimeout(0)
     }
     asking.write(get('/held'))
-    while (held.length === 1) await new Promise(setImmediate)
+    await until(() => held.length === 2)
     assert.equal(askingServed.timeout, 61_000, 'the answer may be read slowly')
     asking.write(get('/a'))
     for (const answerHeld of held.splice(0)) answerHeld()
@@ -185,83 +196,35 @@ describe('the lane of plain requests', () => {
     const late = open()
     late.write(get('/late'))
     assert.deepEqual(await bodies(late, 1), ['node /late'])
-    for (const socket of [asking, busy, silent, late]) socket.destroy()
   })
-})
-
-describe('connections of the lane of plain requests', () => {
-  let held: (() => void)[]
-  let begun: string[]
-  let server: Server
-  let opened: Socket[]
-  const answer = (url: string | undefined, send: (content: string) => void): void => {
-    begun.push(url ?? '')
-    const content = url === '/long' ? '.'.repeat(8_000_000) : `${url}`
-    if (url === '/held') held.push(() => send(content))
-    else send(content)
-  }
-  const plainly: Serve = exchange =>
-    answer(exchange.url, content => exchange.send(200, { 'content-length': content.length }, content))
-  let lane: PlainLane
-  beforeEach(async () => {
-    held = []
-    begun = []
-    opened = []
-    server = createServer({ keepAliveTimeout: 60_000 }, ({ url }, response) =>
-      answer(url, content => response.writeHead(200, { 'content-length': content.length }).end(content)),
-    )
-    lane = plainLane(server, {
-      traceHeader: 'svc-trace-id',
-      findRoute: () => ({ to: plainly, params: {} }),
-    })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-  })
-  afterEach(() => {
-    for (const socket of opened) socket.destroy()
-    server.close()
-  })
-
-  /** Both ends of a new connection. */
-  const open = async (): Promise<[client: Socket, served: Socket]> => {
-    const taken = once(server, 'connection')
-    const { port } = server.address() as AddressInfo
-    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    const [served]: Socket[] = await taken
-    assert.ok(served)
-    opened.push(client, served)
-    return [client, served]
-  }
-  const until = async (isSo: () => boolean): Promise<void> => {
-    while (!isSo()) await new Promise(setImmediate)
-  }
 
   test('C2.10 a client that leaves with a reset harms nobody', async () => {
-    const [client, served] = await open()
+    const [client, served] = await openBoth()
     client.write(get('/held'))
     await until(() => held.length === 1)
     // Not `once`, which would listen for the error.
     const closed = new Promise(resolve => served.on('close', resolve))
     client.resetAndDestroy()
     await closed
-    const [other] = await open()
+    const [other] = await openBoth()
     other.end(get('/after'))
-    assert.match(await text(other), /\/after$/)
+    assert.match(await text(other), /plain \/after$/)
   })
 
   test('C2.10 a client that closes its sending side while its request is worked on is told that the connection ends, and it does', async () => {
-    const [client, served] = await open()
+    const [client, served] = await openBoth()
     client.write(get('/held'))
     await until(() => held.length === 1)
     client.end()
     await until(() => served.readableEnded)
     held.pop()?.()
     const [head] = await once(client, 'data')
-    assert.match(String(head), /\r\nConnection: close\r\n\r\n\/held$/)
+    assert.match(String(head), /\r\nConnection: close\r\n\r\nplain \/held$/)
     await until(() => served.destroyed)
   })
 
   test('C2.23 no further request is begun while the client has not read its answer', async () => {
-    const [client, served] = await open()
+    const [client, served] = await openBoth()
     client.write(get('/long'))
     await once(client, 'readable')
     client.write(get('/b'))
@@ -271,7 +234,7 @@ describe('connections of the lane of plain requests', () => {
   })
 
   test('C2.10 a connection with a request that Node is answering stays open, however long that takes', async () => {
-    const [client, served] = await open()
+    const [client, served] = await openBoth()
     client.write(get('/held', unusual))
     await until(() => held.length === 1)
     // Node would end it, too, unless somebody listens.
@@ -281,7 +244,7 @@ describe('connections of the lane of plain requests', () => {
   })
 
   test('docs/testing.md: nothing grows: a connection that has closed is forgotten', async t => {
-    const [client, served] = await open()
+    const [client, served] = await openBoth()
     client.destroy()
     await once(served, 'close')
     const touched = t.mock.method(served, 'setTimeout')
