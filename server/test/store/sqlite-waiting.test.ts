@@ -82,6 +82,13 @@ describe('index entries that wait (sqlite)', () => {
   }
   const idsIn = (table: string): unknown[] =>
     reach(`SELECT token_id FROM ${table} WHERE term <> x'' ORDER BY token_id`).map(row => row.token_id)
+  const failsToCommit = async (work: () => Promise<unknown>): Promise<void> => {
+    watch.beforeExec = sql => {
+      if (sql === 'COMMIT') throw new Error('disk I/O error')
+    }
+    await assert.rejects(work(), isUnavailable)
+    watch.beforeExec = () => {}
+  }
   /** Creates tokens until everything that waited before has been moved and removed. */
   const createMany = async (prefix: string): Promise<string[]> => {
     const ids = Array.from({ length: waitingMax * 4 }, (_, i) => `${prefix}${i}`)
@@ -357,11 +364,7 @@ describe('index entries that wait (sqlite)', () => {
 
   test('C2.23 after entries could not be moved, the next write is stored', async () => {
     await create('a')
-    watch.beforeExec = sql => {
-      if (sql === 'COMMIT') throw new Error('disk I/O error')
-    }
-    await assert.rejects(found('a'), isUnavailable)
-    watch.beforeExec = () => {}
+    await failsToCommit(() => found('a'))
     await create('b')
     assert.deepEqual([await found('a'), await found('b')], [['a'], ['b']])
   })
@@ -393,11 +396,7 @@ describe('index entries that wait (sqlite)', () => {
 
   test('C33.5 a commit that fails leaves nothing that waits, and the next one is found', async () => {
     await create('a')
-    watch.beforeExec = sql => {
-      if (sql === 'COMMIT') throw new Error('disk I/O error')
-    }
-    await assert.rejects(create('b'), isUnavailable)
-    watch.beforeExec = () => {}
+    await failsToCommit(() => create('b'))
     await create('c')
     assert.deepEqual([await found('a'), await found('b'), await found('c')], [['a'], [], ['c']])
   })
@@ -405,11 +404,7 @@ describe('index entries that wait (sqlite)', () => {
   test('C27 after a commit that failed, another process takes the places meant for it', async () => {
     const other = open()
     try {
-      watch.beforeExec = sql => {
-        if (sql === 'COMMIT') throw new Error('disk I/O error')
-      }
-      await assert.rejects(create('a', 'b'), isUnavailable)
-      watch.beforeExec = () => {}
+      await failsToCommit(() => create('a', 'b'))
       await other.commit(insertion(tenant, [{ row: rowOf('c'), terms: [termOf('c')] }]))
       await remove('c')
       await createMany('d')
