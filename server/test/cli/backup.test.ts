@@ -11,9 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
-import { survivors } from '../store/survivors.ts'
+import { sealedBytes, survivors } from '../store/survivors.ts'
 import { assertRefused, call, type Program, Site } from './program.ts'
 
 describe('backup', () => {
@@ -27,13 +26,6 @@ describe('backup', () => {
   after(() => site.remove())
   const create = async (data: string): Promise<string> =>
     (await call(server.url, 'POST', '/tokens', keys.api_key ?? '', { type: 'token', data })).body.id
-  /** All `bytes` that a query on the current vault returns. */
-  const storedBytes = (sql: string): Uint8Array[] => {
-    const database = new DatabaseSync(join(site.data, 'vault.db'), { readOnly: true })
-    const rows = database.prepare(sql).all()
-    database.close()
-    return rows.map(({ bytes }) => bytes as Uint8Array)
-  }
   /** Backs up into a folder of its own, where nothing else can be found. */
   const backUp = async (name: string): Promise<string> => {
     const file = join(site.path, name, 'vault.db')
@@ -117,8 +109,8 @@ describe('backup', () => {
     }))
     const made = await call(server.url, 'POST', '/tokenize', keys.api_key ?? '', cards)
     const [{ id }] = made.body
-    const codes = storedBytes('SELECT bytes FROM transients JOIN slots USING (slot)')
-    const wrapped = storedBytes('SELECT bytes FROM tenant_keys JOIN slots USING (slot)')
+    const codes = sealedBytes(site.data, 'SELECT bytes FROM transients JOIN slots USING (slot)')
+    const wrapped = sealedBytes(site.data, 'SELECT bytes FROM tenant_keys JOIN slots USING (slot)')
     assert.equal(codes.length, cards.length)
     assert.equal(survivors(site.data, codes).length, codes.length, 'the search finds what is there')
 
@@ -139,8 +131,10 @@ describe('backup', () => {
     const { tenant_id: tenant, management_api_key: management } = await site.json(
       ...['tenant', 'create', '--name', 'Y'],
     )
-    const wrapped = storedBytes(`
-      SELECT bytes FROM tenants JOIN tenant_keys USING (tenant) JOIN slots USING (slot) WHERE tenant_id = '${tenant}'`)
+    const wrapped = sealedBytes(
+      site.data,
+      `SELECT bytes FROM tenants JOIN tenant_keys USING (tenant) JOIN slots USING (slot) WHERE tenant_id = '${tenant}'`,
+    )
     assert.equal((await call(server.url, 'DELETE', '/tenants/self', management)).status, 204)
     const file = await backUp('tenants')
     assert.ok(wrapped.length >= 3)

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
 import { bytes, isUnavailable, pendingAfter, tokenRow, transientRow, writeSet } from './contract/rig.ts'
 import { openedSqlite } from './opened-sqlite.ts'
-import { survivors } from './survivors.ts'
+import { sealedBytes, survivors } from './survivors.ts'
 
 /** Noise that is the same in every run, so that a failure can be reproduced. */
 class Noise {
@@ -251,12 +251,8 @@ describe('the code of a card (sqlite)', () => {
   after(() => vault.stop())
 
   const card = (cvc: string) => ({ type: 'card', data: { number: '4242424242424242', cvc } })
-  const sealedCodes = (): Uint8Array[] => {
-    const outsider = new DatabaseSync(join(vault.folder.path, 'vault.db'), { readOnly: true })
-    const rows = outsider.prepare('SELECT bytes FROM transients JOIN slots USING (slot) ORDER BY slot').all()
-    outsider.close()
-    return rows.map(row => row.bytes as Uint8Array)
-  }
+  const sealedCodes = (): Uint8Array[] =>
+    sealedBytes(vault.folder.path, 'SELECT bytes FROM transients JOIN slots USING (slot) ORDER BY slot')
   const hour = 3_600_000
 
   test('C11.1 C11.2 C11.3 it is shredded after its hour, or earlier if its token is deleted or its value replaced', async () => {

@@ -1,5 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+/** Format and key version, which all sealed values share: with three bytes of a nonce they would be a piece of many of them. */
+const headerBytes = 5
+
+/** The `bytes` that a query on a folder's vault returns, sealed values, without their headers. */
+export const sealedBytes = (folder: string, sql: string): Uint8Array[] => {
+  const outsider = new DatabaseSync(join(folder, 'vault.db'), { readOnly: true })
+  const rows = outsider.prepare(sql).all()
+  outsider.close()
+  return rows.map(({ bytes }) => (bytes as Uint8Array).subarray(headerBytes))
+}
 
 const pieceBytes = 8
 /** One bit for each value of the low bits of a piece's head: it rules out most places in a file without a look-up. */
