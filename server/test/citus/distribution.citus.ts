@@ -3,10 +3,10 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { accessTables, contentTables } from '../../src/store/tables.ts'
-import { assertRefused, Site } from '../cli/program.ts'
 import { citusServers } from '../rig/citus-cluster.ts'
 import { type Engine, engines } from '../rig/engines.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
+import { assertRefused, Site } from '../rig/program.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
 
 const [citus] = engines

@@ -12,8 +12,8 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { assertRefused, call, type Program, Site } from '../rig/program.ts'
 import { sealedBytes, survivors } from '../store/survivors.ts'
-import { assertRefused, call, type Program, Site } from './program.ts'
 
 describe('backup', () => {
   const site = new Site()

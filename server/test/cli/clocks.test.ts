@@ -10,8 +10,8 @@ import { type Config, readConfig } from '../../src/config/config.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
 import { engines, postgres, sqlite } from '../rig/engines.ts'
 import { databaseOf } from '../rig/postgres-databases.ts'
+import { Site } from '../rig/program.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
-import { Site } from './program.ts'
 
 const slackMs = 60_000
 const hourMs = 3_600_000

@@ -15,8 +15,8 @@ import { createTenant } from '../../src/operations/create-tenant.ts'
 import { createToken } from '../../src/operations/create-token.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { assertRefused, Site } from '../rig/program.ts'
 import { settleAll } from '../rig/settle-all.ts'
-import { assertRefused, Site } from './program.ts'
 
 const tokens = [
   { id: 'plain-1', type: 'token', data: 'one' },

@@ -37,7 +37,7 @@ import type { Vault } from '../../src/operations/vault/vault.ts'
 import { migrateTo, newestSchema } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { certificate } from '../rig/certificates.ts'
-import { assertRefused, type Result, Site } from './program.ts'
+import { assertRefused, type Result, Site } from '../rig/program.ts'
 
 type Told = { check: string; problem: string; first?: string; command?: string; byHand?: string }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { Site } from './program.ts'
+import { Site } from '../rig/program.ts'
 
 describe('a power cut right after a command takes back nothing of what it said is done', () => {
   const site = new Site()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { assertRefused, call, type Program, type Result, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
-import { assertRefused, call, type Program, type Result, Site } from './program.ts'
 
 describe('keys, while a server is running', () => {
   const site = new Site()

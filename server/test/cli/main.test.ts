@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test'
 import { commands } from '../../src/cli/commands/registry.ts'
 import { settings, variableName } from '../../src/config/settings.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
-import { assertRefused, mainFile, Program, Site } from './program.ts'
+import { assertRefused, mainFile, Program, Site } from '../rig/program.ts'
 
 const server = join(import.meta.dirname, '../..')
 const manifest = JSON.parse(readFileSync(join(server, 'package.json'), 'utf8'))

@@ -3,8 +3,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
+import { assertRefused, call, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
-import { assertRefused, call, Site } from './program.ts'
 
 describe('master-key', () => {
   const site = new Site()

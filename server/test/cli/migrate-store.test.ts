@@ -16,10 +16,10 @@ import { CutLine } from '../rig/cut-line.ts'
 import { postgres, sqlite } from '../rig/engines.ts'
 import { livedInVault } from '../rig/lived-in-vault.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
+import { assertRefused, Site } from '../rig/program.ts'
 import { storedRows } from '../rig/stored-rows.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
-import { assertRefused, Site } from './program.ts'
 
 type Database = Awaited<ReturnType<typeof emptyDatabase>>
 

@@ -12,7 +12,7 @@ import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { migrations as postgresMigrations } from '../../src/store/postgres/migrate.ts'
 import { migrateTo, newestSchema as newest } from '../../src/store/sqlite/migrate.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
-import { assertRefused, call, Site } from './program.ts'
+import { assertRefused, call, Site } from '../rig/program.ts'
 
 describe('migrate', () => {
   let site: Site

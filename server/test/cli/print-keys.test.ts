@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { Site } from './program.ts'
+import { Site } from '../rig/program.ts'
 
 describe('keys that cannot be shown', { timeout: 120_000 }, () => {
   const site = new Site()

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
-import { assertRefused, Site } from './program.ts'
+import { assertRefused, Site } from '../rig/program.ts'
 
 const newest = migrations.at(-1)?.number ?? 0
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
-import { assertRefused, call, type Program, Site } from './program.ts'
+import { assertRefused, call, type Program, Site } from '../rig/program.ts'
 
 const shape = ['base_url', 'tenant_id', 'api_key', 'private_api_key', 'management_api_key']
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

@@ -5,7 +5,7 @@ import { configuredStorage } from '../../src/cli/storage/configured-storage.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
-import type { Site } from '../cli/program.ts'
+import type { Site } from '../rig/program.ts'
 import type { Target } from './target.ts'
 
 /** The configuration of a command run next to the site's servers. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Program, Site } from '../cli/program.ts'
+import { type Program, Site } from '../rig/program.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
 import { askAgain } from './carry-out.ts'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { call, mainFile, Program, Site } from '../cli/program.ts'
 import { startCluster } from '../rig/postgres-cluster.ts'
+import { call, mainFile, Program, Site } from '../rig/program.ts'
 
 const isSupported = spawnSync('prlimit', ['--version']).status === 0
 /** More than a segment of PostgreSQL's log, which its writer cannot do without. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { freshCall } from '../cli/fresh-call.ts'
-import { Site } from '../cli/program.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
+import { Site } from '../rig/program.ts'
+import { freshCall } from '../serving/fresh-call.ts'
 
 describe('two workers on one database (postgres: the primary tells workers of changed grants)', () => {
   const site = new Site()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { freshCall } from '../cli/fresh-call.ts'
-import { type Reply, Site } from '../cli/program.ts'
 import { configOf, newTenant } from '../crash/new-tenant.ts'
+import { type Reply, Site } from '../rig/program.ts'
+import { freshCall } from '../serving/fresh-call.ts'
 
 /** Ways to put three real processes on one storage. */
 const arrangements: { name: string; start: (site: Site) => Promise<string[]> }[] = [

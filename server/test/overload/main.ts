@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
-import { Site } from '../cli/program.ts'
+import { Site } from '../rig/program.ts'
 import { overloadRun } from './overload-run.ts'
 
 /**

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Program, Site } from '../cli/program.ts'
+import type { Program, Site } from '../rig/program.ts'
 
 type Options = {
   readonly seconds: number

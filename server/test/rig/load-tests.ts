@@ -12,6 +12,7 @@ const folders = {
   api: ['api'],
   attacks: ['adversary', 'faults', 'tampering'],
   cli: ['cli'],
+  serving: ['serving'],
   store: ['store', 'operations'],
 } as const
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { Site } from '../cli/program.ts'
+import { Site } from '../rig/program.ts'
 import { soakRun } from './soak-run.ts'
 
 /** `npm run test:soak -- --minutes N --seed N`: a long mixed load, during which nothing but the data may grow. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Program, Site } from '../cli/program.ts'
+import type { Program, Site } from '../rig/program.ts'
 import { growthOfFloor, growthOfPeak, type Measure, type Sample } from './growth.ts'
 import { type Keys, MixedLoad } from './mixed-load.ts'
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { chownSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
-import { temporaryFolder } from '../rig/temporary-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 export const mainFile = join(import.meta.dirname, '../../bin/strongroom.js')
 

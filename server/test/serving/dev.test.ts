@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import type { StarterKeys } from '../../src/cli/starter-applications.ts'
-import { assertRefused, call, type Program, Site } from './program.ts'
+import { assertRefused, call, type Program, Site } from '../rig/program.ts'
 
 const card = {
   type: 'card',

@@ -6,8 +6,8 @@ import { connect as tcpConnect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
+import { call, mainFile, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
-import { call, mainFile, Site } from './program.ts'
 
 /** Sends `GET /health` this many times on one connection. Resolves with how many were answered 200. */
 const askManyTimes = (url: string, times: number): Promise<number> =>

@@ -9,9 +9,9 @@ import { after, before, describe, test } from 'node:test'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { certificate } from '../rig/certificates.ts'
+import { assertRefused, call, mainFile, Program, type Result, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
 import { Flight, outcome, refusesConnections } from './flight.ts'
-import { assertRefused, call, mainFile, Program, type Result, Site } from './program.ts'
 
 describe('serve with incomplete or wrong settings', () => {
   const site = new Site()

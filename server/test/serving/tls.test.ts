@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls'
 import { type Certificate, certificate } from '../rig/certificates.ts'
-import { Site } from './program.ts'
+import { Site } from '../rig/program.ts'
 
 const ca = certificate('vault ca')
 const clientCa = certificate('client ca')

@@ -9,9 +9,9 @@ import { connect as tlsConnect } from 'node:tls'
 import { askEveryMs } from '../../src/cli/workers/signs-of-life.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { certificate } from '../rig/certificates.ts'
+import { assertRefused, type Program, Site } from '../rig/program.ts'
 import { Flight, outcome, refusesConnections } from './flight.ts'
 import { freshCall } from './fresh-call.ts'
-import { assertRefused, type Program, Site } from './program.ts'
 
 const body = JSON.stringify({ type: 'token', data: 'in flight' })
 const three = ['--workers', '3', '--log-level', 'debug']

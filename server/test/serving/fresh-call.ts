@@ -1,5 +1,5 @@
 import { type Agent, request } from 'node:http'
-import type { Reply } from './program.ts'
+import type { Reply } from '../rig/program.ts'
 
 /** One request on a new connection, which any worker may take, or on the agent's connection. */
 export const freshCall = (

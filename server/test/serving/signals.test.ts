@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { call, mainFile, Program, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
 import { outcome } from './flight.ts'
-import { call, mainFile, Program, Site } from './program.ts'
 
 describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }, () => {
   const site = new Site()

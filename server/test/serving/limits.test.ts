@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { ceilings, limits, type SetLimits } from '../../src/domain/limits.ts'
-import { Site } from './program.ts'
+import { Site } from '../rig/program.ts'
 
 type Ask = {
   readonly method: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect as tcpConnect } from 'node:net'
-import type { Program, Result } from './program.ts'
+import type { Program, Result } from '../rig/program.ts'
 
 /** A raw connection, so that a request can be sent by halves. */
 export class Flight {
