@@ -7,6 +7,11 @@ export type { StoredRow } from './engines.ts'
 export const storedRows = ({ engine, folder }: TestVault, table: string): Promise<StoredRow[]> =>
   engine.reach(folder.path, `SELECT * FROM ${engine.views[table] ?? table}`)
 
+export const countRows = async ({ engine, folder }: TestVault, table: string): Promise<number> => {
+  const [row] = await engine.reach(folder.path, `SELECT count(*) AS count FROM ${table}`)
+  return Number(row?.count)
+}
+
 /** Every table, with the rows of this tenant. */
 export const rowsOfTenant = async (vault: TestVault, tenant: number): Promise<Map<string, StoredRow[]>> => {
   const tables = await vault.engine.reach(vault.folder.path, vault.engine.tables)
