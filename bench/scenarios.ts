@@ -33,11 +33,9 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   tokenize: { kind: 'tokenize', key: 'write', connections: 8, bar: 0.5 },
 }
 
-export type Result = {
-  readonly row: Record<string, string>
-  readonly yardstick: Round[]
-  readonly vault: Round[]
-}
+type Sides = { readonly yardstick: Round[]; readonly vault: Round[] }
+
+export type Result = Sides & { readonly row: Record<string, string> }
 
 const tokensBefore = 10_000
 
@@ -67,16 +65,19 @@ export const runScenario = async (name: string, scenario: Scenario): Promise<Res
     ...(rate !== undefined && { rate }),
   })
   const yardstick = await (scenario.kind === 'tokenize'
-    ? startBareInsert(valuesPerTokenize)
-    : echoRounds(await answerBytes(vault, job(vault.port, 0)), port => job(port, seconds)))
-  await oneRound(vault, job(vault.port, 2))
-  const result = { yardstick: [] as Round[], vault: [] as Round[] }
-  for (let round = 0; round < rounds; round++) {
-    result.yardstick.push(await yardstick.round())
-    result.vault.push(await oneRound(vault, job(vault.port, seconds)))
+    ? insertRounds()
+    : echoRounds(await answerBytes(vault, job(vault.port, 0)), (port, rate) => job(port, seconds, rate)))
+  const interleaved = async (rate?: number): Promise<Sides> => {
+    const sides: Sides = { yardstick: [], vault: [] }
+    for (let round = 0; round < rounds; round++) {
+      sides.yardstick.push(...(await yardstick.round(rate)))
+      sides.vault.push(await oneRound(vault, job(vault.port, seconds, rate)))
+    }
+    return sides
   }
-  const peak = median(result.vault.map(round => round.perSecond))
-  const calm = await oneRound(vault, job(vault.port, seconds, peak / 2))
+  await oneRound(vault, job(vault.port, 2))
+  const result = await interleaved()
+  const calm = await interleaved(median(result.vault.map(round => round.perSecond)) / 2)
   const resident = vault.residentMiB()
   const bytes = ['vault.db', 'vault.db-wal'].reduce(
     (sum, file) => sum + statSync(join(vault.folder, file)).size,
@@ -87,24 +88,38 @@ export const runScenario = async (name: string, scenario: Scenario): Promise<Res
   return { ...result, row: toRow(name, scenario, result, calm, { resident, bytes }) }
 }
 
-type Yardstick = { round(): Promise<Round>; stop(): Promise<void> }
+type Yardstick = {
+  /** One round, or none if this yardstick knows no rate. */
+  round(rate?: number): Promise<Round[]>
+  stop(): Promise<void>
+}
 
-const echoRounds = async (bytes: number, job: (port: number) => LoadJob): Promise<Yardstick> => {
+const echoRounds = async (
+  bytes: number,
+  job: (port: number, rate?: number) => LoadJob,
+): Promise<Yardstick> => {
   const echo = await startEcho(bytes)
   await oneRound(echo, { ...job(echo.port), seconds: 1 })
-  return { round: () => oneRound(echo, job(echo.port)), stop: () => echo.stop() }
+  return { round: async rate => [await oneRound(echo, job(echo.port, rate))], stop: () => echo.stop() }
+}
+
+const insertRounds = async (): Promise<Yardstick> => {
+  const insert = await startBareInsert(valuesPerTokenize)
+  return { round: async rate => (rate === undefined ? [await insert.round()] : []), stop: insert.stop }
 }
 
 const toRow = (
   name: string,
   { bar }: Scenario,
-  { yardstick, vault }: Pick<Result, 'yardstick' | 'vault'>,
-  calm: Round,
+  { yardstick, vault }: Sides,
+  calm: Sides,
   { resident, bytes }: { resident: number; bytes: number },
 ): Record<string, string> => {
   const rates = vault.map(round => round.perSecond)
   const ratio = median(vault.map((round, i) => round.perSecond / (yardstick[i]?.perSecond ?? 1)))
   const of = (side: readonly Round[], pick: (round: Round) => number): number => median(side.map(pick))
+  const p99 = (side: readonly Round[]): string =>
+    side.length === 0 ? '' : of(side, round => round.p99).toFixed(1)
   return {
     scenario: name,
     'vault/s': median(rates).toFixed(0),
@@ -115,9 +130,10 @@ const toRow = (
     'vault µs': of(vault, round => round.cpuMicroseconds).toFixed(0),
     'yardstick µs': of(yardstick, round => round.cpuMicroseconds).toFixed(0),
     'p50 ms': of(vault, round => round.p50).toFixed(1),
-    'p99 ms': of(vault, round => round.p99).toFixed(1),
+    'p99 ms': p99(vault),
     'p99.9 ms': of(vault, round => round.p999).toFixed(1),
-    'p99 ms at half the rate': calm.p99.toFixed(1),
+    'p99 ms at half the rate': p99(calm.vault),
+    'yardstick at that rate': p99(calm.yardstick),
     'resident MiB': resident.toFixed(0),
     'data MiB': (bytes / 1_048_576).toFixed(0),
   }
