@@ -10,14 +10,24 @@ export const requireBodyForm = (
   { bodyType, bodyIsOptional }: Endpoint,
 ): void => {
   if (bodyType === undefined) return
-  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = headers
-  const isEmpty = length === undefined ? headers['transfer-encoding'] === undefined : length === '0'
+  const {
+    'content-type': type,
+    'content-encoding': encoding,
+    'transfer-encoding': transfer,
+    'content-length': length,
+  } = headers
+  const isEmpty = length === undefined ? transfer === undefined : length === '0'
   if (bodyIsOptional === true && isEmpty) return
   if (type !== bodyType && type?.split(';', 1)[0]?.trim().toLowerCase() !== bodyType)
     throw new VaultError('unsupportedMediaType', { detail: `The Content-Type must be ${bodyType}.` })
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new VaultError('unsupportedMediaType', {
       detail: 'The body must be sent without a Content-Encoding.',
+    })
+  // Node undoes the chunks, and leaves whatever is inside them as it was.
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
+    throw new VaultError('unsupportedMediaType', {
+      detail: 'The Transfer-Encoding must be chunked, or none.',
     })
   if (bodyBytes > limits.bodyBytes) throw new VaultError('bodyTooLarge')
 }

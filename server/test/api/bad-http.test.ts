@@ -231,6 +231,21 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     assert.equal(await countTokens(vault(), key), 1)
   })
 
+  test('C2.20 a body in chunks that is encoded once more is refused, not taken for what is inside', async () => {
+    const chunks = '1e\r\n{"type":"token","data":"said"}\r\n0\r\n\r\n'
+    for (const [encoding, status] of [
+      ['gzip, chunked', 415],
+      ['identity, chunked', 415],
+      ['Chunked', 201],
+    ] as const) {
+      const start = head('POST /tokens', 'Content-Type: application/json', `Transfer-Encoding: ${encoding}`)
+      const [reply] = await raw(start + chunks)
+      assert.equal(reply?.status, status, encoding)
+      if (status === 201) assert.equal((await vault().delete(`/tokens/${reply?.body.id}`, key)).status, 204)
+    }
+    assert.equal(await countTokens(vault(), key), 1)
+  })
+
   test('C2.1 pipelined requests are answered in order', async () => {
     const body = '{"id":"third","type":"token","data":"x"}'
     const post = head('POST /tokens', 'Content-Type: application/json', `Content-Length: ${body.length}`)
