@@ -159,6 +159,14 @@ describe('applications, while a server is running', () => {
       assertRefused(await site.run([...create(...args), ...file, ...site.vault]), 2, says)
     })
 
+  test('C29.6 app list shows more applications than one page of the API holds', async () => {
+    const { tenant_id, management_api_key } = await site.json('tenant', 'create', '--name', 'Many')
+    const wish = { name: 'A', type: 'public', permissions: ['token:create'] }
+    for (let n = 0; n < 100; n++)
+      assert.equal((await call(server.url, 'POST', '/applications', management_api_key, wish)).status, 201)
+    assert.equal((await site.json('app', 'list', '--tenant', tenant_id)).length, 103)
+  })
+
   test('C35 app list reports an unknown tenant and a missing --tenant', async () => {
     assertRefused(
       await site.run(['app', 'list', '--tenant', 'x', ...site.vault]),

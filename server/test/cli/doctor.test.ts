@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -183,7 +184,7 @@ describe('doctor', () => {
       name: 'a data folder that others may enter',
       plant: async () => {
         await makeVault()
-        chmodSync(data, 0o750)
+        chmodSync(data, 0o710)
         return undefined
       },
       check: 'file permissions',
@@ -480,20 +481,23 @@ describe('doctor', () => {
 
   test('docs/keys.md: doctor reports a rotation that was not finished, step by step, with the command that finishes it', async () => {
     await withVault(Date.now(), makeTenant)
-    addMasterKey(masterKeyFile)
-    const [unwrapped, ...others] = await ask()
-    assert.deepEqual(others, [])
-    assert.equal(unwrapped?.check, 'keys')
-    assert.match(
-      unwrapped.problem,
-      /^5 keys in storage can be opened only with an older master key than the first$/,
-    )
-    await obey(unwrapped)
-    const [unended] = await ask()
-    assert.match(unended?.command ?? '', /^strongroom master-key retire /)
-    assert.ok(unended)
-    await obey(unended)
-    assert.deepEqual(await ask(), [])
+    // The second time, the keys that the first has retired lie beside, and are not needed.
+    for (const _rotation of ['first', 'second']) {
+      addMasterKey(masterKeyFile)
+      const [unwrapped, ...others] = await ask()
+      assert.deepEqual(others, [])
+      assert.equal(unwrapped?.check, 'keys')
+      assert.match(
+        unwrapped.problem,
+        /^5 keys in storage can be opened only with an older master key than the first$/,
+      )
+      await obey(unwrapped)
+      const [unended] = await ask()
+      assert.match(unended?.command ?? '', /^strongroom master-key retire /)
+      assert.ok(unended)
+      await obey(unended)
+      assert.deepEqual(await ask(), [])
+    }
   })
 
   test('docs/keys.md: with the provider env, doctor finds nothing once the older key can be left out', async () => {
@@ -600,7 +604,7 @@ describe('doctor', () => {
     assert.equal(statSync(join(home, aside)).mode & 0o777, 0o600)
   })
 
-  test('C35 a restore moves aside what it replaces: a damaged file and a log that holds answered writes', async () => {
+  test('C35 a restore moves aside what it replaces: a damaged file and a log that holds answered writes; what it puts there is closed to all but the owner of the folder', async () => {
     const server = await site.serve(flags)
     const backup = join(site.path, 'backup.db')
     assert.equal((await site.run(['backup', backup, ...flags])).code, 0)
@@ -610,6 +614,9 @@ describe('doctor', () => {
     const log = readFileSync(`${database}-wal`)
     assert.ok(log.length > 0)
     writeFileSync(database, 'overwritten'.repeat(1_000))
+    chmodSync(backup, 0o644)
+    // Only root can restore for another user.
+    if (process.geteuid?.() === 0) chownSync(data, 65_534, 65_534)
     const [finding] = await ask()
     assert.doesNotMatch(finding?.command ?? '', /\brm\b/)
     assert.ok(finding)
@@ -618,6 +625,8 @@ describe('doctor', () => {
     const [aside = ''] = readdirSync(data).filter(name => name.startsWith('set-aside-'))
     assert.deepEqual(readFileSync(join(data, aside, 'vault.db-wal')), log)
     assert.match(readFileSync(join(data, aside, 'vault.db'), 'utf8'), /^overwritten/)
+    const { mode, uid } = statSync(database)
+    assert.deepEqual([mode & 0o777, uid], [0o600, statSync(data).uid])
   })
 
   test('C31.7 C35 a planted trigger keeps every command from the vault; doctor names it, and says what it left out', async () => {
@@ -675,6 +684,23 @@ describe('doctor', () => {
     await makeVault()
     return copyDatabase()
   }
+
+  test('C35 a damaged page that only --deep comes upon is a finding too, with how to restore', async () => {
+    await withVault(Date.now(), makeTenant)
+    const opened = new DatabaseSync(database)
+    const { at, size } = opened
+      .prepare(
+        "SELECT (rootpage - 1) * page_size AS at, page_size AS size FROM sqlite_schema, pragma_page_size WHERE name = 'terms'",
+      )
+      .get() as { at: number; size: number }
+    opened.close()
+    writeFileSync(database, readFileSync(database).fill(0x5a, at, at + size))
+    assert.deepEqual(await ask(), [])
+    const [finding, ...others] = read(await site.shell(line('--deep', ...flags)))
+    assert.deepEqual(others, [])
+    assert.match(finding?.problem ?? '', /vault\.db is damaged \(.*malformed.*\): restore a backup/)
+    assert.match(finding?.command ?? '', /^backup=/)
+  })
 
   test('C35 doctor finds a wrong key of the provider env; its command repairs it in the same shell without showing the key', async () => {
     await makeVault()

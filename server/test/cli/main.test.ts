@@ -117,6 +117,7 @@ describe('the command line', () => {
     { args: ['serve', `--master-key=${secret}`], says: /set STRONGROOM_MASTER_KEY/, absent: secret },
     { args: ['serve', '--master-key', secret], says: /set STRONGROOM_MASTER_KEY/, absent: secret },
     { args: ['serve', '--port', 'eighty'], says: /--port must be a number from 0 to 65535/ },
+    { args: ['serve', '--port=-1'], says: /--port must be a number from 0 to 65535/ },
     { args: ['serve', '--config', '/nowhere.json'], says: /the config file \/nowhere\.json/ },
   ]
   for (const { args, says, absent } of wrong)
@@ -125,6 +126,11 @@ describe('the command line', () => {
       assertRefused(result, 2, says)
       if (absent !== undefined) assert.ok(!result.stderr.includes(absent))
     })
+
+  test('C35 a message that spans lines, as a path may, is told in one', async () => {
+    const result = await site.run(['serve', '--config', '/no\nwhere.json'])
+    assertRefused(result, 2, /the config file \/no where\.json/)
+  })
 
   test('C35.4 in the real program, flags override variables and variables override the file', async () => {
     const [a, b, c] = ['a', 'b', 'c'].map(name => join(site.path, `data-${name}`))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
 import { assertRefused, call, Site } from '../rig/program.ts'
@@ -90,6 +91,19 @@ describe('a rotation of the master key', () => {
       STRONGROOM_MASTER_KEY: old,
     })
     assertRefused(wrong, 1, /does not open with the master key in STRONGROOM_MASTER_KEY/)
+  })
+
+  test('C31.7 rewrap says that old forms of keys are still in the log while another program reads', async () => {
+    assert.equal((await site.run(['migrate', ...site.vault])).code, 0)
+    await site.json('tenant', 'create', '--name', 'Read')
+    await told('add')
+    const reader = new DatabaseSync(join(site.data, 'vault.db'), { readOnly: true })
+    reader.exec('BEGIN; SELECT count(*) FROM vault_keys')
+    const { code, stdout, stderr } = await rotate('rewrap')
+    reader.close()
+    assert.equal(code, 0)
+    assert.match(stdout, /^\d+ keys wrapped with the new master key, 0 already\n$/)
+    assert.match(stderr, /^strongroom master-key rewrap: their old forms are still in the log, [^\n]+\n$/)
   })
 
   test('C14.4 a key in the environment is rotated there, and has no file to change', async () => {

@@ -12,6 +12,8 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { storageFlags } from '../../src/cli/vault-flags.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
@@ -58,6 +60,18 @@ describe('which storage a command works on', () => {
     assert.ok(!server.stderr.includes(new URL(database.url).password))
     const { storage: made } = JSON.parse(await server.logged('there was no vault, and a new one was made'))
     assert.equal(made, storage)
+  })
+
+  test('C35.4 printed commands name a database with the files that it takes to reach it, and without its password', () => {
+    const environment = {
+      STRONGROOM_DATABASE_URL: 'postgres://a%40b:secret@[::1]:5433/d',
+      STRONGROOM_DATABASE_PASSWORD_FILE: '/the password',
+      STRONGROOM_DATABASE_CA: '/ca.pem',
+    }
+    assert.match(
+      storageFlags(readConfig({ options: {}, environment })),
+      /^--database-url 'postgres:\/\/a%40b@\[::1\]:5433\/d\?[^']+' --database-password-file '\/the password' --database-ca \/ca\.pem$/,
+    )
   })
 
   test('C35.4 a folder and a database of the same rank are refused in one line that names both, and neither is touched', async () => {

@@ -222,6 +222,19 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     silent.close()
   })
 
+  test('C35.1 once it stops, no worker is started, even if one was about to be replaced', async () => {
+    const server = await site.serve(two)
+    // The first death costs no wait, the second does.
+    process.kill(newest(server, 2), 'SIGKILL')
+    await server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
+    process.kill(newest(server, 2), 'SIGKILL')
+    await server.logged('a worker ended and is replaced', 2)
+    server.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+    const [, afterwards = ''] = server.stderr.split('"msg":"draining"')
+    assert.ok(!afterwards.includes('"msg":"a worker starts"'))
+  })
+
   test('C35.1 workers that cannot start again end the server with an error', async () => {
     const server = await site.serve(two)
     renameSync(site.masterKeyFile, `${site.masterKeyFile}.away`)
