@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newApiKeyText } from '../../src/crypto/api-key.ts'
+import { deleteApiKey } from '../../src/operations/delete-api-key.ts'
+import { operatorOf } from '../../src/operations/operator.ts'
 import type { Store } from '../../src/store/port.ts'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
@@ -448,6 +450,19 @@ onEveryEngine('API keys', vault => {
     const [{ id: ownerKey }] = await listKeys(manager, owned)
     granted(await revoke(manager, owned, ownerKey))
     granted(await vault().delete(`/applications/${owned}`, manager))
+  })
+
+  test('C2.18 C29.4 the operator can revoke a key of a tenant that has no management key left to keep', async () => {
+    const { keys, tenantId } = await vault().tenant(ownerAndManager)
+    const [managed, owned] = [await idOf(keys.manager), await idOf(keys.owner)]
+    const [{ id: keyId }] = await listKeys(keys.manager, owned)
+    const brief = granted(await makeKey(keys.manager, managed, { expires_at: instant(vault().now + 1_000) }))
+    const [{ id: lasting }] = await listKeys(keys.manager, managed)
+    granted(await revoke(brief.key, managed, lasting))
+    vault().now += 1_000
+    const { vault: whole } = vault().service
+    await deleteApiKey(whole, await operatorOf(whole, tenantId), owned, keyId)
+    assert.equal(await works(keys.owner), 401)
   })
 
   const pairs: readonly {

@@ -249,6 +249,12 @@ onEveryEngine('deduplication', vault => {
     const two = await vault().create(keys.owner, first)
     assert.notEqual(two.id, one.id)
     assert.equal((await vault().create(keys.owner, { ...first, data: 'Changed Value' })).id, one.id)
+    // It renders the same, and stands for another match all the same.
+    const fingerprint_expression = "{{ data | stringify | append: '' }}"
+    await vault().patch(`/tokens/${one.id}`, keys.owner, { fingerprint_expression })
+    const likewise = { ...first, data: 'Changed Value', fingerprint_expression }
+    assert.equal((await vault().create(keys.owner, likewise)).id, one.id)
+    await vault().patch(`/tokens/${one.id}`, keys.owner, { fingerprint_expression: null })
     await vault().patch(`/tokens/${one.id}`, keys.owner, { containers: ['/moved/'] })
     assert.notEqual((await vault().create(keys.owner, { ...first, data: 'Changed Value' })).id, one.id)
   })
@@ -277,14 +283,16 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 2)
   })
 
-  test('C15.10 C15.3 an element with the flag matches an equal one before it without the flag', async () => {
+  test('C15.10 C15.3 C15.4 an element with the flag matches the first of the equal ones before it without the flag', async () => {
     const { keys } = await vault().tenant({ owner })
     const { body } = await vault().post('/tokenize', keys.owner, [
       { ...first, deduplicate_token: false },
+      { ...first, deduplicate_token: false },
       first,
     ])
-    assert.equal(body[1].id, body[0].id)
-    assert.equal(await countTokens(vault(), keys.owner), 1)
+    assert.notEqual(body[1].id, body[0].id)
+    assert.equal(body[2].id, body[0].id)
+    assert.equal(await countTokens(vault(), keys.owner), 2)
   })
 
   test('C15.1 C15.10 with the tenant setting, plain values are deduplicated too', async () => {

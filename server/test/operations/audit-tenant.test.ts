@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AffectedTokens, type Audit, type DeadField } from '../../src/operations/audit/audit.ts'
 import { auditTenant } from '../../src/operations/audit-tenant.ts'
+import { newDataKey } from '../../src/operations/new-data-key.ts'
 import { repairTenant } from '../../src/operations/repair-tenant.ts'
 import type { Store } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
@@ -94,6 +95,36 @@ onEveryEngine('the audit of a tenant', vault => {
     assert.equal((await vault().get(`/tokens/${other.id}`, keys.owner)).body.data.cvc, '123')
   })
 
+  test('C14.4 C24 tokens that a data key made after the audit began has sealed are no difference', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner })
+    const whole = vault().service.vault
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const before = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+    const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
+    await vault().create(keys.owner, card)
+    assert.ok(await newDataKey(whole, before))
+    await vault().create(keys.owner, card)
+    assert.deepEqual(told(await auditTenant(whole, before)), nothing)
+  })
+
+  test('C11.1 the repair of a tenant leaves the transient fields of a token whose own row does not open', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner })
+    const whole = vault().service.vault
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+    const data = { number: '4242424242424242', cvc: '123' }
+    const { id } = await vault().create(keys.owner, { type: 'card', data })
+    const { engine, folder } = vault()
+    const write = (createdBy: string) =>
+      engine.reach(folder.path, 'UPDATE tokens SET created_by = ? WHERE token_id = ?', createdBy, id)
+    const author = (await vault().store.getToken(tenantNumber, id))?.createdBy ?? ''
+    await write('somebody')
+    const audit = await auditTenant(whole, tenant, found => repairTenant(whole, tenant, found))
+    assert.deepEqual(told(audit), { ...nothing, unreadable: [id] })
+    await write(author)
+    assert.deepEqual((await vault().get(`/tokens/${id}`, keys.owner)).body.data, data)
+  })
+
   test('C24 C26 a tenant that has lost its whole index gets it back page by page', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const whole = vault().service.vault
@@ -118,6 +149,21 @@ onEveryEngine('the audit of a tenant', vault => {
     assert.equal(audit.missing.ids.length, values.length)
     assert.ok(largest > 0 && largest < values.length, 'repaired before all of it was read')
     assert.deepEqual(await terms(), before)
+    assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
+  })
+
+  test('C15 C24 C26 what more than a page of tokens left behind is found and removed', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner }, { deduplicateTokens: true })
+    const whole = vault().service.vault
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+    const values = Array.from({ length: 600 }, (_, index) => `value ${index}`)
+    const ids = (await vault().post('/tokenize', keys.owner, values)).body
+    const { engine, folder } = vault()
+    await engine.reach(folder.path, 'DELETE FROM tokens WHERE tenant = ?', tenantNumber)
+    const audit = await auditTenant(whole, tenant, found => repairTenant(whole, tenant, found))
+    assert.deepEqual(audit.matches.ids.toSorted(), ids.toSorted())
+    assert.deepEqual(audit.extra.ids.toSorted(), ids.toSorted())
     assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
   })
 })

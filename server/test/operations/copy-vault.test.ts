@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { cpSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { type CopyProgress, type CopyResult, copyVault } from '../../src/operations/copy-vault.ts'
 import type { ArrivingVault } from '../../src/store/copying.ts'
 import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
@@ -171,6 +172,21 @@ describe('a copy of a vault into PostgreSQL', () => {
     assert.equal(names[0], `tenant_keys of tenant ${tenant?.id}`)
     assert.ok(names.some(name => name.startsWith('tokens 2 ')))
     assert.ok(!names.some(name => name.startsWith('tokens 1 ')))
+  })
+
+  test('C35 a key that does not unwrap is no fault of its row while the master key is out of reach', async () => {
+    await inSource(
+      `UPDATE slots SET bytes = zeroblob(size) WHERE slot IN
+         (SELECT slot FROM tenant_keys WHERE tenant = 2 AND purpose = 'data')`,
+    )
+    const withoutKey = run(({ read }) => ({
+      read: table => {
+        if (table.name === 'tenants') rmSync(join(folder.path, 'master.key'))
+        return read(table)
+      },
+    }))
+    await assert.rejects(withoutKey, KeyProviderError)
+    await cannotBeServed()
   })
 
   test('C35 every row of the copy that differs from the source is named', async () => {

@@ -5,7 +5,7 @@ import { newUuid } from '../../src/crypto/uuid.ts'
 import type { TestReply } from '../rig/answers.ts'
 import { engines, type StoredRow } from '../rig/engines.ts'
 import { isRefusedByType } from '../rig/tamper.ts'
-import { devApplications, TestVault } from '../rig/test-vault.ts'
+import { devApplications, owner, type TestApplication, TestVault } from '../rig/test-vault.ts'
 import { assertAbsent } from '../rig/traces.ts'
 
 const number = '4242424242424242'
@@ -280,6 +280,35 @@ for (const engine of engines) {
       )
     })
 
+    test('C26.1 C28.9 it only proposes candidates: a search finds nothing where the caller may not search', async () => {
+      const { vault } = scene
+      const searcher: TestApplication = {
+        rules: [
+          { priority: 1, container: '/a/', transform: 'reveal', permissions: ['token:search'] },
+          { priority: 2, container: '/', transform: 'reveal', permissions: ['token:read'] },
+        ],
+      }
+      const { keys } = await vault.tenant({ owner, searcher })
+      const make = (container: string) =>
+        scene.create(
+          { type: 'token', data: container, containers: [container], metadata: { color: 'red' } },
+          keys.owner,
+        )
+      const [here, elsewhere] = [await make('/a/'), await make('/b/')]
+      await scene.reach('DELETE FROM terms WHERE token_id = ?', elsewhere)
+      await scene.reach(
+        `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
+         SELECT tenant, term, created_at, ?, expires_at, tag, signature FROM terms WHERE token_id = ?`,
+        elsewhere,
+        here,
+      )
+      const found = await vault.post('/tokens/search', keys.searcher, { query: 'metadata.color:red' })
+      assert.deepEqual(
+        found.body.data.map((token: { id: string }) => token.id),
+        [here],
+      )
+    })
+
     test('C15.3 a match that points to a token with another value is ignored', async () => {
       const { keys, vault } = scene
       const body = (data: string) => ({ type: 'token', data, deduplicate_token: true })
@@ -299,6 +328,47 @@ for (const engine of engines) {
       assert.deepEqual(made.body._extras, { deduplicated: false })
       assert.notEqual(made.body.id, other)
     })
+
+    const value = 'a value that several tokens share'
+    const lookAlikes: [name: string, body: object, change?: (id: string) => Promise<unknown>][] = [
+      ['in another container', { containers: ['/elsewhere/'] }],
+      [
+        'with another fingerprint expression',
+        { fingerprint_expression: "{{ data | stringify | append: '' }}" },
+      ],
+      [
+        'whose mask was set blindly',
+        {},
+        id => scene.vault.patch(`/tokens/${id}`, scene.keys.general, { mask: '{{ data | last4 }}' }),
+      ],
+      ['that has expired', { expires_at: '2026-03-01T13:00:00Z' }],
+    ]
+    for (const [name, fields, change] of lookAlikes)
+      test(`C15.3 a match that points to a token of the same value ${name} is ignored`, async () => {
+        const { keys, vault } = scene
+        vault.now = Date.parse('2026-03-01T12:00:00Z')
+        const body = { type: 'token', data: value, deduplicate_token: true }
+        const one = await scene.create(body)
+        const other = await scene.create({ ...body, ...fields, deduplicate_token: false })
+        await change?.(other)
+        const [one1, other1] = [await scene.read(one), await scene.read(other)]
+        assert.equal(other1.body.fingerprint, one1.body.fingerprint)
+        const [entry] = (await termsOf(one)).filter(({ tag }) => tag !== null)
+        const { term, tag } = entry as { term: Uint8Array; tag: Uint8Array }
+        for (const table of ['tokens', 'terms'])
+          await scene.reach(`DELETE FROM ${table} WHERE token_id = ?`, one)
+        await scene.reach(
+          'UPDATE terms SET tag = ?, expires_at = NULL WHERE token_id = ? AND term = ?',
+          tag,
+          other,
+          term,
+        )
+        await scene.reach('UPDATE matches SET token_id = ? WHERE token_id = ?', other, one)
+        vault.now += hour
+        const made = await vault.post('/tokens', keys.general, body)
+        assert.deepEqual([made.status, made.body._extras], [201, { deduplicated: false }])
+        for (const id of [other, made.body.id]) await vault.delete(`/tokens/${id}`, keys.private)
+      })
 
     test('C17.4 an expired token does not come back through its index entries', async () => {
       const { keys, vault } = scene
