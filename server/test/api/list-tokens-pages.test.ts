@@ -39,7 +39,7 @@ onEveryEngine('pages of a list', vault => {
   })
 
   test('C24.10 counts follow creates, moves and deletes', async () => {
-    const { keys } = await vault().tenant({ owner, some: reader('/a/') })
+    const { keys } = await vault().tenant({ owner, some: reader('/a/'), nested: reader('/a/', '/a/x/') })
     const total = async (path: string, key: string): Promise<number> =>
       (await vault().get(path, key)).body.pagination.total_items
     const { id } = await vault().create(keys.owner, { type: 'token', data: 1, containers: ['/a/x/'] })
@@ -53,8 +53,9 @@ onEveryEngine('pages of a list', vault => {
         await total('/tokens', keys.owner),
         await total('/tokens', keys.some),
         await total('/tokens?type=card', keys.owner),
+        await total('/tokens?size=1', keys.nested),
       ],
-      [2, 1, 1],
+      [2, 1, 1, 1],
     )
     await vault().patch(`/tokens/${id}`, keys.owner, { containers: ['/b/', '/c/'] })
     assert.deepEqual([await total('/tokens', keys.owner), await total('/tokens', keys.some)], [2, 0])

@@ -124,6 +124,14 @@ onEveryEngine('grants that change while a body is arriving', vault => {
         vault().send('PUT', path, { key, body: { name: 'x', permissions: ['application:read'] } }),
       403,
     ],
+    [
+      'expires, while another changes grants,',
+      (path: string, _id: string, key: string) => {
+        vault().now += 60_000
+        return vault().send('PUT', path, { key, body: { name: 'x' } })
+      },
+      401,
+    ],
   ] as const)
     test(`C27.2 C27.3 a change is refused if its key ${name} between its checks and its write`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
@@ -133,7 +141,8 @@ onEveryEngine('grants that change while a body is arriving', vault => {
         permissions: ['application:update', 'application:read'],
       })
       const path = `/applications/${made.id}`
-      const [{ id: keyId }] = (await vault().get(`${path}/keys`, keys.manager)).body
+      const expires_at = new Date(vault().now + 60_000).toISOString()
+      const { id: keyId, key } = (await vault().post(`${path}/keys`, keys.manager, { expires_at })).body
       let isFirst = true
       const gate = commitGate(vault(), () => {
         const held = isFirst
@@ -141,7 +150,7 @@ onEveryEngine('grants that change while a body is arriving', vault => {
         return held
       })
       const own = (await vault().get('/applications/key', keys.owner)).body.id
-      const change = vault().post(`/applications/${own}/keys`, made.key, {})
+      const change = vault().post(`/applications/${own}/keys`, key, {})
       await gate.waiting(1)
       assert.ok((await narrow(path, keyId, keys.manager)).status < 300)
       gate.open()
