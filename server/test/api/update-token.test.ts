@@ -462,20 +462,6 @@ onEveryEngine('update a token', vault => {
     }
   })
 
-  test('C13.2 a mask set blindly stays blind until a caller with reveal has set all of it', async () => {
-    const { keys } = await vault().tenant({ owner, writer: { permissions: ['token:update'] } })
-    const { id } = await vault().create(keys.owner, { type: 'token', data: { name: 'Ada', pin: '1357' } })
-    const patch = async (key: string, body: unknown) =>
-      granted(await vault().patch(`/tokens/${id}`, key, body)).data
-    const blindly = { pin: '{{ data.pin }}' }
-    assert.equal(await patch(keys.writer, { mask: blindly }), undefined)
-    const name = '{{ data.name }}'
-    assert.deepEqual(await patch(keys.owner, { mask: { name } }), { name: 'Ada', pin: '1357' })
-    assert.equal(await patch(keys.writer, { metadata: { seen: 'no' } }), undefined)
-    await patch(keys.owner, { mask: { ...blindly, name } })
-    assert.deepEqual(await patch(keys.writer, { metadata: { seen: 'yes' } }), { name: 'Ada', pin: '1357' })
-  })
-
   test('C13.2 a caller who may read the token sees it under a mask set blindly', async () => {
     const { keys } = await vault().tenant({
       owner,

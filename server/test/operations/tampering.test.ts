@@ -370,6 +370,17 @@ for (const engine of engines) {
         for (const id of [other, made.body.id]) await vault.delete(`/tokens/${id}`, keys.private)
       })
 
+    test('C15.3 C17.4 an expired token that does not open keeps nobody from its value', async () => {
+      const { keys, vault } = scene
+      const body = { type: 'token', data: 'a value of an expired token', deduplicate_token: true }
+      const one = await scene.create({ ...body, expires_at: new Date(vault.now + hour).toISOString() })
+      await scene.reach('UPDATE tokens SET sealed = ? WHERE token_id = ?', new Uint8Array(1), one)
+      vault.now += hour
+      const made = await vault.post('/tokens', keys.general, body)
+      assert.deepEqual([made.status, made.body._extras], [201, { deduplicated: false }])
+      await vault.delete(`/tokens/${made.body.id}`, keys.private)
+    })
+
     test('C17.4 an expired token does not come back through its index entries', async () => {
       const { keys, vault } = scene
       const expires = new Date(vault.now + hour).toISOString()
