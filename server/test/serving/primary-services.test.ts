@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Announcement } from '../../src/cli/workers/announcements.ts'
+import { type Announcement, Announcements } from '../../src/cli/workers/announcements.ts'
 import { primaryServices } from '../../src/cli/workers/primary-services.ts'
 import { readConfig } from '../../src/config/config.ts'
 
@@ -33,4 +33,20 @@ test('C27.2 a worker is told of changed grants by the others from the moment it 
   services.left(other)
   await change()
   assert.deepEqual(heard(), [0, 2, 2])
+})
+
+test('C27.2 a worker that hangs holds up a change of grants for a second at most', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let isTold = false
+  void new Announcements().tell([{ send: () => {} }]).then(() => {
+    isTold = true
+  })
+  for (const [ms, isTime] of [
+    [999, false],
+    [1, true],
+  ] as const) {
+    t.mock.timers.tick(ms)
+    await new Promise(setImmediate)
+    assert.equal(isTold, isTime)
+  }
 })
