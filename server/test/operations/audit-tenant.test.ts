@@ -27,12 +27,17 @@ const told = (audit: Audit) =>
   )
 
 onEveryEngine('the audit of a tenant', vault => {
+  /** A new tenant, as its owner and as an audit sees it. */
+  const audited = async (settings: { deduplicateTokens?: boolean } = {}) => {
+    const { keys, tenantId } = await vault().tenant({ owner }, settings)
+    const whole = vault().service.vault
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    return { keys, whole, tenant: { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) } }
+  }
+
   for (const read of reads)
     test(`C24 C26 C27.1 a write just before or after ${read} is not reported as a difference`, async () => {
-      const { keys, tenantId } = await vault().tenant({ owner }, { deduplicateTokens: true })
-      const whole = vault().service.vault
-      const tenantNumber = await vault().tenantNumber(tenantId)
-      const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+      const { keys, whole, tenant } = await audited({ deduplicateTokens: true })
       const create = (id: string) =>
         vault().create(keys.owner, { id, type: 'token', data: `data of ${id}`, containers: ['/a/b/'] })
       for (const id of ['moved', 'deleted', 'renewed']) await create(id)
@@ -67,10 +72,7 @@ onEveryEngine('the audit of a tenant', vault => {
     })
 
   test('C11.1 a transient field that does not open is found, and repaired by removing it', async () => {
-    const { keys, tenantId } = await vault().tenant({ owner })
-    const whole = vault().service.vault
-    const tenantNumber = await vault().tenantNumber(tenantId)
-    const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+    const { keys, whole, tenant } = await audited()
     const number = '4242424242424242'
     const make = () => vault().create(keys.owner, { type: 'card', data: { number, cvc: '123' } })
     const [{ id }, other] = [await make(), await make()]
@@ -96,10 +98,7 @@ onEveryEngine('the audit of a tenant', vault => {
   })
 
   test('C14.4 C24 tokens that a data key made after the audit began has sealed are no difference', async () => {
-    const { keys, tenantId } = await vault().tenant({ owner })
-    const whole = vault().service.vault
-    const tenantNumber = await vault().tenantNumber(tenantId)
-    const before = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+    const { keys, whole, tenant: before } = await audited()
     const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
     await vault().create(keys.owner, card)
     assert.ok(await newDataKey(whole, before))
@@ -108,16 +107,13 @@ onEveryEngine('the audit of a tenant', vault => {
   })
 
   test('C11.1 the repair of a tenant leaves the transient fields of a token whose own row does not open', async () => {
-    const { keys, tenantId } = await vault().tenant({ owner })
-    const whole = vault().service.vault
-    const tenantNumber = await vault().tenantNumber(tenantId)
-    const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+    const { keys, whole, tenant } = await audited()
     const data = { number: '4242424242424242', cvc: '123' }
     const { id } = await vault().create(keys.owner, { type: 'card', data })
     const { engine, folder } = vault()
     const write = (createdBy: string) =>
       engine.reach(folder.path, 'UPDATE tokens SET created_by = ? WHERE token_id = ?', createdBy, id)
-    const author = (await vault().store.getToken(tenantNumber, id))?.createdBy ?? ''
+    const author = (await vault().store.getToken(tenant.tenantNumber, id))?.createdBy ?? ''
     await write('somebody')
     const audit = await auditTenant(whole, tenant, found => repairTenant(whole, tenant, found))
     assert.deepEqual(told(audit), { ...nothing, unreadable: [id] })
@@ -126,10 +122,7 @@ onEveryEngine('the audit of a tenant', vault => {
   })
 
   test('C24 C26 a tenant that has lost its whole index gets it back page by page', async () => {
-    const { keys, tenantId } = await vault().tenant({ owner })
-    const whole = vault().service.vault
-    const tenantNumber = await vault().tenantNumber(tenantId)
-    const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+    const { keys, whole, tenant } = await audited()
     const values = Array.from({ length: 600 }, (_, index) => `value ${index}`)
     await vault().post('/tokenize', keys.owner, values)
     const { engine, folder } = vault()
@@ -137,10 +130,10 @@ onEveryEngine('the audit of a tenant', vault => {
       engine.reach(
         folder.path,
         'SELECT * FROM terms WHERE tenant = ? ORDER BY term, created_at, token_id',
-        tenantNumber,
+        tenant.tenantNumber,
       )
     const before = await terms()
-    await engine.reach(folder.path, 'DELETE FROM terms WHERE tenant = ?', tenantNumber)
+    await engine.reach(folder.path, 'DELETE FROM terms WHERE tenant = ?', tenant.tenantNumber)
     let largest = 0
     const audit = await auditTenant(whole, tenant, async found => {
       largest = Math.max(largest, new Set(found.missing?.map(({ tokenId }) => tokenId)).size)
@@ -153,14 +146,11 @@ onEveryEngine('the audit of a tenant', vault => {
   })
 
   test('C15 C24 C26 what more than a page of tokens left behind is found and removed', async () => {
-    const { keys, tenantId } = await vault().tenant({ owner }, { deduplicateTokens: true })
-    const whole = vault().service.vault
-    const tenantNumber = await vault().tenantNumber(tenantId)
-    const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+    const { keys, whole, tenant } = await audited({ deduplicateTokens: true })
     const values = Array.from({ length: 600 }, (_, index) => `value ${index}`)
     const ids = (await vault().post('/tokenize', keys.owner, values)).body
     const { engine, folder } = vault()
-    await engine.reach(folder.path, 'DELETE FROM tokens WHERE tenant = ?', tenantNumber)
+    await engine.reach(folder.path, 'DELETE FROM tokens WHERE tenant = ?', tenant.tenantNumber)
     const audit = await auditTenant(whole, tenant, found => repairTenant(whole, tenant, found))
     assert.deepEqual(audit.matches.ids.toSorted(), ids.toSorted())
     assert.deepEqual(audit.extra.ids.toSorted(), ids.toSorted())
