@@ -4,6 +4,7 @@ import type { Serve } from '../exchange.ts'
 import { type Answering, PlainExchange } from './exchange.ts'
 import { PlainRequestReader } from './read-request.ts'
 import type { Route } from './routes.ts'
+import { type EndSharing, shareReads } from './shared-reads.ts'
 
 /** Where a request leads; undefined if Fastify must find that out. */
 export type FindRoute = (method: string, url: string) => Route<Serve> | undefined
@@ -23,6 +24,7 @@ export class PlainConnection implements Answering {
   readonly socket: Socket
   readonly #options: ConnectionOptions
   readonly #reader = new PlainRequestReader()
+  readonly #endSharing: EndSharing
   /** From the request until the kernel has taken its answer. */
   #isBusy = false
   #isAnswering = false
@@ -38,6 +40,7 @@ export class PlainConnection implements Answering {
     this.socket = socket
     this.#options = options
     this.#allowIdling()
+    this.#endSharing = shareReads(socket, this.#onData)
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('drain', this.#onDrain)
@@ -77,13 +80,14 @@ export class PlainConnection implements Answering {
     if (!this.#isBusy) this.#goOn()
   }
 
+  /** Copies what it keeps of the bytes, which may be overwritten by the next read. */
   readonly #onData = (bytes: Buffer): void => {
     // A further request could no longer be answered.
     if (this.#isOver) return
     if (this.#isBusy) {
       this.#isPaused = true
       this.socket.pause()
-      this.socket.unshift(bytes)
+      this.socket.unshift(Buffer.from(bytes))
       return
     }
     const head = this.#reader.read(bytes)
@@ -96,7 +100,7 @@ export class PlainConnection implements Answering {
     this.#isAnswering = true
     // Its client may take longer to read the answer.
     if (this.#isLast) this.#allowIdling()
-    const body = head.bodyStart === bytes.length ? noBytes : bytes.subarray(head.bodyStart)
+    const body = head.bodyStart === bytes.length ? noBytes : Buffer.from(bytes.subarray(head.bodyStart))
     route.to(new PlainExchange(this, head, route.params, body, this.#options.traceHeader))
   }
 
@@ -141,9 +145,10 @@ export class PlainConnection implements Answering {
     socket.off('timeout', this.#onTimeout)
     socket.off('error', this.#onError)
     socket.off('close', this.#options.left)
+    this.#endSharing()
     this.#options.left()
     this.#options.handOver()
-    socket.unshift(bytes)
+    socket.unshift(Buffer.from(bytes))
     socket.resume()
   }
 }

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
 import { pace } from '../../../src/domain/pace.ts'
 import type { Serve } from '../../../src/http/exchange.ts'
 import { type PlainLane, plainLane } from '../../../src/http/plain/lane.ts'
+import { certificate } from '../../rig/certificates.ts'
 import { onSqliteAlone } from '../../rig/every-engine.ts'
 import { sendRaw } from '../../rig/raw-http.ts'
 import { owner } from '../../rig/test-vault.ts'
@@ -15,243 +18,280 @@ const get = (path: string, ...fields: readonly string[]): string =>
   [`GET ${path} HTTP/1.1`, 'Host: vault', ...fields, '', ''].join('\r\n')
 const unusual = 'TE: trailers'
 
-describe('the lane of plain requests', () => {
-  let held: (() => void)[]
-  let begun: string[]
-  let opened: Socket[]
-  let server: Server
-  let lane: PlainLane
-  /** Answers with the lane a request came by; `/held` is answered when the test says so, `/long` at length. */
-  const answer = (by: string, url: string | undefined, send: (content: string) => void): void => {
-    begun.push(url ?? '')
-    const content = `${by} ${url}${url === '/long' ? '.'.repeat(8_000_000) : ''}`
-    if (url === '/held') held.push(() => send(content))
-    else send(content)
-  }
-  const plainly: Serve = exchange =>
-    answer('plain', exchange.url, content =>
-      exchange.send(200, { 'content-length': content.length }, content),
-    )
-  beforeEach(async () => {
-    held = []
-    begun = []
-    opened = []
-    server = createServer({ keepAliveTimeout: 60_000 }, ({ url }, response) =>
-      answer('node', url, content =>
-        response.writeHead(200, { 'content-length': content.length }).end(content),
-      ),
-    )
-    lane = plainLane(server, {
-      traceHeader: 'svc-trace-id',
-      findRoute: (_method, url) => (url === '/nowhere' ? undefined : { to: plainly, params: {} }),
-    })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-  })
-  afterEach(() => {
-    for (const socket of opened) socket.destroy()
-    server.close()
-  })
+const { cert, key } = certificate('127.0.0.1')
 
-  const open = (): Socket => {
-    const socket = connect({
-      port: (server.address() as AddressInfo).port,
-      host: '127.0.0.1',
-      allowHalfOpen: true,
-    })
-    socket.setEncoding('latin1')
-    opened.push(socket)
-    return socket
-  }
-  /** Both ends of a new connection. */
-  const openBoth = async (): Promise<[client: Socket, served: Socket]> => {
-    const taken = once(server, 'connection')
-    const client = open()
-    const [served]: Socket[] = await taken
-    assert.ok(served)
-    opened.push(served)
-    return [client, served]
-  }
-  const until = async (isSo: () => boolean): Promise<void> => {
-    while (!isSo()) await new Promise(setImmediate)
-  }
-  /** Reads until this many answers have come; returns their bodies. */
-  const bodies = async (socket: Socket, count: number): Promise<string[]> => {
-    let read = ''
-    for (;;) {
-      const found = [...read.matchAll(/\r\n\r\n((?:plain|node) \/\w+?)(?=HTTP|$)/g)].map(
-        match => match[1] ?? '',
+for (const wire of ['TCP', 'TLS'] as const)
+  describe(`the lane of plain requests, over ${wire}`, () => {
+    let held: (() => void)[]
+    let begun: string[]
+    let opened: Socket[]
+    /** What each client's socket sends over. */
+    const raws = new WeakMap<Socket, Socket>()
+    let server: Server
+    let lane: PlainLane
+    /**
+     * Answers with the lane a request came by; `/held` is answered when the test says so, and with its body, `/long` at length.
+     */
+    const answer = (
+      by: string,
+      url: string | undefined,
+      body: () => Promise<string>,
+      send: (content: string) => void,
+    ): void => {
+      begun.push(url ?? '')
+      const content = `${by} ${url}${url === '/long' ? '.'.repeat(8_000_000) : ''}`
+      if (url === '/held') held.push(async () => send(content + (await body())))
+      else send(content)
+    }
+    const plainly: Serve = exchange =>
+      answer(
+        'plain',
+        exchange.url,
+        async () => String(await exchange.body()),
+        content => exchange.send(200, { 'content-length': content.length }, content),
       )
-      if (found.length >= count) return found
-      read += (await once(socket, 'data'))[0]
-    }
-  }
-
-  for (const [name, other] of [
-    ['anything else', get('/c', unusual)],
-    ['one that leads nowhere', get('/nowhere')],
-  ] as const)
-    test(`C2.10 a plain request is answered in it; ${name}, and all that follows on the connection, is answered by Node`, async () => {
-      const socket = open()
-      const lanes: string[] = []
-      for (const bytes of [get('/a'), get('/b'), other, get('/d')]) {
-        socket.write(bytes)
-        lanes.push(...(await bodies(socket, 1)).map(body => body.split(' ')[0] ?? ''))
-      }
-      assert.deepEqual(lanes, ['plain', 'plain', 'node', 'node'])
+    beforeEach(async () => {
+      held = []
+      begun = []
+      opened = []
+      const byNode: RequestListener = (request, response) =>
+        answer(
+          'node',
+          request.url,
+          () => text(request),
+          content => response.writeHead(200, { 'content-length': content.length }).end(content),
+        )
+      const options = { keepAliveTimeout: 60_000 }
+      server =
+        wire === 'TCP' ? createServer(options, byNode) : createTlsServer({ ...options, cert, key }, byNode)
+      lane = plainLane(server, {
+        traceHeader: 'svc-trace-id',
+        findRoute: (_method, url) => (url === '/nowhere' ? undefined : { to: plainly, params: {} }),
+      })
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+    })
+    afterEach(() => {
+      for (const socket of opened) socket.destroy()
+      server.close()
     })
 
-  test('C2.10 requests that arrive before the previous answer are answered in order', async () => {
-    const socket = open()
-    socket.write(get('/held'))
-    await until(() => held.length > 0)
-    socket.write(get('/b'))
-    socket.write(get('/c'))
-    held.pop()?.()
-    assert.deepEqual(await bodies(socket, 3), ['plain /held', 'node /b', 'node /c'])
-  })
-
-  test('C2.10 a request in pieces is answered, wherever it is cut', async () => {
-    const whole = get('/a')
-    for (const cut of [1, 10, whole.length - 1]) {
-      const socket = open()
-      socket.setNoDelay(true)
-      socket.write(whole.slice(0, cut))
-      await new Promise(setImmediate)
-      socket.write(whole.slice(cut))
-      await bodies(socket, 1)
+    const open = (): Socket => {
+      const { port } = server.address() as AddressInfo
+      const raw = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      const socket = wire === 'TCP' ? raw : connectTls({ socket: raw, host: '127.0.0.1', ca: cert })
+      raws.set(socket, raw)
+      socket.setEncoding('latin1')
+      opened.push(socket)
+      return socket
     }
-  })
-
-  test('C2.10 a client that has closed its sending side is answered, and the connection ends', async () => {
-    const socket = open()
-    socket.end(get('/held'))
-    await until(() => held.length > 0)
-    held.pop()?.()
-    assert.match(await text(socket), /plain \/held$/)
-  })
-
-  test('C2.10 an answer longer than the kernel takes at once is sent whole, and then the next request is read', async () => {
-    const socket = open()
-    socket.write(get('/long'))
-    await once(socket, 'readable')
-    socket.write(get('/b'))
-    let read = ''
-    socket.on('data', (some: string) => {
-      read += some
-    })
-    while (!read.endsWith('/b')) await once(socket, 'data')
-    assert.ok(read.length > 8_000_000)
-  })
-
-  const idle: readonly { name: string; send?: string; isEnded: boolean }[] = [
-    { name: 'that has sent nothing is closed', isEnded: true },
-    { name: 'that was answered is closed', send: get('/a'), isEnded: true },
-    { name: 'whose client does not read its answer is closed', send: get('/long'), isEnded: true },
-    { name: 'whose request is still worked on stays open', send: get('/held'), isEnded: false },
-  ]
-  for (const { name, send, isEnded } of idle)
-    test(`docs/operating.md: a connection ${name} when nothing has moved on it for longer than Keep-Alive announced`, async () => {
-      const [socket, served] = await openBoth()
-      assert.equal(served.timeout, 61_000)
-      if (send !== undefined) {
-        socket.write(send)
-        if (isEnded) await once(socket, 'readable')
-        else await until(() => held.length > 0)
+    /** Both ends of a new connection. */
+    const openBoth = async (): Promise<[client: Socket, served: Socket]> => {
+      const taken = once(server, wire === 'TCP' ? 'connection' : 'secureConnection')
+      const client = open()
+      const [served]: Socket[] = await taken
+      assert.ok(served)
+      opened.push(served)
+      return [client, served]
+    }
+    const until = async (isSo: () => boolean): Promise<void> => {
+      while (!isSo()) await new Promise(setImmediate)
+    }
+    /** Reads until this many answers have come; returns their bodies. */
+    const bodies = async (socket: Socket, count: number): Promise<string[]> => {
+      let read = ''
+      for (;;) {
+        const found = [...read.matchAll(/\r\n\r\n((?:plain|node) \/\w+?)(?=HTTP|$)/g)].map(
+          match => match[1] ?? '',
+        )
+        if (found.length >= count) return found
+        read += (await once(socket, 'data'))[0]
       }
-      served.emit('timeout')
-      assert.equal(served.destroyed, isEnded)
+    }
+
+    for (const [name, other] of [
+      ['anything else', get('/c', unusual)],
+      ['one that leads nowhere', get('/nowhere')],
+    ] as const)
+      test(`C2.10 a plain request is answered in it; ${name}, and all that follows on the connection, is answered by Node`, async () => {
+        const socket = open()
+        const lanes: string[] = []
+        for (const bytes of [get('/a'), get('/b'), other, get('/d')]) {
+          socket.write(bytes)
+          lanes.push(...(await bodies(socket, 1)).map(body => body.split(' ')[0] ?? ''))
+        }
+        assert.deepEqual(lanes, ['plain', 'plain', 'node', 'node'])
+      })
+
+    test('C2.10 requests that arrive before the previous answer are answered in order', async () => {
+      const [client, served] = await openBoth()
+      client.write(get('/held'))
+      await until(() => held.length > 0)
+      for (const path of ['/b', '/c', '/d']) client.write(get(path))
+      await until(() => served.isPaused())
       held.pop()?.()
-      if (!isEnded) assert.deepEqual(await bodies(socket, 1), ['plain /held'])
+      const paths = (await bodies(client, 4)).map(body => body.split(' ')[1])
+      assert.deepEqual(paths, ['/held', '/b', '/c', '/d'])
     })
 
-  test('C2.10 when the service stops, connections end after their next answer, or soon if nothing is asked', async () => {
-    const [[silent, silentServed], [asking, askingServed], [busy]] = [
-      await openBoth(),
-      await openBoth(),
-      await openBoth(),
+    for (const [lane, fields] of [
+      ['plain', []],
+      ['node', [unusual]],
+    ] as const)
+      test(`C2.10 a request has its own body, whatever other connections bring meanwhile (${lane})`, async () => {
+        const post = (path: string, body: string): string =>
+          `POST ${path} HTTP/1.1\r\n${['Host: vault', 'Content-Length: 4', ...fields].join('\r\n')}\r\n\r\n${body}`
+        const [socket, other] = [open(), open()]
+        socket.write(post('/held', 'mine'))
+        await until(() => held.length > 0)
+        other.write(post('/them', 'none'))
+        await bodies(other, 1)
+        held.pop()?.()
+        const [answered] = await once(socket, 'data')
+        assert.match(answered, new RegExp(`${lane} /heldmine$`))
+      })
+
+    test('C2.10 a request in pieces is answered, wherever it is cut', async () => {
+      const whole = get('/a')
+      for (const cut of [1, 10, whole.length - 1]) {
+        const socket = open()
+        socket.setNoDelay(true)
+        socket.write(whole.slice(0, cut))
+        await new Promise(setImmediate)
+        socket.write(whole.slice(cut))
+        await bodies(socket, 1)
+      }
+    })
+
+    test('C2.10 a client that has closed its sending side is answered, and the connection ends', async () => {
+      const socket = open()
+      socket.end(get('/held'))
+      await until(() => held.length > 0)
+      held.pop()?.()
+      assert.match(await text(socket), /plain \/held$/)
+    })
+
+    test('C2.10 an answer longer than the kernel takes at once is sent whole, and then the next request is read', async () => {
+      const socket = open()
+      socket.write(get('/long'))
+      await once(socket, 'readable')
+      socket.write(get('/b'))
+      let read = ''
+      socket.on('data', (some: string) => {
+        read += some
+      })
+      while (!read.endsWith('/b')) await once(socket, 'data')
+      assert.ok(read.length > 8_000_000)
+    })
+
+    const idle: readonly { name: string; send?: string; isEnded: boolean }[] = [
+      { name: 'that has sent nothing is closed', isEnded: true },
+      { name: 'that was answered is closed', send: get('/a'), isEnded: true },
+      { name: 'whose client does not read its answer is closed', send: get('/long'), isEnded: true },
+      { name: 'whose request is still worked on stays open', send: get('/held'), isEnded: false },
     ]
-    asking.write(get('/a'))
-    await bodies(asking, 1)
-    busy.write(get('/held'))
-    await until(() => held.length > 0)
-    lane.close()
-    for (const served of [silentServed, askingServed]) {
-      assert.equal(served.timeout, pace.lastRequestMs)
-      // The test may be slow.
-      served.setTimeout(0)
-    }
-    asking.write(get('/held'))
-    await until(() => held.length === 2)
-    assert.equal(askingServed.timeout, 61_000, 'the answer may be read slowly')
-    asking.write(get('/a'))
-    for (const answerHeld of held.splice(0)) answerHeld()
-    for (const socket of [asking, busy])
-      assert.match(await text(socket), /^HTTP.*\r\nConnection: close\r\n\r\nplain \/held$/s)
-    assert.ok(
-      !askingServed.isPaused(),
-      'what comes after the last answer is dropped, so that the end of it is noticed',
-    )
-    silentServed.emit('timeout')
-    assert.equal(await text(silent), '')
-    const late = open()
-    late.write(get('/late'))
-    assert.deepEqual(await bodies(late, 1), ['node /late'])
-  })
+    for (const { name, send, isEnded } of idle)
+      test(`docs/operating.md: a connection ${name} when nothing has moved on it for longer than Keep-Alive announced`, async () => {
+        const [socket, served] = await openBoth()
+        assert.equal(served.timeout, 61_000)
+        if (send !== undefined) {
+          socket.write(send)
+          if (isEnded) await once(socket, 'readable')
+          else await until(() => held.length > 0)
+        }
+        served.emit('timeout')
+        assert.equal(served.destroyed, isEnded)
+        held.pop()?.()
+        if (!isEnded) assert.deepEqual(await bodies(socket, 1), ['plain /held'])
+      })
 
-  test('C2.10 a client that leaves with a reset harms nobody', async () => {
-    const [client, served] = await openBoth()
-    client.write(get('/held'))
-    await until(() => held.length === 1)
-    // Not `once`, which would listen for the error.
-    const closed = new Promise(resolve => served.on('close', resolve))
-    client.resetAndDestroy()
-    await closed
-    const [other] = await openBoth()
-    other.end(get('/after'))
-    assert.match(await text(other), /plain \/after$/)
-  })
+    test('C2.10 when the service stops, connections end after their next answer, or soon if nothing is asked', async () => {
+      const [[silent, silentServed], [asking, askingServed], [busy]] = [
+        await openBoth(),
+        await openBoth(),
+        await openBoth(),
+      ]
+      asking.write(get('/a'))
+      await bodies(asking, 1)
+      busy.write(get('/held'))
+      await until(() => held.length > 0)
+      lane.close()
+      for (const served of [silentServed, askingServed]) {
+        assert.equal(served.timeout, pace.lastRequestMs)
+        // The test may be slow.
+        served.setTimeout(0)
+      }
+      asking.write(get('/held'))
+      await until(() => held.length === 2)
+      assert.equal(askingServed.timeout, 61_000, 'the answer may be read slowly')
+      asking.write(get('/a'))
+      for (const answerHeld of held.splice(0)) answerHeld()
+      for (const socket of [asking, busy])
+        assert.match(await text(socket), /^HTTP.*\r\nConnection: close\r\n\r\nplain \/held$/s)
+      assert.ok(
+        !askingServed.isPaused(),
+        'what comes after the last answer is dropped, so that the end of it is noticed',
+      )
+      silentServed.emit('timeout')
+      assert.equal(await text(silent), '')
+      const late = open()
+      late.write(get('/late'))
+      assert.deepEqual(await bodies(late, 1), ['node /late'])
+    })
 
-  test('C2.10 a client that closes its sending side while its request is worked on is told that the connection ends, and it does', async () => {
-    const [client, served] = await openBoth()
-    client.write(get('/held'))
-    await until(() => held.length === 1)
-    client.end()
-    await until(() => served.readableEnded)
-    held.pop()?.()
-    const [head] = await once(client, 'data')
-    assert.match(String(head), /\r\nConnection: close\r\n\r\nplain \/held$/)
-    await until(() => served.destroyed)
-  })
+    test('C2.10 a client that leaves with a reset harms nobody', async () => {
+      const [client, served] = await openBoth()
+      client.write(get('/held'))
+      await until(() => held.length === 1)
+      // Not `once`, which would listen for the error.
+      const closed = new Promise(resolve => served.on('close', resolve))
+      raws.get(client)?.resetAndDestroy()
+      await closed
+      const [other] = await openBoth()
+      other.end(get('/after'))
+      assert.match(await text(other), /plain \/after$/)
+    })
 
-  test('C2.23 no further request is begun while the client has not read its answer', async () => {
-    const [client, served] = await openBoth()
-    client.write(get('/long'))
-    await once(client, 'readable')
-    client.write(get('/b'))
-    await until(() => served.bytesRead === get('/long').length + get('/b').length)
-    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
-    assert.deepEqual(begun, ['/long'])
-  })
+    test('C2.10 a client that closes its sending side while its request is worked on is told that the connection ends, and it does', async () => {
+      const [client, served] = await openBoth()
+      client.write(get('/held'))
+      await until(() => held.length === 1)
+      client.end()
+      await until(() => served.readableEnded)
+      held.pop()?.()
+      const [head] = await once(client, 'data')
+      assert.match(String(head), /\r\nConnection: close\r\n\r\nplain \/held$/)
+      await until(() => served.destroyed)
+    })
 
-  test('C2.10 a connection with a request that Node is answering stays open, however long that takes', async () => {
-    const [client, served] = await openBoth()
-    client.write(get('/held', unusual))
-    await until(() => held.length === 1)
-    // Node would end it, too, unless somebody listens.
-    server.on('timeout', () => {})
-    served.emit('timeout')
-    assert.ok(!served.destroyed)
-  })
+    test('C2.23 no further request is begun while the client has not read its answer', async () => {
+      const [client, served] = await openBoth()
+      client.write(get('/long'))
+      await once(client, 'readable')
+      client.write(get('/b'))
+      await until(() => served.isPaused())
+      for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+      assert.deepEqual(begun, ['/long'])
+    })
 
-  test('docs/testing.md: nothing grows: a connection that has closed is forgotten', async t => {
-    const [client, served] = await openBoth()
-    client.destroy()
-    await once(served, 'close')
-    const touched = t.mock.method(served, 'setTimeout')
-    lane.close()
-    assert.equal(touched.mock.callCount(), 0)
+    test('C2.10 a connection with a request that Node is answering stays open, however long that takes', async () => {
+      const [client, served] = await openBoth()
+      client.write(get('/held', unusual))
+      await until(() => held.length === 1)
+      // Node would end it, too, unless somebody listens.
+      server.on('timeout', () => {})
+      served.emit('timeout')
+      assert.ok(!served.destroyed)
+    })
+
+    test('docs/testing.md: nothing grows: a connection that has closed is forgotten', async t => {
+      const [client, served] = await openBoth()
+      client.destroy()
+      await once(served, 'close')
+      const touched = t.mock.method(served, 'setTimeout')
+      lane.close()
+      assert.equal(touched.mock.callCount(), 0)
+    })
   })
-})
 
 onSqliteAlone('the lane of plain requests and Node', 'the same operations answer', vault => {
   const body = (content: string): string[] => [
