@@ -127,6 +127,9 @@ onEveryEngine('API keys', vault => {
       (await vault().send('POST', path, { key: manager, raw: '{}', type: 'text/plain' })).status,
       415,
     )
+    const chunks = `Transfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n2\r\n{}\r\n0\r\n\r\n`
+    const inChunks = `POST ${path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${manager}\r\n${chunks}`
+    assert.equal((await sendRaw(vault().baseUrl, inChunks))[0]?.status, 415)
     assert.equal((await vault().get(path, manager)).text, before)
   })
 

@@ -268,6 +268,12 @@ const refused: readonly {
     says: /^must have at most 400 characters$/,
   },
   { name: 'C8.10 more than 16 KiB', mask: maskOfBytes(16_385), place: 'mask', says: /16384/ },
+  {
+    name: 'C8.10 more than 16 KiB in fewer characters',
+    mask: Array(14).fill('é'.repeat(390).padEnd(395)).concat(maskOfBytes(16_384).slice(0, 14)),
+    place: 'mask',
+    says: /16384/,
+  },
 ]
 
 function maskOfBytes(bytes: number): string[] {

@@ -13,12 +13,13 @@ onEveryEngine('health, readiness and documentation', vault => {
     { path: '/docs', type: /^text\/html/ },
   ]
   for (const { path, type } of open)
-    test(`C36.1 C36.2 C36.3 C1.3 GET ${path} needs no key and ignores a wrong one`, async () => {
+    test(`C36.1 C36.2 C36.3 C1.3 GET ${path} needs no key, and ignores a wrong one and any query`, async () => {
       for (const headers of [{}, { 'svc-api-key': 'nonsense' }]) {
         const reply = await vault().send('GET', path, { headers })
         assert.equal(reply.status, 200)
         assert.match(reply.headers.get('content-type') ?? '', type)
       }
+      assert.equal((await vault().send('GET', `${path}?at=1`)).status, 200)
       const head = await vault().send('HEAD', path)
       assert.deepEqual([head.status, head.text], [200, ''])
     })

@@ -94,6 +94,7 @@ const filters: readonly { name: string; query: string; ids: readonly string[]; t
     query: 'metadata[colour]=red&metadata.colour=blue',
     ids: ['gamma'],
   },
+  { name: '§4.3.8 a line break in a key', query: 'metadata.two%0Alines=x&metadata[two%0Alines]=x', ids: [] },
   { name: '§4.3.8 a key that no token has', query: 'metadata.none=x', ids: [] },
   { name: 'C8.7 fifty metadata keys', query: metadataKeys(50), ids: [] },
   {

@@ -73,6 +73,12 @@ const refusals: readonly {
     errors: ['data.cvv'],
   },
   {
+    name: 'C10.7 C13.1 C2.7 an unknown property, named by its position in the patch, not in the card',
+    given: card,
+    patch: { data: { cvc: '456', n73737373: 'x' } },
+    errors: ['data[key 2]'],
+  },
+  {
     name: 'C18.5 §7.4 a routing number with a wrong checksum',
     given: bank,
     patch: { data: { routing_number: '021000022' } },
@@ -426,6 +432,13 @@ onEveryEngine('refused updates', vault => {
     const other = await vault().create(keys.owner, token('theirs'))
     const replaced = await vault().patch(`/tokens/${other.id}`, keys.writer, { ...asks, data: 'mine, too' })
     assert.ok(replaced.body.fingerprint)
+    const masked = await vault().patch(`/tokens/${other.id}`, keys.masked, { ...asks, data: 'mine again' })
+    assert.equal(masked.status, 200, 'the fingerprint is there already')
+    const third = await vault().create(keys.owner, token('theirs, too'))
+    const first = await vault().patch(`/tokens/${third.id}`, keys.masked, { ...asks, data: 'masked' })
+    assert.equal(first.status, 200, first.text)
+    const equal = await vault().create(keys.owner, token('masked', asks))
+    assert.equal(equal.id, third.id)
   })
 
   test('C13.1 a long mask stays readable when a caller who cannot read changes something else', async () => {

@@ -54,6 +54,18 @@ describe('shedding load', () => {
     }
   })
 
+  test('C2.23 each turn of the event loop takes in a few requests, however slow they are', () => {
+    const { shedding, work, isRefused } = start()
+    for (let turn = 0; turn < 3; turn++) {
+      for (let n = 0; n < perTurn; n++) {
+        assert.ok(!isRefused(), `turn ${turn}`)
+        work(pace.loopTurnWorkMs + 1)
+      }
+      assert.ok(isRefused(), `turn ${turn}`)
+      shedding.onLoopTurn()
+    }
+  })
+
   test('C2.23 a machine that is busy with other things turns nobody away', () => {
     const { clock, isRefused } = start()
     for (let n = 0; n < perTurn * 2; n++) {

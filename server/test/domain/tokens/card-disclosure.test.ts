@@ -41,6 +41,9 @@ const shown: { text: string; of: string; isTooMuch: boolean }[] = [
   { text: '424242424-4242', of: number, isTooMuch: true },
   { text: '4242-42-4242', of: number, isTooMuch: true },
   { text: '424242 4242 4242', of: number, isTooMuch: true },
+  { text: '123456789', of: '4000001234567899', isTooMuch: true },
+  { text: '234567899', of: '4000001234567899', isTooMuch: true },
+  { text: '34567899', of: '4000001234567899', isTooMuch: false },
   { text: '555555-5555', of: '5555555555554444', isTooMuch: true },
   { text: '555555-4444', of: '5555555555554444', isTooMuch: false },
   // The two ends of a twelve-digit number are the whole number.
@@ -51,6 +54,17 @@ for (const { text, of, isTooMuch } of shown)
     assert.equal(disclosesCard(text, card, { number: of }), isTooMuch)
     assert.equal(disclosesCard({ [text]: 'a key' }, card, { number: of }), isTooMuch)
   })
+
+test('C13.6 a mask may show each of the first eight and last four digits, but none between them', () => {
+  const isTooMuch = Array.from(number, (_, at) =>
+    disclosesCard(`{{ data.number | slice: ${at}, 1 }}`, card, { number }),
+  )
+  const middle = (at: number): boolean => at >= 8 && at < 12
+  assert.deepEqual(
+    isTooMuch,
+    Array.from(number, (_, at) => middle(at)),
+  )
+})
 
 test('C13.6 a mask may show eight digits in a row of a twelve-digit number, but not nine', () => {
   const shows = (count: number): boolean =>

@@ -64,6 +64,7 @@ test('C8 more than 50 keys are refused with a single issue', () => {
   const many = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'x']))
   assert.deepEqual(check(many(50)), [])
+  assert.deepEqual(check({ ...many(50), gone: null, 'gone, too': null }), [], 'null removes a key')
   assert.deepEqual(check(many(51)), [{ path: 'metadata', message: 'must have at most 50 keys' }])
 })
 

@@ -155,6 +155,12 @@ describe('clients that do not wait for answers', () => {
     await once(served, 'close')
   })
 
+  test('C2.10 one whose request is still worked on stays connected when nothing has moved for a while', async () => {
+    const late = (response: ServerResponse) => response.socket?.once('timeout', () => response.end())
+    const { ask } = await bareServer(late, 100)
+    await answered(ask(1), 1)
+  })
+
   test('C27.1 one that has been answered before is still served in order', async () => {
     const begun: ServerResponse[] = []
     const { ask } = await bareServer(response =>
