@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { countTokens } from '../rig/scenario.ts'
+import { storedRows } from '../rig/stored-rows.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
 
 const first = {
@@ -257,6 +258,18 @@ onEveryEngine('deduplication', vault => {
     await vault().patch(`/tokens/${one.id}`, keys.owner, { fingerprint_expression: null })
     await vault().patch(`/tokens/${one.id}`, keys.owner, { containers: ['/moved/'] })
     assert.notEqual((await vault().create(keys.owner, { ...first, data: 'Changed Value' })).id, one.id)
+  })
+
+  test('C15.3 a changed token gives back the match that it stood for', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, first)
+    const held = async () => (await storedRows(vault(), 'matches')).filter(row => row.token_id === id)
+    const [before, ...more] = await held()
+    assert.deepEqual(more, [])
+    await vault().patch(`/tokens/${id}`, keys.owner, { data: 'Changed Value' })
+    const [after, ...others] = await held()
+    assert.deepEqual(others, [])
+    assert.notDeepEqual(after?.term, before?.term)
   })
 
   test('C15.9 simultaneous creates of one value make one token', async () => {

@@ -184,6 +184,24 @@ onEveryEngine('index report', vault => {
     assert.deepEqual([body.tokens, body.indexes], [0, []])
   })
 
+  test('C26 a run that has examined enough leaves other tenants to later runs, each of which begins with another', async () => {
+    await vault().restart()
+    const tenants = [await vault().tenant(applications), await vault().tenant(applications)]
+    for (const { keys } of tenants) await fill(vault(), keys.owner)
+    const reported = async (): Promise<number[]> =>
+      await Promise.all(
+        tenants.map(async ({ keys }) => (await vault().get(path, keys.management)).body.tokens),
+      )
+    await computeIndexReports(vault().service.vault, { perRun: 1 })
+    assert.deepEqual(
+      (await reported()).toSorted((a, b) => a - b),
+      [0, 10],
+    )
+    vault().now += pace.reportIntervalMs + pace.sweepIntervalMs
+    await computeIndexReports(vault().service.vault, { perRun: 1 })
+    assert.deepEqual(await reported(), [10, 10])
+  })
+
   test('docs/keys.md: a report counts as a seal of the data key, so that the key is replaced in time', async () => {
     const { keys, tenantId } = await vault().tenant(applications)
     await fill(vault(), keys.owner)

@@ -211,6 +211,17 @@ for (const engine of engines)
       }
     })
 
+    test('C24.5 C28.9 a search that asks for one term counts only what the caller may find', async () => {
+      for (const [key, total] of [
+        [keys.private, 4],
+        [keys.onlyA, 3],
+        [keys.searchA, 3],
+      ] as const) {
+        const { body } = await search('type:token', { size: 1 }, key)
+        assert.equal(body.pagination.total_items, total)
+      }
+    })
+
     test('C26.1 a search needs token:search and finds only what token:read covers as well', async () => {
       assert.equal((await search('id:red', {}, keys.reader)).status, 403)
       assert.equal((await vault.send('POST', '/tokens/search', { body: { query: 'id:red' } })).status, 401)

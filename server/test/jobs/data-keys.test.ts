@@ -50,6 +50,8 @@ for (const engine of engines)
       assert.equal((await vault.get('/tokens', key)).body.pagination.total_items, 4)
       assert.equal(await rotateDataKeys(vault.service.vault, 3), 1, 'and again when its time has come')
       assert.deepEqual(await versions((await vault.create(key, card)).id), [3, 3])
+      await vault.patch(`/tokens/${old.id}`, key, { metadata: { changed: 'again' } })
+      assert.equal(await rotateDataKeys(vault.service.vault, 3), 1, 'a changed token is sealed once more')
       for (const { id } of [old, second, fresh, later]) assert.deepEqual(await data(id), card.data)
     } finally {
       await vault.stop()

@@ -6,7 +6,8 @@ import { sweepExpired } from '../../src/operations/upkeep/sweep-expired.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
-import { type StoredRow, storedRows } from '../rig/stored-rows.ts'
+import { type StoredRow, spoilTokens, storedRows } from '../rig/stored-rows.ts'
+import { tamper } from '../rig/tamper.ts'
 import { owner, type TestApplication, type TestVault } from '../rig/test-vault.ts'
 
 const day = 86_400_000
@@ -164,14 +165,17 @@ onEveryEngine('expired tokens', vaultOfSuite => {
 
   test('C17.6 a sweep that storage refuses fails instead of seeming to find nothing', async t => {
     await sweep()
-    await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
+    const tokens = 5
+    for (let at = 0; at < tokens; at++)
+      await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
     vault.now += 1
     const refused = t.mock.method(vault.store, 'commit', async () => {
       throw new StoreUnavailableError('down')
     })
     await assert.rejects(sweepExpired(vault.service.vault), StoreUnavailableError)
+    assert.equal(refused.mock.callCount(), tokens + 3, 'together, and three of them once more')
     refused.mock.restore()
-    assert.equal((await sweepExpired(vault.service.vault)).purged, 1)
+    assert.equal((await sweepExpired(vault.service.vault)).purged, tokens)
   })
 
   test('C17.6 a token that storage does not let go of holds up no other', async t => {
@@ -194,6 +198,24 @@ onEveryEngine('expired tokens', vaultOfSuite => {
       [held.id],
     )
     assert.equal((await sweepExpired(vault.service.vault)).purged, 1)
+  })
+
+  test('C17.6 more tokens that do not open than fit on a page keep no other from being purged', async () => {
+    await sweep()
+    const definitions = Array.from({ length: pace.sweepBatchRows + 1 }, () => ({
+      type: 'token',
+      data: 'x',
+      expires_at: soon(1),
+    }))
+    const made = await vault.post('/tokenize', keys.owner, definitions)
+    const ids = made.body.map(({ id }: { id: string }) => id)
+    await spoilTokens(vault, ids)
+    const sound = await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(2) })
+    vault.now += 2
+    const { purged, unreadable } = await sweepExpired(vault.service.vault)
+    assert.deepEqual({ purged, unreadable }, { purged: 1, unreadable: ids.length })
+    assert.ok((await ofTenant('tokens')).every(row => row.token_id !== sound.id))
+    await tamper(vault, 'DELETE FROM tokens WHERE tenant = ?', tenant)
   })
 
   test('C17.6 a sweep reports that the keys of a tenant are locked, and purges the tokens of others', async t => {

@@ -148,6 +148,9 @@ onEveryEngine('transient fields', vaultOfSuite => {
   })
 })
 
+/** Without the header: format and key version are in every sealed value. */
+const ciphertextOf = (sealed: Uint8Array): Buffer => Buffer.from(sealed.subarray(5))
+
 test('C11.3 after the sweep, no byte of the ciphertext of a cvc is left in the data folder', async () => {
   const vault = await TestVault.start()
   try {
@@ -158,9 +161,8 @@ test('C11.3 after the sweep, no byte of the ciphertext of a cvc is left in the d
     const ciphertexts = new Map<string, Buffer>()
     /** Remembers every transient field stored now, including values that change later. */
     const remember = async (): Promise<void> => {
-      // Without the header: format and key version are in every sealed value.
       for (const { sealed } of (await vault.store.getTokens(tenant, ids)).transients)
-        ciphertexts.set(Buffer.from(sealed).toString('hex'), Buffer.from(sealed.subarray(5)))
+        ciphertexts.set(Buffer.from(sealed).toString('hex'), ciphertextOf(sealed))
     }
     for (let round = 0; round < 4; round++) {
       const definitions = Array.from({ length: 100 }, (_, index) => ({
@@ -188,6 +190,24 @@ test('C11.3 after the sweep, no byte of the ciphertext of a cvc is left in the d
     await vault.service.clockwork.runAll()
     assert.equal(found(), 0)
     assert.deepEqual(await storedRows(vault, 'transients'), [])
+  } finally {
+    await vault.stop()
+  }
+})
+
+test('C11.3 after the sweep, no byte is left of the cvc of a token that was deleted within the hour', async () => {
+  const vault = await TestVault.start()
+  try {
+    const { keys, tenantId } = await vault.tenant({ owner })
+    const { id } = await vault.create(keys.owner, { type: 'card', data: card })
+    const stored = await vault.store.getTokens(await vault.tenantNumber(tenantId), [id])
+    const [ciphertext] = stored.transients.map(({ sealed }) => ciphertextOf(sealed))
+    assert.ok(ciphertext)
+    const isLeft = (): boolean => Buffer.concat([...filesOf(vault.folder.path).values()]).includes(ciphertext)
+    assert.equal((await vault.delete(`/tokens/${id}`, keys.owner)).status, 204)
+    assert.ok(isLeft(), 'in the log')
+    await vault.service.clockwork.runAll()
+    assert.ok(!isLeft())
   } finally {
     await vault.stop()
   }

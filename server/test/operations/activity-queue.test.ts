@@ -96,3 +96,33 @@ test('C32.3 a token that is about to be removed is counted alone, whatever other
   await assert.rejects(queue.flush(), /held for too long/)
   await assert.rejects(queue.settle(1, 'held'), /held for too long/)
 })
+
+test('C32.3 §1.3 a token that is about to be removed leaves the one that another tenant has under its id to be counted', async () => {
+  const marked: unknown[] = []
+  const commit = async ({ tenant, effects }: WriteSet) => {
+    for (const effect of effects) if (effect.kind === 'markActive') marked.push([tenant, effect.ids])
+    return { committed: true }
+  }
+  const queue = activityQueue({ commit } as Partial<Store> as Store)
+  queue.note(1, read('same'), 0)
+  queue.note(2, read('same'), 0)
+  await queue.settle(1, 'same')
+  assert.equal(await queue.flush(), 1)
+  assert.deepEqual(marked, [
+    [1, ['same']],
+    [2, ['same']],
+  ])
+})
+
+test('C32.3 whoever asks for the count while an earlier flush fails gets it from a flush of its own', async () => {
+  let commits = 0
+  const commit = async () => {
+    if (++commits === 1) throw new Error('no room')
+    return { committed: true }
+  }
+  const queue = activityQueue({ commit } as Partial<Store> as Store)
+  queue.note(1, read('a'), 0)
+  const [first, second] = await Promise.allSettled([queue.flush(1), queue.flush(1)])
+  assert.equal(first.status, 'rejected')
+  assert.deepEqual(second, { status: 'fulfilled', value: 1 })
+})

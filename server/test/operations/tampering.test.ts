@@ -332,6 +332,7 @@ for (const engine of engines) {
     const value = 'a value that several tokens share'
     const lookAlikes: [name: string, body: object, change?: (id: string) => Promise<unknown>][] = [
       ['in another container', { containers: ['/elsewhere/'] }],
+      ['in one of two containers', { containers: ['/second/'] }],
       [
         'with another fingerprint expression',
         { fingerprint_expression: "{{ data | stringify | append: '' }}" },
@@ -347,7 +348,8 @@ for (const engine of engines) {
       test(`C15.3 a match that points to a token of the same value ${name} is ignored`, async () => {
         const { keys, vault } = scene
         vault.now = Date.parse('2026-03-01T12:00:00Z')
-        const body = { type: 'token', data: value, deduplicate_token: true }
+        const containers = ['/first/', '/second/']
+        const body = { type: 'token', data: value, containers, deduplicate_token: true }
         const one = await scene.create(body)
         const other = await scene.create({ ...body, ...fields, deduplicate_token: false })
         await change?.(other)

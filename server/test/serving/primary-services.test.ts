@@ -50,3 +50,19 @@ test('C27.2 a worker that hangs holds up a change of grants for a second at most
     assert.equal(isTold, isTime)
   }
 })
+
+test('C27.2 a change of grants waits for no worker that is gone, and for none where there is no other', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const services = primaryServices(readConfig({ options: {}, environment: {} }))
+  const [one, silent] = [worker(services), { send: () => {} }]
+  const join = (joining: { send(announcement: Announcement): unknown }) =>
+    services.answer({ id: 1, service: 'join', asked: undefined }, joining)
+  const change = () => services.answer({ id: 2, service: 'tellGrantsChanged', asked: undefined }, one)
+
+  await join(one)
+  await change()
+  await join(silent)
+  const told = change()
+  services.left(silent)
+  await told
+})

@@ -34,6 +34,11 @@ describe('replacing workers', () => {
       waits: [0, 100, 200, 400, 800, 1_600],
     },
     {
+      name: 'a worker that never got ready was not settled, however long it tried',
+      ends: Array(3).fill({ livedMs: 60_000, wasReady: false }),
+      waits: [0, 100, 200],
+    },
+    {
       name: 'while other workers answer, it does not give up',
       ends: Array(7).fill(failed),
       othersReady: true,
