@@ -238,6 +238,16 @@ for (const wire of ['TCP', 'TLS'] as const)
       assert.deepEqual(await bodies(late, 1), ['node /late'])
     })
 
+    test('C2.10 when the service stops, a connection whose client is still reading ends soon after the answer', async () => {
+      const [client, served] = await openBoth()
+      client.write(get('/long'))
+      await once(client, 'readable')
+      lane.close()
+      assert.equal(served.timeout, 61_000)
+      client.resume()
+      await until(() => served.timeout === pace.lastRequestMs)
+    })
+
     test('C2.10 a client that leaves with a reset harms nobody', async () => {
       const [client, served] = await openBoth()
       client.write(get('/held'))
