@@ -14,7 +14,7 @@ const room = Buffer.allocUnsafeSlow(65_536)
  * Has what arrives on a new connection read into a buffer that all connections share. Node would allocate 64 KiB for every read, a
  * fourth of what it takes to read a request and write an answer. It offers this (`onread`) for sockets that are made by hand, but
  * not for those that a server accepts, so these are given what those have. If another release of Node works differently, the
- * socket stays a stream. `take` must listen for `data` anyway: bytes that it puts back come that way.
+ * socket stays a stream. The caller listens for `data` in any case: bytes that it puts back come that way.
  */
 export const shareReads = (socket: Socket, take: TakeBytes): EndSharing => {
   const handle = handleOf(socket)
