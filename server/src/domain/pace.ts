@@ -28,6 +28,8 @@ export const pace = {
   requestArrivalMs: 60_000,
   /** How often that is checked. Left to itself, Node would find out up to half a minute later, when idle connections are closed. */
   arrivalCheckMs: 5_000,
+  /** How long the plain lane waits for a short body behind its head, before Node reads both. Most follow within a millisecond. */
+  bodyFollowsMs: 50,
   /** How long a connection may be idle, as Keep-Alive announces: longer than most proxies keep theirs. */
   idleMs: 72_000,
   /**

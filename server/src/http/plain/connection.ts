@@ -17,6 +17,8 @@ type ConnectionOptions = {
   readonly left: () => void
 }
 
+type Held = { readonly head: Buffer; readonly timer: NodeJS.Timeout }
+
 const noBytes = Buffer.alloc(0)
 
 /** Serves one request after the other, as long as they are plain. */
@@ -35,6 +37,8 @@ export class PlainConnection implements Answering {
   #hasEnded = false
   /** Bytes that arrive while the previous request is still being answered stay with the socket until then. */
   #isPaused = false
+  /** A head whose body is still to come. */
+  #held: Held | undefined
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.socket = socket
@@ -46,7 +50,7 @@ export class PlainConnection implements Answering {
     socket.on('drain', this.#onDrain)
     socket.on('timeout', this.#onTimeout)
     socket.on('error', this.#onError)
-    socket.on('close', options.left)
+    socket.on('close', this.#onClose)
   }
 
   get keepAliveSeconds(): number {
@@ -90,18 +94,43 @@ export class PlainConnection implements Answering {
       this.socket.unshift(Buffer.from(bytes))
       return
     }
-    const head = this.#reader.read(bytes)
-    const route = head && this.#options.findRoute(head.method, head.url)
-    if (head === undefined || route === undefined) {
-      this.#handOver(bytes)
+    const held = this.#takeHeld()
+    const whole = held === undefined ? bytes : Buffer.concat([held, bytes])
+    const request = this.#reader.read(whole)
+    if (request === 'head' && held === undefined) {
+      this.#hold(Buffer.from(bytes))
+      return
+    }
+    const route =
+      typeof request === 'object' ? this.#options.findRoute(request.method, request.url) : undefined
+    if (typeof request !== 'object' || route === undefined) {
+      this.#handOver(whole)
       return
     }
     this.#isBusy = true
     this.#isAnswering = true
     // Its client may take longer to read the answer.
     if (this.#isLast) this.#allowIdling()
-    const body = head.bodyStart === bytes.length ? noBytes : Buffer.from(bytes.subarray(head.bodyStart))
-    route.to(new PlainExchange(this, head, route.params, body, this.#options.traceHeader))
+    const { bodyStart } = request
+    const body = bodyStart === whole.length ? noBytes : Buffer.from(whole.subarray(bodyStart))
+    route.to(new PlainExchange(this, request, route.params, body, this.#options.traceHeader))
+  }
+
+  /** Many clients send head and body apart. If the body does not follow at once, Node can refuse the head before it comes. */
+  #hold(head: Buffer): void {
+    const timer = setTimeout(() => {
+      this.#held = undefined
+      this.#handOver(head)
+    }, pace.bodyFollowsMs)
+    this.#held = { head, timer }
+  }
+
+  #takeHeld(): Buffer | undefined {
+    const held = this.#held
+    if (held === undefined) return undefined
+    clearTimeout(held.timer)
+    this.#held = undefined
+    return held.head
   }
 
   readonly #onDrain = (): void => {
@@ -124,6 +153,14 @@ export class PlainConnection implements Answering {
   /** A client that has finished sending may still wait for its answer. */
   readonly #onEnd = (): void => {
     this.#hasEnded = true
+    const held = this.#takeHeld()
+    if (held !== undefined) {
+      this.#leave()
+      // What has ended takes nothing back, so Node is told of both: it says what a request without its body is answered.
+      this.socket.emit('data', held)
+      this.socket.emit('end')
+      return
+    }
     // Not `end`: a client that does not close its side would keep a stopping server from ending.
     if (!this.#isBusy) this.socket.destroySoon()
   }
@@ -135,20 +172,30 @@ export class PlainConnection implements Answering {
   /** Nothing to do: the socket closes after an error. */
   readonly #onError = (): void => {}
 
+  readonly #onClose = (): void => {
+    this.#takeHeld()
+    this.#options.left()
+  }
+
   #handOver(bytes: Buffer): void {
+    this.socket.pause()
+    this.#leave()
+    this.socket.unshift(Buffer.from(bytes))
+    this.socket.resume()
+  }
+
+  /** From here on, the socket is Node's. */
+  #leave(): void {
     const { socket } = this
-    socket.pause()
     socket.setTimeout(0)
     socket.off('data', this.#onData)
     socket.off('end', this.#onEnd)
     socket.off('drain', this.#onDrain)
     socket.off('timeout', this.#onTimeout)
     socket.off('error', this.#onError)
-    socket.off('close', this.#options.left)
+    socket.off('close', this.#onClose)
     this.#endSharing()
     this.#options.left()
     this.#options.handOver()
-    socket.unshift(Buffer.from(bytes))
-    socket.resume()
   }
 }

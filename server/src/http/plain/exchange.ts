@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Caller } from '../../operations/vault/vault.ts'
 import type { AnswerHeaders, Exchange } from '../exchange.ts'
 import { traceId } from '../trace-id.ts'
-import type { PlainHead } from './read-request.ts'
+import type { PlainRequest } from './read-request.ts'
 
 // Not an import, which would load everything the module offers, including a web client, and make a start 0.05 s slower.
 const reasons = process.getBuiltinModule('node:http').STATUS_CODES
@@ -32,7 +32,7 @@ export class PlainExchange implements Exchange {
 
   constructor(
     connection: Answering,
-    { method, url, headers }: PlainHead,
+    { method, url, headers }: PlainRequest,
     params: Readonly<Record<string, string>>,
     body: Buffer,
     traceHeader: string,

@@ -1,7 +1,8 @@
 import { limits } from '../../domain/limits.ts'
+import { pace } from '../../domain/pace.ts'
 
-/** The head of a request in the form that nearly all requests have, and where its body begins. */
-export type PlainHead = {
+/** A request in the form that nearly all have: its head, and where its body begins. */
+export type PlainRequest = {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -39,26 +40,28 @@ const special = [
 ]
 
 /**
- * Reads bytes that are one whole request and nothing else. Returns undefined if anything about them is unusual: part of a
- * request, more than one, a repeated field, a chunked body, an unprintable byte. Such bytes are not refused but go to Node's
- * parser, which knows all of HTTP. So this reader may be strict, but must never read a request differently from Node. Each
- * connection has its own: clients send the same fields with every request, save for the length of the body, and fields that are
- * the same to the byte as lately are not parsed again.
+ * Reads bytes that are one whole request and nothing else, or the head of one whose short body is still to come: many clients
+ * send the two apart. Returns undefined if anything about the bytes is unusual: another part of a request, more than one, a
+ * repeated field, a chunked body, an unprintable byte. Such bytes are not refused but go to Node's parser, which knows all of
+ * HTTP. So this reader may be strict, but must never read a request differently from Node. Each connection has its own: clients
+ * send the same fields with every request, save for the length of the body, and fields that are the same to the byte as lately
+ * are not parsed again.
  */
 export class PlainRequestReader {
   /** The last learnt first. */
   readonly #known: KnownFields[] = []
 
-  read(bytes: Buffer): PlainHead | undefined {
+  read(bytes: Buffer): PlainRequest | 'head' | undefined {
     for (const known of this.#known) {
-      const head = headWith(known, bytes)
-      if (head !== undefined) return head
+      const request = requestWith(known, bytes)
+      if (request !== undefined) return request
     }
+    if (this.#known.some(known => isHeadWith(known, bytes))) return 'head'
     const fields = findFields(bytes)
     if (fields === undefined) return undefined
-    const head = headWith(fields, bytes)
-    if (head !== undefined) this.#remember(fields)
-    return head
+    const read = requestWith(fields, bytes) ?? (isHeadWith(fields, bytes) ? 'head' : undefined)
+    if (read !== undefined) this.#remember(fields)
+    return read
   }
 
   #remember({ bytes, ...fields }: KnownFields): void {
@@ -71,17 +74,26 @@ export class PlainRequestReader {
   }
 }
 
-/** The head of the request, if these fields stand right between its first line and its body. */
-const headWith = (
+/** The request that has these fields right between its first line and its body. */
+const requestWith = (
   { bytes: fields, headers, bodyBytes }: KnownFields,
   bytes: Buffer,
-): PlainHead | undefined => {
+): PlainRequest | undefined => {
   const bodyStart = bytes.length - bodyBytes
-  const start = bodyStart - fields.length
-  if (start <= 0 || bodyStart > headBytesMax) return undefined
-  if (bytes.compare(fields, 0, fields.length, start, bodyStart) !== 0) return undefined
-  const line = requestLine.exec(bytes.toString('latin1', 0, start))
+  const line = lineBefore(fields, bytes, bodyStart)
   return line === null ? undefined : { method: line[1] ?? '', url: line[2] ?? '', headers, bodyStart }
+}
+
+/** Whether the bytes are the head of a request with these fields, and its body is still to come. */
+const isHeadWith = ({ bytes: fields, bodyBytes }: KnownFields, bytes: Buffer): boolean =>
+  bodyBytes > 0 && bodyBytes <= pace.shortBodyBytesMax && lineBefore(fields, bytes, bytes.length) !== null
+
+/** The first line of a request, if nothing but these fields stands between it and where the head ends. */
+const lineBefore = (fields: Buffer, bytes: Buffer, headEnd: number): RegExpExecArray | null => {
+  const start = headEnd - fields.length
+  if (start <= 0 || headEnd > headBytesMax) return null
+  if (bytes.compare(fields, 0, fields.length, start, headEnd) !== 0) return null
+  return requestLine.exec(bytes.toString('latin1', 0, start))
 }
 
 const findFields = (bytes: Buffer): KnownFields | undefined => {
@@ -92,7 +104,7 @@ const findFields = (bytes: Buffer): KnownFields | undefined => {
   const headers = readFields(bytes.toString('latin1', start, end - endOfLine.length))
   if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
   const length = headers['content-length'] ?? '0'
-  if (!plainLength.test(length) || bytes.length !== end + Number(length)) return undefined
+  if (!plainLength.test(length)) return undefined
   // Frozen, because later requests get the same headers.
   return {
     bytes: bytes.subarray(start, end),

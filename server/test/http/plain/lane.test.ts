@@ -150,6 +150,101 @@ for (const wire of ['TCP', 'TLS'] as const)
         assert.match(answered, new RegExp(`${lane} /heldmine$`))
       })
 
+    const headOf = (path: string, bodyBytes: number): string =>
+      [`POST ${path} HTTP/1.1`, 'Host: vault', `Content-Length: ${bodyBytes}`, '', ''].join('\r\n')
+    /** A new connection that has read the pieces, each by itself. */
+    const openWith = async (...pieces: readonly string[]): Promise<[client: Socket, served: Socket]> => {
+      const [client, served] = await openBoth()
+      for (const piece of pieces) {
+        const before = served.bytesRead
+        client.write(piece)
+        await until(() => served.bytesRead > before)
+      }
+      return [client, served]
+    }
+    const answerHeld = async (): Promise<void> => {
+      await until(() => held.length > 0)
+      held.pop()?.()
+    }
+
+    const apart: readonly { name: string; pieces: readonly string[]; answered: string }[] = [
+      { name: 'behind its head', pieces: [headOf('/held', 4), 'body'], answered: 'plain /heldbody' },
+      {
+        name: 'in two pieces behind its head',
+        pieces: [headOf('/held', 4), 'bo', 'dy'],
+        answered: 'node /heldbody',
+      },
+      {
+        name: 'that ends like a head',
+        pieces: [headOf('/held', 37), '..Host: vault\r\nContent-Length: 37\r\n\r\n'],
+        answered: 'plain /held..Host: vault\r\nContent-Length: 37\r\n\r\n',
+      },
+      {
+        name: 'too long to wait for',
+        pieces: [headOf('/held', 8_193), 'x'.repeat(8_193)],
+        answered: `node /held${'x'.repeat(8_193)}`,
+      },
+    ]
+    for (const { name, pieces, answered } of apart)
+      test(`C2.10 a body ${name} is its request's`, async () => {
+        const [client] = await openWith(...pieces)
+        await answerHeld()
+        client.end()
+        const answer = await text(client)
+        assert.equal(answer.slice(answer.indexOf('\r\n\r\n') + 4), answered)
+      })
+
+    test('C2.10 a client that sends each body behind its head stays in the lane', async () => {
+      const [client, served] = await openBoth()
+      for (const path of ['/a', '/b', '/c']) {
+        const before = served.bytesRead
+        client.write(headOf(path, 2))
+        await until(() => served.bytesRead > before)
+        client.write('{}')
+        assert.deepEqual(await bodies(client, 1), [`plain ${path}`])
+      }
+    })
+
+    test('C3.1 a head whose body does not follow is read by Node soon, which may refuse it', async t => {
+      t.mock.timers.enable({ apis: ['setTimeout'] })
+      const [client] = await openWith(headOf('/held', 4))
+      t.mock.timers.tick(pace.bodyFollowsMs - 1)
+      assert.deepEqual(begun, [])
+      t.mock.timers.tick(1)
+      await until(() => begun.length > 0)
+      client.write('body')
+      await answerHeld()
+      assert.match(String(await once(client, 'data')), /node \/heldbody$/)
+    })
+
+    test('C2.10 a client that closes its sending side instead of sending the body is told so', async () => {
+      const [client] = await openWith(headOf('/held', 4))
+      client.end()
+      assert.match(await text(client), /^HTTP\/1\.1 400 /)
+    })
+
+    test('C2.10 when the service stops, a request whose body is still to come is answered', async () => {
+      const [client, served] = await openWith(headOf('/held', 4))
+      lane.close()
+      // The test may be slow.
+      served.setTimeout(0)
+      client.write('body')
+      await answerHeld()
+      assert.match(await text(client), /\r\nConnection: close\r\n\r\n(plain|node) \/heldbody$/)
+    })
+
+    test('docs/testing.md: nothing grows: a client that leaves before its body is forgotten', async t => {
+      t.mock.timers.enable({ apis: ['setTimeout'] })
+      const [client, served] = await openWith(headOf('/held', 4))
+      // Not `once`, which would listen for the error.
+      const closed = new Promise(resolve => served.on('close', resolve))
+      raws.get(client)?.resetAndDestroy()
+      await closed
+      const touched = t.mock.method(served, 'setTimeout')
+      t.mock.timers.tick(pace.bodyFollowsMs)
+      assert.equal(touched.mock.callCount(), 0)
+    })
+
     test('C2.10 a request in pieces is answered, wherever it is cut', async () => {
       const whole = get('/a')
       for (const cut of [1, 10, whole.length - 1]) {
