@@ -97,13 +97,12 @@ export class PlainConnection implements Answering {
     const held = this.#takeHeld()
     const whole = held === undefined ? bytes : Buffer.concat([held, bytes])
     const request = this.#reader.read(whole)
-    if (request === 'head' && held === undefined) {
-      this.#hold(Buffer.from(bytes))
+    if (request === 'head') {
+      this.#hold(Buffer.from(whole))
       return
     }
-    const route =
-      typeof request === 'object' ? this.#options.findRoute(request.method, request.url) : undefined
-    if (typeof request !== 'object' || route === undefined) {
+    const route = request && this.#options.findRoute(request.method, request.url)
+    if (request === undefined || route === undefined) {
       this.#handOver(whole)
       return
     }

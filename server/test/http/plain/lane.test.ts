@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { pace } from '../../../src/domain/pace.ts'
 import type { Serve } from '../../../src/http/exchange.ts'
@@ -54,6 +54,8 @@ for (const wire of ['TCP', 'TLS'] as const)
       held = []
       begun = []
       opened = []
+      // The test may be slow.
+      mock.timers.enable({ apis: ['setTimeout'] })
       const byNode: RequestListener = (request, response) =>
         answer(
           'node',
@@ -73,6 +75,7 @@ for (const wire of ['TCP', 'TLS'] as const)
     afterEach(() => {
       for (const socket of opened) socket.destroy()
       server.close()
+      mock.timers.reset()
     })
 
     const open = (): Socket => {
@@ -205,12 +208,11 @@ for (const wire of ['TCP', 'TLS'] as const)
       }
     })
 
-    test('C3.1 a head whose body does not follow is read by Node soon, which may refuse it', async t => {
-      t.mock.timers.enable({ apis: ['setTimeout'] })
+    test('C3.1 a head whose body does not follow is read by Node soon, which may refuse it', async () => {
       const [client] = await openWith(headOf('/held', 4))
-      t.mock.timers.tick(pace.bodyFollowsMs - 1)
+      mock.timers.tick(pace.bodyFollowsMs - 1)
       assert.deepEqual(begun, [])
-      t.mock.timers.tick(1)
+      mock.timers.tick(1)
       await until(() => begun.length > 0)
       client.write('body')
       await answerHeld()
@@ -234,14 +236,13 @@ for (const wire of ['TCP', 'TLS'] as const)
     })
 
     test('docs/testing.md: nothing grows: a client that leaves before its body is forgotten', async t => {
-      t.mock.timers.enable({ apis: ['setTimeout'] })
       const [client, served] = await openWith(headOf('/held', 4))
       // Not `once`, which would listen for the error.
       const closed = new Promise(resolve => served.on('close', resolve))
       raws.get(client)?.resetAndDestroy()
       await closed
       const touched = t.mock.method(served, 'setTimeout')
-      t.mock.timers.tick(pace.bodyFollowsMs)
+      mock.timers.tick(pace.bodyFollowsMs)
       assert.equal(touched.mock.callCount(), 0)
     })
 
