@@ -65,6 +65,36 @@ onEveryEngine('pages of a list', vault => {
     assert.deepEqual([await total('/tokens', keys.owner), await total('/tokens', keys.some)], [1, 0])
   })
 
+  test('C24.10 C17.4 an expired token counts no more, whether or not it was purged, however it is asked for', async () => {
+    const { keys } = await vault().tenant({ owner, some: reader('/a/'), nested: reader('/a/', '/a/x/') })
+    const soon = new Date(vault().now + 1_000).toISOString()
+    for (const expires_at of [soon, soon, undefined, undefined, undefined])
+      await vault().create(keys.owner, { type: 'token', data: 1, containers: ['/a/x/'], expires_at })
+    vault().now += 1_000
+    const asked: readonly [query: string, key: string][] = [
+      ['', keys.owner],
+      ['&type=token', keys.owner],
+      ['&type=token&type=token', keys.owner],
+      ['&container=/a/', keys.owner],
+      ['&type=token&container=/a/', keys.owner],
+      ['', keys.some],
+      ['', keys.nested],
+    ]
+    for (const [query, key] of asked) {
+      const { body } = await vault().get(`/tokens?size=1${query}`, key)
+      assert.equal(body.pagination.total_items, 3, query)
+    }
+    for (const query of [
+      'type:token',
+      'type:token OR type:token',
+      'type:token OR type:card',
+      'container:/a/x/',
+    ]) {
+      const { body } = await vault().post('/tokens/search', keys.owner, { query, size: 1 })
+      assert.equal(body.pagination.total_items, 3, query)
+    }
+  })
+
   test('C24.5 C24.10 C28.9 C19.3 lists and counts cover exactly what the caller may read, whatever the rules', async () => {
     const containers = ['/a/', '/a/b/', '/a/b/c/', '/ab/', '/b/', '/b/a/', '/c/']
     const rules: readonly (readonly string[])[] = [

@@ -30,7 +30,7 @@ const countTypes = async (
   terms: readonly Term[],
   now: number,
 ): Promise<number> => {
-  const types = [...new Set(terms.map(({ value }) => value))]
+  const types = terms.map(({ value }) => value)
   const { counters, expired } = await store.readCounts(tenantNumber, types.map(typeCounter), now)
   const gone = types.reduce((sum, type) => sum + (expired.get(type) ?? 0), 0)
   return counters.reduce((sum, { value }) => sum + value, -gone)
