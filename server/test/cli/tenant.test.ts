@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
+import { pace } from '../../src/domain/pace.ts'
 import { assertRefused, call, type Program, Site } from '../rig/program.ts'
 
 const shape = ['base_url', 'tenant_id', 'api_key', 'private_api_key', 'management_api_key']
@@ -41,7 +42,12 @@ describe('tenants, while a server is running', () => {
     const ids: string[] = []
     for (const data of ['a', 'b', 'c']) ids.push((await create(data)).body.id)
     const rekey = (...more: string[]) => site.run(['tenant', 'rekey', made.tenant_id, ...more, ...site.vault])
+    const began = performance.now()
     const first = await rekey()
+    assert.ok(
+      performance.now() - began > pace.grantsHeardMs,
+      'other servers have not heard of the new key yet',
+    )
     assert.deepEqual(first, {
       code: 0,
       signal: null,
