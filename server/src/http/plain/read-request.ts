@@ -12,7 +12,7 @@ export type PlainRequest = {
 
 /** The fields between the request line and the body. */
 type KnownFields = {
-  readonly bytes: Buffer
+  readonly text: string
   readonly headers: Readonly<Record<string, string>>
   readonly bodyBytes: number
 }
@@ -64,36 +64,31 @@ export class PlainRequestReader {
     return read
   }
 
-  #remember({ bytes, ...fields }: KnownFields): void {
-    if (bytes.length > knownBytesMax) return
-    // Copied, so that the body behind them is not kept, and not into the pool, of which each copy would keep 64 KiB.
-    const copy = Buffer.allocUnsafeSlow(bytes.length)
-    copy.set(bytes)
-    this.#known.unshift({ bytes: copy, ...fields })
+  #remember(fields: KnownFields): void {
+    if (fields.text.length > knownBytesMax) return
+    this.#known.unshift(fields)
     if (this.#known.length > knownMax) this.#known.pop()
   }
 }
 
 /** The request that has these fields right between its first line and its body. */
-const requestWith = (
-  { bytes: fields, headers, bodyBytes }: KnownFields,
-  bytes: Buffer,
-): PlainRequest | undefined => {
+const requestWith = ({ text, headers, bodyBytes }: KnownFields, bytes: Buffer): PlainRequest | undefined => {
   const bodyStart = bytes.length - bodyBytes
-  const line = lineBefore(fields, bytes, bodyStart)
+  const line = lineBefore(text, bytes, bodyStart)
   return line === null ? undefined : { method: line[1] ?? '', url: line[2] ?? '', headers, bodyStart }
 }
 
 /** Whether the bytes are the head of a request with these fields, and its body is still to come. */
-const isHeadWith = ({ bytes: fields, bodyBytes }: KnownFields, bytes: Buffer): boolean =>
-  bodyBytes > 0 && bodyBytes <= pace.shortBodyBytesMax && lineBefore(fields, bytes, bytes.length) !== null
+const isHeadWith = ({ text, bodyBytes }: KnownFields, bytes: Buffer): boolean =>
+  bodyBytes > 0 && bodyBytes <= pace.shortBodyBytesMax && lineBefore(text, bytes, bytes.length) !== null
 
 /** The first line of a request, if nothing but these fields stands between it and where the head ends. */
-const lineBefore = (fields: Buffer, bytes: Buffer, headEnd: number): RegExpExecArray | null => {
+const lineBefore = (fields: string, bytes: Buffer, headEnd: number): RegExpExecArray | null => {
   const start = headEnd - fields.length
   if (start <= 0 || headEnd > headBytesMax) return null
-  if (bytes.compare(fields, 0, fields.length, start, headEnd) !== 0) return null
-  return requestLine.exec(bytes.toString('latin1', 0, start))
+  const head = bytes.toString('latin1', 0, headEnd)
+  // Not `endsWith`, which V8 compiles to a comparison of one character after the other, 2 µs instead of 0.1.
+  return head.slice(start) === fields ? requestLine.exec(head.slice(0, start)) : null
 }
 
 const findFields = (bytes: Buffer): KnownFields | undefined => {
@@ -101,16 +96,13 @@ const findFields = (bytes: Buffer): KnownFields | undefined => {
   const headEnd = bytes.indexOf(endOfHead)
   if (headEnd <= lineEnd) return undefined
   const [start, end] = [lineEnd + endOfLine.length, headEnd + endOfHead.length]
-  const headers = readFields(bytes.toString('latin1', start, end - endOfLine.length))
+  const text = bytes.toString('latin1', start, end)
+  const headers = readFields(text.slice(0, -endOfLine.length))
   if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
   const length = headers['content-length'] ?? '0'
   if (!plainLength.test(length)) return undefined
   // Frozen, because later requests get the same headers.
-  return {
-    bytes: bytes.subarray(start, end),
-    headers: Object.freeze(headers),
-    bodyBytes: Number(length),
-  }
+  return { text, headers: Object.freeze(headers), bodyBytes: Number(length) }
 }
 
 const readFields = (lines: string): Record<string, string> | undefined => {
