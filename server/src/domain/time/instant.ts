@@ -16,34 +16,50 @@ export const formatInstant = (instant: Instant, offsetMinutes = 0): string => {
 // The last one is kept: under load, several tokens are made in a millisecond, and those of one request all are.
 let known = { instant: Number.NaN, offsetMinutes: 0, text: '' }
 
+/**
+ * Written in place, digit by digit: twice as fast as joining texts. A text made with `+` would be faster still, but V8 keeps it in
+ * pieces, and an object of such texts takes twice as long to write as JSON.
+ */
+const written = Buffer.from('+000000-00-00T00:00:00.000+00:00')
+const timeStart = 14
+const offsetStart = 26
+let writtenDay = Number.NaN
+let writtenOffset = 0
+/** Years of more than four digits begin further ahead. */
+let start = 0
+
 const formatAnew = (instant: Instant, offsetMinutes: number): string => {
   const local = instant + offsetMinutes * 60_000
   const day = Math.floor(local / dayMs)
+  if (day !== writtenDay) writeDate(day)
+  if (offsetMinutes !== writtenOffset) writeOffset(offsetMinutes)
   const time = local - day * dayMs
-  // `join`, not `+`: V8 keeps the result of `+` in pieces, and an object of such texts takes twice as long to write as JSON.
-  return [
-    dateOf(day),
-    'T',
-    two(Math.floor(time / 3_600_000)),
-    ':',
-    two(Math.floor(time / 60_000) % 60),
-    ':',
-    two(Math.floor(time / 1_000) % 60),
-    '.',
-    String(time % 1_000).padStart(3, '0'),
-    formatOffset(offsetMinutes),
-  ].join('')
+  writeDigits(Math.floor(time / 3_600_000), timeStart, 2)
+  writeDigits(Math.floor(time / 60_000) % 60, timeStart + 3, 2)
+  writeDigits(Math.floor(time / 1_000) % 60, timeStart + 6, 2)
+  writeDigits(time % 1_000, timeStart + 9, 3)
+  return written.toString('latin1', start)
 }
 
-// The last date is kept: the tokens of one answer were mostly made on a few days, and finding the date is most of the work.
-let knownDay = Number.NaN
-let knownDate = ''
-const dateOf = (day: number): string => {
-  if (day !== knownDay) {
-    knownDate = new Date(day * dayMs).toISOString().slice(0, -14)
-    knownDay = day
+/** Seldom: the tokens of one answer were mostly made on a few days, and finding the date is most of the work. */
+const writeDate = (day: number): void => {
+  const date = new Date(day * dayMs).toISOString().slice(0, -13)
+  start = timeStart - date.length
+  written.write(date, start, 'latin1')
+  writtenDay = day
+}
+
+const writeOffset = (minutes: number): void => {
+  written.write(formatOffset(minutes), offsetStart, 'latin1')
+  writtenOffset = minutes
+}
+
+const writeDigits = (value: number, at: number, count: number): void => {
+  let rest = value
+  for (let place = at + count - 1; place >= at; place--) {
+    written[place] = 0x30 + (rest % 10)
+    rest = Math.floor(rest / 10)
   }
-  return knownDate
 }
 
 const two = (value: number): string => (value < 10 ? `0${value}` : String(value))
