@@ -112,7 +112,7 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
       const last = lastOf(line)
       if (last.request.complete) after(last, act)
       // The fault is in the body of the last request. If that was answered without its body, nothing is left to say.
-      else if (isAnswered(last)) socket.destroy()
+      else if (isAnswered(last) || last.response.writableEnded) after(last, () => socket.destroySoon())
       else if (last === line.begun) act()
       else after(line.waiting.at(-2) ?? line.begun, act)
     },

@@ -83,6 +83,21 @@ onSqliteAlone('connections that Node serves', 'storage makes no difference', vau
     assert.equal((await buffer(socket)).toString(), '')
   })
 
+  for (const [what, isKnown, status] of [
+    ['that is refused without it', false, 401],
+    ['that needs it', true, 400],
+  ] as const)
+    test(`C2.10 a request ${what} is answered once if its client ends instead of sending its body`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      const request = requestWith(isKnown ? keys.owner : 'unknown')
+      const [head = ''] = request('POST /tokens', created).split(created)
+      const replies = await sendRaw(vault().baseUrl, head, { answers: 2, saysEnd: true })
+      assert.deepEqual(
+        replies.map(reply => reply.status),
+        [status],
+      )
+    })
+
   for (const first of [1, 51])
     test(`C2.10 a client that has closed its sending side gets all its answers (${first} of 51 requests sent at first)`, async () => {
       const { keys } = await vault().tenant({ owner })
