@@ -54,7 +54,7 @@ describe('migrate-store', () => {
       assert.equal(code, 0, stderr)
       assert.match(
         stdout,
-        /^done: .* every seal opens\n.*strongroom serve --database-url \S+ --key-provider file/,
+        /^done: (\d+) rows copied in .* holds all \1, .* every seal opens\n.*strongroom serve --database-url \S+ --key-provider file/,
       )
       assert.match(stderr, /^copying: 100 %.*\n(.*\n)*verifying: 100 %/m)
       const again = JSON.parse((await move(vault, '--json').exited).stdout)

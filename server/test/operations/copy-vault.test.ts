@@ -5,6 +5,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { type CopyProgress, type CopyResult, copyVault } from '../../src/operations/copy-vault.ts'
 import type { ArrivingVault } from '../../src/store/copying.ts'
 import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
@@ -15,8 +16,8 @@ import { type LivedInVault, livedInVault } from '../rig/lived-in-vault.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
-/** Small, so that most tables take several batches. */
-const rowsPerBatch = 6
+/** Small, so that most tables take several batches, even that of the tenants' keys. */
+const rowsPerBatch = 5
 
 class Killed extends Error {}
 
@@ -115,7 +116,11 @@ describe('a copy of a vault into PostgreSQL', () => {
   test('C35 an unfinished copy cannot be served, and is finished by the next run', async () => {
     await killedAtTheEnd()
     await cannotBeServed()
-    assert.deepEqual((await run()).faults, [])
+    const told: CopyProgress[] = []
+    const { faults, copied, rows } = await run(undefined, progress => told.push(progress))
+    assert.deepEqual({ faults, copied }, { faults: [], copied: 0 })
+    const of = Object.values(rows).reduce((sum, count) => sum + count, 0)
+    assert.deepEqual(told.at(-1), { phase: 'verify', done: of, of }, 'all of it is verified')
     await (await openPostgres(settingsOf(database.url))).close()
   })
 
@@ -161,6 +166,65 @@ describe('a copy of a vault into PostgreSQL', () => {
     await cannotBeServed()
   })
 
+  test('C35 a transient field whose token is gone does not open, and is named', async () => {
+    await inSource(`DELETE FROM tokens WHERE token_id = '${lived.ids.card}'`)
+    const { faults } = await run()
+    assert.deepEqual(faults, [{ row: `transients 1 ${lived.ids.card} cvc`, problem: 'does not open' }])
+    await cannotBeServed()
+  })
+
+  test('C35 the verification of a copy of which hardly anything opens ends early', async () => {
+    await inSource(`
+      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1100)
+      INSERT INTO results SELECT 1, CAST(printf('%04d', n) AS BLOB), 1, x'02' FROM numbers`)
+    await inSource("UPDATE reports SET name = 'Indexes' WHERE tenant = 1")
+    const { faults } = await run()
+    assert.ok(faults.length >= 1_000 && faults.length < 1_000 + rowsPerBatch, `${faults.length} faults`)
+    assert.ok(
+      faults.every(({ row }) => row.startsWith('results ')),
+      'the table after it is not even read',
+    )
+    await cannotBeServed()
+  })
+
+  test('C35 the master key of another vault is found before anything is copied', async () => {
+    const path = join(folder.path, 'master.key')
+    rmSync(path)
+    createMasterKeyFile(path)
+    let batches = 0
+    const wrongKey = run(({ append }) => ({
+      append: (...batch) => {
+        batches++
+        return append(...batch)
+      },
+    }))
+    await assert.rejects(wrongKey, KeyProviderError)
+    assert.equal(batches, 0)
+  })
+
+  test('C35 a copy whose source and destination fail at once fails for the reason of the source', async () => {
+    await inSource("UPDATE tokens SET version = 'many' WHERE token_id = (SELECT max(token_id) FROM tokens)")
+    const failing = run(({ append }) => ({
+      append: (table, ...batch) =>
+        table.name === 'tokens' ? Promise.reject(new Killed()) : append(table, ...batch),
+    }))
+    await assert.rejects(failing, /holds a value that the vault never wrote/)
+  })
+
+  test('C35 a copy that cannot be read back fails for that reason, even while an earlier page is checked', async () => {
+    const unread = run(({ read }) => ({
+      read: table => {
+        const reader = read(table)
+        let pages = 0
+        return table.name === 'tokens'
+          ? { ...reader, next: rows => (pages++ === 0 ? reader.next(rows) : Promise.reject(new Killed())) }
+          : reader
+      },
+    }))
+    await assert.rejects(unread, Killed)
+    await cannotBeServed()
+  })
+
   test('C35 a tenant whose keys do not unwrap is named, along with the rows that they would open', async () => {
     const [tenant] = await inSource('SELECT tenant_id AS id FROM tenants WHERE tenant = 2')
     await inSource(
@@ -194,10 +258,16 @@ describe('a copy of a vault into PostgreSQL', () => {
     const [last] = await inSource(
       'SELECT tenant, lower(hex(term)) AS term, lower(hex(tag)) AS tag FROM matches',
     )
+    const [use] = await inSource(
+      `SELECT lower(hex(hash)) AS hash FROM api_keys WHERE tenant = 1 AND last_used_at IS NOT NULL
+         ORDER BY hash LIMIT 1`,
+    )
     await inCopy(`
+      UPDATE applications SET sealed = '\\x00' WHERE tenant = 2;
+      UPDATE key_uses SET hash = set_byte(hash, 31, get_byte(hash, 31) # 1) WHERE hash = '\\x${use?.hash}';
       UPDATE tokens SET active_month = 202601 WHERE token_id = '${lived.ids.card}';
       DELETE FROM matches;
-      UPDATE counters SET value = value + 1 WHERE tenant = 1 AND name = 'type:card';
+      UPDATE counters SET at = at + 1 WHERE tenant = 1 AND name = 'type:card';
       INSERT INTO results VALUES (9, '\\x01', 1, '\\x02');
       INSERT INTO dead_tenants VALUES (9);
       UPDATE terms SET tag = NULL WHERE tag = (SELECT max(tag) FROM terms WHERE tenant = 2) AND tenant = 2`)
@@ -205,6 +275,9 @@ describe('a copy of a vault into PostgreSQL', () => {
     const names = faults.map(({ row, problem }) => `${row} ${problem}`)
     const expected = [
       'dead_tenants 9',
+      /^applications 2 \S+ does not open$/,
+      /^applications 2 \S+ is not what the source holds$/,
+      `key_uses 1 ${use?.hash}`,
       `tokens 1 ${lived.ids.card}`,
       'results 9 01',
       /^terms 2 [0-9a-f]{24} \d+ \S+ is not what the source holds$/,
