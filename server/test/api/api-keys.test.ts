@@ -229,30 +229,31 @@ onEveryEngine('API keys', vault => {
     assert.equal(await works(key), 401)
   })
 
-  test('C27.2 a key revoked while its first request is being looked up is not cached', async () => {
-    const { manager, id, key } = await start()
-    const [{ id: keyId }] = await listKeys(manager, id)
-    await vault().restart()
-    const { store } = vault()
-    const { getApplication } = store
-    const reached = Promise.withResolvers<void>()
-    const goOn = Promise.withResolvers<void>()
-    store.getApplication = async (...asked) => {
-      const row = await getApplication(...asked)
-      if (asked[1] === id) {
-        store.getApplication = getApplication
-        reached.resolve()
-        await goOn.promise
-      }
-      return row
-    }
-    const slow = works(key)
-    await reached.promise
-    granted(await revoke(manager, id, keyId))
-    goOn.resolve()
-    await slow
-    assert.equal(await works(key), 401)
-  })
+  for (const read of ['findApiKey', 'getTenant', 'getApplication'] as const)
+    test(`C27.2 a key revoked while its first request is being looked up (${read}) is not cached`, async () => {
+      const { manager, id, key } = await start()
+      const [{ id: keyId }] = await listKeys(manager, id)
+      await vault().restart()
+      const { store } = vault()
+      const original = store[read] as (...asked: never[]) => Promise<unknown>
+      const reached = Promise.withResolvers<void>()
+      const goOn = Promise.withResolvers<void>()
+      Object.assign(store, {
+        [read]: async (...asked: never[]) => {
+          Object.assign(store, { [read]: original })
+          const row = await original(...asked)
+          reached.resolve()
+          await goOn.promise
+          return row
+        },
+      })
+      const slow = works(key)
+      await reached.promise
+      granted(await revoke(manager, id, keyId))
+      goOn.resolve()
+      await slow
+      assert.equal(await works(key), 401)
+    })
 
   test('C29.4 C2.13 a key can be revoked only through its own application', async () => {
     const { manager, id, key } = await start()
