@@ -8,6 +8,7 @@ import { thisMachine } from '../../src/cli/doctor/machine.ts'
 import { Report } from '../../src/cli/doctor/report.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
+import { granted } from '../rig/answers.ts'
 import { engines, postgres, sqlite } from '../rig/engines.ts'
 import { databaseOf } from '../rig/postgres-databases.ts'
 import { Site } from '../rig/program.ts'
@@ -62,8 +63,17 @@ for (const engine of engines)
       key = made.keys.owner
       await vault.create(key, { id: 'early', type: 'token', data: 'x' })
       await vault.create(key, { id: 'early too', type: 'card', data: { number: '4242424242424242' } })
+      await vault.create(key, { id: 'early, expired', type: 'token', data: 'x' })
+      vault.now = now - 1
+      granted(await vault.patch('/tokens/early,%20expired', key, { expires_at: new Date(now).toISOString() }))
+      for (const [id, at] of [
+        ['in time', now],
+        ['as early as clocks may differ', now + slackMs],
+      ] as const) {
+        vault.now = at
+        await vault.create(key, { id, type: 'token', data: 'x' })
+      }
       vault.now = now
-      await vault.create(key, { id: 'in time', type: 'token', data: 'x' })
       const { path } = vault.folder
       settings = {
         options: {
