@@ -112,6 +112,9 @@ describe('tenants, while a server is running', () => {
     assert.equal((await call(server.url, 'GET', path, keys.private_api_key)).body.data, 'secret')
     const self = await call(server.url, 'GET', '/tenants/self', keys.management_api_key)
     assert.deepEqual([self.status, self.body.id, self.body.name], [200, keys.tenant_id, 'At once'])
+    const { data } = (await call(server.url, 'GET', '/applications', keys.management_api_key)).body
+    const creators = data.map((application: { created_by: string }) => application.created_by)
+    assert.deepEqual(creators, Array(3).fill(self.body.owner_id))
     assert.equal((await call(server.url, 'GET', path, keys.api_key)).status, 403)
     assert.equal((await call(server.url, 'GET', path, keys.management_api_key)).status, 403)
     assert.equal((await call(server.url, 'GET', '/tenants/self', keys.private_api_key)).status, 403)

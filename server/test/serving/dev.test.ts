@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -190,6 +200,21 @@ describe('strongroom dev', () => {
     assert.notEqual(keys.api_key, stale.api_key)
     assert.equal((await call(keys.base_url, 'POST', '/tokens', keys.api_key, card)).status, 201)
     assert.equal((await call(keys.base_url, 'POST', '/tokens', stale.api_key, card)).status, 401)
+  })
+
+  test('C34.4 C34.6 where the keys cannot be saved no tenant is made, so that the next start makes one', async () => {
+    const site = newSite()
+    await stop(await start(site))
+    for (const name of ['vault.db', 'vault.db-wal', 'vault.db-shm'])
+      rmSync(join(site.data, name), { force: true })
+    rmSync(files(site).keys)
+    mkdirSync(files(site).keys)
+    const { code, stdout } = await site.run(['dev'], settings(site))
+    assert.deepEqual([code, stdout], [1, ''])
+    rmdirSync(files(site).keys)
+    await start(site)
+    const keys = readKeys(site)
+    assert.equal((await call(keys.base_url, 'POST', '/tokens', keys.api_key, card)).status, 201)
   })
 
   test('C34.3 C34.7 without the right master key for the folder, it says so and stops', async () => {
