@@ -206,6 +206,18 @@ onEveryEngine('API keys', vault => {
     assert.equal((await listKeys(manager, id)).length, 10)
   })
 
+  test('C29.4 keys are listed oldest first, those of one moment by their ids', async () => {
+    const { manager, id } = await start()
+    for (const passed of [0, 0, 0, 1, 0, 0, 1, 0, 0]) {
+      vault().now += passed
+      granted(await makeKey(manager, id))
+    }
+    const list: { id: string; created_at: string }[] = await listKeys(manager, id)
+    assert.equal(list.length, 10)
+    const places = list.map(key => `${key.created_at} ${key.id}`)
+    assert.deepEqual(places, places.toSorted())
+  })
+
   test('C29.4 keys are rotated without a gap', async () => {
     const { manager, id, key: old } = await start()
     const [{ id: oldId }] = await listKeys(manager, id)
