@@ -4,6 +4,7 @@ import { sealedKeyVersion } from '../../src/crypto/aead.ts'
 import { auditTenant } from '../../src/operations/audit-tenant.ts'
 import { newDataKey } from '../../src/operations/new-data-key.ts'
 import { resealTokens } from '../../src/operations/reseal-tokens.ts'
+import { sealsCounter } from '../../src/operations/vault/counters.ts'
 import { granted } from '../rig/answers.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
@@ -39,12 +40,18 @@ onEveryEngine('tokens under a new data key', vault => {
   }
 
   test('C14.4 C11.1 every token is sealed again, and nothing else about it changes', async () => {
-    const { open, tenant, tenantNumber, key, shown, versions } = await start(7)
+    // More than share a commit.
+    const count = 60
+    const { open, tenant, tenantNumber, key, shown, versions } = await start(count)
     const later = await vault().create(key, { type: 'token', data: 'sealed with the new one' })
     const [before, rowsBefore] = [await shown(), await vault().store.scanTokens(tenantNumber, undefined, 100)]
-    assert.deepEqual(await versions(), [1, 1, 1, 1, 1, 1, 1, 2])
-    assert.deepEqual(await resealTokens(open, tenant), { resealed: 7, unreadable: 0, unreadableNames: [] })
-    assert.deepEqual(await versions(), Array(8).fill(2))
+    assert.deepEqual(await versions(), [...Array(count).fill(1), 2])
+    assert.deepEqual(await resealTokens(open, tenant), {
+      resealed: count,
+      unreadable: 0,
+      unreadableNames: [],
+    })
+    assert.deepEqual(await versions(), Array(count + 1).fill(2))
     assert.deepEqual(await shown(), before, 'with the cvc, which has a seal of its own')
     const rowsAfter = await vault().store.scanTokens(tenantNumber, undefined, 100)
     for (const [at, { sealed, ...rest }] of rowsAfter.entries()) {
@@ -53,6 +60,9 @@ onEveryEngine('tokens under a new data key', vault => {
       if (rest.id !== later.id) assert.notDeepEqual(Buffer.from(sealed), Buffer.from(old ?? []))
     }
     assert.deepEqual(await resealTokens(open, tenant), { resealed: 0, unreadable: 0, unreadableNames: [] })
+    const counters = await vault().store.listCounters(tenantNumber)
+    const seals = counters.find(({ name }) => name === sealsCounter(2))
+    assert.equal(seals?.value, count + 1, 'each seal counts towards the end of its key')
 
     // The old key is of no use any more: only the cvc, for its hour, is still sealed with it.
     vault().now += 2 * 3_600_000
