@@ -145,6 +145,34 @@ onEveryEngine('the audit of a tenant', vault => {
     assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
   })
 
+  test('C24 C26 a token that is changed between its audit and its repair is left as the change made it', async () => {
+    const { keys, whole, tenant } = await audited()
+    const { engine, folder } = vault()
+    for (const [id, container] of Object.entries({ lacks: '/a/', exceeds: '/a/', model: '/b/' }))
+      await vault().create(keys.owner, { id, type: 'token', data: 'x', containers: [container] })
+    const termsOf = (id: string): string =>
+      `SELECT term FROM terms WHERE tenant = ${tenant.tenantNumber} AND token_id = '${id}'`
+    await engine.reach(
+      folder.path,
+      `INSERT INTO terms SELECT tenant, term, created_at, 'exceeds', expires_at, tag, signature FROM terms
+         WHERE tenant = ? AND token_id = 'model' AND term NOT IN (${termsOf('exceeds')})`,
+      tenant.tenantNumber,
+    )
+    await engine.reach(
+      folder.path,
+      `DELETE FROM terms WHERE tenant = ? AND token_id = 'lacks' AND term NOT IN (${termsOf('model')})`,
+      tenant.tenantNumber,
+    )
+    const audit = await auditTenant(whole, tenant, async found => {
+      const affected = [...(found.missing ?? []), ...(found.extra ?? [])]
+      for (const id of new Set(affected.map(({ tokenId }) => tokenId)))
+        await vault().patch(`/tokens/${id}`, keys.owner, { containers: ['/b/'] })
+      await repairTenant(whole, tenant, found)
+    })
+    assert.deepEqual([audit.missing.ids, audit.extra.ids], [['lacks'], ['exceeds']])
+    assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
+  })
+
   test('C15 C24 C26 what more than a page of tokens left behind is found and removed', async () => {
     const { keys, whole, tenant } = await audited({ deduplicateTokens: true })
     const values = Array.from({ length: 600 }, (_, index) => `value ${index}`)
