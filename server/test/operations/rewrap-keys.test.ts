@@ -81,11 +81,18 @@ onEveryEngine('keys under a new master key', vault => {
     assert.ok(await vault().store.replaceKey(tenantNumber, damaged, broken))
     addMasterKey(keyFile(vault()))
     const keys = await allKeys(vault())
-    await assert.rejects(rewrapKeys(vault().service.vault), (error: unknown) => {
+    const { vault: open } = vault().service
+    let shreds = 0
+    const shred = (): Promise<void> => {
+      shreds++
+      return open.store.shred()
+    }
+    await assert.rejects(rewrapKeys({ ...open, store: { ...open.store, shred } }), (error: unknown) => {
       assert.ok(error instanceof KeyProviderError)
       assert.match(error.message, new RegExp(`strongroom/${tenantId}/${damaged.purpose}/1`))
       return true
     })
+    assert.equal(shreds, 1, 'nothing is left of how the others were wrapped before')
     assert.equal(await countOlderWraps(vault().service.vault), 0)
     assert.ok(await vault().store.replaceKey(tenantNumber, { ...damaged, wrapped: broken }, whole))
     assert.equal((await rewrapKeys(vault().service.vault)).rewrapped, 1)
@@ -108,6 +115,27 @@ onEveryEngine('keys under a new master key', vault => {
     await assert.rejects(rewrapKeys({ ...open, store: dying }), /cut off/)
     assert.equal(await countOlderWraps(open), total - 2)
     assert.deepEqual(await rewrapKeys(open), { rewrapped: total - 2, current: 2, isShredded: true })
+  })
+
+  test('C14.4 keys that another run was faster with are left to it', async () => {
+    await vault().tenant({ owner })
+    addMasterKey(keyFile(vault()))
+    const { vault: open } = vault().service
+    let isFirst = true
+    const overtaken = {
+      ...open.store,
+      replaceKey: async (...args: Parameters<typeof open.store.replaceKey>) => {
+        if (isFirst) {
+          isFirst = false
+          await rewrapKeys(open)
+        }
+        return open.store.replaceKey(...args)
+      },
+    }
+    const ofVault = (await open.store.listVaultKeys()).length
+    const current = (await allKeys(vault())).length - ofVault
+    const done = await rewrapKeys({ ...open, store: overtaken })
+    assert.deepEqual(done, { rewrapped: 0, current, isShredded: true })
   })
 
   test('C14.4 a service whose key file was rotated on another machine opens tenants that it has not seen', async () => {
