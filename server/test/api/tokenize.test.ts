@@ -136,6 +136,11 @@ const refusals: readonly Scenario[] = [
     send: { cards: [{ ...card, id: '{{ data.number }}' }] },
     expect: { status: 400, errors: ['cards[0].id'] },
   },
+  {
+    name: 'C17.2 an expiry that has passed',
+    send: ['x', { type: 'token', data: 'x', expires_at: '2020-01-01' }],
+    expect: { status: 400, errors: ['[1].expires_at'] },
+  },
   { name: 'C8.4 C2.10 1,001 values', send: Array(1_001).fill('x'), expect: { status: 400, errors: ['$'] } },
   {
     name: 'C8.4 1,001 values spread over an object',
