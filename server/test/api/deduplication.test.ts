@@ -414,6 +414,24 @@ onEveryEngine('deduplication of updates', vault => {
       })
     })
 
+  test('C15.8 C12.7 of the other token a caller is shown what its rule for updates allows, not the one for creates', async () => {
+    const rules = [
+      { priority: 1, container: '/', transform: 'redact', permissions: ['token:update'] },
+      { priority: 2, container: '/', transform: 'reveal', permissions: ['token:create'] },
+    ] as const
+    const { keys } = await vault().tenant({ owner, writer: { rules } })
+    const { id, type, tenant_id, containers, created_by, created_at } = await vault().create(
+      keys.owner,
+      target,
+    )
+    const two = await vault().create(keys.owner, { ...target, data: 'other' })
+    const { body } = await vault().patch(`/tokens/${two.id}`, keys.writer, { data: 'target' })
+    assert.deepEqual(body, {
+      ...{ id, type, tenant_id, containers, created_by, created_at },
+      _extras: { deduplicated: true },
+    })
+  })
+
   test('C15.8 §2.4.12 the tenant setting applies to updates too', async () => {
     const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
     const one = await vault().create(keys.owner, { type: 'token', data: 'a' })
