@@ -464,6 +464,20 @@ onEveryEngine('deduplication of updates', vault => {
     assert.equal(wished.body.id, twins[0]?.id, 'a wish for deduplication is granted')
   })
 
+  test('C15.8 C15.9 a create and an update that follow an expired token at once make one token', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const expires_at = new Date(vault().now + 1_000).toISOString()
+    await vault().create(keys.owner, { ...target, expires_at })
+    const { id } = await vault().create(keys.owner, { ...target, data: 'other' })
+    vault().now += 1_000
+    const gate = commitGate(vault(), ({ guarded }) => guarded.length > 0)
+    const patched = vault().patch(`/tokens/${id}`, keys.owner, { data: 'target' })
+    const created = vault().post('/tokens', keys.owner, target)
+    await gate.waiting(2)
+    gate.open()
+    assert.equal((await patched).body.id, (await created).body.id)
+  })
+
   test('C15.8 an update that changes nothing matches no token, not even itself', async () => {
     const { keys } = await vault().tenant({ owner })
     const one = await vault().create(keys.owner, target)
@@ -513,6 +527,10 @@ onEveryEngine('deduplication of updates', vault => {
     const sent = { data: { number: card.number }, deduplicate_token: true }
     const met = await vault().patch(`/tokens/${two.id}`, keys.general, sent)
     assert.equal(met.body.id, one.id)
+    // Nothing that it reads is in the patch.
+    const three = await vault().create(keys.owner, { type: 'card', data: card })
+    const other = { data: { expiration_month: 11 }, deduplicate_token: true }
+    assert.equal((await vault().patch(`/tokens/${three.id}`, keys.general, other)).body.id, one.id)
   })
 
   test('C15.9 an equal create between the two lookups of another is found by the second', async t => {
