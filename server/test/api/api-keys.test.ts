@@ -385,6 +385,13 @@ onEveryEngine('API keys', vault => {
   })
 
   /** What must not happen to a tenant with one management application and one key. */
+  /** A management application whose only key has expired. */
+  const newExpired = async (manager: string, permissions: readonly string[]): Promise<void> => {
+    const wish = { name: 'expired', type: 'management', permissions, create_key: false }
+    const { id } = granted(await vault().post('/applications', manager, wish))
+    granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
+    vault().now += 1_000
+  }
   const lockOuts: readonly {
     name: string
     prepare?: (manager: string, id: string) => Promise<unknown>
@@ -410,6 +417,11 @@ onEveryEngine('API keys', vault => {
         const [{ id }] = await listKeys(manager, other.id)
         granted(await revoke(manager, other.id, id))
       },
+      act: (manager, id) => vault().delete(`/applications/${id}`, manager),
+    },
+    {
+      name: 'deleting its application when the only key of the other management application has expired',
+      prepare: manager => newExpired(manager, []),
       act: (manager, id) => vault().delete(`/applications/${id}`, manager),
     },
     {
@@ -448,6 +460,7 @@ onEveryEngine('API keys', vault => {
         key: manager,
         body: { name, permissions: ['application:read'] },
       })
+    await newExpired(manager, ['application:update'])
     const before = (await vault().get('/applications', manager)).text
     const reply = await narrow()
     assert.equal(reply.status, 409)
