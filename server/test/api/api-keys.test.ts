@@ -33,6 +33,8 @@ onEveryEngine('API keys', vault => {
 
   test('C29.4 C29.6 C1.5 C5.1 a new key shows its text, and the list never does', async () => {
     const { manager, id, key: first } = await start()
+    const madeAt = instant(vault().now)
+    vault().now += 1
     const reply = await makeKey(manager, id)
     assert.equal(reply.status, 201)
     const { key, ...rest } = reply.body
@@ -42,7 +44,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(list.status, 200)
     assert.deepEqual(
       list.body,
-      [{ ...rest, id: list.body[0].id }, rest],
+      [{ ...rest, id: list.body[0].id, created_at: madeAt }, rest],
       'the first came with the application',
     )
     assert.equal(await works(key), 200)
@@ -384,7 +386,6 @@ onEveryEngine('API keys', vault => {
     }
   })
 
-  /** What must not happen to a tenant with one management application and one key. */
   /** A management application whose only key has expired. */
   const newExpired = async (manager: string, permissions: readonly string[]): Promise<void> => {
     const wish = { name: 'expired', type: 'management', permissions, create_key: false }
@@ -392,6 +393,7 @@ onEveryEngine('API keys', vault => {
     granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
     vault().now += 1_000
   }
+  /** What must not happen to a tenant with one management application and one key. */
   const lockOuts: readonly {
     name: string
     prepare?: (manager: string, id: string) => Promise<unknown>

@@ -72,7 +72,7 @@ const describe = (config: Config, result: CopyResult, seconds: number): string =
   const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
   if (faults.length > 0)
     return [
-      `not done: ${counted(faults.length, 'row is', 'rows are')} wrong, and the database cannot be served`,
+      `not done: at least ${counted(faults.length, 'row is', 'rows are')} wrong, and the database cannot be served`,
       ...faults.slice(0, faultsShown).map(({ row, problem }) => `  ${row} ${problem}`),
       'restore the source from a backup, and begin again with an empty database',
     ].join('\n')
