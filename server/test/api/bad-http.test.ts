@@ -172,7 +172,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
   })
 
   /** Bytes that are not a request, or a request that goes wrong after valid headers. */
-  const garbage: readonly { name: string; bytes: string | Uint8Array; statuses?: readonly number[] }[] = [
+  const garbage: readonly { name: string; bytes: string | Uint8Array; status?: number }[] = [
     { name: 'a greeting', bytes: 'hello\r\n\r\n' },
     { name: 'a TLS handshake', bytes: Buffer.from('16030100a5010000a10303', 'hex') },
     { name: 'NUL bytes', bytes: Buffer.alloc(64) },
@@ -207,17 +207,18 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     {
       name: 'an unknown transfer encoding',
       bytes: 'POST /tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n{}',
-      statuses: [401, 400],
+      // The refusal of its head: of the body that cannot be read, nothing more is said.
+      status: 401,
     },
     { name: 'no Host', bytes: 'GET /tokens HTTP/1.1\r\n\r\n' },
     { name: 'a target that is not a path', bytes: 'GET tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
   ]
-  for (const { name, bytes, statuses = [400] } of garbage)
-    test(`C2.1 C2.10 C4.1 ${name}: answered with a problem`, async () => {
-      const replies = await raw(bytes, statuses.length)
+  for (const { name, bytes, status = 400 } of garbage)
+    test(`C2.1 C2.10 C4.1 ${name}: answered with one problem`, async () => {
+      const replies = await sendRaw(vault().baseUrl, bytes, { answers: 2, saysEnd: true })
       assert.deepEqual(
-        replies.map(({ status }) => status),
-        statuses,
+        replies.map(reply => reply.status),
+        [status],
       )
       assert.equal((await vault().send('GET', '/health')).status, 200)
     })
