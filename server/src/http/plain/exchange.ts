@@ -16,7 +16,7 @@ export type Answering = {
   answer(text: string): void
 }
 
-/** Its body has arrived with its head, and its answer is a single write. */
+/** Its body has arrived, and its answer is a single write. */
 export class PlainExchange implements Exchange {
   readonly method: string
   readonly url: string
