@@ -41,7 +41,8 @@ if (Number(process.versions.node.split('.')[0]) >= nodeMin) {
   ignoreUserSignals()
   keepCompiled()
   startYoung()
-  await import('../src/cli/main.ts')
+  const { runProcess } = await import('../src/cli/main.ts')
+  await runProcess()
 } else {
   console.error(`strongroom: Node ${nodeMin} or newer is needed, this is ${process.version}`)
   process.exitCode = 2

@@ -93,7 +93,7 @@ describe('keys, while a server is running', () => {
   test('C8.17 one key too many is refused in one line', async () => {
     const flags = [...place, ...site.vault, '--limits', 'liveKeysPerApplication=2']
     assertRefused(
-      await site.run(['key', 'create', ...flags]),
+      await site.start(['key', 'create', ...flags]).exited,
       2,
       /key create: the application has 2 live keys already; revoke one first$/m,
     )

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { chownSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
+import { runResident } from './run-resident.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 export const mainFile = join(import.meta.dirname, '../../bin/strongroom.js')
@@ -120,6 +121,13 @@ export const call = async (
   return { status: reply.status, body: text === '' ? undefined : JSON.parse(text) }
 }
 
+const isForNode = (name: string): boolean => name.startsWith('NODE_')
+
+const set = (environment: Environment): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+
 /** A place to run the real program in: its folder, with a data folder and a master key. */
 export class Site {
   readonly #folder = temporaryFolder()
@@ -159,8 +167,11 @@ export class Site {
     return this.#watch(new Program(process.execPath, [mainFile, ...args], this.#options(env)))
   }
 
-  run(args: readonly string[], env: Environment = {}): Promise<Result> {
-    return this.start(args, env).exited
+  /** Carries out a command. Only those that serve, and those whose Node is told something, get a process of their own. */
+  async run(args: readonly string[], env: Environment = {}): Promise<Result> {
+    const needsOwn = args[0] === 'serve' || args[0] === 'dev' || Object.keys(env).some(isForNode)
+    if (needsOwn) return this.start(args, env).exited
+    return { signal: null, ...(await runResident({ args, cwd: this.path, env: set(this.environment(env)) })) }
   }
 
   /** Runs as a user to whom files can be closed, which is impossible for root. */

@@ -1,4 +1,4 @@
-// Without imports, because every command loads it to explain what failed (cli/main.ts).
+// Without imports, because every command loads it to explain what failed (cli/explain.ts).
 
 const busy = 5
 const diskFailure = 10

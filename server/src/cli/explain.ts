@@ -1,0 +1,81 @@
+import { ConfigError } from '../config/config-error.ts'
+import { KeyProviderError } from '../crypto/key-provider.ts'
+import { VaultError } from '../domain/errors.ts'
+import { foreignCode } from '../domain/foreign-code.ts'
+import { StoreUnavailableError } from '../store/port.ts'
+import { isDamage } from '../store/sqlite/failure-codes.ts'
+
+export const isWronglyCalled = (error: unknown): boolean =>
+  error instanceof ConfigError || (error instanceof VaultError && error.code === 'validation')
+
+/** One line that says what to do; the operator's own settings and paths may be named. */
+export const explain = (error: unknown): string =>
+  oneLine(
+    isDamage(error)
+      ? `${reason(error)}; the file is damaged: strongroom doctor with the same settings says how to restore a backup`
+      : reason(error),
+  )
+
+const reason = (error: unknown): string => {
+  if (error instanceof VaultError && error.issues.length > 0)
+    return error.issues.map(({ path, message }) => `${flagOf(path)}${message}`).join('; ')
+  if (error instanceof VaultError && error.code === 'notFound' && error.ownDetail === undefined)
+    return 'the tenant has no such application or key'
+  if (error instanceof VaultError) return asClause(error.message)
+  if (error instanceof ConfigError || error instanceof KeyProviderError) return error.message
+  if (error instanceof StoreUnavailableError && error.cause instanceof Error)
+    return `${error.message}: ${lacksPassword(error.cause) ? passwordAdvice : error.cause.message}`
+  if (error instanceof StoreUnavailableError) return `${error.message}: ${error.outage}`
+  const listenFault = whyNotListening(error)
+  if (listenFault !== undefined) return listenFault
+  return error instanceof Error ? error.message : 'failed'
+}
+
+/** In Node's words these are `listen EADDRNOTAVAIL: …`; undefined if the error is about something else. */
+const whyNotListening = (error: unknown): string | undefined => {
+  const {
+    address = '',
+    port = '',
+    hostname = '',
+  } = error as { address?: string; port?: number; hostname?: string }
+  const place = `port ${port} of ${address}`
+  switch (`${foreignSyscall(error)} ${foreignCode(error)}`) {
+    case 'listen EADDRINUSE':
+      return `${place} is taken: stop what uses it, or ${anotherPort(Number(port))}`
+    case 'listen EACCES':
+      return `this user may not open ${place}: set --port to one from 1024 on`
+    case 'listen EADDRNOTAVAIL':
+      return `${address} is no address of this machine: set --host to one, or to 0.0.0.0 for all`
+    case 'getaddrinfo ENOTFOUND':
+    case 'getaddrinfo EAI_AGAIN':
+      return `the host ${hostname} cannot be found: set --host to an address of this machine`
+    default:
+      return undefined
+  }
+}
+
+/** To be pasted under `npm start`, where a flag needs `--` before it. */
+const anotherPort = (taken: number): string =>
+  process.env.npm_lifecycle_event === 'start'
+    ? `run npm start -- --port ${taken < 65_535 ? taken + 1 : taken - 1}`
+    : 'set --port'
+
+const foreignSyscall = (error: unknown): string =>
+  error instanceof Error && 'syscall' in error ? String(error.syscall) : ''
+
+/** The place of an issue on the command line: a field is named as its flag, and `$`, the whole, is left out. */
+const flagOf = (path: string): string =>
+  path === '$' ? '' : `--${path.replace(/^\w+/, name => name.replaceAll('_', '-'))} `
+
+/** A sentence of the API in the style of the messages here: no capital, no full stop. */
+const asClause = (sentence: string): string =>
+  `${sentence.slice(0, 1).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`
+
+/** The database client and servers that take plain passwords word a missing password differently. */
+const lacksPassword = ({ message }: Error): boolean =>
+  /client password must be a|empty password returned/.test(message)
+
+const passwordAdvice =
+  'the database asks for a password: set STRONGROOM_DATABASE_PASSWORD_FILE, or STRONGROOM_DATABASE_URL with a password in it'
+
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ')

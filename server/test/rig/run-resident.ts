@@ -1,0 +1,33 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Answered, Asked } from './resident.ts'
+
+const idle: ChildProcess[] = []
+
+/**
+ * Carries out a command in a process that is kept for the next one: starting the program takes several times as long as most
+ * commands do. Whatever a test says about the process itself (its streams, signals, user, end) needs `Site.start`.
+ */
+export const runResident = async (asked: Asked): Promise<Answered> => {
+  const resident = idle.pop() ?? fork(join(import.meta.dirname, 'resident.ts'), { execArgv: [] })
+  resident.ref()
+  resident.channel?.ref()
+  const ended = new AbortController()
+  try {
+    resident.send(asked)
+    const answered = await Promise.race([
+      once(resident, 'message', ended).then(([answer]) => answer as Answered),
+      once(resident, 'exit', ended).then(() =>
+        Promise.reject(new Error(`${asked.args.join(' ')} ended its process`)),
+      ),
+    ])
+    idle.push(resident)
+    return answered
+  } finally {
+    ended.abort()
+    // Idle, it must not keep the tests from ending; it ends with them.
+    resident.unref()
+    resident.channel?.unref()
+  }
+}
