@@ -254,6 +254,33 @@ describe('index entries that wait (sqlite)', () => {
     assert.deepEqual(await found('gone'), [])
   })
 
+  for (const isKnown of [true, false])
+    test(`C31 of tokens that share a term, one is deleted without a look at the others, ${isKnown ? 'just created' : 'after a restart'}`, async t => {
+      const shared = bytes('shared')
+      // In Java's hash of texts, which is the one used here too, the last two are the same.
+      const ids = [...Array.from({ length: 500 }, (_, i) => `same${i}`), 'AaAa', 'BBBB']
+      await store.commit(
+        insertion(
+          tenant,
+          ids.map(id => ({ row: rowOf(id), terms: [shared] })),
+        ),
+      )
+      if (!isKnown) {
+        await store.close()
+        store = open()
+      }
+      const run = t.mock.method(StatementSync.prototype, 'run')
+      for (const id of ['same250', 'AaAa'])
+        await store.commit(
+          writeSet(tenant, {
+            guarded: [{ kind: 'deleteToken', id, ifVersion: 1 }],
+            effects: [terms('removeTerms', rowOf(id), [shared])],
+          }),
+        )
+      assert.ok(run.mock.callCount() < 20, `${run.mock.callCount()} statements`)
+      assert.deepEqual(idsIn('waiting_terms'), ids.filter(id => id !== 'same250' && id !== 'AaAa').toSorted())
+    })
+
   test('C17 an entry of a changed token keeps the change', async () => {
     await create('changed')
     const row = { ...rowOf('changed'), expiresAt: 5 }

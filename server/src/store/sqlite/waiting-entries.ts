@@ -11,10 +11,11 @@ export type TenantTerms = { readonly tenant: number; readonly terms: readonly Ui
 export type PlacesOfPart = { readonly part: number; readonly places: readonly number[] }
 
 /**
- * An entry is three numbers in the list of its part: its place, its tenant, and the first bytes of its term, which tell it from
- * nearly all others and sort it among them. As objects, so many would outlive young memory and fill old memory.
+ * An entry is four numbers in the list of its part: its place, its tenant, the first bytes of its term, which tell it from nearly
+ * all other terms and sort it among them, and a hash of its token's id, which tells it from nearly all tokens that share the
+ * term. As objects, so many would outlive young memory and fill old memory.
  */
-const width = 3
+const width = 4
 
 /** As a limit, SQLite takes it for none. */
 const everything = -1
@@ -44,7 +45,7 @@ export class WaitingEntries {
        FROM waiting_moved WHERE id = 1`,
     )
     this.#readNewer = database.prepare(
-      `SELECT place, tenant, hex(term) FROM waiting_terms WHERE place > ? ORDER BY place ${limited}`,
+      `SELECT place, tenant, hex(term), token_id FROM waiting_terms WHERE place > ? ORDER BY place ${limited}`,
     )
     for (const statement of [this.#readProgress, this.#readNewer]) statement.setReturnArrays(true)
   }
@@ -83,9 +84,14 @@ export class WaitingEntries {
     let learnt = 0
     if ((newest ?? 0) > this.#newest)
       for (const row of this.#readNewer.all(this.#newest, entriesMax)) {
-        const [place, tenant, term] = row as unknown as [number, number, string]
+        const [place, tenant, term, tokenId] = row as unknown as [number, number, string, string]
         // An entry that waits no more has an empty term, and belongs to no part.
-        this.#parts[Number.parseInt(term.slice(0, 2), 16)]?.push(place, tenant, startOf(term))
+        this.#parts[Number.parseInt(term.slice(0, 2), 16)]?.push(
+          place,
+          tenant,
+          startOf(term),
+          hashOf(tokenId),
+        )
         this.#newest = place
         learnt++
       }
@@ -95,8 +101,8 @@ export class WaitingEntries {
   }
 
   /** Remembers an entry that was just committed behind all others, so that it need not be read. */
-  remember(place: number, tenant: number, term: Uint8Array): void {
-    this.#parts[term[0] ?? 0]?.push(place, tenant, startOfBytes(term))
+  remember(place: number, tenant: number, term: Uint8Array, tokenId: string): void {
+    this.#parts[term[0] ?? 0]?.push(place, tenant, startOfBytes(term), hashOf(tokenId))
     this.#newest = place
   }
 
@@ -109,6 +115,19 @@ export class WaitingEntries {
       if (start === wanted && ofTenant === tenant && this.#isWaiting(place, part)) places.push(place)
     })
     return { part, places }
+  }
+
+  /** Where the token's entry of the term waits, and maybe one of another token or term: nearly always one place or none. */
+  ofToken(tenant: number, term: Uint8Array, tokenId: string): number[] {
+    const [part = 0] = term
+    const wanted = startOfBytes(term)
+    const hash = hashOf(tokenId)
+    const places: number[] = []
+    this.#forEach(part, (place, ofTenant, start, ofToken) => {
+      if (ofToken === hash && start === wanted && ofTenant === tenant && this.#isWaiting(place, part))
+        places.push(place)
+    })
+    return places
   }
 
   /** Where the entries of a part wait, up to a place, in the order of the index. */
@@ -143,15 +162,16 @@ export class WaitingEntries {
 
   #keep(part: number, isKept: (place: number) => boolean): void {
     const kept: number[] = []
-    this.#forEach(part, (place, tenant, start) => {
-      if (isKept(place)) kept.push(place, tenant, start)
+    this.#forEach(part, (place, tenant, start, hash) => {
+      if (isKept(place)) kept.push(place, tenant, start, hash)
     })
     this.#parts[part] = kept
   }
 
-  #forEach(part: number, visit: (place: number, tenant: number, start: number) => void): void {
+  #forEach(part: number, visit: (place: number, tenant: number, start: number, hash: number) => void): void {
     const list = this.#parts[part] ?? []
-    for (let at = 0; at < list.length; at += width) visit(list[at] ?? 0, list[at + 1] ?? 0, list[at + 2] ?? 0)
+    for (let at = 0; at < list.length; at += width)
+      visit(list[at] ?? 0, list[at + 1] ?? 0, list[at + 2] ?? 0, list[at + 3] ?? 0)
   }
 }
 
@@ -165,4 +185,10 @@ const startOfBytes = (term: Uint8Array): number => {
   let start = 0
   for (let at = 0; at < startBytes; at++) start = start * 256 + (term[at] ?? 0)
   return start
+}
+
+const hashOf = (tokenId: string): number => {
+  let hash = 0
+  for (let at = 0; at < tokenId.length; at++) hash = (Math.imul(hash, 31) + tokenId.charCodeAt(at)) | 0
+  return hash
 }

@@ -25,7 +25,7 @@ export class WaitingWrites {
   readonly #record: StatementSync
   readonly #remove: StatementSync
   readonly #addedTo = new Uint16Array(partCount)
-  #added: { readonly tenant: number; readonly term: Uint8Array }[] = []
+  #added: { readonly tenant: number; readonly term: Uint8Array; readonly tokenId: string }[] = []
 
   constructor(database: DatabaseSync, waitingMax: number) {
     this.#entries = new WaitingEntries(database)
@@ -66,14 +66,14 @@ export class WaitingWrites {
     const added = this.#addedTo[part] ?? 0
     if (this.#entries.sizeOfPart(part) + added >= partMax) return false
     this.#addedTo[part] = added + 1
-    const place = this.#entries.newest + this.#added.push({ tenant, term })
+    const place = this.#entries.newest + this.#added.push({ tenant, term, tokenId: of.tokenId })
     this.#append.run(place, tenant, term, of.createdAt, of.tokenId, of.expiresAt, tag, of.signature)
     return true
   }
 
   /** An entry that its token no longer has waits no more. */
   takeOut(tenant: number, { tokenId, createdAt }: IndexedToken, { term }: IndexTerm): void {
-    for (const place of this.#entries.ofTerm(tenant, term).places)
+    for (const place of this.#entries.ofToken(tenant, term, tokenId))
       this.#emptyOne.run(place, term, createdAt, tokenId)
   }
 
@@ -90,8 +90,8 @@ export class WaitingWrites {
   /** Once the transaction has been committed: nobody else can have taken the places that it added. */
   committed(): void {
     const { newest } = this.#entries
-    this.#added.forEach(({ tenant, term }, index) => {
-      this.#entries.remember(newest + index + 1, tenant, term)
+    this.#added.forEach(({ tenant, term, tokenId }, index) => {
+      this.#entries.remember(newest + index + 1, tenant, term, tokenId)
     })
     this.#added = []
   }
