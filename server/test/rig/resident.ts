@@ -30,7 +30,7 @@ const carryOut = async ({ args, cwd, env }: Asked): Promise<Answered> => {
   // What is loaded keeps the limits that it found.
   if (JSON.stringify(limits) !== ordinary)
     throw new Error('a command with limits of its own needs its own process')
-  return { code: Number(process.exitCode ?? code), ...written }
+  return { code: Number(process.exitCode || code), ...written }
 }
 
 process.on('message', (asked: Asked) => {

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { commandOf, commands } from '../../src/cli/commands/registry.ts'
+import { emptyDatabase } from '../rig/postgres-databases.ts'
+import { Site } from '../rig/program.ts'
+
+/** Each command once, in an order in which all succeed. A word in capitals stands for an id that an earlier command printed. */
+const lines = [
+  'master-key',
+  'migrate',
+  'tenant create --name One',
+  'tenant list',
+  'tenant update TENANT --included-active 5',
+  'tenant rekey TENANT',
+  'app create --tenant TENANT --name Two --type private --permissions token:read',
+  'app list --tenant TENANT',
+  'key create --tenant TENANT --app APP',
+  'key list --tenant TENANT --app APP',
+  'key revoke KEY --tenant TENANT --app APP',
+  'master-key add',
+  'master-key rewrap',
+  'master-key retire',
+  'doctor',
+  'backup copy.db',
+  'migrate-store',
+  'tenant delete TENANT --yes',
+]
+
+describe('every command, in a process of its own', () => {
+  let site: Site
+  let database: Awaited<ReturnType<typeof emptyDatabase>>
+  before(async () => {
+    site = new Site()
+    database = await emptyDatabase()
+  })
+  after(async () => {
+    await site.remove()
+    await database.drop()
+  })
+
+  const ids = new Map<string, string>()
+  const learn = (command: string, stdout: string): void => {
+    if (command === 'tenant create') ids.set('TENANT', JSON.parse(stdout).tenant_id)
+    if (command === 'app create') ids.set('APP', JSON.parse(stdout).id)
+    if (command === 'key create') ids.set('KEY', JSON.parse(stdout).id)
+  }
+
+  for (const line of lines)
+    test(`C35 ${line}: does its work and ends`, async () => {
+      const command = commandOf(line.split(' '))
+      assert.ok(command)
+      const args = line.split(' ').map(word => ids.get(word) ?? word)
+      if (command.name.endsWith(' create')) args.push('--json')
+      const isCopy = command.name === 'migrate-store'
+      // Without a file, the first prints a key.
+      if (command.name !== 'master-key') args.push(isCopy ? '--from' : '--data', site.data, ...site.keys)
+      const { code, stdout, stderr } = await site.start(
+        args,
+        isCopy ? { STRONGROOM_DATABASE_URL: database.url } : {},
+      ).exited
+      assert.equal(code, 0, stderr)
+      learn(command.name, stdout)
+    })
+
+  test('C35 no command is missing above but those that serve', () =>
+    assert.deepEqual(
+      lines.map(line => commandOf(line.split(' '))?.name).sort(),
+      commands.flatMap(({ name }) => (name === 'serve' || name === 'dev' ? [] : [name])).sort(),
+    ))
+})
