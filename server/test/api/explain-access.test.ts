@@ -4,7 +4,7 @@ import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { fc } from '../rig/properties.ts'
-import { storedRows } from '../rig/stored-rows.ts'
+import { storedRowsOf } from '../rig/stored-rows.ts'
 
 const rules = [
   {
@@ -237,8 +237,7 @@ onEveryEngine('explain access', vault => {
     })
     const { id } = await newApplication(vault(), keys.manager, { rules })
     const tables = ['tenants', 'applications', 'api_keys', 'tokens', 'counters', 'results']
-    const look = async () =>
-      JSON.stringify(await Promise.all(tables.map(table => storedRows(vault(), table))))
+    const look = async () => JSON.stringify(await storedRowsOf(vault(), tables))
     const before = await look()
     granted(await explain(keys.asker, id, { permission: 'token:read', type: 'card' }))
     assert.equal(await look(), before)

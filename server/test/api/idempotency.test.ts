@@ -15,7 +15,7 @@ import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { secondNode } from '../rig/second-node.ts'
-import { storedRows } from '../rig/stored-rows.ts'
+import { storedRows, storedRowsOf } from '../rig/stored-rows.ts'
 import { tamper } from '../rig/tamper.ts'
 import type { Send, TestVault } from '../rig/test-vault.ts'
 import { assertAbsent } from '../rig/traces.ts'
@@ -99,19 +99,17 @@ const changes: readonly { name: string; who: keyof Keys; request: (world: World)
 /** Rows of everything that a request can change, except what a read may change. */
 const stateOf = async (vault: TestVault): Promise<string> =>
   JSON.stringify(
-    await Promise.all(
-      [
-        'tenants',
-        'applications',
-        'api_keys',
-        'tokens',
-        'transients',
-        'terms',
-        'matches',
-        'counters',
-        'results',
-      ].map(table => storedRows(vault, table)),
-    ),
+    await storedRowsOf(vault, [
+      'tenants',
+      'applications',
+      'api_keys',
+      'tokens',
+      'transients',
+      'terms',
+      'matches',
+      'counters',
+      'results',
+    ]),
   )
 
 onEveryEngine('idempotent retries', vault => {

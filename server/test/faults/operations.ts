@@ -164,13 +164,12 @@ export const columnsByTable: Readonly<Record<string, string>> = {
 
 /** Everything that storage holds of the tenant. */
 export const contentOf = async ({ vault, tenantNumber }: Scene): Promise<Record<string, unknown>> => {
-  const { engine, folder } = vault
-  const content: Record<string, unknown> = {}
-  for (const [table, columns] of Object.entries(columnsByTable))
-    content[table] = await engine.reach(
-      folder.path,
+  const rows = await vault.engine.reachAll(
+    vault.folder.path,
+    Object.entries(columnsByTable).map(([table, columns]) => [
       `SELECT ${columns} FROM ${table} WHERE tenant = ?`,
       tenantNumber,
-    )
-  return content
+    ]),
+  )
+  return Object.fromEntries(Object.keys(columnsByTable).map((table, at) => [table, rows[at]]))
 }

@@ -17,7 +17,9 @@ export type Engine = {
   readonly name: 'sqlite' | 'postgres' | 'citus'
   readonly open: (folder: string) => Promise<Store>
   /** Bypasses the vault, like an attacker who holds the storage but no key. */
-  readonly reach: (folder: string, sql: string, ...values: SQLInputValue[]) => Promise<StoredRow[]>
+  readonly reach: (folder: string, ...statement: Statement) => Promise<StoredRow[]>
+  /** The rows of each of these statements. */
+  readonly reachAll: (folder: string, statements: readonly Statement[]) => Promise<StoredRow[][]>
   /** A query for the names of its tables. */
   readonly tables: string
   /** Tables whose rows differ from the other engine's table of that name, and what to read instead. */
@@ -33,18 +35,22 @@ export type Engine = {
 
 type BytesByPlace = { readonly read: string; readonly write: string }
 
+type Statement = readonly [sql: string, ...values: SQLInputValue[]]
+
 export type StoredRow = Record<string, SQLOutputValue>
 
 export const sqlite: Engine = {
   name: 'sqlite',
   // Few enough that entries of the index are moved in every longer test.
   open: async folder => openSqlite({ path: join(folder, 'vault.db'), waitingMax: 24 }),
-  reach: async (folder, sql, ...values) => {
+  reach: async (folder, ...statement) => (await sqlite.reachAll(folder, [statement]))[0] ?? [],
+  // One connection for all: each reads the whole schema first, which takes longer than most statements.
+  reachAll: async (folder, statements) => {
     const database = new DatabaseSync(join(folder, 'vault.db'), { timeout: 5_000 })
     try {
       // Whoever reaches for the index finds every entry in its place, as on the other engine.
-      if (/\bterms\b/.test(sql)) settleAll(database)
-      return database.prepare(sql).all(...values)
+      if (statements.some(([sql]) => /\bterms\b/.test(sql))) settleAll(database)
+      return statements.map(([sql, ...values]) => database.prepare(sql).all(...values))
     } finally {
       database.close()
     }
@@ -94,6 +100,7 @@ export const postgres: Engine = {
       socket.unref()
     }
   },
+  reachAll: (folder, statements) => oneByOne(statements, statement => postgres.reach(folder, ...statement)),
   tables: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
   views: {
     counters:
@@ -136,6 +143,16 @@ const citus: Engine = {
   // Shards answer in any order; equal rows should look equal.
   reach: async (...asked) =>
     (await postgres.reach(...asked)).sort((a, b) => (inText(a) < inText(b) ? -1 : 1)),
+  reachAll: (folder, statements) => oneByOne(statements, statement => citus.reach(folder, ...statement)),
+}
+
+const oneByOne = async (
+  statements: readonly Statement[],
+  reach: (statement: Statement) => Promise<StoredRow[]>,
+): Promise<StoredRow[][]> => {
+  const rows: StoredRow[][] = []
+  for (const statement of statements) rows.push(await reach(statement))
+  return rows
 }
 
 const inText = (row: StoredRow): string => JSON.stringify(Object.values(row))

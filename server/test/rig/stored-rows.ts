@@ -4,8 +4,18 @@ import type { TestVault } from './test-vault.ts'
 export type { StoredRow } from './engines.ts'
 
 /** The rows of a table as storage holds them, for tests that assert what is there and what is gone. */
-export const storedRows = ({ engine, folder }: TestVault, table: string): Promise<StoredRow[]> =>
-  engine.reach(folder.path, `SELECT * FROM ${engine.views[table] ?? table}`)
+export const storedRows = async (vault: TestVault, table: string): Promise<StoredRow[]> =>
+  (await storedRowsOf(vault, [table]))[0] ?? []
+
+/** The rows of each of these tables. */
+export const storedRowsOf = (
+  { engine, folder }: TestVault,
+  tables: readonly string[],
+): Promise<StoredRow[][]> =>
+  engine.reachAll(
+    folder.path,
+    tables.map(table => [`SELECT * FROM ${engine.views[table] ?? table}`]),
+  )
 
 export const countRows = async ({ engine, folder }: TestVault, table: string): Promise<number> => {
   const [row] = await engine.reach(folder.path, `SELECT count(*) AS count FROM ${table}`)
@@ -15,13 +25,9 @@ export const countRows = async ({ engine, folder }: TestVault, table: string): P
 /** Every table, with the rows of this tenant. */
 export const rowsOfTenant = async (vault: TestVault, tenant: number): Promise<Map<string, StoredRow[]>> => {
   const tables = await vault.engine.reach(vault.folder.path, vault.engine.tables)
-  const rows = new Map<string, StoredRow[]>()
-  for (const { name } of tables)
-    rows.set(
-      String(name),
-      (await storedRows(vault, String(name))).filter(row => row.tenant === tenant),
-    )
-  return rows
+  const names = tables.map(({ name }) => String(name))
+  const rows = await storedRowsOf(vault, names)
+  return new Map(names.map((name, at) => [name, (rows[at] ?? []).filter(row => row.tenant === tenant)]))
 }
 
 /** Overwrites the sealed part of these tokens behind the vault's back, so that they no longer open. */
