@@ -210,6 +210,7 @@ table('C21.5 array filters', 'index', [
   ["map: '__proto__'", proto, [{ x: 1 }, null]],
   ["map: ''", [], fails('a property name is needed')],
   ['uniq', [1, '1', 1, { a: 1 }, { a: 1 }, null, null], [1, '1', { a: 1 }, null]],
+  ['uniq', ['{"a":1}', { a: 1 }, 'null', null, '1', 1], ['{"a":1}', { a: 1 }, 'null', null, '1', 1]],
   ['uniq', [exact, exactNumber('12345678901234567890.0')], [exact]],
   ['sort', [3, 1, null, 2], [1, 2, 3, null]],
   ['sort', ['b', 'a', 'B'], ['B', 'a', 'b']],
