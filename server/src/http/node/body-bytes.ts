@@ -9,7 +9,7 @@ export const bodyBytes = async (request: IncomingMessage, response: ServerRespon
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = []
     let length = 0
-    request.on('data', (chunk: Buffer) => {
+    const keep = (chunk: Buffer): void => {
       length += chunk.length
       if (length <= limits.bodyBytes) {
         chunks.push(chunk)
@@ -17,8 +17,11 @@ export const bodyBytes = async (request: IncomingMessage, response: ServerRespon
       }
       // The rest is read all the same: if the connection ended now, most clients would still be sending and miss the answer.
       chunks = []
+      request.off('data', keep)
+      request.resume()
       reject(tooLarge())
-    })
+    }
+    request.on('data', keep)
     request.on('end', () => resolve(Buffer.concat(chunks)))
     // The client broke off: nobody will read the answer.
     request.on('error', () => reject(new VaultError('badRequest')))
