@@ -185,11 +185,11 @@ onEveryEngine('update the tenant', vault => {
     assert.ok(replies.some(({ body }) => JSON.stringify(body) === JSON.stringify(after)))
   })
 
-  test('§4.8.4 a hundred updates at once all succeed, and the tenant matches the answer to one of them', async () => {
+  test('§4.8.4 many updates at once all succeed, and the tenant matches the answer to one of them', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const gate = commitGate(vault())
-    const updates = Array.from({ length: 100 }, (_, index) => put(keys.manager, { name: `name ${index}` }))
-    await gate.waiting(100)
+    const updates = Array.from({ length: 32 }, (_, index) => put(keys.manager, { name: `name ${index}` }))
+    await gate.waiting(32)
     gate.open()
     const replies = await Promise.all(updates)
     const after = await read(keys.manager)

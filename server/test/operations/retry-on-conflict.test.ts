@@ -22,3 +22,12 @@ test('C18.8 a writer that loses some rounds is answered from the round it wins',
   const answer = await retryOnConflict(async () => ({ outcome: outcomes[rounds] ?? lost, answer: ++rounds }))
   assert.equal(answer, 3)
 })
+
+test('C18.8 a writer that loses to a hundred others is answered all the same', async () => {
+  let rounds = 0
+  const answer = await retryOnConflict(async () => ({
+    outcome: rounds < 100 ? lost : { committed: true },
+    answer: ++rounds,
+  }))
+  assert.equal(answer, 101)
+})
