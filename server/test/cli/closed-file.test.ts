@@ -136,7 +136,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
   test('C35 a data folder whose name is too long is refused for that reason', async () => {
     const long = join(site.path, 'x'.repeat(300))
     assertRefused(
-      await site.run(['serve', '--port', '0', ...site.vault, '--data', long]),
+      await site.runRefused(['serve', '--port', '0', ...site.vault, '--data', long]),
       2,
       /the data folder \S+ cannot be used: its name is too long \(ENAMETOOLONG\)$/m,
     )

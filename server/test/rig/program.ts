@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { chownSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
-import { runResident } from './run-resident.ts'
+import { runResident, type User } from './run-resident.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 export const mainFile = join(import.meta.dirname, '../../bin/strongroom.js')
@@ -15,6 +15,15 @@ function ownCache(): string {
   const folder = temporaryFolder()
   process.on('exit', folder.remove)
   return folder.path
+}
+/** The same for the unprivileged user, who may not write to the other. */
+let plainCompiledPath: string | undefined
+const plainCache = (): string => {
+  if (plainCompiledPath === undefined) {
+    plainCompiledPath = ownCache()
+    giveToPlainUser(plainCompiledPath)
+  }
+  return plainCompiledPath
 }
 
 type Environment = Record<string, string | undefined>
@@ -84,11 +93,14 @@ export class Program {
 
 const nobody = 65_534
 const isRoot = process.getuid?.() === 0
-const plainUser = isRoot ? { uid: nobody, gid: nobody } : {}
+const plainUser: User = isRoot ? { uid: nobody, gid: nobody } : {}
 
 /** Why nothing can be run as an unprivileged user, if so: such a user must at least be able to read the program. */
 export const noPlainUser = (): string | false =>
-  spawnSync(process.execPath, [mainFile, '--version'], { ...plainUser, env: {} }).status === 0
+  spawnSync(process.execPath, [mainFile, '--version'], {
+    ...plainUser,
+    env: { NODE_COMPILE_CACHE: plainCache() },
+  }).status === 0
     ? false
     : 'nobody may not read this repository'
 
@@ -170,17 +182,18 @@ export class Site {
   /** Carries out a command. Only those that serve, and those whose Node is told something, get a process of their own. */
   async run(args: readonly string[], env: Environment = {}): Promise<Result> {
     const needsOwn = args[0] === 'serve' || args[0] === 'dev' || Object.keys(env).some(isForNode)
-    if (needsOwn) return this.start(args, env).exited
-    return { signal: null, ...(await runResident({ args, cwd: this.path, env: set(this.environment(env)) })) }
+    return needsOwn ? this.start(args, env).exited : this.#runResident(args, env)
   }
 
-  /** Runs as a user to whom files can be closed, which is impossible for root. */
-  runPlainly(args: readonly string[], env: Environment = {}): Promise<Result> {
-    // That user may not write to the shared compile cache.
-    const options = {
-      ...this.#options({ NODE_COMPILE_CACHE: join(this.path, 'compiled'), ...env }),
-      ...plainUser,
-    }
+  /** Carries out a `serve` or `dev` that is refused before it opens storage. Until then it is a command like any other. */
+  runRefused(args: readonly string[], env: Environment = {}): Promise<Result> {
+    return this.#runResident(args, env)
+  }
+
+  /** The same as a user to whom files can be closed, which is impossible for root. */
+  async runPlainly(args: readonly string[], env: Environment = {}): Promise<Result> {
+    if (args[0] !== 'serve') return this.#runResident(args, env, plainUser)
+    const options = { ...this.#options({ NODE_COMPILE_CACHE: plainCache(), ...env }), ...plainUser }
     return this.#watch(new Program(process.execPath, [mainFile, ...args], options)).exited
   }
 
@@ -214,6 +227,11 @@ export class Site {
   async remove(): Promise<void> {
     for (const program of this.#programs) await program.end()
     this.#folder.remove()
+  }
+
+  async #runResident(args: readonly string[], env: Environment, user?: User): Promise<Result> {
+    const asked = { args, cwd: this.path, env: set(this.environment(env)) }
+    return { signal: null, ...(await runResident(asked, user)) }
   }
 
   #options(env: Environment): { cwd: string; env: Environment } {
