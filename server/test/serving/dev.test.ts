@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { StarterKeys } from '../../src/cli/starter-applications.ts'
 import { assertRefused, call, type Program, Site } from '../rig/program.ts'
 
@@ -41,6 +41,18 @@ describe('strongroom dev', () => {
     await program.line('stdout', answers)
     return program
   }
+  /** The vault that most tests use in turn. */
+  const home = newSite()
+  let first: Program
+  let newest: Program
+  const startAtHome = async (): Promise<Program> => {
+    newest = await start(home)
+    return newest
+  }
+  before(async () => {
+    assert.ok(!existsSync(home.data))
+    first = await startAtHome()
+  })
   const stop = async (program: Program, signal: NodeJS.Signals = 'SIGTERM') => {
     program.child.kill(signal)
     return program.exited
@@ -57,10 +69,8 @@ describe('strongroom dev', () => {
   })
 
   test('C34.1 C34.3 C34.4 C34.6 in an empty folder it makes a master key, a tenant and three keys', async () => {
-    const site = newSite()
-    const program = await start(site)
-    const text = readFileSync(files(site).keys, 'utf8')
-    const keys = readKeys(site)
+    const text = readFileSync(files(home).keys, 'utf8')
+    const keys = readKeys(home)
     assert.deepEqual(Object.keys(keys), [
       'base_url',
       'tenant_id',
@@ -70,10 +80,10 @@ describe('strongroom dev', () => {
     ])
     assert.match(keys.base_url, /^http:\/\/127\.0\.0\.1:\d+$/)
     assert.ok(text.endsWith('}\n'))
-    for (const path of [...Object.values(files(site)), join(site.data, 'vault.db')])
+    for (const path of [...Object.values(files(home)), join(home.data, 'vault.db')])
       assert.equal(mode(path), 0o600, path)
-    assert.equal(mode(site.data), 0o700)
-    assert.ok(!existsSync(`${files(site).keys}.new`))
+    assert.equal(mode(home.data), 0o700)
+    assert.ok(!existsSync(`${files(home).keys}.new`))
 
     const own = async (key: string) => (await call(keys.base_url, 'GET', '/applications/key', key)).body
     const [general, priv, management] = await Promise.all(
@@ -88,56 +98,20 @@ describe('strongroom dev', () => {
     assert.equal(management.type, 'management')
     const tenant = await call(keys.base_url, 'GET', '/tenants/self', keys.management_api_key)
     assert.deepEqual([tenant.status, tenant.body.id], [200, keys.tenant_id])
-    assert.equal((await stop(program)).code, 0)
-  })
-
-  test('C34.6 the file of the keys is closed to others as soon as it is there, whatever was left before', async () => {
-    const site = newSite()
-    /** Loaded before the program, to see the file of the keys while it is written. */
-    const watching = site.file(
-      'watching.mjs',
-      `import fs, { statSync, writeSync } from 'node:fs'
-       import { syncBuiltinESMExports } from 'node:module'
-       const { renameSync, writeFileSync } = fs
-       const tell = (moment, path) =>
-         path.includes('dev-keys') && writeSync(1, moment + ' ' + (statSync(path).mode & 0o777).toString(8) + '\\n')
-       fs.writeFileSync = (path, ...more) => {
-         writeFileSync(path, ...more)
-         tell('written', path)
-       }
-       fs.renameSync = (from, to) => {
-         tell('named', from)
-         renameSync(from, to)
-       }
-       syncBuiltinESMExports()`,
-    )
-    const environment = { ...settings(site), NODE_OPTIONS: `--import ${watching}` }
-    const first = site.start(['dev'], environment)
-    await first.line('stdout', answers)
-    await stop(first)
-    assert.match(first.stdout, /^written 600\nnamed 600\nwritten 600\nnamed 600\n/)
-    writeFileSync(`${files(site).keys}.new`, '', { mode: 0o644 })
-    const second = site.start(['dev'], environment)
-    await second.line('stdout', answers)
-    await stop(second)
-    assert.match(second.stdout, /^written 600\nnamed 600\n/)
-    assert.equal(mode(files(site).keys), 0o600)
   })
 
   test('C34.5 it prints the keys, and a curl line that works as pasted', async () => {
-    const site = newSite()
-    const program = await start(site)
-    const line = (await program.line('stdout', text => text.trimStart().startsWith('curl '))).trim()
-    const keys = readKeys(site)
+    const line = (await first.line('stdout', text => text.trimStart().startsWith('curl '))).trim()
+    const keys = readKeys(home)
     const notes: Record<string, string> = {
       [keys.api_key]: 'creates and updates',
       [keys.private_api_key]: 'reads, deletes and searches',
       [keys.management_api_key]: 'manages the tenant, applications and keys',
     }
-    for (const [key, note] of Object.entries(notes)) assert.ok(program.stdout.includes(`${key}   ${note}\n`))
-    assert.ok(program.stdout.includes(files(site).keys), 'and where they are kept')
+    for (const [key, note] of Object.entries(notes)) assert.ok(first.stdout.includes(`${key}   ${note}\n`))
+    assert.ok(first.stdout.includes(files(home).keys), 'and where they are kept')
     const hasCurl = spawnSync('curl', ['--version']).status === 0
-    const { code, stdout } = hasCurl ? await site.shell(line) : await sendAsCurl(line)
+    const { code, stdout } = hasCurl ? await home.shell(line) : await sendAsCurl(line)
     assert.equal(code, 0)
     const token = JSON.parse(stdout)
     assert.equal(token.data.number, 'XXXXXXXXXXXX4242')
@@ -145,146 +119,10 @@ describe('strongroom dev', () => {
     assert.equal(read.body.data.number, '4242424242424242')
   })
 
-  test('C34.1 without STRONGROOM_DATA the folder is .strongroom', async () => {
-    const site = newSite()
-    const program = site.start(['dev'], { STRONGROOM_PORT: '0' })
-    await program.line('stdout', answers)
-    assert.ok(existsSync(join(site.path, '.strongroom', 'dev-keys.json')))
-  })
-
-  test('C34.7 when started again, it keeps everything and prints no key', async () => {
-    const site = newSite()
-    const first = await start(site)
-    const before = readKeys(site)
-    const master = readFileSync(files(site).master, 'utf8')
-    const { body } = await call(before.base_url, 'POST', '/tokens', before.api_key, card)
-    assert.equal((await stop(first)).code, 0)
-
-    const second = await start(site)
-    const keys = readKeys(site)
-    assert.deepEqual({ ...keys, base_url: '' }, { ...before, base_url: '' })
-    assert.equal(readFileSync(files(site).master, 'utf8'), master)
-    assert.equal(mode(files(site).keys), 0o600)
-    assert.ok(second.stdout.includes(keys.base_url))
-    assert.ok(!second.stdout.includes('key_'))
-    const read = await call(keys.base_url, 'GET', `/tokens/${body.id}`, keys.private_api_key)
-    assert.deepEqual(read.body.data, card.data)
-    const list = await call(keys.base_url, 'GET', '/tokens', keys.private_api_key)
-    assert.equal(list.body.pagination.total_items, 1)
-    assert.equal((await stop(second, 'SIGINT')).code, 0)
-
-    rmSync(files(site).keys)
-    const third = await start(site)
-    const { port } = new URL(third.stdout.match(/http:[^\s;]+/)?.[0] ?? '')
-    assert.match(third.stdout, /no longer in \S+dev-keys\.json: strongroom key create makes new ones\n$/)
-    const again = await call(`http://127.0.0.1:${port}`, 'GET', `/tokens/${body.id}`, keys.private_api_key)
-    assert.equal(again.status, 200, 'the keys work, also where their file was taken away')
-    assert.ok(!existsSync(files(site).keys))
-    await stop(third)
-
-    writeFileSync(files(site).keys, `{ "api_key": ${keys.api_key}`)
-    const fourth = await start(site)
-    assert.match(fourth.stdout, /no longer in \S+dev-keys\.json/)
-    assert.ok(!`${fourth.stdout}${fourth.stderr}`.includes(keys.api_key))
-  })
-
-  test('C34.4 C34.6 keys that a crash left without a tenant are replaced by keys that work', async () => {
-    const site = newSite()
-    await stop(await start(site))
-    const stale = readKeys(site)
-    // What a crash right before the tenant's commit leaves: keys in their file, nothing in storage.
-    for (const name of ['vault.db', 'vault.db-wal', 'vault.db-shm'])
-      rmSync(join(site.data, name), { force: true })
-    await start(site)
-    const keys = readKeys(site)
-    assert.notEqual(keys.api_key, stale.api_key)
-    assert.equal((await call(keys.base_url, 'POST', '/tokens', keys.api_key, card)).status, 201)
-    assert.equal((await call(keys.base_url, 'POST', '/tokens', stale.api_key, card)).status, 401)
-  })
-
-  test('C34.4 C34.6 where the keys cannot be saved no tenant is made, so that the next start makes one', async () => {
-    const site = newSite()
-    await stop(await start(site))
-    for (const name of ['vault.db', 'vault.db-wal', 'vault.db-shm'])
-      rmSync(join(site.data, name), { force: true })
-    rmSync(files(site).keys)
-    mkdirSync(files(site).keys)
-    const { code, stdout } = await site.run(['dev'], settings(site))
-    assert.deepEqual([code, stdout], [1, ''])
-    rmdirSync(files(site).keys)
-    await start(site)
-    const keys = readKeys(site)
-    assert.equal((await call(keys.base_url, 'POST', '/tokens', keys.api_key, card)).status, 201)
-  })
-
-  test('C34.3 C34.7 without the right master key for the folder, it says so and stops', async () => {
-    const site = newSite()
-    await stop(await start(site))
-    const { master } = files(site)
-    const before = readFileSync(join(site.data, 'vault.db'))
-    const refused = async (says: RegExp): Promise<void> =>
-      assertRefused(await site.run(['dev'], settings(site)), 1, says)
-
-    renameSync(master, `${master}.lost`)
-    await refused(/master\.key.*restore/)
-    assert.ok(!existsSync(master), 'no new one that would open nothing')
-    writeFileSync(master, readFileSync(site.masterKeyFile), { mode: 0o600 })
-    await refused(/does not open.*restore/)
-    writeFileSync(master, 'not a key', { mode: 0o600 })
-    await refused(/does not hold a master key/)
-    renameSync(`${master}.lost`, master)
-    chmodSync(master, 0o644)
-    await refused(/chmod 600/)
-    chmodSync(master, 0o600)
-    assert.deepEqual(readFileSync(join(site.data, 'vault.db')), before)
-    await start(site)
-    assert.equal(
-      (await call(readKeys(site).base_url, 'GET', '/tokens', readKeys(site).private_api_key)).status,
-      200,
-    )
-  })
-
-  for (const [name, value] of [
-    ['STRONGROOM_PORT', '65536'],
-    ['STRONGROOM_PORT', 'http'],
-    ['STRONGROOM_PORT', '-1'],
-    ['STRONGROOM_LOG_LEVEL', 'loud'],
-    ['STRONGROOM_HEADER_PREFIX', 'a b'],
-  ] as const)
-    test(`C34.2 ${name}=${value} is refused with exit code 2 before anything is made`, async () => {
-      const site = newSite()
-      const result = await site.run(['dev'], { ...settings(site), [name]: value })
-      assertRefused(result, 2, new RegExp(name))
-      assert.ok(!existsSync(site.data))
-    })
-
-  test('C34.2 C34.5 a taken port is named as the reason, and the next start prints the keys and the curl line', async () => {
-    const site = newSite()
-    const other = createServer()
-    await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
-    const { port } = other.address() as { port: number }
-    const result = await site.run(['dev'], { ...settings(site), STRONGROOM_PORT: String(port) })
-    const underNpm = await site.run(['dev'], {
-      ...settings(site),
-      STRONGROOM_PORT: String(port),
-      npm_lifecycle_event: 'start',
-    })
-    other.close()
-    assertRefused(result, 1, /port \d+ of 127\.0\.0\.1 is taken: stop what uses it, or set --port$/m)
-    assertRefused(underNpm, 1, new RegExp(`is taken: .*, or run npm start -- --port ${port + 1}$`, 'm'))
-    const program = await start(site)
-    await program.line('stdout', text => text.trimStart().startsWith('curl '))
-    const { base_url, api_key } = readKeys(site)
-    assert.ok(program.stdout.includes(api_key))
-    assert.equal((await call(base_url, 'POST', '/tokens', api_key, card)).status, 201)
-    assert.equal((await stop(program)).code, 0)
-  })
-
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     test(`C34.7 on ${signal}, requests in flight are answered and the exit code is 0`, async () => {
-      const site = newSite()
-      const program = await start(site)
-      const { base_url, api_key, private_api_key } = readKeys(site)
+      const program = newest
+      const { base_url, api_key, private_api_key } = readKeys(home)
       const body = JSON.stringify(card)
       const { hostname, port } = new URL(base_url)
       const socket = connect(Number(port), hostname)
@@ -322,10 +160,177 @@ describe('strongroom dev', () => {
       assert.equal((await program.exited).code, 0)
 
       const { id } = JSON.parse(received.slice(received.indexOf('{')))
-      await start(site)
-      const read = await call(readKeys(site).base_url, 'GET', `/tokens/${id}`, private_api_key)
+      await startAtHome()
+      const read = await call(readKeys(home).base_url, 'GET', `/tokens/${id}`, private_api_key)
       assert.equal(read.status, 200, 'what was answered is there')
     })
+
+  test('C34.3 C34.7 without the right master key for the folder, it says so and stops', async () => {
+    await stop(newest)
+    const { master } = files(home)
+    const before = readFileSync(join(home.data, 'vault.db'))
+    const refused = async (says: RegExp): Promise<void> =>
+      assertRefused(await home.run(['dev'], settings(home)), 1, says)
+
+    renameSync(master, `${master}.lost`)
+    await refused(/master\.key.*restore/)
+    assert.ok(!existsSync(master), 'no new one that would open nothing')
+    writeFileSync(master, readFileSync(home.masterKeyFile), { mode: 0o600 })
+    await refused(/does not open.*restore/)
+    writeFileSync(master, 'not a key', { mode: 0o600 })
+    await refused(/does not hold a master key/)
+    renameSync(`${master}.lost`, master)
+    chmodSync(master, 0o644)
+    await refused(/chmod 600/)
+    chmodSync(master, 0o600)
+    assert.deepEqual(readFileSync(join(home.data, 'vault.db')), before)
+    await startAtHome()
+    const { base_url, private_api_key } = readKeys(home)
+    assert.equal((await call(base_url, 'GET', '/tokens', private_api_key)).status, 200)
+  })
+
+  test('C34.4 C34.6 keys that a crash left without a tenant are replaced by keys that work', async () => {
+    await stop(newest)
+    const stale = readKeys(home)
+    // What a crash right before the tenant's commit leaves: keys in their file, nothing in storage.
+    for (const name of ['vault.db', 'vault.db-wal', 'vault.db-shm'])
+      rmSync(join(home.data, name), { force: true })
+    await startAtHome()
+    const keys = readKeys(home)
+    assert.notEqual(keys.api_key, stale.api_key)
+    assert.equal((await call(keys.base_url, 'POST', '/tokens', keys.api_key, card)).status, 201)
+    assert.equal((await call(keys.base_url, 'POST', '/tokens', stale.api_key, card)).status, 401)
+  })
+
+  test('C34.4 C34.6 where the keys cannot be saved no tenant is made, so that the next start makes one', async () => {
+    await stop(newest)
+    for (const name of ['vault.db', 'vault.db-wal', 'vault.db-shm'])
+      rmSync(join(home.data, name), { force: true })
+    rmSync(files(home).keys)
+    mkdirSync(files(home).keys)
+    const { code, stdout } = await home.run(['dev'], settings(home))
+    assert.deepEqual([code, stdout], [1, ''])
+    rmdirSync(files(home).keys)
+    await startAtHome()
+    const keys = readKeys(home)
+    assert.equal((await call(keys.base_url, 'POST', '/tokens', keys.api_key, card)).status, 201)
+  })
+
+  test('C34.7 when started again, it keeps everything and prints no key', async () => {
+    const before = readKeys(home)
+    const master = readFileSync(files(home).master, 'utf8')
+    const { body } = await call(before.base_url, 'POST', '/tokens', before.api_key, card)
+    const total = async ({ base_url, private_api_key }: StarterKeys): Promise<number> =>
+      (await call(base_url, 'GET', '/tokens', private_api_key)).body.pagination.total_items
+    const tokens = await total(before)
+    assert.equal((await stop(newest)).code, 0)
+
+    const second = await startAtHome()
+    const keys = readKeys(home)
+    assert.deepEqual({ ...keys, base_url: '' }, { ...before, base_url: '' })
+    assert.equal(readFileSync(files(home).master, 'utf8'), master)
+    assert.equal(mode(files(home).keys), 0o600)
+    assert.ok(second.stdout.includes(keys.base_url))
+    assert.ok(!second.stdout.includes('key_'))
+    const read = await call(keys.base_url, 'GET', `/tokens/${body.id}`, keys.private_api_key)
+    assert.deepEqual(read.body.data, card.data)
+    assert.equal(await total(keys), tokens)
+    assert.equal((await stop(second, 'SIGINT')).code, 0)
+
+    rmSync(files(home).keys)
+    const third = await startAtHome()
+    const { port } = new URL(third.stdout.match(/http:[^\s;]+/)?.[0] ?? '')
+    assert.match(third.stdout, /no longer in \S+dev-keys\.json: strongroom key create makes new ones\n$/)
+    const again = await call(`http://127.0.0.1:${port}`, 'GET', `/tokens/${body.id}`, keys.private_api_key)
+    assert.equal(again.status, 200, 'the keys work, also where their file was taken away')
+    assert.ok(!existsSync(files(home).keys))
+    await stop(third)
+
+    // It stays so for good: there are no tests at home after this one.
+    writeFileSync(files(home).keys, `{ "api_key": ${keys.api_key}`)
+    const fourth = await startAtHome()
+    assert.match(fourth.stdout, /no longer in \S+dev-keys\.json/)
+    assert.ok(!`${fourth.stdout}${fourth.stderr}`.includes(keys.api_key))
+  })
+
+  test('C34.6 the file of the keys is closed to others as soon as it is there, whatever was left before', async () => {
+    const site = newSite()
+    /** Loaded before the program, to see the file of the keys while it is written. */
+    const watching = site.file(
+      'watching.mjs',
+      `import fs, { statSync, writeSync } from 'node:fs'
+       import { syncBuiltinESMExports } from 'node:module'
+       const { renameSync, writeFileSync } = fs
+       const tell = (moment, path) =>
+         path.includes('dev-keys') && writeSync(1, moment + ' ' + (statSync(path).mode & 0o777).toString(8) + '\\n')
+       fs.writeFileSync = (path, ...more) => {
+         writeFileSync(path, ...more)
+         tell('written', path)
+       }
+       fs.renameSync = (from, to) => {
+         tell('named', from)
+         renameSync(from, to)
+       }
+       syncBuiltinESMExports()`,
+    )
+    const environment = { ...settings(site), NODE_OPTIONS: `--import ${watching}` }
+    const first = site.start(['dev'], environment)
+    await first.line('stdout', answers)
+    await stop(first)
+    assert.match(first.stdout, /^written 600\nnamed 600\nwritten 600\nnamed 600\n/)
+    writeFileSync(`${files(site).keys}.new`, '', { mode: 0o644 })
+    const second = site.start(['dev'], environment)
+    await second.line('stdout', answers)
+    await stop(second)
+    assert.match(second.stdout, /^written 600\nnamed 600\n/)
+    assert.equal(mode(files(site).keys), 0o600)
+  })
+
+  test('C34.1 without STRONGROOM_DATA the folder is .strongroom; it stops when its terminal closes', async () => {
+    const site = newSite()
+    const program = site.start(['dev'], { STRONGROOM_PORT: '0' })
+    await program.line('stdout', answers)
+    assert.ok(existsSync(join(site.path, '.strongroom', 'dev-keys.json')))
+    program.child.kill('SIGHUP')
+    const { code, signal } = await program.exited
+    assert.deepEqual({ code, signal }, { code: 0, signal: null })
+  })
+
+  for (const [name, value] of [
+    ['STRONGROOM_PORT', '65536'],
+    ['STRONGROOM_PORT', 'http'],
+    ['STRONGROOM_PORT', '-1'],
+    ['STRONGROOM_LOG_LEVEL', 'loud'],
+    ['STRONGROOM_HEADER_PREFIX', 'a b'],
+  ] as const)
+    test(`C34.2 ${name}=${value} is refused with exit code 2 before anything is made`, async () => {
+      const site = newSite()
+      const result = await site.runRefused(['dev'], { ...settings(site), [name]: value })
+      assertRefused(result, 2, new RegExp(name))
+      assert.ok(!existsSync(site.data))
+    })
+
+  test('C34.2 C34.5 a taken port is named as the reason, and the next start prints the keys and the curl line', async () => {
+    const site = newSite()
+    const other = createServer()
+    await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as { port: number }
+    const result = await site.run(['dev'], { ...settings(site), STRONGROOM_PORT: String(port) })
+    const underNpm = await site.run(['dev'], {
+      ...settings(site),
+      STRONGROOM_PORT: String(port),
+      npm_lifecycle_event: 'start',
+    })
+    other.close()
+    assertRefused(result, 1, /port \d+ of 127\.0\.0\.1 is taken: stop what uses it, or set --port$/m)
+    assertRefused(underNpm, 1, new RegExp(`is taken: .*, or run npm start -- --port ${port + 1}$`, 'm'))
+    const program = await start(site)
+    await program.line('stdout', text => text.trimStart().startsWith('curl '))
+    const { base_url, api_key } = readKeys(site)
+    assert.ok(program.stdout.includes(api_key))
+    assert.equal((await call(base_url, 'POST', '/tokens', api_key, card)).status, 201)
+    assert.equal((await stop(program)).code, 0)
+  })
 })
 
 /** Resolves when the port no longer accepts connections. */
