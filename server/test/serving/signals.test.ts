@@ -18,11 +18,6 @@ describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }
     assertAbsent({ stderr: program.stderr }, ['Debugger', 'inspector', 'a worker ended'])
   }
 
-  test('C35.2 open no debugger and end nothing: serve', async () => {
-    const server = await site.serve()
-    await signalled(server, [server.pid], server.url)
-  })
-
   test('C35.2 open no debugger and end nothing: the primary and its workers', async () => {
     const server = await site.serve(['--workers', '2', '--log-level', 'debug'])
     const workers = server.stderr
