@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls'
+import { warnOfTls } from '../../src/cli/tls.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { type Certificate, certificate } from '../rig/certificates.ts'
-import { Site } from '../rig/program.ts'
+import { type Program, Site } from '../rig/program.ts'
 
 const ca = certificate('vault ca')
 const clientCa = certificate('client ca')
@@ -54,27 +56,40 @@ const servedName = async (url: string): Promise<string> => {
 describe('serve without TLS', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
-  const { cert, key } = certificate('localhost')
-  const tls = ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
 
-  const places: { name: string; args: string[]; warnings: number }[] = [
-    { name: 'on all addresses', args: ['--host', '0.0.0.0'], warnings: 1 },
-    { name: 'on all addresses, with workers', args: ['--host', '0.0.0.0', '--workers', '2'], warnings: 1 },
-    { name: 'on all addresses, but with TLS', args: ['--host', '0.0.0.0', ...tls], warnings: 0 },
-    { name: 'on a loopback address', args: ['--host', '127.0.0.1'], warnings: 0 },
-    { name: 'on localhost', args: ['--host', 'localhost'], warnings: 0 },
-  ]
-  for (const { name, args, warnings } of places)
-    test(`C35.1 ${name}, the log ${warnings === 0 ? 'has no warning about plain text' : 'warns once that data is in plain text'}`, async () => {
-      const server = await site.serve(args)
+  for (const [name, args] of [
+    ['on all addresses', []],
+    ['on all addresses, with workers', ['--workers', '2']],
+  ] as const)
+    test(`C35.1 ${name}, the log warns once that data is in plain text`, async () => {
+      const server = await site.serve(['--host', '0.0.0.0', ...args])
       server.child.kill('SIGTERM')
       const { code, stderr } = await server.exited
       assert.equal(code, 0)
       const lines = stderr.split('\n').filter(line => line.includes('plain text'))
       assert.deepEqual(
         lines.map(line => JSON.parse(line).level),
-        Array(warnings).fill(40),
+        [40],
       )
+    })
+
+  const { cert, key } = certificate('localhost')
+  const tls = { 'tls-cert': site.file('cert.pem', cert), 'tls-key': site.file('key.pem', key) }
+  // What every server asks once it listens.
+  for (const [name, options] of [
+    ['on all addresses, but with TLS', { host: '0.0.0.0', ...tls }],
+    ['on a loopback address', { host: '127.0.0.1' }],
+    ['on localhost', { host: 'localhost' }],
+  ] as const)
+    test(`C35.1 ${name}, the log has no warning about plain text`, () => {
+      const warnings: unknown[] = []
+      const silent = (): void => {}
+      const log = { isDebug: false, error: silent, info: silent, debug: silent }
+      warnOfTls(readConfig({ options, environment: {} }), {
+        ...log,
+        warn: (...warning) => void warnings.push(warning),
+      })
+      assert.deepEqual(warnings, [])
     })
 })
 
@@ -84,72 +99,57 @@ describe('serve with a certificate that is out of date', { timeout: 120_000 }, (
 
   const dayMs = 86_400_000
   const at = (days: number): Date => new Date(Date.now() + days * dayMs)
-  const dates: { name: string; valid: { from: Date; until: Date }; args: string[]; reason: string }[] = [
-    {
-      name: 'one that has expired',
-      valid: { from: at(-9), until: at(-1) },
-      args: [],
-      reason: 'expired on ',
-    },
-    {
-      name: 'one that has expired, with workers',
-      valid: { from: at(-9), until: at(-1) },
-      args: ['--workers', '2'],
-      reason: 'expired on ',
-    },
-    {
-      name: 'one that is not valid yet',
-      valid: { from: at(1), until: at(9) },
-      args: [],
-      reason: 'is not valid until ',
-    },
-  ]
-  const install = (valid: { from: Date; until: Date }): string[] => {
-    const { cert, key } = certificate('vault', undefined, valid)
+  const expired = { from: at(-9), until: at(-1) }
+  const early = { from: at(1), until: at(9) }
+  const valid = { from: at(-1), until: at(1) }
+  const install = (dates: { from: Date; until: Date }): string[] => {
+    const { cert, key } = certificate('vault', undefined, dates)
     return ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
   }
-  const begun = async (
-    valid: { from: Date; until: Date },
-    args: string[],
-    comes: 'at start' | 'by SIGHUP',
-  ) => {
-    if (comes === 'at start') return site.serve([...install(valid), ...args])
-    const server = await site.serve([...install({ from: at(-1), until: at(1) }), ...args])
-    install(valid)
-    server.child.kill('SIGHUP')
-    await server.logged('TLS certificates renewed')
-    await server.logged('the TLS certificate is out of date: replace it, and send SIGHUP')
-    return server
+  const outOfDate = 'the TLS certificate is out of date: replace it, and send SIGHUP'
+  const answers = async (url: string): Promise<void> => {
+    const socket = await connectTo(url, { rejectUnauthorized: false })
+    assert.equal(await health(socket), 'HTTP/1.1 200 OK')
+    socket.destroy()
   }
-  for (const comes of ['at start', 'by SIGHUP'] as const)
-    for (const { name, valid, args, reason } of dates)
-      test(`docs/operating.md: the log warns once of ${name}, which comes ${comes}, and the server answers`, async () => {
-        const server = await begun(valid, args, comes)
-        const socket = await connectTo(server.url, { rejectUnauthorized: false })
-        assert.equal(await health(socket), 'HTTP/1.1 200 OK')
-        socket.destroy()
-        server.child.kill('SIGTERM')
-        const { code, stderr } = await server.exited
-        assert.equal(code, 0)
-        const [warning, ...others] = stderr
-          .split('\n')
-          .filter(line => line.includes('the TLS certificate is out of date'))
-          .map(line => JSON.parse(line))
-        assert.deepEqual(others, [])
-        assert.equal(warning.level, 40)
-        assert.ok(warning.reason.startsWith(reason), warning.reason)
-      })
 
-  for (const args of [[], ['--workers', '2']])
-    test(`docs/operating.md: the log does not warn of one that cannot be used (${args.join(' ') || 'one process'})`, async () => {
-      const server = await site.serve([...install({ from: at(-1), until: at(1) }), ...args])
-      site.file('cert.pem', certificate('vault', undefined, { from: at(-9), until: at(-1) }).cert)
+  for (const [name, workers, first, later] of [
+    ['one process', '1', expired, [early, expired]],
+    ['two workers', '2', early, [expired, early]],
+  ] as const)
+    test(`docs/operating.md: the log warns once of each that comes, at start or by SIGHUP, and of none that cannot be used or is valid; the server answers (${name})`, async () => {
+      const server = await site.serve([...install(first), '--workers', workers])
+      await answers(server.url)
+      const renewed = async (times: number): Promise<void> => {
+        server.child.kill('SIGHUP')
+        await server.logged('TLS certificates renewed', times * Number(workers))
+      }
+      for (const [index, dates] of later.entries()) {
+        install(dates)
+        await renewed(index + 1)
+        await server.logged(outOfDate, index + 2)
+        await answers(server.url)
+      }
+      install(valid)
+      await renewed(3)
+      site.file('cert.pem', certificate('vault', undefined, expired).cert)
       server.child.kill('SIGHUP')
-      await server.logged('the new TLS certificates cannot be used; the old ones stay')
+      const refusal = 'the new TLS certificates cannot be used; the old ones stay'
+      await server.logged(refusal, Number(workers))
+      await answers(server.url)
       server.child.kill('SIGTERM')
       const { code, stderr } = await server.exited
       assert.equal(code, 0)
-      assert.ok(!stderr.includes('out of date'), stderr)
+      const warnings = stderr
+        .split('\n')
+        .filter(line => line.includes('out of date'))
+        .map(line => JSON.parse(line))
+      const said = (dates: typeof expired): string =>
+        dates === expired ? 'expired on ' : 'is not valid until '
+      assert.deepEqual(
+        warnings.map(({ level, reason }) => [level, reason.replace(/\d{4}-.*/, '')]),
+        [first, ...later].map(dates => [40, said(dates)]),
+      )
     })
 })
 
@@ -166,9 +166,19 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     site.file('key.pem', key)
   }
 
-  test('C35.1 it answers HTTPS and nothing else', async () => {
+  let server: Program & { url: string }
+  let renewals = 0
+  const renew = async (next: Certificate): Promise<void> => {
+    install(next)
+    server.child.kill('SIGHUP')
+    await server.logged('TLS certificates renewed', ++renewals)
+  }
+  before(async () => {
     install(certificate('first', ca))
-    const server = await site.serve(tls)
+    server = await site.serve([...tls, '--drain-timeout', '3600'])
+  })
+
+  test('C35.1 it answers HTTPS and nothing else', async () => {
     assert.match(server.url, /^https:\/\/127\.0\.0\.1:\d+$/)
     const socket = await connectTo(server.url)
     assert.equal(nameOf(socket), 'first')
@@ -179,25 +189,9 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
       code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     })
     await assert.rejects(connectTo(server.url, { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' }))
-    server.child.kill('SIGTERM')
-    assert.equal((await server.exited).code, 0)
-  })
-
-  test('C35.1 a stop does not wait for clients that left during the handshake', {
-    timeout: 30_000,
-  }, async () => {
-    install(certificate('first', ca))
-    const server = await site.serve([...tls, '--drain-timeout', '3600'])
-    await assert.rejects(connectTo(server.url, { ca: clientCa.cert }))
-    const gone = await connectTo(server.url)
-    gone.destroy()
-    server.child.kill('SIGTERM')
-    assert.equal((await server.exited).code, 0)
   })
 
   test('C35.1 a client that closes its sending side after its request still gets an answer', async () => {
-    install(certificate('first', ca))
-    const server = await site.serve(tls)
     const { api_key } = await site.json('tenant', 'create', '--name', 'T')
     const body = JSON.stringify({ type: 'token', data: 'x' })
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -210,22 +204,14 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
       for await (const chunk of socket.setEncoding('utf8')) answer += chunk
       assert.match(answer, /^HTTP\/1\.1 201 /, version)
     }
-    server.child.kill('SIGTERM')
-    assert.equal((await server.exited).code, 0)
   })
 
   test('C35.1 SIGHUP gives new connections the new certificate and leaves existing ones alone', async () => {
-    install(certificate('first', ca))
-    const server = await site.serve(tls)
     const old = await connectTo(server.url)
-    install(certificate('second', ca))
-    server.child.kill('SIGHUP')
-    await server.logged('TLS certificates renewed')
+    await renew(certificate('second', ca))
     assert.equal(await servedName(server.url), 'second')
     assert.equal(await health(old), 'HTTP/1.1 200 OK')
     old.destroy()
-    server.child.kill('SIGTERM')
-    assert.equal((await server.exited).code, 0)
   })
 
   const third = certificate('third', ca)
@@ -236,8 +222,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     { name: 'empty', files: { cert: '', key: '' } },
   ]
   test('C35.1 a broken new certificate leaves the old one in place, and a good one installed later is used', async () => {
-    install(certificate('first', ca))
-    const server = await site.serve(tls)
+    await renew(certificate('sound', ca))
     for (const [index, { name, files }] of broken.entries()) {
       install(files)
       server.child.kill('SIGHUP')
@@ -246,13 +231,21 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
         index + 1,
       )
       assert.match(JSON.parse(line).reason, /cert\.pem, \S+key\.pem do not hold a certificate and its key/)
-      assert.equal(await servedName(server.url), 'first', name)
+      assert.equal(await servedName(server.url), 'sound', name)
     }
-    install(third)
-    server.child.kill('SIGHUP')
-    await server.logged('TLS certificates renewed')
+    await renew(third)
     assert.equal(await servedName(server.url), 'third')
     assert.ok(!server.stderr.includes('garbage'))
+  })
+
+  test('C35.1 a stop does not wait for clients that left during the handshake', {
+    timeout: 30_000,
+  }, async () => {
+    await assert.rejects(connectTo(server.url, { ca: clientCa.cert }))
+    const gone = await connectTo(server.url)
+    gone.destroy()
+    server.child.kill('SIGTERM')
+    assert.equal((await server.exited).code, 0)
   })
 
   test('C35.1 with a client CA, only its clients are answered, and SIGHUP replaces the CA too', async () => {
