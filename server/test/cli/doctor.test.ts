@@ -67,7 +67,8 @@ describe('doctor', () => {
   /** The vault as a process with a different clock would use it. */
   const withVault = async (now: number, work: (vault: Vault) => Promise<unknown>): Promise<void> => {
     mkdirSync(data, { recursive: true, mode: 0o700 })
-    const store = openSqlite({ path: database })
+    // As commands do: a thread of its own would take longer to start than all else.
+    const store = openSqlite({ path: database, writing: 'inline' })
     try {
       await work(await openVault({ store, keyProvider: fileKeyProvider(masterKeyFile), clock: () => now }))
     } finally {
@@ -102,8 +103,8 @@ describe('doctor', () => {
     assert.equal(code, findings.length === 0 ? 0 : 1)
     return findings
   }
-  const line = (...args: string[]): string =>
-    ['strongroom', 'doctor', '--json', ...args].map(shellWord).join(' ')
+  const asking = (...args: string[]): string[] => ['doctor', '--json', ...args]
+  const line = (...args: string[]): string => ['strongroom', ...asking(...args)].map(shellWord).join(' ')
 
   /** Asks in this process, on a machine that may differ in one respect; starting the program would take most of the time. */
   const examineOn = async (machine: Partial<Machine>, vaultFlags = flags): Promise<Finding[]> => {
@@ -452,7 +453,7 @@ describe('doctor', () => {
       mkdirSync(path, { mode: 0o755 })
     }
     for (const args of [flags, ['--data', data]]) {
-      const [finding, ...others] = read(await site.shell(line(...args)))
+      const [finding, ...others] = read(await site.run(asking(...args)))
       assert.deepEqual(others, [])
       assert.deepEqual([finding?.check, finding?.command], ['keys', undefined])
       assert.match(finding?.problem ?? '', /^the master key file .*master.key is a folder$/)
@@ -504,12 +505,12 @@ describe('doctor', () => {
     await withVault(Date.now(), makeTenant)
     const [old, next] = [readFileSync(masterKeyFile, 'utf8').trim(), newMasterKeyText()]
     const env = { STRONGROOM_MASTER_KEY: `${next} ${old}` }
-    const again = line('--data', data, '--key-provider', 'env')
-    const [finding] = read(await site.shell(again, env))
+    const again = asking('--data', data, '--key-provider', 'env')
+    const [finding] = read(await site.run(again, env))
     assert.ok(finding?.command)
     assert.equal((await site.shell(finding.command, env)).code, 0)
-    assert.deepEqual(read(await site.shell(again, env)), [])
-    assert.deepEqual(read(await site.shell(again, { STRONGROOM_MASTER_KEY: next })), [])
+    assert.deepEqual(read(await site.run(again, env)), [])
+    assert.deepEqual(read(await site.run(again, { STRONGROOM_MASTER_KEY: next })), [])
   })
 
   /** What `master-key add`, `rewrap` and `retire` do. */
@@ -696,7 +697,7 @@ describe('doctor', () => {
     opened.close()
     writeFileSync(database, readFileSync(database).fill(0x5a, at, at + size))
     assert.deepEqual(await ask(), [])
-    const [finding, ...others] = read(await site.shell(line('--deep', ...flags)))
+    const [finding, ...others] = read(await site.run(asking('--deep', ...flags)))
     assert.deepEqual(others, [])
     assert.match(finding?.problem ?? '', /vault\.db is damaged \(.*malformed.*\): restore a backup/)
     assert.match(finding?.command ?? '', /^backup=/)
@@ -781,7 +782,7 @@ describe('doctor', () => {
   test('C35 doctor finds a database that does not answer, and says what to check', async () => {
     const nobody = 'postgres://somebody@127.0.0.1:1/nowhere'
     const [finding, ...others] = read(
-      await site.shell(line(...flags.slice(2)), { STRONGROOM_DATABASE_URL: nobody }),
+      await site.run(asking(...flags.slice(2)), { STRONGROOM_DATABASE_URL: nobody }),
     )
     assert.deepEqual(others, [])
     assert.deepEqual([finding?.check, finding?.command], ['storage', undefined])
@@ -816,15 +817,15 @@ describe('doctor', () => {
       { files: tls(certFile, otherKey), says: /do not hold a certificate and its key \(PEM\)$/ },
     ]
     for (const { files, says } of wrong) {
-      const [finding, ...others] = read(await site.shell(line(...flags, ...files)))
+      const [finding, ...others] = read(await site.run(asking(...flags, ...files)))
       assert.deepEqual(others, [])
       assert.equal(finding?.check, 'tls')
       assert.match(finding.problem, says)
       assert.match(finding.byHand ?? '', /^correct the files, or --tls-cert/)
-      const { stderr } = await site.run(['serve', ...flags, ...files])
+      const { stderr } = await site.runRefused(['serve', ...flags, ...files])
       assert.equal(stderr, `strongroom serve: ${finding.problem}\n`)
     }
-    assert.deepEqual(read(await site.shell(line(...flags, ...tls(certFile, keyFile)))), [])
+    assert.deepEqual(read(await site.run(asking(...flags, ...tls(certFile, keyFile)))), [])
   })
 
   /** TLS files, as flags; the key has an odd name. */
@@ -875,13 +876,13 @@ describe('doctor', () => {
       [0o660, 0o640],
     ] as const) {
       const files = tlsFlags(now - dayMs, now + 99 * dayMs, mode)
-      const [finding, ...others] = read(await site.shell(line(...flags, ...files)))
+      const [finding, ...others] = read(await site.run(asking(...flags, ...files)))
       assert.deepEqual(others, [])
       assert.equal(finding?.check, 'tls')
       assert.match(finding.problem, /the server's key\.pem is open to others$/)
       await obey(finding)
       assert.equal(statSync(files[3] ?? '').mode & 0o777, closed)
-      assert.deepEqual(read(await site.shell(line(...flags, ...files))), [])
+      assert.deepEqual(read(await site.run(asking(...flags, ...files))), [])
     }
   })
 
