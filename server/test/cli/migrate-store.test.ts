@@ -37,10 +37,12 @@ describe('migrate-store', () => {
     await site.remove()
     await database.drop()
   })
-  const move = (vault: TestVault, ...args: string[]) =>
-    site.start(['migrate-store', '--from', vault.folder.path, ...args], {
-      STRONGROOM_DATABASE_URL: database.url,
-    })
+  const moving = (vault: TestVault, ...args: string[]) =>
+    [
+      ['migrate-store', '--from', vault.folder.path, ...args],
+      { STRONGROOM_DATABASE_URL: database.url },
+    ] as const
+  const move = (vault: TestVault, ...args: string[]) => site.run(...moving(vault, ...args))
 
   test('C35 the copy answers as the source did and keeps working', async () => {
     const lived = await livedInVault()
@@ -50,18 +52,18 @@ describe('migrate-store', () => {
       const tenants = await vault.store.listTenants()
       await vault.close()
 
-      const { code, stdout, stderr } = await move(vault).exited
+      const { code, stdout, stderr } = await site.start(...moving(vault)).exited
       assert.equal(code, 0, stderr)
       assert.match(
         stdout,
         /^done: (\d+) rows copied in .* holds all \1, .* every seal opens\n.*strongroom serve --database-url \S+ --key-provider file/,
       )
       assert.match(stderr, /^copying: 100 %.*\n(.*\n)*verifying: 100 %/m)
-      const again = JSON.parse((await move(vault, '--json').exited).stdout)
+      const again = JSON.parse((await move(vault, '--json')).stdout)
       assert.deepEqual([again.was_done, again.copied], [true, 0], 'a second time there is nothing to do')
       for (const table of tables) assert.ok(again.rows[table.name] > 0, `${table.name} has nothing to copy`)
       await sqlite.reach(vault.folder.path, 'UPDATE grants_epoch SET epoch = epoch + 1')
-      assertRefused(await move(vault).exited, 1, /or from this one before it was written to: give an empty/)
+      assertRefused(await move(vault), 1, /or from this one before it was written to: give an empty/)
 
       writeFileSync(join(vault.folder.path, 'database'), database.url)
       await vault.openOn(postgres)
@@ -115,7 +117,7 @@ describe('migrate-store', () => {
         assert.match(finding.byHand, /^run the same strongroom migrate-store again/)
         await assert.rejects(openArrivingVault(settingsOf(database.url), 'another'), /is of another source/)
 
-        const { code, stdout } = await move(vault, '--json').exited
+        const { code, stdout } = await move(vault, '--json')
         const { done, rows } = JSON.parse(stdout)
         assert.deepEqual({ code, done, tokens: rows.tokens }, { code: 0, done: true, tokens: 1 })
         await (await openPostgres(settingsOf(database.url))).close()
@@ -146,7 +148,7 @@ describe('migrate-store', () => {
         await vault.create(keys.owner, { type: 'card', data: { number: '4242424242424242' } })
         await vault.close()
         for (const statement of plant) await sqlite.reach(vault.folder.path, statement)
-        assertRefused(await move(vault).exited, 1, /vault\.db has a schema that no release made/)
+        assertRefused(await move(vault), 1, /vault\.db has a schema that no release made/)
         assert.deepEqual(await sqlite.reach(vault.folder.path, 'SELECT id FROM kept'), [])
       } finally {
         vault.folder.remove()
@@ -160,7 +162,7 @@ describe('migrate-store', () => {
       await vault.create(keys.owner, { id: 'spoilt', type: 'token', data: 'x' })
       await vault.close()
       await sqlite.reach(vault.folder.path, 'UPDATE tokens SET version = version + 1')
-      const { code, stdout } = await move(vault).exited
+      const { code, stdout } = await move(vault)
       assert.equal(code, 1)
       assert.match(
         stdout,
@@ -184,7 +186,7 @@ describe('migrate-store', () => {
     after(() => vault.folder.remove())
 
     test('C35 a copy killed midway cannot be served, and resumes where it was', async () => {
-      const killed = move(vault, '--json')
+      const killed = site.start(...moving(vault, '--json'))
       const line = await killed.line('stderr', text => JSON.parse(text).done > 0)
       killed.child.kill('SIGKILL')
       assert.equal((await killed.exited).signal, 'SIGKILL')
@@ -196,7 +198,7 @@ describe('migrate-store', () => {
         /a copy into this storage is not finished: run the same strongroom migrate-store again/,
       )
 
-      const { code, stdout } = await move(vault, '--json').exited
+      const { code, stdout } = await move(vault, '--json')
       const { done: isDone, copied, rows } = JSON.parse(stdout)
       assert.deepEqual({ code, isDone, tokens: rows.tokens }, { code: 0, isDone: true, tokens: 4_000 })
       const { done, of } = JSON.parse(line)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { storageFlags } from '../../src/cli/vault-flags.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
@@ -23,17 +24,18 @@ const newest = migrations.at(-1)?.number ?? 0
 
 describe('which storage a command works on', () => {
   let site: Site
+  /** Stays empty: where it does not, the test has another. */
   let database: Awaited<ReturnType<typeof emptyDatabase>>
   let env: { STRONGROOM_DATABASE_URL: string }
-  beforeEach(async () => {
-    site = new Site()
+  before(async () => {
     database = await emptyDatabase()
     env = { STRONGROOM_DATABASE_URL: database.url }
   })
-  afterEach(async () => {
-    await site.remove()
-    await database.drop()
+  after(() => database.drop())
+  beforeEach(() => {
+    site = new Site()
   })
+  afterEach(() => site.remove())
   const isEmpty = async (): Promise<boolean> => {
     const { code, stderr } = await site.run(['migrate', '--status'], env)
     return code === 2 && stderr.includes('holds no vault')
@@ -53,8 +55,13 @@ describe('which storage a command works on', () => {
     assert.ok(await isEmpty(), 'nothing was made in the database')
   })
 
-  test('C35.4 a database is named without its password', async () => {
-    const server = await site.serve([], env)
+  test('C35.4 a database is named without its password', async t => {
+    const database = await emptyDatabase()
+    t.after(async () => {
+      await site.remove()
+      await database.drop()
+    })
+    const server = await site.serve([], { STRONGROOM_DATABASE_URL: database.url })
     const { storage } = JSON.parse(await server.logged('listening'))
     assert.match(storage, /^postgres:\/\/\w+@/)
     assert.ok(!server.stderr.includes(new URL(database.url).password))
@@ -77,7 +84,7 @@ describe('which storage a command works on', () => {
   test('C35.4 a folder and a database of the same rank are refused in one line that names both, and neither is touched', async () => {
     for (const command of [['serve'], ['tenant', 'delete', 'x', '--yes']])
       assertRefused(
-        await site.run([...command, ...site.keys], { ...env, STRONGROOM_DATA: site.data }),
+        await site.runRefused([...command, ...site.keys], { ...env, STRONGROOM_DATA: site.data }),
         2,
         /STRONGROOM_DATA and STRONGROOM_DATABASE_URL both say where the vault is/,
       )
@@ -95,7 +102,7 @@ describe('which storage a command works on', () => {
     )
     assert.ok(await isEmpty())
     assertRefused(
-      await site.run(['dev', '--database-url', 'postgres://u@h/d']),
+      await site.runRefused(['dev', '--database-url', 'postgres://u@h/d']),
       2,
       /dev keeps its vault in a folder: leave out --database-url/,
     )
@@ -122,14 +129,25 @@ describe('a missing vault', () => {
     assertRefused(await site.run(['master-key', '--master-key-file', key]), 1, /mkdir '\/proc\/no'/)
   })
 
+  /** What a server left that was killed. */
+  const killed = new Site()
+  let log: string
+  before(async () => {
+    const server = await killed.serve()
+    server.child.kill('SIGKILL')
+    log = (await server.exited).stderr
+    assert.ok(readFileSync(join(killed.data, 'vault.db-wal')).length > 0)
+  })
+  after(() => killed.remove())
+
   test('C35.1 serve warns in one line that it made a new vault, and where; the next start causes no warning', async () => {
     const made = 'there was no vault, and a new one was made'
-    const first = await site.serve()
-    const { level, storage } = JSON.parse(await first.logged(made))
-    assert.deepEqual([level, storage], [40, site.data])
-    first.child.kill('SIGTERM')
-    await first.exited
-    const second = await site.serve()
+    const [warning, ...others] = log.split('\n').filter(line => line.includes(made))
+    assert.deepEqual(others, [])
+    const { level, storage } = JSON.parse(warning ?? '')
+    assert.deepEqual([level, storage], [40, killed.data])
+    cpSync(killed.data, site.data, { recursive: true })
+    const second = await site.serve(['--master-key-file', killed.masterKeyFile])
     assert.ok(!second.stderr.includes(made))
   })
 
@@ -157,15 +175,15 @@ describe('a missing vault', () => {
   ]
   for (const { name, plant, says } of remains)
     test(`C35.1 ${name} is left alone by every command that would make a vault`, async () => {
-      const server = await site.serve()
-      server.child.kill('SIGKILL')
-      await server.exited
-      assert.ok(readFileSync(`${file}-wal`).length > 0)
+      cpSync(killed.data, site.data, { recursive: true })
       plant()
       const before = contents()
-      for (const command of ['serve', 'backup x'])
-        assertRefused(await site.run([...command.split(' '), ...site.vault]), 1, says)
-      assertRefused(await site.run(['dev', '--port', '0', '--data', site.data]), 1, says)
+      for (const command of [
+        ['serve', ...site.vault],
+        ['backup', 'x', ...site.vault],
+        ['dev', '--port', '0', '--data', site.data],
+      ])
+        assertRefused(await site.runRefused(command), 1, says)
       const doctor = await site.run(['doctor', '--json', ...site.vault])
       const [finding] = JSON.parse(doctor.stdout)
       assert.deepEqual([doctor.code, finding.check, finding.command], [1, 'storage', undefined])
