@@ -132,12 +132,12 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
     assert.ok(lines.findIndex(({ msg }) => msg === 'draining') > lines.indexOf(lost[0]))
   })
 
-  for (const workers of [1, 2])
-    test(`C35.1 because its reader stalls does not keep the server from stopping (--workers ${workers})`, async () => {
-      const { child, url } = await serveUnread(workers)
-      assert.equal(await askManyTimes(url, 3_000), 3_000)
-      child.kill('SIGTERM')
-      const [code, signal] = await once(child, 'exit')
-      assert.deepEqual({ code, signal }, { code: 0, signal: null })
-    })
+  // A worker ends as a server does that runs alone, and its primary ends after it.
+  test('C35.1 because its reader stalls does not keep the server and its workers from stopping', async () => {
+    const { child, url } = await serveUnread(2)
+    assert.equal(await askManyTimes(url, 3_000), 3_000)
+    child.kill('SIGTERM')
+    const [code, signal] = await once(child, 'exit')
+    assert.deepEqual({ code, signal }, { code: 0, signal: null })
+  })
 })
