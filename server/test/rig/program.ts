@@ -9,8 +9,11 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 export const mainFile = join(import.meta.dirname, '../../bin/strongroom.js')
 
-/** Every program compiles the same code; after the first, it is found here. Uses the test run's cache, or one of this file. */
-const compiledPath = process.env.NODE_COMPILE_CACHE ?? ownCache()
+/**
+ * Every program compiles the same code; after the first, it is found here. In a folder of the test run's cache, or of one of this
+ * file: a program sets a flag of V8, which takes no code that was compiled without it.
+ */
+const compiledPath = join(process.env.NODE_COMPILE_CACHE ?? ownCache(), 'programs')
 function ownCache(): string {
   const folder = temporaryFolder()
   process.on('exit', folder.remove)
