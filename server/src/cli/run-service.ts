@@ -71,7 +71,8 @@ const renewTls = (config: Config, service: Service, log: ProcessLog, isAlone: bo
     if (tls === undefined) return
     service.renewTls(tls)
     log.info({}, 'TLS certificates renewed')
-    if (isAlone) warnOfDates(config, log)
+    // Of those that it serves from now on; the files may be others by now.
+    if (isAlone) warnOfDates(tls.cert, log)
   } catch (error) {
     const reason = error instanceof ConfigError ? error.message : foreignCode(error)
     log.error({ reason }, 'the new TLS certificates cannot be used; the old ones stay')

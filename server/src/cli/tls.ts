@@ -4,11 +4,10 @@ import { BlockList, isIP } from 'node:net'
 import { createSecureContext, type TlsOptions } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { ConfigError, unreadable } from '../config/config-error.ts'
-import type { TlsFiles } from '../config/tls-files.ts'
 import type { ProcessLog } from './log.ts'
 
 /** The certificates, once they are known to work: a server must not find out from its first client. */
-export const readTlsFiles = ({ tls: files }: Config): TlsOptions | undefined => {
+export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buffer }) | undefined => {
   if (files === undefined) return undefined
   const cert = read(files.cert)
   const key = read(files.key)
@@ -56,28 +55,32 @@ const read = (path: string): Buffer => {
   }
 }
 
-/** From when and until when the server's own certificate, the first of its file, is valid; undefined if it cannot be read. */
-export const certificateDates = ({ cert }: TlsFiles): { from: Date; until: Date } | undefined => {
+/** The same, or undefined if they do not work. */
+export const usableTlsFiles = (config: Config): ReturnType<typeof readTlsFiles> => {
   try {
-    const { validFromDate, validToDate } = new X509Certificate(readFileSync(cert))
-    return { from: validFromDate, until: validToDate }
+    return readTlsFiles(config)
   } catch {
     return undefined
   }
 }
 
+/** From when and until when the server's own certificate, the first of its file, is valid. */
+export const certificateDates = (cert: Buffer): { from: Date; until: Date } => {
+  const { validFromDate, validToDate } = new X509Certificate(cert)
+  return { from: validFromDate, until: validToDate }
+}
+
 /** Why clients refuse the certificate now, worded to follow its name; undefined if its dates are no reason. */
-export const outOfDate = (files: TlsFiles, now: number): string | undefined => {
-  const dates = certificateDates(files)
-  if (dates === undefined) return undefined
-  if (now > dates.until.getTime()) return `expired on ${dates.until.toISOString()}`
-  return now < dates.from.getTime() ? `is not valid until ${dates.from.toISOString()}` : undefined
+export const outOfDate = (cert: Buffer, now: number): string | undefined => {
+  const { from, until } = certificateDates(cert)
+  if (now > until.getTime()) return `expired on ${until.toISOString()}`
+  return now < from.getTime() ? `is not valid until ${from.toISOString()}` : undefined
 }
 
 /** Warns once, before the server says that it listens; of several processes, the primary does. */
 export const warnOfTls = (config: Config, log: ProcessLog): void => {
   if (config.tls === undefined) warnOfPlaintext(config, log)
-  else warnOfDates(config, log)
+  else warnOfNewDates(config, log)
 }
 
 /** An operator who terminates TLS in front of the server can ignore this. */
@@ -90,20 +93,16 @@ const warnOfPlaintext = ({ host }: Config, log: ProcessLog): void => {
 }
 
 /** It serves all the same: clients that do not verify it are answered, and SIGHUP brings the next one. */
-export const warnOfDates = ({ tls }: Config, log: ProcessLog): void => {
-  const reason = tls && outOfDate(tls, Date.now())
+export const warnOfDates = (cert: Buffer, log: ProcessLog): void => {
+  const reason = outOfDate(cert, Date.now())
   if (reason !== undefined)
     log.warn({ reason }, 'the TLS certificate is out of date: replace it, and send SIGHUP')
 }
 
 /** For a primary, whose workers read the files: certificates that they cannot use are not served, and they say so. */
 export const warnOfNewDates = (config: Config, log: ProcessLog): void => {
-  try {
-    readTlsFiles(config)
-  } catch {
-    return
-  }
-  warnOfDates(config, log)
+  const tls = usableTlsFiles(config)
+  if (tls !== undefined) warnOfDates(tls.cert, log)
 }
 
 const loopback = new BlockList()

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { ConfigError } from '../../config/config-error.ts'
 import type { TlsFiles } from '../../config/tls-files.ts'
 import { shellWord } from '../shell-word.ts'
-import { certificateDates, outOfDate, readTlsFiles } from '../tls.ts'
+import { certificateDates, outOfDate, readTlsFiles, usableTlsFiles } from '../tls.ts'
 import type { Check, Context } from './check.ts'
 import type { Finding, Remedy } from './finding.ts'
 
@@ -18,8 +18,10 @@ export const tlsFiles: Check = ({ config, machine }) => {
   })
   const { tls } = config
   if (tls === undefined) return []
+  let fault: string | undefined
   try {
-    readTlsFiles(config)
+    const read = readTlsFiles(config)
+    fault = read && outOfDate(read.cert, machine.now())
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return [
@@ -28,7 +30,6 @@ export const tlsFiles: Check = ({ config, machine }) => {
       }),
     ]
   }
-  const fault = outOfDate(tls, machine.now())
   return [
     ...(fault === undefined
       ? []
@@ -43,12 +44,13 @@ export const tlsFiles: Check = ({ config, machine }) => {
 }
 
 /** What is no problem yet. */
-export const tlsNotes = ({ config: { tls }, machine }: Context): string[] => {
-  const dates = tls && certificateDates(tls)
-  if (dates === undefined) return []
-  const leftMs = dates.until.getTime() - machine.now()
+export const tlsNotes = ({ config, machine }: Context): string[] => {
+  const tls = usableTlsFiles(config)
+  if (tls === undefined) return []
+  const { until } = certificateDates(tls.cert)
+  const leftMs = until.getTime() - machine.now()
   return leftMs >= 0 && leftMs <= soonMs
-    ? [`the TLS certificate ${tls?.cert} expires on ${dates.until.toISOString()}`]
+    ? [`the TLS certificate ${config.tls?.cert} expires on ${until.toISOString()}`]
     : []
 }
 
