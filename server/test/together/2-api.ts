@@ -1,3 +1,3 @@
 import { loadTests } from '../rig/load-tests.ts'
 
-await loadTests('api')
+await loadTests('api', 1)
