@@ -99,7 +99,7 @@ export const warnOfDates = (cert: Buffer, log: ProcessLog): void => {
     log.warn({ reason }, 'the TLS certificate is out of date: replace it, and send SIGHUP')
 }
 
-/** For a primary, whose workers read the files: certificates that they cannot use are not served, and they say so. */
+/** Of what is in the files now. Certificates that cannot be used are not served, and whoever was to serve them says so. */
 export const warnOfNewDates = (config: Config, log: ProcessLog): void => {
   const tls = usableTlsFiles(config)
   if (tls !== undefined) warnOfDates(tls.cert, log)
