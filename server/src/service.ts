@@ -99,7 +99,7 @@ export const buildService = async (parts: {
       frequent.start()
     },
     listen: async ({ host, port, isShared = false }) => {
-      const options = { host, port, reusePort: isShared }
+      const options = { host, port, reusePort: isShared, backlog: pace.connectionsWaiting }
       await app.listen(options)
       const address = app.server.address() as AddressInfo
       return { host, port: address.port, isShared }

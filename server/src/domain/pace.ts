@@ -61,6 +61,11 @@ export const pace = {
   /** Turns of the event loop before a stopping server refuses connections: each turn accepts one that is waiting. */
   loopTurnsBeforeClosing: 256,
 
+  /**
+   * Connections that may wait to be accepted, as far as the kernel permits. Of a crowd that comes back after a restart, it would
+   * leave those beyond to try again after a second, and reset some.
+   */
+  connectionsWaiting: 4_096,
   /** Requests that are worked on at once; further ones are turned away. */
   requestsInFlight: 1_000,
   /** While fewer are worked on, none is turned away for what is queued ahead of it (`longRequestsWaiting`, `changesWaiting`). */

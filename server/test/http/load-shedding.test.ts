@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { Log } from '../../src/domain/log.ts'
 import { pace } from '../../src/domain/pace.ts'
@@ -12,6 +15,17 @@ import { sendRaw } from '../rig/raw-http.ts'
 import { owner } from '../rig/test-vault.ts'
 
 const silent: Log = { isDebug: false, error: () => {}, info: () => {}, debug: () => {} }
+
+/** How many connections to this port of 127.0.0.1 the kernel holds that the server has not accepted. */
+const connectionsWaiting = (port: number): number => {
+  const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  const listening = '0A'
+  for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n')) {
+    const [, local, , state, queues = ''] = line.trim().split(/\s+/)
+    if (local === address && state === listening) return Number.parseInt(queues.split(':')[1] ?? '', 16)
+  }
+  throw new Error('nothing listens there')
+}
 
 describe('shedding load', () => {
   const start = (log: Log = silent) => {
@@ -158,6 +172,19 @@ onEveryEngine('an overloaded vault', vault => {
       gate.open()
     }
     for (const reply of await Promise.all(crowded)) assert.equal(reply.status, 201)
+  })
+
+  test('C2.23 a crowd that connects at once waits to be accepted', {
+    skip: process.platform !== 'linux' && 'only Linux tells how many wait',
+  }, async () => {
+    const { hostname, port } = new URL(vault().baseUrl)
+    const crowd = Array.from({ length: pace.requestsInFlight }, () => connect(Number(port), hostname))
+    // All of them have been started by now, and none can be accepted before this turn of the event loop ends.
+    await new Promise(process.nextTick)
+    const waiting = connectionsWaiting(Number(port))
+    await Promise.all(crowd.map(socket => once(socket, 'connect')))
+    for (const socket of crowd) socket.destroy()
+    assert.equal(waiting, crowd.length)
   })
 
   test('C2.23 only so many pages are made at once, whatever else was asked before, and other requests go on', async () => {

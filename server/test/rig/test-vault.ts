@@ -24,7 +24,7 @@ export type TestApplication = {
 }
 
 /** Longer than any request of a test takes. */
-export const drainTimeoutMs = 10_000
+export const drainTimeoutMs = 30_000
 
 /** May do everything to tokens, and see everything in them. */
 export const owner: TestApplication = {

@@ -315,7 +315,10 @@ const isListening = (port: number, host: string): Promise<boolean> =>
 
 onSqliteAlone('a service that stops', 'storage makes no difference', started => {
   /** Stops the service while a client has not read a long answer, and lets it read from then on. */
-  const stopUnread = async (vault: TestVault, ...fields: readonly string[]): Promise<Buffer> => {
+  const stopUnread = async (
+    vault: TestVault,
+    ...fields: readonly string[]
+  ): Promise<{ answer: Buffer; tookMs: number }> => {
     const { keys } = await vault.tenant({ owner })
     const data = 'x'.repeat(900_000)
     for (let n = 0; n < 12; n++) await vault.create(keys.owner, { type: 'token', data })
@@ -324,10 +327,13 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
     const head = ['GET /tokens HTTP/1.1', 'Host: vault', `SVC-API-KEY: ${keys.owner}`, ...fields]
     socket.write(`${head.join('\r\n')}\r\n\r\n`)
     await once(socket, 'readable')
+    const begun = performance.now()
     const closed = vault.close()
     while (await isListening(Number(port), hostname)) {}
     const [answer] = await Promise.all([buffer(socket), closed])
-    return answer
+    const tookMs = performance.now() - begun
+    await vault.openOn(vault.engine)
+    return { answer, tookMs }
   }
 
   for (const [lane, ...fields] of [
@@ -336,13 +342,11 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
     ['Node, with Connection: close', 'Connection: close'],
   ])
     test(`C36.2 an answer that is on its way is sent whole, and then nothing holds up the stop (${lane})`, async () => {
-      const begun = performance.now()
-      const answer = await stopUnread(started(), ...fields)
-      assert.ok(performance.now() - begun < drainTimeoutMs)
+      const { answer, tookMs } = await stopUnread(started(), ...fields)
+      assert.ok(tookMs < drainTimeoutMs)
       const end = answer.indexOf('\r\n\r\n') + 4
       const length = Number(/content-length: (\d+)/.exec(answer.toString('latin1', 0, end))?.[1])
       assert.equal(answer.length - end, length)
-      await started().openOn(started().engine)
     })
 
   for (const [status, body] of [
@@ -375,8 +379,9 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
       await once(socket, 'data')
       const begun = performance.now()
       await started().close()
-      assert.ok(performance.now() - begun < 5_000)
+      const tookMs = performance.now() - begun
       socket.destroy()
       await started().openOn(started().engine)
+      assert.ok(tookMs < drainTimeoutMs)
     })
 })
