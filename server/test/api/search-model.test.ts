@@ -348,7 +348,7 @@ for (const engine of engines)
               })
           },
         ),
-        { numRuns: 60 },
+        { numRuns: 40 },
       )
       assert.ok(answered > 300, `only ${answered} searches were answered`)
     })

@@ -122,13 +122,13 @@ describe('the command line', () => {
   ]
   for (const { args, says, absent } of wrong)
     test(`C35 strongroom ${args.join(' ').slice(0, 40)} is refused with one line and exit code 2`, async () => {
-      const result = await site.run(args)
+      const result = await site.runRefused(args)
       assertRefused(result, 2, says)
       if (absent !== undefined) assert.ok(!result.stderr.includes(absent))
     })
 
   test('C35 a message that spans lines, as a path may, is told in one', async () => {
-    const result = await site.run(['serve', '--config', '/no\nwhere.json'])
+    const result = await site.runRefused(['serve', '--config', '/no\nwhere.json'])
     assertRefused(result, 2, /the config file \/no where\.json/)
   })
 
@@ -152,7 +152,7 @@ describe('the command line', () => {
   })
 
   test('C35.4 the warning about a misspelt variable precedes the error it leads to, and no worker repeats it', async () => {
-    const { code, stderr } = await site.run(['serve'], misspelt)
+    const { code, stderr } = await site.runRefused(['serve'], misspelt)
     assert.equal(code, 2)
     assert.ok(stderr.startsWith(`${warning}strongroom serve: `))
     const server = await site.serve(['--workers', '2'], misspelt)

@@ -56,7 +56,7 @@ export const queryModelContract = (open: OpenStore): void => {
             }
           },
         ),
-        { numRuns: 200 },
+        { numRuns: 120 },
       )
     })
   })
