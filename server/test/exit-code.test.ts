@@ -8,8 +8,18 @@ test('docs/testing.md: a failed run exits with code 1, although the embedded dat
   assert.equal(spawnSync(process.execPath, [program]).status, 1)
 })
 
-test('docs/testing.md: a run whose test waits for what never comes exits with code 1, and does not leave out the rest', () => {
-  const program = join(import.meta.dirname, 'rig/waits-for-ever.ts')
+const runTests = (name: string) => {
+  const program = join(import.meta.dirname, 'rig', name)
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  assert.equal(spawnSync(process.execPath, ['--test', program], { env }).status, 1)
+  return spawnSync(process.execPath, ['--test', program], { env, encoding: 'utf8', timeout: 60_000 })
+}
+
+test('docs/testing.md: a run whose test waits for what never comes exits with code 1, and does not leave out the rest', () => {
+  assert.equal(runTests('waits-for-ever.ts').status, 1)
+})
+
+test('docs/testing.md: an error that nobody catches ends the run with code 1 and is shown', () => {
+  const { status, stdout } = runTests('throws-unheard.ts')
+  assert.equal(status, 1)
+  assert.match(stdout, /Error: unheard\n +at .*throws-unheard\.ts/)
 })

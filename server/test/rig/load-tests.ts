@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import './follow-tests-alone.ts'
 
 /**
  * `npm test` runs one process for each of these (`test/together`), with all files of its folders, and one for the rest.
@@ -33,7 +33,8 @@ export const loadTests = async (name: keyof typeof folders | 'others', half?: 0 
   const files = all.filter((_, place) => half === undefined || place % 2 === half)
   assert.ok(files.length > 0)
   for (const file of files)
-    await import(pathToFileURL(join(root, file)).href).catch((error: unknown) => {
+    await import(pathToFileURL(join(root, file)).href).catch(async (error: unknown) => {
+      const { test } = await import('node:test')
       test(`${file} can be loaded`, () => Promise.reject(error))
     })
 }
