@@ -1,54 +1,70 @@
 import { fc } from '../rig/properties.ts'
 import type { AttackRequest } from './two-vaults.ts'
-import { places, victimIds } from './victims.ts'
+import { digit, places, type VictimId } from './victims.ts'
 
 const token = (id: string) => `/tokens/${id}`
 
-/** One request that an attacker might send, built from pieces that all relate to the victims. */
-export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
-  const victim = fc.constantFrom(...victimIds)
-  const path = fc.constantFrom('data', 'data.number', 'data.account_number', 'data.ssn', 'data.name')
-  const digit = fc.integer({ min: 0, max: 9 })
-  const filter = fc.oneof(
-    fc
-      .tuple(fc.integer({ min: -4, max: 15 }), fc.integer({ min: 1, max: 4 }))
-      .map(([at, n]) => `slice: ${at}, ${n}`),
-    digit.map(value => `remove: '${value}'`),
-    digit.map(value => `replace: '${value}', 'yes'`),
-    digit.map(value => `split: '${value}'`),
-    digit.map(value => `minus: ${value}`),
-    digit.map(value => `modulo: ${value}`),
-    fc.constantFrom(
-      'size',
-      'first',
-      'last',
-      'reverse',
-      'to_number',
-      'to_boolean',
-      'stringify',
-      'card_bin',
-      'last4',
-      'reveal_last: 4',
-      'reveal: 6, 4',
-      'card_mask: true, true',
-      "default: 'none'",
-      "date: '%Y'",
-      "prepend: '%'",
-      'url_decode',
-      'at_most: 1',
-      'truncate: 3',
-      'sort',
-      'uniq',
-      "join: ''",
-      'remove: data.name',
-      'remove: metadata.guess',
-      'default: data.ssn',
-      'append: data.name',
-    ),
+/** One request that an attacker might send, built from pieces that mostly fit the victim. */
+export const arbitraryRequest = (victim: VictimId): fc.Arbitrary<AttackRequest<'eve'>> => {
+  const { path: secret, type, own: ownData } = places[victim]
+  const path = fc.oneof(
+    { weight: 4, arbitrary: fc.constant(secret) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('data', 'data.number', 'data.account_number', 'data.ssn', 'data.name'),
+    },
   )
-  const expression = fc
-    .tuple(path, fc.array(filter, { maxLength: 3 }))
-    .map(([source, filters]) => `{{ ${[source, ...filters].join(' | ')} }}`)
+  const slice = fc
+    .tuple(fc.integer({ min: -4, max: 11 }), fc.integer({ min: 1, max: 2 }))
+    .map(([at, n]) => `slice: ${at}, ${n}`)
+  const filter = fc.oneof(
+    { weight: 4, arbitrary: slice },
+    {
+      weight: 4,
+      arbitrary: digit.chain(value =>
+        fc.constantFrom(`remove: '${value}'`, `replace: '${value}', 'yes'`, `split: '${value}' | size`),
+      ),
+    },
+    {
+      weight: 2,
+      arbitrary: digit.chain(value =>
+        fc.constantFrom(`to_number | minus: ${value}`, `to_number | modulo: ${value}`),
+      ),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom(
+        'size',
+        'first',
+        'last',
+        'to_number',
+        'to_boolean',
+        'stringify',
+        'card_bin',
+        'last4',
+        'reveal_last: 4',
+        'reveal: 6, 4',
+        'card_mask: true, true',
+        "default: 'none'",
+        "date: '%Y'",
+        "prepend: '%' | url_decode",
+        'truncate: 3',
+        "split: '' | sort | uniq | join: ''",
+        "split: '' | reverse | join: ''",
+        'remove: data.name',
+        'remove: metadata.guess',
+        'default: data.ssn',
+        'append: data.name',
+      ),
+    },
+  )
+  // Equal ones meet in deduplication and in the index, so half of them come from a short list.
+  const expression = fc.oneof(
+    fc.constantFrom(0, 5).map(at => `{{ ${secret} | slice: ${at}, 1 }}`),
+    fc
+      .tuple(path, fc.array(filter, { maxLength: 2 }))
+      .map(([source, filters]) => `{{ ${[source, ...filters].join(' | ')} }}`),
+  )
   const containers = fc.constantFrom(['/mine/'], ['/general/high/'], ['/pci/high/'], ['/mine/', '/pci/high/'])
   const mask = fc.oneof(
     expression,
@@ -66,28 +82,31 @@ export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
     {},
     'x',
   )
-  const patch = fc.record(
-    {
-      mask: fc.option(mask),
-      fingerprint_expression: fc.option(expression),
-      search_indexes: fc.option(fc.array(expression, { maxLength: 2 })),
-      containers: fc.option(containers),
-      metadata: fc.option(fc.record({ guess: fc.option(digit.map(String)), customer: fc.constant('c-2') })),
-      deduplicate_token: fc.option(fc.boolean()),
-      expires_at: fc.option(fc.constantFrom('2099-01-01', '2000-01-01')),
-      data,
-    },
-    { requiredKeys: [] },
-  )
-  // Most patches carry one or two fields: a 403 for one hides what the others would have done.
-  const fewFields = patch.chain(whole =>
-    fc
-      .subarray(Object.keys(whole), { maxLength: 2 })
-      .map(names => Object.fromEntries(Object.entries(whole).filter(([name]) => names.includes(name)))),
-  )
+  const fields: Record<string, fc.Arbitrary<unknown>> = {
+    mask: fc.option(mask),
+    fingerprint_expression: fc.option(expression),
+    search_indexes: fc.option(fc.array(expression, { maxLength: 2 })),
+    containers: fc.option(containers),
+    metadata: fc.option(fc.record({ guess: fc.option(digit.map(String)), customer: fc.constant('c-2') })),
+    deduplicate_token: fc.option(fc.boolean()),
+    expires_at: fc.option(fc.constantFrom('2099-01-01', '2000-01-01')),
+    data,
+  }
+  // One or two fields: a 403 for one hides what the others would have done. What is rendered teaches the most.
+  const often = [
+    'mask',
+    'mask',
+    'mask',
+    'fingerprint_expression',
+    'fingerprint_expression',
+    'search_indexes',
+    'data',
+  ]
+  const fewFields = fc
+    .array(fc.constantFrom(...often, ...Object.keys(fields)), { minLength: 1, maxLength: 2 })
+    .chain(names => fc.record(Object.fromEntries(names.map(name => [name, fields[name]!]))))
   const own = fc
     .tuple(
-      victim,
       digit,
       fc.record(
         {
@@ -100,7 +119,7 @@ export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
         { requiredKeys: [] },
       ),
     )
-    .map(([id, value, more]) => ({ type: places[id].type, data: places[id].own(value), ...more }))
+    .map(([value, more]) => ({ type, data: ownData(value), ...more }))
   const filters = fc.constantFrom(
     '',
     '?size=100',
@@ -126,7 +145,7 @@ export const arbitraryRequest = (): fc.Arbitrary<AttackRequest<'eve'>> => {
     .tuple(condition, fc.constantFrom(' AND ', ' OR ', ' AND NOT '), condition)
     .map(([left, operator, right]) => left + operator + right)
   const target = fc.oneof(
-    { weight: 4, arbitrary: victim },
+    { weight: 4, arbitrary: fc.constant(victim) },
     { weight: 1, arbitrary: fc.constantFrom('own-1', 'own-2') },
   )
   return fc.oneof(
