@@ -69,11 +69,14 @@ export const compileCheck = <S extends TSchema>(
   }
 }
 
+/** Keywords that fail for an exact number because it is kept as an object. */
+const aboutObjects: readonly string[] = ['required', 'additionalProperties', noExactNumberKeyword]
+
 const toIssue = (error: ErrorObject, value: Json, root: string, fixed: readonly string[]): Issue => {
   const { place, reached } = follow(error.instancePath, value, root)
   // A number in place of an object is one fault, whatever the object should have held. The message must not betray that
   // exact numbers are kept as objects.
-  if (isExactNumber(reached) && error.keyword !== 'type')
+  if (isExactNumber(reached) && aboutObjects.includes(error.keyword))
     return { path: place === '' ? '$' : place, message: 'must be an object' }
   switch (error.keyword) {
     case 'required':

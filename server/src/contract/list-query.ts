@@ -54,15 +54,15 @@ export const readListQuery = (pairs: readonly QueryPair[]): ListQuery => {
 export const readFilter = (pairs: readonly QueryPair[], issues: Issue[]): TokenFilter => {
   const single = (name: string): string | undefined => singleValue(pairs, name, issues)
 
-  const ids = allValues(pairs, 'id')
-  const types = allValues(pairs, 'type')
+  const ids = new Set(allValues(pairs, 'id'))
+  const types = new Set(allValues(pairs, 'type'))
   for (const [name, values] of [
     ['id', ids],
     ['type', types],
   ] as const)
-    if (values.length > limits.filterValuesMax)
-      issues.push({ path: name, message: `must not be repeated more than ${limits.filterValuesMax} times` })
-  if (types.some(type => tokenType(type) === undefined))
+    if (values.size > limits.filterValuesMax)
+      issues.push({ path: name, message: `must have at most ${limits.filterValuesMax} different values` })
+  if ([...types].some(type => tokenType(type) === undefined))
     issues.push({ path: 'type', message: unknownTokenType })
   const containerText = single('container')
   const container =
@@ -71,8 +71,8 @@ export const readFilter = (pairs: readonly QueryPair[], issues: Issue[]): TokenF
   const metadata = readMetadata(pairs, single('metadata'), issues)
   return {
     metadata,
-    ...(ids.length > 0 && { ids: new Set(ids) }),
-    ...(types.length > 0 && { types: [...new Set(types)] }),
+    ...(ids.size > 0 && { ids }),
+    ...(types.size > 0 && { types: [...types] }),
     ...(container !== undefined && { container }),
     ...(fingerprint !== undefined && { fingerprint }),
   }
@@ -104,16 +104,21 @@ const readMetadata = (
   return metadata
 }
 
-const parseObject = (text: string): [string, string][] | undefined => {
-  let value: Json
+const member = /("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")?/gs
+
+/** Of a repeated key the first counts here too, where `JSON.parse` would keep the last. */
+const parseObject = (text: string): Map<string, string> | undefined => {
+  const members = new Map<string, string>()
   try {
-    value = JSON.parse(text)
+    const value: Json = JSON.parse(text)
+    if (!isJsonObject(value)) return undefined
+    for (const [, name = '', content] of text.matchAll(member)) {
+      if (content === undefined) return undefined
+      const key: string = JSON.parse(name)
+      if (!members.has(key)) members.set(key, JSON.parse(content))
+    }
+    return members
   } catch {
     return undefined
   }
-  if (!isJsonObject(value)) return undefined
-  const entries = Object.entries(value)
-  return entries.every((entry): entry is [string, string] => typeof entry[1] === 'string')
-    ? entries
-    : undefined
 }

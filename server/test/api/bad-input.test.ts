@@ -120,6 +120,23 @@ onSqliteAlone('bodies that are not JSON', 'refused before storage is asked', vau
         await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
   })
 
+  test('C2.5 C7.1 a number that no double holds is told what is wrong like any other', async () => {
+    const key = await withToken(vault())
+    for (const body of [
+      '{"type":%,"data":1}',
+      '{"type":"token","data":1,"metadata":%}',
+      '{"type":"token","data":1,"containers":[%]}',
+    ]) {
+      const [small, large] = await Promise.all(
+        ['5', '12345678901234567890'].map(number =>
+          vault().send('POST', '/tokens', { key, raw: body.replace('%', number) }),
+        ),
+      )
+      assert.equal(small?.status, 400)
+      assert.deepEqual(large?.body.errors, small?.body.errors, body)
+    }
+  })
+
   test('C2.10 C7.1 a body that is not an object is refused', async () => {
     const key = await withToken(vault())
     for (const raw of ['null', 'true', '1', '1e400', '12345678901234567890', '""', '"text"', '[]', '[{}]'])

@@ -186,6 +186,26 @@ onEveryEngine('token ids', vault => {
     assert.match(made.id, uuid7)
   })
 
+  test('C16.3 C16.6 an alias that contains a short number by chance is drawn again', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const data = { routing_number: '021000021', account_number: '7' }
+    const id = 'tok{{ data.routing_number | alias_preserve_length: 0, 0 }}'
+    const bodies = Array.from({ length: 100 }, () => ({ type: 'bank', id, data }))
+    const made = await vault().post('/tokenize', keys.general, bodies)
+    assert.equal(made.status, 200, made.text)
+    for (const { id } of made.body) assert.ok(!id.includes('7') || uuid7.test(id), id)
+    const given = {
+      type: 'bank',
+      id: `{{ data.account_number }}${id}`,
+      data: { ...data, account_number: '000123456789' },
+    }
+    const refused = await vault().post('/tokens', keys.general, given)
+    assert.deepEqual(
+      [refused.status, refused.body.errors],
+      [400, { id: ['must not contain the number itself'] }],
+    )
+  })
+
   test('C16.6 the id of a generic token may contain its data', async () => {
     const { keys } = await vault().tenant(devApplications)
     const created = await vault().create(keys.general, { id: 'no-{{ data }}', type: 'token', data: '12345' })

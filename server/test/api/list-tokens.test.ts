@@ -108,6 +108,21 @@ const filters: readonly { name: string; query: string; ids: readonly string[]; t
     ids: ['alpha'],
   },
   {
+    name: '§4.3.1 C24.8 the first value of a key repeated in a JSON parameter counts',
+    query: `metadata=${encodeURIComponent('{"colour" : "red", "colour":"blue"}')}`,
+    ids: ['gamma'],
+  },
+  {
+    name: 'C24.6 quotes, colons and escapes in a JSON parameter',
+    query: `metadata=${encodeURIComponent('{"\\u0063olour":"r\\u0065d","size":"\\"colour\\":\\"blue\\""}')}`,
+    ids: [],
+  },
+  {
+    name: 'C24.6 escapes in a JSON parameter',
+    query: `metadata=${encodeURIComponent('{"\\u0063olour":"r\\u0065d"}')}`,
+    ids: ['gamma'],
+  },
+  {
     name: 'C24.6 C24.7 both spellings of metadata',
     query: `metadata=${encodeURIComponent('{"colour":"blue"}')}&metadata.size=L`,
     ids: ['alpha'],
@@ -271,6 +286,8 @@ onEveryEngine('list tokens', vault => {
       Array.from({ length: count }, (_, at) => `id=unknown-${at}`).join('&')
     const most = await vault().get(`/tokens?${ids(99)}&id=alpha`, keys.private)
     assert.deepEqual(idsOf(most.body), ['alpha'])
+    const again = await vault().get(`/tokens?${ids(99)}&${ids(99)}&id=alpha`, keys.private)
+    assert.deepEqual(idsOf(again.body), ['alpha'], 'repeated ones count once')
     const reply = await vault().get(`/tokens?${ids(101)}`, keys.private)
     assert.deepEqual(Object.keys(reply.body.errors), ['id'])
   })

@@ -1,7 +1,8 @@
-import { type Json, stringify } from '../json/json.ts'
+import { isExactNumber, type Json, plainDecimal, stringify } from '../json/json.ts'
 
 /** What an expression has rendered, as text; nothing if it rendered null. */
 export const renderedText = (rendered: Json): string => {
   if (rendered === null) return ''
+  if (isExactNumber(rendered)) return plainDecimal(rendered.rawJSON)
   return typeof rendered === 'string' ? rendered : stringify(rendered)
 }

@@ -1,5 +1,13 @@
 import { canonicalText } from '../json/canonical-json.ts'
-import { type ExactNumber, getOwn, isExactNumber, isJsonObject, type Json, stringify } from '../json/json.ts'
+import {
+  type ExactNumber,
+  getOwn,
+  isExactNumber,
+  isJsonObject,
+  type Json,
+  plainDecimal,
+  stringify,
+} from '../json/json.ts'
 import { limits } from '../limits.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Run } from './run.ts'
@@ -9,14 +17,22 @@ const depthMax = limits.jsonDepth + 2
 
 /**
  * A value as text, paid for. Objects and arrays are compact JSON: Liquid would run the elements of an array
- * together, and ["1","23"] must not fingerprint like ["12","3"]. For fingerprints the JSON is canonical, since
- * key order and the spelling of a number are not part of a value (C7, C14).
+ * together, and ["1","23"] must not fingerprint like ["12","3"]. The spelling of a number is not part of a value, nor is the order
+ * of keys (C7): a number is its digits, and for fingerprints the JSON is canonical (C14).
  */
 export const textOf = (value: Json, run: Run): string => {
   pay(value, units => run.budget.charge(units))
   if (value === null) return ''
   if (typeof value === 'string') return value
+  if (isExactNumber(value)) return digitsOf(value, run)
   return run.use === 'fingerprint' ? canonicalText(value) : stringify(value)
+}
+
+const digitsOf = ({ rawJSON }: ExactNumber, run: Run): string => {
+  const digits = plainDecimal(rawJSON)
+  // Zeros that an exponent stood for.
+  run.budget.charge(Math.max(0, digits.length - rawJSON.length))
+  return digits
 }
 
 /** The text of a value that has characters a user would count: text or a number. */

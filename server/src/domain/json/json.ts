@@ -76,6 +76,24 @@ export const canonicalDecimal = (text: string): string => {
   return `${sign}${kept}e${BigInt(power) + BigInt(shift)}`
 }
 
+const zerosMax = 1_000
+
+/**
+ * An exact number in plain digits, however it was spelled: the text that filters work on. One that would take too many zeros keeps
+ * an exponent.
+ */
+export const plainDecimal = (text: string): string => {
+  const canonical = canonicalDecimal(text)
+  const [, sign = '', digits = '', power = ''] = /^(-?)(\d+)e(-?\d+)$/.exec(canonical) ?? []
+  const shift = Number(power)
+  const point = digits.length + shift
+  if (digits === '' || shift > zerosMax || point < -zerosMax) return canonical
+  if (shift >= 0) return `${sign}${digits}${'0'.repeat(shift)}`
+  return point > 0
+    ? `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
+    : `${sign}0.${'0'.repeat(-point)}${digits}`
+}
+
 // Not /0+$/: that expression is quadratic on a long run of zeros inside a number.
 const trimZeros = (digits: string): string => {
   let end = digits.length

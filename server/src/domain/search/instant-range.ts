@@ -11,14 +11,14 @@ export const readInstant = (text: string): Required<InstantRange> | undefined =>
 }
 
 /**
- * `[a TO b]` includes both ends whole, `{a TO b}` neither. Undefined if an end is not a date or the range ends before
- * it starts.
+ * `[a TO b]` includes both ends whole, `{a TO b}` neither. Undefined if an end is not a date or the first lies after all of the
+ * last: a time may be within the day that ends the range.
  */
 export const readRange = ({ from, to, holdsFrom, holdsTo }: RangeValue): InstantRange | undefined => {
   const first: InstantRange | undefined = from === undefined ? {} : readInstant(from)
   const last: InstantRange | undefined = to === undefined ? {} : readInstant(to)
   if (first === undefined || last === undefined) return undefined
-  if (first.from !== undefined && last.from !== undefined && first.from > last.from) return undefined
+  if (first.from !== undefined && last.until !== undefined && first.from >= last.until) return undefined
   const start = holdsFrom ? first.from : first.until
   const end = holdsTo ? last.until : last.from
   return { ...(start !== undefined && { from: start }), ...(end !== undefined && { until: end }) }

@@ -14,6 +14,10 @@ const separators = /[^\p{L}\p{N}]/gu
 /** Shorter numbers, read across separators, would turn up in many ids by chance. */
 const digitsReadAcross = 8
 
+/** Those that are too long to be in an id by chance. */
+export const longNumbers = (numbers: readonly string[]): string[] =>
+  numbers.filter(number => number.length >= digitsReadAcross)
+
 /** Whether the id contains one of the numbers, even in groups (C16). */
 export const containsNumber = (id: string, numbers: readonly string[]): boolean =>
   numbers.some(

@@ -12,7 +12,7 @@ import { limits } from '../../domain/limits.ts'
 import { field } from '../../domain/place.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
-import { containsNumber, tokenIdFault } from '../../domain/tokens/token-id.ts'
+import { containsNumber, longNumbers, tokenIdFault } from '../../domain/tokens/token-id.ts'
 
 /** A definition and the id that its token gets. */
 export type Identified = { readonly definition: TokenDefinition; readonly id: string }
@@ -24,20 +24,31 @@ export const chooseId = (definition: TokenDefinition, now: Instant): string => {
   const { type, data } = content
   const path = field(place, 'id')
   const exposed = data.expose('rendering an id, and keeping the number out of it')
-  const chosen = drawId(id, exposed, path, allowance) ?? newTokenId(now)
+  const numbers = type.numbers(exposed)
+  const chosen = drawId(id, exposed, numbers, path, allowance)
+  if (chosen === undefined) return newTokenId(now)
   const message = tokenIdFault(chosen)
   if (message !== undefined) throw invalid({ path, message })
-  if (containsNumber(chosen, type.numbers(exposed)))
-    throw invalid({ path, message: 'must not contain the number itself' })
+  if (containsNumber(chosen, numbers)) throw invalid({ path, message: 'must not contain the number itself' })
   return chosen
 }
 
-/** Undefined if every draw of an alias, with what the expression puts around it, could be mistaken for a card number (C21). */
-const drawId = (id: Expression, data: Json, path: string, allowance: Allowance): string | undefined => {
+/**
+ * Undefined if no draw of an alias, with what the expression puts around it, is fit: it could be mistaken for a card number (C21), or
+ * contains the number by chance, as it easily does a short one.
+ */
+const drawId = (
+  id: Expression,
+  data: Json,
+  numbers: readonly string[],
+  path: string,
+  allowance: Allowance,
+): string | undefined => {
   try {
     for (let draws = 0; draws < limits.aliasAttempts; draws++) {
       const drawn = renderedText(id.render({ data }, randomBelow, budgetFor('id', { data }, allowance)))
-      if (!id.hasAlias || !holdsLookAlike(drawn)) return drawn
+      const isFit = !containsNumber(drawn, numbers) && !holdsLookAlike(drawn)
+      if (!id.hasAlias || isFit || containsNumber(drawn, longNumbers(numbers))) return drawn
     }
     return undefined
   } catch (error) {

@@ -34,6 +34,23 @@ test('C7 key order and the spelling of a number make no difference to a fingerpr
   assert.notEqual(render(exactNumber('12345678901234567890')), render(exactNumber('12345678901234567891')))
 })
 
+const large = exactNumber('4111111111111110023')
+for (const [chain, text] of [
+  ['last4', '0023'],
+  ['slice: -4, 4', '0023'],
+  ['to_string | last4', '0023'],
+  ['stringify | slice: 0, 4', '4111'],
+  ["split: '' | last", '3'],
+  ["append: ''", '4111111111111110023'],
+] as const)
+  test(`C14 C21 in a fingerprint too, ${chain} works on the digits of a number that no double holds`, () => {
+    const render = (data: Json): Json =>
+      compileExpression(`{{ data | ${chain} }}`, 'fingerprint').render({ data })
+    assert.equal(render(large), text)
+    assert.equal(render(exactNumber('4111111111111110023.00')), text)
+    assert.equal(render(exactNumber('41111111111111100230e-1')), text)
+  })
+
 test('C22 outside fingerprints stringify keeps the key order that was sent', () => {
   const text = '{{ data | stringify }}'
   assert.equal(compileExpression(text, 'mask').render({ data: { b: 1, a: 2 } }), '{"b":1,"a":2}')

@@ -35,6 +35,21 @@ describe('dates in a search query', () => {
         until: at(until),
       }))
 
+  test('C26.5 a range may start within the day that ends it, and end within the day that starts it', () => {
+    const ends = { holdsFrom: true, holdsTo: true, kind: 'range' } as const
+    const noon = '2026-03-01T12:00:00Z'
+    assert.deepEqual(readRange({ ...ends, from: noon, to: day.first }), {
+      from: at(noon),
+      until: at('2026-03-02'),
+    })
+    assert.deepEqual(readRange({ ...ends, from: day.first, to: noon }), {
+      from: at(day.first),
+      until: at(noon) + 1,
+    })
+    const nothing = readRange({ ...ends, from: noon, to: day.first, holdsTo: false })
+    assert.ok(nothing && isEmpty(nothing), 'without that day, it holds nothing')
+  })
+
   test('C26.5 an open end sets no bound', () => {
     const ends = { holdsFrom: true, holdsTo: true, kind: 'range' } as const
     assert.deepEqual(readRange(ends), {})
@@ -49,6 +64,8 @@ describe('dates in a search query', () => {
       ['2026-02-30', '2026-03-01'],
       ['2026-03-01', 'now'],
       ['2026-03-02', '2026-03-01'],
+      ['2026-03-02T00:00:00Z', '2026-03-01'],
+      ['2026-03-01T12:00:00.001Z', '2026-03-01T12:00:00Z'],
     ])
       assert.equal(readRange({ ...ends, from: from!, to: to! }), undefined)
     assert.equal(readInstant('1772366400000'), undefined)
