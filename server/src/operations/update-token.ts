@@ -87,6 +87,9 @@ type Change = Pick<JudgedPatch, 'knowsData'> & {
 /**
  * C15: finds another token that this patch would make a duplicate of. If there is none, the patched token claims the match. Tokens
  * that stood for the same value before, without fingerprints, because the tenant's settings did not ask for any, stay two.
+ *
+ * A token made before deduplication was in force has claimed nothing. It does so when its expiry is moved: it may have expired by
+ * the time of the commit, and an equal token been created.
  */
 const findMatchOrClaim = async (
   vault: Vault,
@@ -99,7 +102,8 @@ const findMatchOrClaim = async (
   const match = matchOf(caller, after)
   if (match === undefined) return undefined
   const isNew = !sameMatch(matchOf(caller, before), match)
-  if (!isNew && patch.deduplicate_token === undefined) return undefined
+  const isExpiryMoved = before.expiry?.at !== after.expiry?.at
+  if (!isNew && !isExpiryMoved && patch.deduplicate_token === undefined) return undefined
   if (!isOwnMatch(caller, change)) return undefined
   const { holder, found } = await findMatch(vault, caller, match, after)
   if (found !== undefined && found.id !== after.id)

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { countTokens } from '../rig/scenario.ts'
 import { storedRows } from '../rig/stored-rows.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
+
+type Keys = Record<keyof typeof ownerAndManager, string>
 
 const first = {
   type: 'token',
@@ -207,22 +210,43 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 1)
   })
 
-  test('C15.3 C17.4 a patch accepted before its token expires does not keep the token alive beside its successor', async () => {
-    const { keys } = await vault().tenant({ owner })
-    const expires_at = new Date(vault().now + 1_000).toISOString()
-    const body = { type: 'token', data: 'followed', deduplicate_token: true }
-    const { id } = await vault().create(keys.owner, { ...body, expires_at })
-    const gate = commitGate(vault(), ({ guarded }) => guarded.some(({ kind }) => kind === 'updateToken'))
-    const patched = vault().patch(`/tokens/${id}`, keys.owner, { expires_at: null })
-    await gate.waiting(1)
-    vault().now += 1_000
-    const followed = await vault().create(keys.owner, body)
-    assert.notEqual(followed.id, id)
-    gate.open()
-    assert.equal((await patched).status, 404)
-    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 404)
-    assert.equal((await vault().create(keys.owner, body)).id, followed.id)
-  })
+  /** How a token comes about that expires in a second. */
+  const shortLived: Record<string, (keys: Keys, body: () => object) => Promise<unknown>> = {
+    'made as the first': ({ owner }, body) => vault().create(owner, body()),
+    'made under the id of an expired one': async ({ owner }, body) => {
+      await vault().create(owner, body())
+      vault().now += 1_000
+      await vault().create(owner, body())
+    },
+    'made before the tenant deduplicates': async ({ owner, manager }, body) => {
+      await vault().create(owner, { ...body(), deduplicate_token: null })
+      const settings = { deduplicate_tokens: 'true' }
+      const reply = await vault().send('PUT', '/tenants/self', {
+        key: manager,
+        body: { name: 'x', settings },
+      })
+      assert.equal(reply.status, 200, reply.text)
+    },
+  }
+  for (const [how, make] of Object.entries(shortLived))
+    test(`C15.3 C15.9 C17.4 a patch accepted before its token expires does not keep the token, ${how}, alive beside its successor`, async () => {
+      const { keys } = await vault().tenant(ownerAndManager)
+      const body = { type: 'token', data: 'followed', deduplicate_token: true }
+      const at = (ms: number) => new Date(vault().now + ms).toISOString()
+      await make(keys, () => ({ ...body, id: 'short', expires_at: at(1_000) }))
+      const gate = commitGate(vault(), ({ guarded }) => guarded.some(({ kind }) => kind === 'updateToken'))
+      vault().now += 999
+      const patched = vault().patch('/tokens/short', keys.owner, { expires_at: null })
+      await gate.waiting(1)
+      vault().now += 1
+      const followed = await vault().create(keys.owner, body)
+      assert.notEqual(followed.id, 'short')
+      gate.open()
+      assert.equal((await patched).status, 404)
+      assert.equal((await vault().get('/tokens/short', keys.owner)).status, 404)
+      assert.equal((await vault().create(keys.owner, body)).id, followed.id)
+      assert.equal(await countTokens(vault(), keys.owner), 1)
+    })
 
   test('C15.10 one tokenize decides a match once for all its elements, whatever others do meanwhile', async () => {
     const { keys } = await vault().tenant({ owner })

@@ -24,6 +24,23 @@ describe('a writing thread (sqlite)', () => {
     await close()
   })
 
+  test('C2.23 that cannot be sent a message fails its write alone, and answers the next', {
+    timeout: 10_000,
+  }, async t => {
+    const { thread, create, close } = await openedWithThread()
+    t.mock.method(
+      thread,
+      'postMessage',
+      () => {
+        throw new DOMException('Data cannot be cloned, out of memory.', 'DataCloneError')
+      },
+      { times: 1 },
+    )
+    await assert.rejects(create('a'))
+    assert.deepEqual(await create('b'), { committed: true })
+    await close()
+  })
+
   test('C27.1 whose end is reported twice fails nothing that its successor is asked', async () => {
     const { thread, create, close } = await openedWithThread()
     const first = create('a')

@@ -29,7 +29,10 @@ export class TokenWrites {
     return {
       tenant: this.#tenant.tenantNumber,
       guarded: this.#guarded,
-      effects: [...this.#entries.toReversed(), ...this.#effects],
+      effects: [
+        ...this.#entries.toReversed(),
+        ...this.#effects.filter(effect => !this.#isClaimedAgain(effect)),
+      ],
       counters: this.#counters.moves,
     }
   }
@@ -104,6 +107,19 @@ export class TokenWrites {
   #release(token: Token): void {
     const match = matchOf(this.#tenant, token)
     if (match !== undefined) this.#effects.push({ kind: 'releaseMatch', match, tokenId: token.id })
+  }
+
+  /** A new token may have the id of the expired one whose match it claims: its claim must not go with that of the other. */
+  #isClaimedAgain(effect: Effect): boolean {
+    return (
+      effect.kind === 'releaseMatch' &&
+      this.#guarded.some(
+        change =>
+          change.kind === 'claimMatch' &&
+          change.tokenId === effect.tokenId &&
+          sameMatch(change.match, effect.match),
+      )
+    )
   }
 
   #putTransients(token: Token, before: Token['transients']): void {

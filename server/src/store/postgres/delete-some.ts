@@ -6,11 +6,12 @@ export const skipLocked = 'FOR UPDATE SKIP LOCKED'
 
 /**
  * Deletes the rows of a table that `which` selects. They are selected in a CTE, which is computed once: a subquery
- * would be computed for each row, and its limit would limit nothing.
+ * would be computed for each row, and its limit would limit nothing. Rows that were not locked may have changed since, so a
+ * condition can be repeated for the row `d` as it is then.
  */
-export const deleteSome = (table: Table, which: string): string => {
+export const deleteSome = (table: Table, which: string, still = 'true'): string => {
   const key = [...keyColumns(table), ...(ownKeyColumns[table.name] ?? [])]
   const sameRow = key.map(column => `d.${column} = some_rows.${column}`).join(' AND ')
   return `WITH some_rows AS MATERIALIZED (SELECT ${key.join(', ')} FROM ${table.name} WHERE ${which})
-    DELETE FROM ${table.name} d USING some_rows WHERE ${sameRow}`
+    DELETE FROM ${table.name} d USING some_rows WHERE ${sameRow} AND ${still}`
 }

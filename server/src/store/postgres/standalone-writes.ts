@@ -31,9 +31,10 @@ export const standaloneWrites = (
     limit: number,
   ): Promise<number> => {
     const purge = async (due: string, bound: number, rowsMax: number): Promise<number> => {
-      // Rows on many shards cannot be locked before they are deleted.
+      // Rows on many shards cannot be locked before they are deleted: meanwhile, a PATCH may have renewed a cvc.
       const which = `expires_at ${due} $1 ORDER BY expires_at LIMIT $2 ${isSharded ? '' : skipLocked}`
-      const { rowCount } = await run({ text: deleteSome(tableNamed(table), which), values: [bound, rowsMax] })
+      const text = deleteSome(tableNamed(table), which, `d.expires_at ${due} $1`)
+      const { rowCount } = await run({ text, values: [bound, rowsMax] })
       return Number(rowCount)
     }
     await drain()

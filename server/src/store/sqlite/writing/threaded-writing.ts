@@ -42,8 +42,9 @@ export const threadedWriting = (options: WritingOptions): Writer => {
     new Promise((resolve, reject) => {
       worker ??= start()
       worker.ref()
-      waiting.push({ resolve, reject })
+      // This may throw for want of memory, and then nobody must wait for an answer.
       worker.postMessage(message)
+      waiting.push({ resolve, reject })
     })
 
   return {
