@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { Connection } from '../../src/store/postgres/connection.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { standaloneWrites } from '../../src/store/postgres/standalone-writes.ts'
 import type { TestReply } from '../rig/answers.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { postgres } from '../rig/engines.ts'
@@ -233,6 +234,34 @@ describe('contending transactions and failing connections (postgres)', () => {
       await other.query('ROLLBACK')
       assert.equal((await rig.store.getToken(tenant, 'held'))?.version, 1)
       await rig.write(update)
+    })
+
+  for (const isSharded of [false, true])
+    test(`C11.1 C18.8 a cvc that is renewed while it is purged stays (${isSharded ? 'statements for Citus' : 'one server'})`, async () => {
+      const url = await databaseOf(path)
+      const connection = new Connection(settingsOf(url))
+      const writes = standaloneWrites(async () => connection, { isSharded, drain: async () => {} })
+      const other = new pg.Client(url)
+      await other.connect()
+      const field = [999, `renewed ${isSharded}`, 'cvc']
+      const stored = async () =>
+        (await other.query('SELECT FROM transients WHERE token_id = $1', [field[1]])).rowCount
+      await other.query("INSERT INTO transients VALUES ($1, $2, $3, 1000, '')", field)
+      await other.query('BEGIN')
+      await other.query(
+        'UPDATE transients SET expires_at = 9000 WHERE tenant = $1 AND token_id = $2 AND field = $3',
+        field,
+      )
+      const purged = writes.purgeTransients({ after: 2_000, upTo: 10_000 }, 100)
+      // Within a transaction, the other would see the same activity again and again.
+      const watching = new pg.Client(url)
+      await watching.connect()
+      await Promise.race([purged, waitsForLock(watching)])
+      await other.query('COMMIT')
+      assert.deepEqual([await purged, await stored()], [0, 1])
+      await watching.end()
+      await other.end()
+      await connection.close()
     })
 
   test('C31.8 rows of a deleted tenant that another node was deleting, and did not, are purged later', async () => {
