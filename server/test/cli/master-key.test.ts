@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
+import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { assertRefused, call, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
 
@@ -145,5 +146,45 @@ describe('a rotation of the master key', () => {
     assert.equal(readFileSync(join(folder, 'master.key.retired'), 'utf8').trim().split('\n').length, 1)
     const nowhere = await site.run(['master-key', 'add'])
     assertRefused(nowhere, 2, /the file of the master key is missing/)
+  })
+
+  test('C35.4 a master key file that is named is used, and not the one in the folder of strongroom dev', async () => {
+    const folder = join(site.path, 'with-own-key')
+    const [own, moved, other] = [join(folder, 'master.key'), join(site.path, 'moved.key'), site.masterKeyFile]
+    mkdirSync(folder, { mode: 0o700 })
+    createMasterKeyFile(own)
+    writeFileSync(join(folder, 'dev-keys.json'), '{}', { mode: 0o600 })
+    const env = { STRONGROOM_DATA: folder }
+    for (const command of [['migrate'], ['tenant', 'create', '--name', 'T']])
+      assert.equal((await site.run(command, env)).code, 0)
+    const [ownText, otherText] = [own, other].map(path => readFileSync(path, 'utf8'))
+
+    const added = await site.run(['master-key', 'add', '--master-key-file', other], env)
+    assert.ok(added.stdout.startsWith(`a new master key is in ${other}, `))
+    assert.ok(readFileSync(other, 'utf8').endsWith(`\n${otherText}`))
+    for (const step of ['rewrap', 'retire'])
+      assertRefused(
+        await site.run(['master-key', step], { ...env, STRONGROOM_MASTER_KEY_FILE: other }),
+        1,
+        /does not open with the master key in/,
+      )
+    const config = site.file('missing-key.json', JSON.stringify({ masterKeyFile: moved }))
+    const listed = await site.run(['tenant', 'list', '--config', config], env)
+    assertRefused(listed, 1, /the master key file \S+moved\.key does not exist/)
+    assert.equal(readFileSync(own, 'utf8'), ownText)
+
+    renameSync(own, moved)
+    const doctor = async () =>
+      JSON.parse((await site.run(['doctor', '--json', '--master-key-file', moved], env)).stdout)
+    assert.deepEqual(await doctor(), [])
+    for (const step of ['add', 'rewrap', 'retire']) {
+      const { code } = await site.run(['master-key', step, '--master-key-file', moved], env)
+      assert.deepEqual([step, code], [step, 0])
+      const flags = `--data ${folder} --master-key-file ${moved}`
+      const next = { add: 'rewrap', rewrap: 'retire' }[step]
+      const commands = (await doctor()).map(({ command }: { command: string }) => command)
+      assert.deepEqual(commands, next === undefined ? [] : [`strongroom master-key ${next} ${flags}`])
+    }
+    assert.ok(!existsSync(own))
   })
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
@@ -62,6 +62,10 @@ describe('migrate-store', () => {
       const again = JSON.parse((await move(vault, '--json')).stdout)
       assert.deepEqual([again.was_done, again.copied], [true, 0], 'a second time there is nothing to do')
       for (const table of tables) assert.ok(again.rows[table.name] > 0, `${table.name} has nothing to copy`)
+      const copiedKey = join(site.path, 'copied.key')
+      copyFileSync(join(vault.folder.path, 'master.key'), copiedKey)
+      const named = await move(vault, '--master-key-file', copiedKey)
+      assert.match(named.stdout, /--key-provider file --master-key-file \S+copied\.key$/m)
       await sqlite.reach(vault.folder.path, 'UPDATE grants_epoch SET epoch = epoch + 1')
       assertRefused(await move(vault), 1, /or from this one before it was written to: give an empty/)
 

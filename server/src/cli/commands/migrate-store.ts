@@ -7,8 +7,8 @@ import { type ArrivingVault, CopyRefusedError } from '../../store/copying.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
 import { openRestingVault } from '../../store/sqlite/resting-vault.ts'
 import type { Run } from '../command.ts'
-import { databasePath, masterKeyPath, requireDataFolder } from '../data-folder.ts'
-import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
+import { databasePath, requireDataFolder } from '../data-folder.ts'
+import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/configured-key-provider.ts'
 import { print } from '../print.ts'
 import { progressOn } from '../progress.ts'
 import { folderStorage } from '../storage/folder-storage.ts'
@@ -87,5 +87,5 @@ const describe = (config: Config, result: CopyResult, seconds: number): string =
 /** Only the folder of `strongroom dev` works without naming its keys. The database does not, so they are named. */
 const withKeyFile = (config: Config): Config =>
   config.keyProvider === undefined
-    ? { ...config, keyProvider: 'file', masterKeyFile: masterKeyPath(requireDataFolder(config)) }
+    ? { ...config, keyProvider: 'file', masterKeyFile: keyProviderKind(config).requireMasterKeyFile(config) }
     : config

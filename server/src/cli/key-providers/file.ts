@@ -50,7 +50,8 @@ export const devKeyFile = ({ keyProvider, dataFolder }: Config): string | undefi
   return existsSync(path) || existsSync(devKeysPath(dataFolder)) ? path : undefined
 }
 
-const masterKeyFile = (config: Config): string | undefined => devKeyFile(config) ?? config.masterKeyFile
+/** A file that the settings name is meant, even where the folder has one of its own. */
+const masterKeyFile = (config: Config): string | undefined => config.masterKeyFile ?? devKeyFile(config)
 
 const requireMasterKeyFile = (config: Config): string => {
   const path = masterKeyFile(config)
