@@ -16,11 +16,10 @@ export const databaseFiles = (dataFolder: string): string[] =>
 /** A restore moves the files that it replaces into a folder with this prefix, inside the data folder. */
 export const setAsidePrefix = 'set-aside-'
 
+/** For what works on a folder alone: there it would be no help to name a database. */
 export const requireDataFolder = ({ dataFolder }: Config): string => {
   if (dataFolder === undefined)
-    throw new ConfigError(
-      'storage is not configured: set --data or STRONGROOM_DATA to a folder, or STRONGROOM_DATABASE_URL',
-    )
+    throw new ConfigError('the folder of the vault is missing: set --data or STRONGROOM_DATA')
   return dataFolder
 }
 

@@ -90,6 +90,11 @@ describe('backup', () => {
     )
     assertRefused(await site.run(['backup', ...site.vault]), 2, /<new file> is missing/)
     assertRefused(
+      await site.run(['backup', half]),
+      2,
+      /the folder of the vault is missing: set --data or STRONGROOM_DATA$/m,
+    )
+    assertRefused(
       await site.run(['backup', half, '--data', join(site.path, 'nothing')]),
       2,
       /nothing holds no vault/,

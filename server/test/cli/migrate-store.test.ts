@@ -342,6 +342,12 @@ describe('migrate-store refuses, in a line that says what to do', () => {
       isWronglyCalled: true,
     },
     {
+      name: 'a call without a source',
+      args: () => ['--to', withoutPassword(database.url)],
+      says: /^the source is missing: set --from or STRONGROOM_DATA$/,
+      isWronglyCalled: true,
+    },
+    {
       name: 'a call without a destination',
       args: () => ['--from', folder.path],
       says: /^the destination is missing: set --to or STRONGROOM_DATABASE_URL$/,

@@ -7,7 +7,7 @@ import { type ArrivingVault, CopyRefusedError } from '../../store/copying.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
 import { openRestingVault } from '../../store/sqlite/resting-vault.ts'
 import type { Run } from '../command.ts'
-import { databasePath, requireDataFolder } from '../data-folder.ts'
+import { databasePath } from '../data-folder.ts'
 import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/configured-key-provider.ts'
 import { print } from '../print.ts'
 import { progressOn } from '../progress.ts'
@@ -32,8 +32,8 @@ export const migrateStore: Run = async ({ config, options, flags }) => {
 }
 
 const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
-  const folder = requireDataFolder(config)
-  const database = requireDatabase(config)
+  const folder = requireSource(config)
+  const database = requireDestination(config)
   await requireCurrentSchema(config, folder)
   const keyProvider = configuredOrDevKeyProvider(config)
   const source = openRestingVault(databasePath(folder))
@@ -50,7 +50,12 @@ const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
   }
 }
 
-const requireDatabase = ({ database }: Config): DatabaseConfig => {
+const requireSource = ({ dataFolder }: Config): string => {
+  if (dataFolder === undefined) throw new ConfigError('the source is missing: set --from or STRONGROOM_DATA')
+  return dataFolder
+}
+
+const requireDestination = ({ database }: Config): DatabaseConfig => {
   if (database === undefined)
     throw new ConfigError('the destination is missing: set --to or STRONGROOM_DATABASE_URL')
   return database

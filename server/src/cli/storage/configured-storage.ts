@@ -1,9 +1,14 @@
 import type { Config } from '../../config/config.ts'
-import { requireDataFolder } from '../data-folder.ts'
+import { ConfigError } from '../../config/config-error.ts'
 import { folderStorage } from './folder-storage.ts'
 import { serverStorage } from './server-storage.ts'
 import type { Storage } from './storage.ts'
 
 /** Production starts only with what it was told explicitly (C35). */
-export const configuredStorage = (config: Config): Storage =>
-  config.database === undefined ? folderStorage(requireDataFolder(config)) : serverStorage(config.database)
+export const configuredStorage = ({ database, dataFolder }: Config): Storage => {
+  if (database !== undefined) return serverStorage(database)
+  if (dataFolder !== undefined) return folderStorage(dataFolder)
+  throw new ConfigError(
+    'storage is not configured: set --data or STRONGROOM_DATA to a folder, or STRONGROOM_DATABASE_URL',
+  )
+}
