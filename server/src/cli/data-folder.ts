@@ -1,4 +1,13 @@
-import { accessSync, constants, existsSync, globSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
@@ -54,6 +63,32 @@ export const checkDataFolder = (dataFolder: string): void => {
     accessSync(dataFolder, R_OK | W_OK | X_OK)
   } catch (error) {
     throw unusable(dataFolder, error)
+  }
+}
+
+/**
+ * The link on the way to the folder that leads nowhere, as when a disk is not mounted: what is behind it only looks as if it had
+ * never been made.
+ */
+export const brokenLink = (path: string): BrokenLink | undefined => {
+  if (existsSync(path)) return undefined
+  const target = targetOf(path)
+  if (target === undefined) return brokenLink(dirname(path))
+  return {
+    problem: `the link ${path} leads to ${target}, which is not there`,
+    advice:
+      'mount the disk that it is on, or make the link or --data lead to the folder that holds the vault',
+  }
+}
+
+type BrokenLink = { readonly problem: string; readonly advice: string }
+
+/** Undefined if it is not a link, or none that this user can see. */
+const targetOf = (path: string): string | undefined => {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
   }
 }
 

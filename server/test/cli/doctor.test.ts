@@ -168,6 +168,29 @@ describe('doctor', () => {
     )
   })
 
+  for (const [name, below] of [
+    ['data folder', ''],
+    ['folder above the data', 'data'],
+  ] as const)
+    test(`C35 a link to a disk that is not mounted, as the ${name}, is reported with what to do, and no vault is made`, async () => {
+      const [link, disk] = [join(site.path, 'link'), join(site.path, 'disk')]
+      symlinkSync(disk, link)
+      flags = ['--data', join(link, below), ...site.keys]
+      const [finding, ...others] = await ask()
+      assert.deepEqual(others, [])
+      assert.equal(finding?.problem, `the link ${link} leads to ${disk}, which is not there`)
+      assert.match(finding?.byHand ?? '', /^mount the disk that it is on, or make the link or --data lead to/)
+      for (const command of ['migrate', 'tenant list'])
+        assertRefused(
+          await site.run([...command.split(' '), ...flags]),
+          2,
+          /link leads to \S+disk, which is not there: mount the disk/,
+        )
+      mkdirSync(disk, { mode: 0o700 })
+      assert.equal((await site.run(['migrate', ...flags])).code, 0)
+      assert.deepEqual(await ask(), [])
+    })
+
   /** Each finding: how it comes about and what doctor says. Then its command is run, and the finding is gone. */
   const findings: {
     name: string

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOpenToOthers } from '../../config/named-file.ts'
 import { type ClosedFile, closedTo } from '../closed-file.ts'
-import { checkDataFolder, closedFiles, databasePath, describeRemains } from '../data-folder.ts'
+import { brokenLink, checkDataFolder, closedFiles, databasePath, describeRemains } from '../data-folder.ts'
 import { shellWord } from '../shell-word.ts'
 import type { Check } from './check.ts'
 import type { Finding } from './finding.ts'
@@ -17,6 +17,9 @@ export const vaultFile =
       const closed = closedTo(folder, 'work in')
       if (closed !== undefined) return [closedFinding('file permissions', closed)]
     }
+    const broken = brokenLink(folder)
+    if (broken !== undefined)
+      return [{ check: 'storage', problem: broken.problem, byHand: broken.advice, blocks: true }]
     if (existsSync(folder)) checkDataFolder(folder)
     const remains = describeRemains(folder)
     if (remains !== undefined)

@@ -8,6 +8,7 @@ import { compareSqliteSchema } from '../../store/sqlite/schema-parts.ts'
 import { openSqlite } from '../../store/sqlite/sqlite-store.ts'
 import type { Writer } from '../../store/sqlite/writing/asked-writing.ts'
 import {
+  brokenLink,
   checkDatabaseFiles,
   checkDataFolder,
   databasePath,
@@ -31,6 +32,8 @@ export const folderStorage = (dataFolder: string): Storage => ({
 })
 
 const lookAtFolder = (dataFolder: string): Look | undefined => {
+  const broken = brokenLink(dataFolder)
+  if (broken !== undefined) throw new ConfigError(`${broken.problem}: ${broken.advice}`)
   if (!existsSync(dataFolder)) return undefined
   checkDataFolder(dataFolder)
   checkDatabaseFiles(dataFolder)
