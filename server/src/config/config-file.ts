@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { faultPlace } from '../domain/json/fault-place.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
+import { shellWord } from '../domain/text/shell-word.ts'
 import { ConfigError, unreadable } from './config-error.ts'
 import type { Given } from './given.ts'
 import { isOpenToOthers } from './named-file.ts'
@@ -39,9 +40,9 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
   // The same rule as for a file that holds only the master key.
   const isOpen = isOpenToOthers(path)
   if (given.has('master-key') && isOpen)
-    throw fault(`holds the master key and is open to others: run chmod 600 ${path}`)
+    throw fault(`holds the master key and is open to others: run chmod 600 ${shellWord(path)}`)
   if (/:[^/@]*@/.test(given.get('database-url')?.text ?? '') && isOpen)
-    throw fault(`holds the password of the database and is open to others: run chmod 600 ${path}`)
+    throw fault(`holds the password of the database and is open to others: run chmod 600 ${shellWord(path)}`)
   return given
 }
 

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { foreignCode } from '../domain/foreign-code.ts'
+import { shellWord } from '../domain/text/shell-word.ts'
 import { KeyProviderError } from './key-provider.ts'
 import { type MasterKeys, newMasterKeyText, readMasterKeys, retiredMark } from './master-key.ts'
 
@@ -74,7 +75,9 @@ const read = (path: string): MasterKeys & { readonly lines: readonly string[] } 
     throw new KeyProviderError(`the master key file ${path} ${unreadable(path, error)}`)
   }
   if ((mode & 0o077) !== 0)
-    throw new KeyProviderError(`the master key file ${path} is open to others: run chmod 600 ${path}`)
+    throw new KeyProviderError(
+      `the master key file ${path} is open to others: run chmod 600 ${shellWord(path)}`,
+    )
   const found = readMasterKeys(text)
   if (found === undefined)
     throw new KeyProviderError(
@@ -89,7 +92,7 @@ const unreadable = (path: string, error: unknown): string => {
   if (code === 'ENOENT')
     return 'does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup'
   if (code === 'EACCES')
-    return `may not be read by this user (EACCES): run this as the user that it belongs to, or as root run chown ${process.geteuid?.()} ${path} && chmod 600 ${path}`
+    return `may not be read by this user (EACCES): run this as the user that it belongs to, or as root run chown ${process.geteuid?.()} ${shellWord(path)} && chmod 600 ${shellWord(path)}`
   return `cannot be read (${code}): restore it from your backup`
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, chownSync, copyFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { shellWord } from '../../src/domain/text/shell-word.ts'
 import { assertRefused, giveToPlainUser, noPlainUser, Site } from '../rig/program.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -131,6 +132,15 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     assert.deepEqual([finding?.check, finding?.command], ['keys', `chmod 600 ${site.masterKeyFile}`])
     assert.equal((await site.shell(finding?.command ?? '')).code, 0)
     assert.deepEqual(await ask(), [])
+    const odd = site.file("the key's copy", '', 0o000)
+    assertRefused(
+      await site.runPlainly(['tenant', 'list', ...site.vault, '--master-key-file', odd]),
+      1,
+      new RegExp(
+        `chown \\d+ ${RegExp.escape(shellWord(odd))} && chmod 600 ${RegExp.escape(shellWord(odd))}$`,
+        'm',
+      ),
+    )
   })
 
   test('C35 a data folder whose name is too long is refused for that reason', async () => {

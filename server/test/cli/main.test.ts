@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -131,6 +131,34 @@ describe('the command line', () => {
     const result = await site.runRefused(['serve', '--config', '/no\nwhere.json'])
     assertRefused(result, 2, /the config file \/no where\.json/)
   })
+
+  const open: { name: string; content: string; command: string }[] = [
+    { name: 'a master key', content: secret, command: 'master-key add --master-key-file' },
+    {
+      name: 'a config file with a master key',
+      content: `{"masterKey":"${secret}"}`,
+      command: 'migrate --config',
+    },
+    {
+      name: 'a config file with a password',
+      content: '{"databaseUrl":"postgres://u:secret@h/d"}',
+      command: 'migrate --config',
+    },
+    {
+      name: 'a password of a database',
+      content: 'secret',
+      command: 'migrate --database-url postgres://u@h/d --database-password-file',
+    },
+  ]
+  for (const { name, content, command } of open)
+    test(`C35 ${name} that is open to others is refused with a chmod to paste, even if the file has an odd name`, async () => {
+      const path = site.file("the secret's $HOME", content)
+      chmodSync(path, 0o644)
+      const refused = await site.run([...command.split(' '), path])
+      const [, chmod = ''] = /is open to others: run (.+)$/m.exec(refused.stderr) ?? []
+      assert.deepEqual(await site.shell(chmod), { code: 0, signal: null, stdout: '', stderr: '' })
+      assert.equal(statSync(path).mode & 0o777, 0o600)
+    })
 
   test('C35.4 in the real program, flags override variables and variables override the file', async () => {
     const [a, b, c] = ['a', 'b', 'c'].map(name => join(site.path, `data-${name}`))

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOpenToOthers } from '../../config/named-file.ts'
+import { shellWord } from '../../domain/text/shell-word.ts'
 import { type ClosedFile, closedTo } from '../closed-file.ts'
 import { brokenLink, checkDataFolder, closedFiles, databasePath, describeRemains } from '../data-folder.ts'
-import { shellWord } from '../shell-word.ts'
 import type { Check } from './check.ts'
 import type { Finding } from './finding.ts'
 

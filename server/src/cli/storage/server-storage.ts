@@ -1,6 +1,7 @@
 import { ConfigError } from '../../config/config-error.ts'
 import type { DatabaseConfig } from '../../config/database-config.ts'
 import { isOpenToOthers, readNamedFile } from '../../config/named-file.ts'
+import { shellWord } from '../../domain/text/shell-word.ts'
 import type { PostgresSettings } from '../../store/postgres/postgres-store.ts'
 import { serverDoctor } from '../doctor/server-doctor.ts'
 import type { Storage } from './storage.ts'
@@ -43,7 +44,7 @@ export const postgresSettings = ({ caFile, passwordFile, ...settings }: Database
 const requireSecretFile = (path: string): void => {
   readNamedFile(path)
   if (isOpenToOthers(path))
-    throw new ConfigError(`${path} holds a password and is open to others: run chmod 600 ${path}`)
+    throw new ConfigError(`${path} holds a password and is open to others: run chmod 600 ${shellWord(path)}`)
 }
 
 const withoutPassword = ({ address: { hosts, user, database, sslmode } }: DatabaseConfig): string => {
