@@ -83,6 +83,9 @@ const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'con
   const expected = command.words ?? []
   if (words.length < expected.length) throw fault(`${expected[words.length]} is missing`)
   if (words.length > expected.length) throw fault('too many arguments')
+  // As with an option, a forgotten variable leaves it so.
+  const empty = expected[words.indexOf('')]
+  if (empty !== undefined) throw fault(`${empty} is empty`)
   return { options, flags, words }
 }
 

@@ -21,14 +21,12 @@ export const main = async (args: readonly string[]): Promise<number> => {
     return 0
   }
   const words = first === 'help' ? args.slice(1) : args
-  const wantsHelp = first === 'help' || args.includes('--help') || args.includes('-h')
-  const command = commandOf(words)
-  if (wantsHelp) {
-    // Half a name, as in `strongroom tenant --help`, asks for all commands that start with it.
-    const listed = commands.filter(({ name }) => name.startsWith(`${words[0]} `))
-    process.stdout.write(command ? usage(command) : overview(listed.length > 0 ? listed : commands))
+  const text = wantsHelp(args) ? help(words) : undefined
+  if (text !== undefined) {
+    process.stdout.write(text)
     return 0
   }
+  const command = commandOf(words)
   if (command === undefined) {
     process.stderr.write(first === undefined ? overview(commands) : `strongroom: ${unknown(words)}\n`)
     return 2
@@ -46,6 +44,25 @@ export const main = async (args: readonly string[]): Promise<number> => {
     process.stderr.write(`strongroom ${command.name}: ${explain(error)}\n`)
     return isWronglyCalled(error) ? 2 : 1
   }
+}
+
+/** What follows `--` is a name, even if it looks like an option. */
+const wantsHelp = (args: readonly string[]): boolean =>
+  args[0] === 'help' || upTo(args, arg => arg === '--').some(arg => arg === '--help' || arg === '-h')
+
+/** Half a name, as in `strongroom tenant --help`, asks for all commands that start with it. Undefined if there are none. */
+const help = (words: readonly string[]): string | undefined => {
+  const command = commandOf(words)
+  if (command !== undefined) return usage(command)
+  const [first, ...others] = upTo(words, word => word.startsWith('-'))
+  if (first === undefined) return overview(commands)
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `))
+  return others.length === 0 && group.length > 0 ? overview(group) : undefined
+}
+
+const upTo = (words: readonly string[], isEnd: (word: string) => boolean): readonly string[] => {
+  const end = words.findIndex(isEnd)
+  return end === -1 ? words : words.slice(0, end)
 }
 
 const unknown = ([first = '', second = '']: readonly string[]): string => {

@@ -68,6 +68,13 @@ describe('backup', () => {
     assert.deepEqual((await get(url, id)).body.data, card)
   })
 
+  test('C35 what follows -- is the name of the file, even if it looks like an option', async () => {
+    const { code, stdout } = await site.run(['backup', ...site.vault, '--', '--help'])
+    assert.equal(code, 0)
+    assert.match(stdout, /is backed up in \S+\/--help;/)
+    assert.deepEqual(namesLike('--help'), ['--help'])
+  })
+
   test('C35 it overwrites nothing, and leaves nothing half done', async () => {
     const taken = site.file('taken.db', 'mine')
     assertRefused(

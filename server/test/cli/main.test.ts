@@ -56,8 +56,8 @@ describe('the command line', () => {
     { args: ['--help'], lists: () => true },
     { args: ['-h'], lists: () => true },
     { args: ['help'], lists: () => true },
-    { args: ['help', 'nonsense'], lists: () => true },
     { args: ['tenant', '--help'], lists: name => name.startsWith('tenant ') },
+    { args: ['tenant', '--data', 'x', '-h'], lists: name => name.startsWith('tenant ') },
     { args: ['help', 'key'], lists: name => name.startsWith('key ') },
   ]
   for (const { args, lists } of overviews)
@@ -101,6 +101,10 @@ describe('the command line', () => {
     },
     { args: ['key', 'nonsense'], says: /which one: key create, key list, key revoke\?/ },
     { args: ['nonsense'], says: /there is no such command; see strongroom help$/m },
+    { args: ['help', 'nonsense'], says: /there is no such command; see strongroom help$/m },
+    { args: ['help', 'sevre'], says: /did you mean serve\?/ },
+    { args: ['tenat', '--help'], says: /did you mean tenant\?/ },
+    { args: ['tenant', 'craete', '--help'], says: /did you mean tenant create\?/ },
     {
       args: ['serve', '--prot', '1'],
       says: /there is no option --prot \(did you mean --port\?\); see strongroom serve --help$/m,
@@ -114,6 +118,7 @@ describe('the command line', () => {
     { args: ['serve', 'now'], says: /too many arguments/ },
     { args: ['tenant', 'delete', '--yes'], says: /<tenant id> is missing/ },
     { args: ['key', 'revoke', 'a', 'b'], says: /too many arguments/ },
+    { args: ['backup', ''], says: /<new file> is empty; see strongroom backup --help$/m },
     { args: ['serve', `--master-key=${secret}`], says: /set STRONGROOM_MASTER_KEY/, absent: secret },
     { args: ['serve', '--master-key', secret], says: /set STRONGROOM_MASTER_KEY/, absent: secret },
     { args: ['serve', '--port', 'eighty'], says: /--port must be a number from 0 to 65535/ },
