@@ -39,6 +39,15 @@ describe('master-key', () => {
     assert.equal(readFileSync(file, 'utf8'), key)
     await uses(['--data', join(site.path, 'other'), '--key-provider', 'file', '--master-key-file', file])
   })
+
+  test('C35 a place where no file can be made is a wrong setting, told in one line', async () => {
+    const place = join(site.masterKeyFile, 'below-a-file.key')
+    assertRefused(
+      await site.run(['master-key', '--master-key-file', place]),
+      2,
+      /below-a-file\.key cannot be written \(ENOTDIR\)$/m,
+    )
+  })
 })
 
 describe('a rotation of the master key', () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
 import { newMasterKeyText } from '../../crypto/master-key.ts'
@@ -7,19 +8,25 @@ import type { Run } from '../command.ts'
 import { makeFolders } from '../data-folder.ts'
 import { printText } from '../print.ts'
 
-export const masterKey: Run = async ({ config }) => {
-  if (config.masterKeyFile === undefined) printText(newMasterKeyText())
+export const masterKey: Run = async ({ config: { masterKeyFile } }) => {
+  if (masterKeyFile === undefined) printText(newMasterKeyText())
   else {
-    try {
-      makeFolders(dirname(config.masterKeyFile))
-      createMasterKeyFile(config.masterKeyFile)
-    } catch (error) {
-      if (foreignCode(error) !== 'EEXIST') throw error
-      throw new ConfigError(
-        `${config.masterKeyFile} exists and is not overwritten: strongroom master-key add rotates it`,
-      )
-    }
-    printText(`a new master key is in ${config.masterKeyFile}; keep a copy apart from the data`)
+    make(masterKeyFile)
+    printText(`a new master key is in ${masterKeyFile}; keep a copy apart from the data`)
   }
   return 0
+}
+
+const make = (path: string): void => {
+  try {
+    makeFolders(dirname(path))
+    createMasterKeyFile(path)
+  } catch (error) {
+    const code = foreignCode(error)
+    throw new ConfigError(
+      code === 'EEXIST' && existsSync(path)
+        ? `${path} exists and is not overwritten: strongroom master-key add rotates it`
+        : `${path} cannot be written (${code})`,
+    )
+  }
 }
