@@ -14,8 +14,12 @@ export type KeyProvider = {
 }
 
 export class KeyProviderError extends Error {
-  constructor(message: string) {
+  /** What the log says is wrong: constant words, never what a key service answered. */
+  readonly outage: string | undefined
+
+  constructor(message: string, outage?: string) {
     super(message)
     this.name = 'KeyProviderError'
+    this.outage = outage
   }
 }

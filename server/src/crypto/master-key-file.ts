@@ -72,16 +72,21 @@ const read = (path: string): MasterKeys & { readonly lines: readonly string[] } 
     mode = statSync(path).mode
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new KeyProviderError(`the master key file ${path} ${unreadable(path, error)}`)
+    throw new KeyProviderError(
+      `the master key file ${path} ${unreadable(path, error)}`,
+      `the master key file cannot be read (${foreignCode(error)})`,
+    )
   }
   if ((mode & 0o077) !== 0)
     throw new KeyProviderError(
       `the master key file ${path} is open to others: run chmod 600 ${shellWord(path)}`,
+      'the master key file is open to others',
     )
   const found = readMasterKeys(text)
   if (found === undefined)
     throw new KeyProviderError(
       `the master key file ${path} does not hold a master key: restore it from your backup`,
+      'the master key file does not hold a master key',
     )
   return { ...found, lines: text.trim().split(/\s+/) }
 }

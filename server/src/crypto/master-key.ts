@@ -48,7 +48,10 @@ export const localKeyProvider = (source: string, read: () => MasterKeys): KeyPro
     const isOurs = (key: KeyObject): boolean =>
       keys.some(found => found.equals(key)) || retired.includes(retiredMark(key))
     if (!known.some(isOurs))
-      throw new KeyProviderError(`${source} holds another master key than at the start`)
+      throw new KeyProviderError(
+        `${source} holds another master key than at the start`,
+        'the master key is another one than at the start',
+      )
     known = keys
     return keys
   }
@@ -66,6 +69,7 @@ export const localKeyProvider = (source: string, read: () => MasterKeys): KeyPro
       if (key === undefined)
         throw new KeyProviderError(
           `a wrapped key (${context}) does not open with the master key in ${source}: restore the one that belongs to this storage`,
+          'a wrapped key does not open with the master key',
         )
       return key
     },

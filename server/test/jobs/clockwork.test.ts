@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
@@ -168,22 +168,35 @@ for (const engine of engines)
         assert.ok(failedJobs(vault).includes('sweep-expired'), failedJobs(vault).join())
       }))
 
-    for (const [name, spoil] of Object.entries({
-      'is lost': path => rmSync(path),
-      'is that of another vault': path => {
-        rmSync(path)
-        createMasterKeyFile(path)
-      },
-      'was retired before anything was wrapped anew': path => {
-        addMasterKey(path)
-        retireMasterKeys(path)
-      },
-    } satisfies Record<string, (path: string) => void>))
+    const spoilt: readonly [name: string, spoil: (path: string) => void, reason: string][] = [
+      ['is lost', rmSync, 'the master key file cannot be read (ENOENT)'],
+      ['is open to others', path => chmodSync(path, 0o644), 'the master key file is open to others'],
+      ['is none', path => writeFileSync(path, 'x'), 'the master key file does not hold a master key'],
+      [
+        'is that of another vault',
+        path => {
+          rmSync(path)
+          createMasterKeyFile(path)
+        },
+        'the master key is another one than at the start',
+      ],
+      [
+        'was retired before anything was wrapped anew',
+        path => {
+          addMasterKey(path)
+          retireMasterKeys(path)
+        },
+        'a wrapped key does not open with the master key',
+      ],
+    ]
+    for (const [name, spoil, reason] of spoilt)
       test(`docs/operating.md: a master key that ${name} is logged before the restart that would need it`, () =>
         withVault(async vault => {
           spoil(join(vault.folder.path, 'master.key'))
           await vault.service.clockwork.runAll()
           assert.deepEqual(failedJobs(vault), ['check-master-key'])
+          const line = vault.log.find(text => text.includes('check-master-key'))
+          assert.equal(JSON.parse(line ?? '').reason, reason)
         }))
 
     const soon = (vault: TestVault): string => new Date(vault.now + 3_600_000).toISOString()
