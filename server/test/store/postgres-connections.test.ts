@@ -14,8 +14,10 @@ import { standaloneWrites } from '../../src/store/postgres/standalone-writes.ts'
 import { Succession } from '../../src/store/postgres/succession.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { CutLine } from '../rig/cut-line.ts'
+import { type Cluster, freePort, startCluster } from '../rig/postgres-cluster.ts'
 import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
-import { insertion, isUnavailable, StoreRig, tokenRow } from './contract/rig.ts'
+import { startStandby } from '../rig/standby.ts'
+import { bytes, insertion, isUnavailable, StoreRig, tokenRow } from './contract/rig.ts'
 
 describe('connections to PostgreSQL', () => {
   let path = ''
@@ -138,6 +140,20 @@ describe('connections to PostgreSQL', () => {
     await assert.rejects(connection.open(), { outage: 'another server took over from this one' })
   })
 
+  test('C27.1 a server that another takes over from while a connection to it opens is refused', async t => {
+    const { address, ...settings } = settingsOf(await databaseOf(path))
+    const [host] = address.hosts
+    assert.ok(host)
+    const succession = new Succession()
+    const successor = { query: async () => ({ rows: [{ timeline: 1_000 }] }) } as object as pg.Client
+    const connection = new Connection(
+      { ...settings, address: { ...address, hosts: [host, host] }, succession },
+      () => succession.accept(successor, host),
+    )
+    t.after(() => connection.close())
+    await assert.rejects(connection.open(), { outage: 'another server took over from this one' })
+  })
+
   test('C2.23 a statement that the server never answers fails all the same', { timeout: 10_000 }, async t => {
     const { line, settings } = await byLine()
     t.after(() => line.close())
@@ -257,5 +273,143 @@ describe('connections to PostgreSQL', () => {
       await admin.query('INSERT INTO migrations (number, name) VALUES ($1, $2)', [number, name])
     await admin.query('SELECT pg_advisory_unlock(-1)')
     await (await opening).close()
+  })
+})
+
+describe('a primary that lives on after its standby took over', () => {
+  const lease = { name: 'sweeps', holder: 'this node', until: 60_000 }
+  const nodes = ['writer', 'reader', 'upkeep', 'watch', 'busy'] as const
+  type Node = (typeof nodes)[number]
+  const stores = new Map<Node, Store>()
+  const ends: (() => Promise<unknown>)[] = []
+  let primary: Cluster
+  let former: pg.Client
+  let successor: pg.Client
+  let tenant: number
+
+  before(async () => {
+    const connected = async (cluster: Cluster): Promise<pg.Client> => {
+      const client = new pg.Client(cluster.url)
+      await client.connect()
+      ends.unshift(
+        () => client.end(),
+        () => cluster.stop(),
+      )
+      return client
+    }
+    primary = await startCluster()
+    former = await connected(primary)
+    const standby = await startStandby(primary, {}, await freePort())
+    successor = await connected(standby)
+    for (const node of nodes) {
+      await former.query(`CREATE ROLE ${node} LOGIN SUPERUSER PASSWORD 'password'`)
+      const hosts = [primary, standby].map(({ port }) => `127.0.0.1:${port}`)
+      const url = `postgres://${node}:password@${hosts.join()}/postgres`
+      // One connection of each kind, and all of them open.
+      const store = await openPostgres({ ...settingsOf(url), poolSize: 4 })
+      stores.set(node, store)
+      ends.unshift(() => store.close())
+      tenant ??= await store.createTenant({
+        id: 'any',
+        sealed: bytes('tenant'),
+        keys: [],
+        applications: [],
+        apiKeys: [],
+      })
+      await store.commit(insert(node))
+      assert.ok(await store.getToken(tenant, node))
+      assert.ok(await store.acquireLease(lease, 0))
+    }
+    // Otherwise whatever the former primary commits would wait for its standby.
+    await former.query('ALTER SYSTEM RESET synchronous_standby_names')
+    await former.query('SELECT pg_reload_conf()')
+    await successor.query('SELECT pg_promote()')
+    await successor.query('DELETE FROM tokens')
+    await successor.query("UPDATE leases SET holder = 'another node'")
+  })
+  after(async () => {
+    for (const end of ends) await end()
+  })
+
+  const insert = (id: string): WriteSet => insertion(tenant, [{ row: tokenRow(tenant, id), terms: [] }])
+  const storeOf = (node: Node): Store => {
+    const store = stores.get(node)
+    assert.ok(store)
+    return store
+  }
+  const sessions = async (server: pg.Client, node: Node, condition: string): Promise<number[]> => {
+    const { rows } = await server.query(
+      `SELECT pid FROM pg_stat_activity WHERE usename = $1 AND ${condition}`,
+      [node],
+    )
+    return rows.map(({ pid }) => pid)
+  }
+  /** Ends the connection that last asked this. The former primary grants the node no other. */
+  const lose = async (node: Node, asked: string): Promise<void> => {
+    await former.query(`ALTER ROLE ${node} NOLOGIN`)
+    const lost = await sessions(former, node, `query LIKE '%${asked}%'`)
+    assert.equal(lost.length, 1)
+    await former.query('SELECT pg_terminate_backend($1, 5000)', lost)
+  }
+  const meetInUpkeep = async (store: Store): Promise<void> => {
+    while (await store.acquireLease(lease, 0).catch(() => true));
+  }
+
+  /** Whose connection is lost, what it asked last, and what the node does until that connection has met the successor. */
+  const meetings: { node: Node; asked: string; meet: (store: Store, node: Node) => Promise<void> }[] = [
+    {
+      node: 'writer',
+      asked: 'apply_or',
+      meet: async store => {
+        while (!(await store.commit(insert(crypto.randomUUID())).catch(() => undefined)));
+      },
+    },
+    {
+      node: 'reader',
+      asked: 'FROM tokens',
+      meet: async (store, node) => {
+        while (await store.getToken(tenant, node));
+      },
+    },
+    { node: 'upkeep', asked: 'leases', meet: meetInUpkeep },
+    {
+      node: 'watch',
+      asked: 'epoch FROM grants_epoch',
+      meet: async (_, node) => {
+        while ((await sessions(successor, node, "query LIKE '%epoch FROM grants_epoch%'")).length === 0);
+      },
+    },
+  ]
+  for (const { node, asked, meet } of meetings)
+    test(`C27.1 C27.2 once its ${node} has met a new primary, a node asks and tells the former one nothing more`, async () => {
+      const store = storeOf(node)
+      const epoch = store.grantsEpoch()
+      await lose(node, asked)
+      await meet(store, node)
+      assert.notEqual(store.grantsEpoch(), epoch)
+      assert.equal(await store.getToken(tenant, node), undefined)
+      assert.equal(await store.acquireLease(lease, 0), false)
+      const id = `new of ${node}`
+      assert.deepEqual(await store.commit(insert(id)), { committed: true })
+      assert.ok(await store.getToken(tenant, id))
+      const { rowCount } = await successor.query('SELECT FROM tokens WHERE token_id = $1', [id])
+      assert.equal(rowCount, 1)
+      while ((await sessions(former, node, 'true')).length > 0);
+    })
+
+  test('C2.23 C27.1 once a new primary is met, reads under way are repeated there, and writes under way get a 503', async t => {
+    const store = storeOf('busy')
+    const other = new pg.Client(primary.url)
+    await other.connect()
+    t.after(() => other.end())
+    await other.query('BEGIN; LOCK TABLE tokens')
+    const asked = Promise.allSettled([store.getToken(tenant, 'busy'), store.commit(insert('under way'))])
+    while ((await sessions(former, 'busy', "wait_event_type = 'Lock'")).length < 2);
+    await lose('busy', 'leases')
+    await meetInUpkeep(store)
+    const [read, written] = await asked
+    assert.deepEqual(read, { status: 'fulfilled', value: undefined })
+    assert.ok(written.status === 'rejected' && isUnavailable(written.reason))
+    assert.equal(await store.getToken(tenant, 'under way'), undefined)
   })
 })

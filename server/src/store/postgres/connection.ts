@@ -147,9 +147,10 @@ export class Connection {
              replace(current_setting('synchronous_commit'), 'off', 'on'), false)`,
         )
         if (rows[0]?.standby === true) throw new UnfitServerError('the server is a standby')
-        if (hosts.length > 1 && !(await this.#succession.accept(client, place)))
-          throw new UnfitServerError('another server took over from this one')
+        if (hosts.length > 1 && !(await this.#succession.accept(client, place))) throw replaced()
         await this.#onOpen(client)
+        // A takeover abandons connections that are open, which this one was not yet.
+        if (this.#succession.isReplaced(client)) throw replaced()
         return client
       } catch (error) {
         failure = error
@@ -176,6 +177,8 @@ export class Connection {
 
 /** The server answers, but must not be used. */
 class UnfitServerError extends Error {}
+
+const replaced = (): UnfitServerError => new UnfitServerError('another server took over from this one')
 
 /** The driver throws on bytes that it cannot read, in the middle of an event, where nothing could catch the error. */
 const closeOnUnreadable = (client: pg.Client): void => {

@@ -47,8 +47,10 @@ export class GrantsWatch {
     this.#epoch++
   }
 
+  /** What the server said until now may not hold on the next one, even if that has the same epoch. */
   abandon(): void {
     this.#connection.abandon()
+    this.changed()
   }
 
   async close(): Promise<void> {

@@ -47,11 +47,15 @@ export const openPostgres = async (
   }))
   const writing = writers.map(({ connection }) => connection)
   const pool = new ReadPool(settings, Math.max(1, poolSize - writers.length - 2), writing)
+  const abandonAll = (): void => {
+    for (const line of lines) line.abandon()
+  }
   const watch = new GrantsWatch(settings, () => {
     // With one address there is nowhere else to go, and the server may still answer.
-    if (given.address.hosts.length > 1) for (const line of lines) line.abandon()
+    if (given.address.hosts.length > 1) abandonAll()
   })
   const lines = [watch, pool, standaloneConnection, ...writing]
+  succession.onTakeover(abandonAll)
   /** Its own connection or, if the server grants no more of them, any that is open. */
   const writable = async (own: Connection): Promise<Connection> => {
     const other = (): Connection | undefined => writing.find(({ isOpen }) => isOpen) ?? pool.open

@@ -14,6 +14,16 @@ const ownTimeline = `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 
 export class Succession {
   #newest = 0
   #primary: Hosts[number] | undefined
+  readonly #timelines = new WeakMap<pg.Client, number>()
+  #letGo = (): void => {}
+
+  /**
+   * `letGo` is called once a server on a newer timeline is met, and must give up every open connection: all of them lead to
+   * servers that were replaced, and such a server may live on and answer.
+   */
+  onTakeover(letGo: () => void): void {
+    this.#letGo = letGo
+  }
 
   /** The last primary first: finding out that a machine is gone takes seconds. */
   inOrder(hosts: Hosts): Hosts {
@@ -26,8 +36,17 @@ export class Succession {
     const { rows } = await client.query(ownTimeline)
     const timeline = Number(rows[0]?.timeline)
     if (timeline < this.#newest) return false
-    this.#newest = timeline
     this.#primary = host
+    this.#timelines.set(client, timeline)
+    if (timeline > this.#newest) {
+      this.#newest = timeline
+      this.#letGo()
+    }
     return true
+  }
+
+  /** Whether another server has taken over since this client's was accepted. */
+  isReplaced(client: pg.Client): boolean {
+    return (this.#timelines.get(client) ?? this.#newest) < this.#newest
   }
 }
