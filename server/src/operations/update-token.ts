@@ -107,7 +107,7 @@ const findMatchOrClaim = async (
   if (!isOwnMatch(caller, change)) return undefined
   const { holder, found } = await findMatch(vault, caller, match, after)
   if (found !== undefined && found.id !== after.id)
-    return patch.deduplicate_token === undefined && sameMatch(matchAsOfNow(caller, before), match)
+    return patch.deduplicate_token === undefined && (!isNew || sameMatch(matchAsOfNow(caller, before), match))
       ? undefined
       : found
   if (holder?.id !== after.id) await claimMatch(vault, caller, writes, { match, token: after, holder })
