@@ -87,6 +87,42 @@ describe('migrate-store', () => {
     }
   })
 
+  test('C35 a folder whose vault has moved is neither served nor written to nor backed up, and says where the vault is', async () => {
+    const vault = await TestVault.start({ engine: sqlite })
+    try {
+      await vault.tenant({ owner })
+      await vault.close()
+      const folder = vault.folder.path
+      const inFolder = (...command: string[]) => {
+        const keys = ['--key-provider', 'file', '--master-key-file', join(folder, 'master.key')]
+        return site.run([...command, '--data', folder, ...(command[0] === 'backup' ? [] : keys)])
+      }
+      assert.equal((await move(vault)).code, 0)
+      const { hostname, port, pathname, password } = new URL(database.url)
+      const moved = new RegExp(`the vault was moved to postgres://\\S+@${hostname}:${port}${pathname}\\b`)
+      const refused = [
+        ['tenant', 'list'],
+        ['migrate'],
+        ['backup', join(site.path, 'late.db')],
+        ['serve', '--port', '0'],
+      ]
+      for (const command of refused) {
+        const result = await inFolder(...command)
+        assertRefused(result, 2, moved)
+        assert.ok(!result.stderr.includes(password), 'the password is not shown')
+      }
+      assertRefused(await site.run(['dev', '--port', '0', '--data', folder]), 2, moved)
+      const [finding] = JSON.parse((await inFolder('doctor', '--json')).stdout)
+      assert.match(finding.problem, moved)
+      assert.equal(JSON.parse((await move(vault, '--json')).stdout).was_done, true, 'it can be asked again')
+
+      rmSync(join(folder, 'moved-to'))
+      assert.equal((await inFolder('tenant', 'list')).code, 0, 'whoever gives the move up can go back')
+    } finally {
+      vault.folder.remove()
+    }
+  })
+
   for (const [what, statement, schema] of [
     ['before its first table', 'CREATE TABLE vault_keys', 0],
     ['between two migrations', 'INTO migrations (number, name) VALUES (2', 1],

@@ -6,6 +6,7 @@ import { backUpSqlite } from '../../store/sqlite/back-up.ts'
 import { isDiskFailure, isFull } from '../../store/sqlite/failure-codes.ts'
 import type { Run } from '../command.ts'
 import { databasePath, requireDataFolder } from '../data-folder.ts'
+import { requireUnmoved } from '../moved-folder.ts'
 import { printText } from '../print.ts'
 import { folderStorage } from '../storage/folder-storage.ts'
 import { requireVault } from '../storage/with-vault.ts'
@@ -19,6 +20,8 @@ export const backup: Run = async ({ config, words: [word = ''] }) => {
     throw new ConfigError('a vault on PostgreSQL is backed up with pg_dump: see docs/operating.md')
   const folder = requireDataFolder(config)
   await requireVault(folderStorage(folder))
+  // Nobody should take the backups of a schedule that nobody changed for those of the vault.
+  requireUnmoved(folder)
   const file = resolve(word)
   if (existsSync(file)) throw taken(file)
   const workshop = `${file}.part`

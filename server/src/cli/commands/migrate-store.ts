@@ -9,10 +9,11 @@ import { openRestingVault } from '../../store/sqlite/resting-vault.ts'
 import type { Run } from '../command.ts'
 import { databasePath } from '../data-folder.ts'
 import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/configured-key-provider.ts'
+import { markAsMoved } from '../moved-folder.ts'
 import { print } from '../print.ts'
 import { progressOn } from '../progress.ts'
 import { folderStorage } from '../storage/folder-storage.ts'
-import { postgresSettings } from '../storage/server-storage.ts'
+import { postgresSettings, serverStorage } from '../storage/server-storage.ts'
 import { requireVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
 
@@ -42,7 +43,10 @@ const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
   try {
     const { openArrivingVault } = await import('../../store/postgres/arriving-vault.ts')
     destination = await openArrivingVault(postgresSettings(database), source.identity)
-    return await copyVault({ source, destination, keyProvider, report: progress.show })
+    const result = await copyVault({ source, destination, keyProvider, report: progress.show })
+    // While the source is still held, so that nobody serves it in between.
+    if (result.faults.length === 0) markAsMoved(folder, serverStorage(database).name)
+    return result
   } finally {
     progress.end()
     await destination?.close()
@@ -85,7 +89,7 @@ const describe = (config: Config, result: CopyResult, seconds: number): string =
     wasDone
       ? 'already done: an earlier run copied and verified this vault'
       : `done: ${counted(copied, 'row')} copied in ${seconds} s; the database holds all ${all}, ${counted(rows.tokens ?? 0, 'token')} among them, and every seal opens`,
-    `serve it with the same keys, instead of the folder: strongroom serve ${vaultFlags(withKeyFile(config))}`,
+    `serve it with the same keys, instead of the folder, which from now on is only a backup: strongroom serve ${vaultFlags(withKeyFile(config))}`,
   ].join('\n')
 }
 

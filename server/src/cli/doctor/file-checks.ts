@@ -4,6 +4,7 @@ import { isOpenToOthers } from '../../config/named-file.ts'
 import { shellWord } from '../../domain/text/shell-word.ts'
 import { type ClosedFile, closedTo } from '../closed-file.ts'
 import { brokenLink, checkDataFolder, closedFiles, databasePath, describeRemains } from '../data-folder.ts'
+import { describeMove } from '../moved-folder.ts'
 import type { Check } from './check.ts'
 import type { Finding } from './finding.ts'
 
@@ -41,6 +42,15 @@ export const vaultFile =
         blocks: true,
       },
     ]
+  }
+
+/** What is wrong with a vault that is no longer used is of no interest. */
+export const movedVault =
+  (folder: string): Check =>
+  () => {
+    const move = describeMove(folder)
+    if (move === undefined) return []
+    return [{ check: 'storage', problem: move.problem, byHand: move.advice, blocks: true }]
   }
 
 /** Files that this user may not open: nothing can be said about what is in them. */

@@ -2,12 +2,12 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { shellWord } from '../../domain/text/shell-word.ts'
 import { databaseFiles, databasePath, setAsidePrefix } from '../data-folder.ts'
-import { fileAccess, fileModes, freeSpace, vaultFile } from './file-checks.ts'
+import { fileAccess, fileModes, freeSpace, movedVault, vaultFile } from './file-checks.ts'
 import type { Remedy } from './finding.ts'
 import type { StorageDoctor } from './storage-doctor.ts'
 
 export const folderDoctor = (folder: string): StorageDoctor => ({
-  accessChecks: [vaultFile(folder), fileAccess(folder), fileModes(folder)],
+  accessChecks: [vaultFile(folder), movedVault(folder), fileAccess(folder), fileModes(folder)],
   roomChecks: [freeSpace(folder)],
   explain: error => ({
     problem: error instanceof Error ? error.message : 'the vault cannot be read',

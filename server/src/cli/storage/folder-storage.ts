@@ -16,6 +16,7 @@ import {
   makeDataFolder,
 } from '../data-folder.ts'
 import { folderDoctor } from '../doctor/folder-doctor.ts'
+import { requireUnmoved } from '../moved-folder.ts'
 import type { Storage } from './storage.ts'
 
 export const folderStorage = (dataFolder: string): Storage => ({
@@ -47,6 +48,7 @@ const lookAtFolder = (dataFolder: string): Look | undefined => {
 /** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get its mode. */
 const openDataFolder = (dataFolder: string, writing: 'thread' | 'inline' | Writer): Store => {
   makeDataFolder(dataFolder)
+  requireUnmoved(dataFolder)
   const path = databasePath(dataFolder)
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   return opened(path, () => openSqlite({ path, writing }))
