@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
@@ -15,6 +16,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import pg from 'pg'
 import { examine } from '../../src/cli/doctor/examine.ts'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
 import { type Machine, thisMachine } from '../../src/cli/doctor/machine.ts'
@@ -35,9 +37,11 @@ import { openVault } from '../../src/operations/open-vault.ts'
 import { operatorOf } from '../../src/operations/operator.ts'
 import { rewrapKeys } from '../../src/operations/rewrap-keys.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
+import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { migrateTo, newestSchema } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { certificate } from '../rig/certificates.ts'
+import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { assertRefused, type Result, Site } from '../rig/program.ts'
 
 type Told = { check: string; problem: string; first?: string; command?: string; byHand?: string }
@@ -823,6 +827,30 @@ describe('doctor', () => {
     })
     assert.match(lost.stderr, /^strongroom doctor: \/no\/password does not exist\n$/)
     assert.equal(lost.code, 2)
+  })
+
+  test('C35 doctor says what a database refuses to a user who may not read the vault in it', async () => {
+    const database = await emptyDatabase()
+    const owner = new pg.Client(database.url)
+    const stranger = `stranger_${randomUUID().slice(0, 8)}`
+    try {
+      await (await openPostgres(settingsOf(database.url))).close()
+      await owner.connect()
+      await owner.query(`CREATE ROLE ${stranger} LOGIN PASSWORD 'x'`)
+      const url = new URL(database.url)
+      url.username = stranger
+      url.password = 'x'
+      const [finding, ...others] = read(
+        await site.run(asking(...flags.slice(2)), { STRONGROOM_DATABASE_URL: url.href }),
+      )
+      assert.deepEqual(others, [])
+      assert.match(finding?.problem ?? '', /refuses this user: permission denied for table \w+$/)
+      assert.match(finding?.byHand ?? '', /the vault's tables in it must belong to the user$/)
+    } finally {
+      await owner.query(`DROP ROLE IF EXISTS ${stranger}`)
+      await owner.end()
+      await database.drop()
+    }
   })
 
   test('C35 doctor finds TLS files that serve would not start with, and says so in the words of serve', async () => {

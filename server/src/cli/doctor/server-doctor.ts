@@ -9,7 +9,7 @@ export const serverDoctor: StorageDoctor = {
     problem: `the database does not answer or refuses this user${causeOf(error)}`,
     remedy: {
       byHand:
-        'start the database server, or correct address, user and password (STRONGROOM_DATABASE_URL, STRONGROOM_DATABASE_PASSWORD_FILE)',
+        "start the database server, or correct address, user and password (STRONGROOM_DATABASE_URL, STRONGROOM_DATABASE_PASSWORD_FILE); the database must exist, and the vault's tables in it must belong to the user",
     },
   }),
   restore: () => ({
@@ -21,5 +21,9 @@ export const serverDoctor: StorageDoctor = {
 }
 
 /** In the words of the server or the system: the operator's own settings may be named. */
-const causeOf = (error: unknown): string =>
-  error instanceof Error && error.cause instanceof Error ? `: ${printable(error.cause.message)}` : ''
+const causeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return ''
+  // What a statement is refused for comes as it is, what a connection fails for as a cause.
+  const { message } = error.cause instanceof Error ? error.cause : error
+  return `: ${printable(message)}`
+}
