@@ -1,9 +1,8 @@
 import {
-  appendFileSync,
-  chmodSync,
-  chownSync,
   closeSync,
-  existsSync,
+  constants,
+  fchmodSync,
+  fchownSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -106,11 +105,9 @@ const replace = (path: string, lines: readonly string[], byHand: string): void =
   let draft: string | undefined
   try {
     const target = realpathSync(path)
-    const { uid, gid } = statSync(target)
     draft = `${target}.new`
     rmSync(draft, { force: true })
-    writeNew(draft, `${lines.join('\n')}\n`)
-    chownSync(draft, uid, gid)
+    writeNew(draft, `${lines.join('\n')}\n`, statSync(target))
     renameSync(draft, target)
     syncFile(dirname(target))
   } catch (error) {
@@ -121,15 +118,17 @@ const replace = (path: string, lines: readonly string[], byHand: string): void =
   }
 }
 
-const keepRetired = (path: string, lines: readonly string[], owner: { uid: number; gid: number }): void => {
+type Owner = { readonly uid: number; readonly gid: number }
+
+const keepRetired = (path: string, lines: readonly string[], owner: Owner): void => {
   try {
-    if (!existsSync(path)) writeNew(path, '')
-    const kept = readFileSync(path, 'utf8')
-    const missing = lines.filter(line => !kept.includes(line)).map(line => `${line}\n`)
-    appendFileSync(path, [kept === '' || kept.endsWith('\n') ? '' : '\n', ...missing].join(''))
-    chmodSync(path, 0o600)
-    chownSync(path, owner.uid, owner.gid)
-    syncFile(path)
+    withFile(path, retiredFlags, file => {
+      giveTo(file, owner)
+      const kept = readFileSync(file, 'utf8')
+      const missing = lines.filter(line => !kept.includes(line)).map(line => `${line}\n`)
+      writeSync(file, [kept === '' || kept.endsWith('\n') ? '' : '\n', ...missing].join(''))
+      fsyncSync(file)
+    })
     syncFile(dirname(path))
   } catch (error) {
     throw new KeyProviderError(
@@ -138,20 +137,28 @@ const keepRetired = (path: string, lines: readonly string[], owner: { uid: numbe
   }
 }
 
-const writeNew = (path: string, text: string): void => {
-  const file = openSync(path, 'wx', 0o600)
-  try {
+// Not through a link: whoever may write to the folder could lead root to a file of root's, which would become theirs.
+const retiredFlags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
+
+const writeNew = (path: string, text: string, owner?: Owner): void =>
+  withFile(path, 'wx', file => {
+    if (owner !== undefined) giveTo(file, owner)
     writeSync(file, text)
     fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
+  })
+
+/** The open file, not whatever has its name by now; and before a key is in it. */
+const giveTo = (file: number, { uid, gid }: Owner): void => {
+  fchmodSync(file, 0o600)
+  fchownSync(file, uid, gid)
 }
 
-const syncFile = (path: string): void => {
-  const file = openSync(path, 'r')
+const syncFile = (path: string): void => withFile(path, 'r', fsyncSync)
+
+const withFile = (path: string, flags: number | string, work: (file: number) => void): void => {
+  const file = openSync(path, flags, 0o600)
   try {
-    fsyncSync(file)
+    work(file)
   } finally {
     closeSync(file)
   }

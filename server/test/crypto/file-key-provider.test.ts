@@ -255,6 +255,21 @@ describe('the master key file', () => {
       assert.deepEqual(readFileSync(path), before)
     })
 
+    test('C14.4 keys are not kept through a link, whose file would be given to the owner of the key', () => {
+      addMasterKey(path)
+      const before = readFileSync(path)
+      const other = newPath()
+      writeFileSync(other, 'of another user', { mode: 0o644 })
+      symlinkSync(other, `${path}.retired`)
+      assert.throws(
+        () => retireMasterKeys(path),
+        refusal(/cannot be kept in \S+\.retired \(ELOOP\), so nothing was changed$/),
+      )
+      assert.deepEqual(readFileSync(path), before)
+      assert.equal(readFileSync(other, 'utf8'), 'of another user')
+      assert.equal(statSync(other).mode & 0o777, 0o644)
+    })
+
     test('C14.4 a file that cannot be replaced is left as it was', () => {
       mkdirSync(`${path}.new`)
       const before = readFileSync(path)
