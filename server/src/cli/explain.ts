@@ -2,6 +2,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { KeyProviderError } from '../crypto/key-provider.ts'
 import { VaultError } from '../domain/errors.ts'
 import { foreignCode } from '../domain/foreign-code.ts'
+import { printable } from '../domain/text/printable.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { isDamage } from '../store/sqlite/failure-codes.ts'
 
@@ -78,4 +79,5 @@ const lacksPassword = ({ message }: Error): boolean =>
 const passwordAdvice =
   'the database asks for a password: set STRONGROOM_DATABASE_PASSWORD_FILE, or STRONGROOM_DATABASE_URL with a password in it'
 
-const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ')
+/** An error may quote what is in storage, such as the purpose of a key that does not open. */
+const oneLine = (text: string): string => printable(text.replace(/\s*\n\s*/g, ' '))

@@ -119,6 +119,26 @@ describe('a rotation of the master key', () => {
     assert.match(stderr, /^strongroom master-key rewrap: their old forms are still in the log, [^\n]+\n$/)
   })
 
+  test('SECURITY.md: what was planted in storage reaches the terminal of the operator without control characters', async () => {
+    const apart = new Site()
+    try {
+      assert.equal((await apart.run(['migrate', ...apart.vault])).code, 0)
+      await apart.json('tenant', 'create', '--name', 'Planted')
+      const storage = new DatabaseSync(join(apart.data, 'vault.db'))
+      storage
+        .prepare('INSERT INTO tenant_keys SELECT tenant, ?, version, slot FROM tenant_keys LIMIT 1')
+        .run('\u001b]0;planted\u0007\r')
+      storage.close()
+      assertRefused(
+        await apart.run(['master-key', 'rewrap', ...apart.vault]),
+        1,
+        /a wrapped key \(strongroom\/\S+\/\ufffd\]0;planted\ufffd+\/1\) does not open/,
+      )
+    } finally {
+      apart.remove()
+    }
+  })
+
   test('C14.4 a key in the environment is rotated there, and has no file to change', async () => {
     const apart = new Site()
     try {
