@@ -238,15 +238,14 @@ describe('doctor --deep', () => {
       assert.match((await examine())[0] ?? '', /, a100020 and more than 9980 more$/)
     })
 
-    test('SECURITY.md: tenant keys that do not open are reported, and the master key is not blamed', async () => {
+    test('SECURITY.md: a tenant whose keys do not open, as the check of the keys has told, is passed over', async () => {
       const { slot, bytes } = database
         .prepare("SELECT slot, bytes FROM tenant_keys JOIN slots USING (slot) WHERE purpose = 'data'")
         .get() as { slot: number; bytes: Uint8Array }
       change('UPDATE slots SET bytes = zeroblob(size) WHERE slot = ?', slot)
-      const [says, ...others] = await examine()
+      const says = await examine()
       change('UPDATE slots SET bytes = ? WHERE slot = ?', bytes, slot)
-      assert.match(says ?? '', /^keys: its wrapped keys do not open, though the master key is the right one/)
-      assert.deepEqual(others, [])
+      assert.deepEqual(says, [])
     })
 
     test('C35 findings of one tenant are reported even if the next tenant cannot be examined', async () => {

@@ -528,6 +528,22 @@ describe('doctor', () => {
     }
   })
 
+  test('SECURITY.md: wrapped keys of a tenant that do not open are reported, and the master key is not blamed', async () => {
+    await withVault(Date.now(), makeTenant)
+    const opened = new DatabaseSync(database)
+    opened.exec(`UPDATE slots SET bytes = zeroblob(size)
+      WHERE slot IN (SELECT slot FROM tenant_keys WHERE purpose = 'index')`)
+    opened.close()
+    const [told, ...others] = await ask()
+    assert.deepEqual(others, [])
+    assert.equal(told?.check, 'keys')
+    assert.match(
+      told.problem,
+      /^tenant \S+: its wrapped keys do not open, though the master key is the right one: they are damaged$/,
+    )
+    assert.match(told.command ?? '', /^backup=/)
+  })
+
   test('docs/keys.md: with the provider env, doctor finds nothing once the older key can be left out', async () => {
     await withVault(Date.now(), makeTenant)
     const [old, next] = [readFileSync(masterKeyFile, 'utf8').trim(), newMasterKeyText()]

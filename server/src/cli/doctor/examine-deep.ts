@@ -29,10 +29,7 @@ export const examineDeep = (
   withVault(config, async vault => {
     for (const row of await vault.store.listTenants()) {
       const keys = await vault.keyring.of(row.tenant, row.id).catch(unlessDamaged)
-      if (keys === undefined) {
-        findings.push(damagedKeys(config, row.id))
-        continue
-      }
+      if (keys === undefined) continue
       const tenant = {
         tenantNumber: row.tenant,
         keys,
@@ -52,14 +49,7 @@ export const examineDeep = (
     }
   })
 
-/** The vault's keys did open, so the master key is the right one, and the tenant's own keys were changed. */
-const damagedKeys = (config: Config, tenantId: string): Finding => ({
-  check: 'keys',
-  problem: `tenant ${tenantId}: its wrapped keys do not open, though the master key is the right one: they are damaged`,
-  ...configuredStorage(config).doctor.restore(),
-  blocks: false,
-})
-
+/** The check of the keys has reported them (key-check.ts). */
 const unlessDamaged = (error: unknown): undefined => {
   if (!(error instanceof KeyProviderError)) throw error
 }

@@ -1,8 +1,11 @@
 import type { Config } from '../../config/config.ts'
 import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { counted } from '../../domain/text/counted.ts'
+import { printable } from '../../domain/text/printable.ts'
 import { countOlderWraps } from '../../operations/rewrap-keys.ts'
+import { keysUnlessDeleted } from '../../operations/vault/keys-unless-deleted.ts'
 import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/configured-key-provider.ts'
+import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
 import type { Check } from './check.ts'
@@ -15,7 +18,8 @@ export const keyProvider: Check = async ({ config }) => {
     const older = await withVault(config, countOlderWraps)
     const needsRetired = await findNeedOfRetired(config, older)
     if (needsRetired !== undefined) return [needsRetired]
-    return older > 0 ? [wrapAnew(config, older)] : kind.endRotation(config)
+    const unfinished = older > 0 ? [wrapAnew(config, older)] : kind.endRotation(config)
+    return [...unfinished, ...(await damagedKeys(config))]
   } catch (error) {
     if (!(error instanceof KeyProviderError)) throw error
     return [(await findNeedOfRetired(config, 0)) ?? kind.repair(config, error.message)]
@@ -41,3 +45,22 @@ const wrapAnew = (config: Config, older: number): Finding => ({
   command: `strongroom master-key rewrap ${vaultFlags(config)}`,
   blocks: false,
 })
+
+/** The vault's keys did open, so the master key is the right one, and the tenant's own keys were changed. */
+const damagedKeys = (config: Config): Promise<Finding[]> =>
+  withVault(config, async vault => {
+    const findings: Finding[] = []
+    for (const { tenant, id } of await vault.store.listTenants())
+      try {
+        await keysUnlessDeleted(vault, tenant, id)
+      } catch (error) {
+        if (!(error instanceof KeyProviderError)) throw error
+        findings.push({
+          check: 'keys',
+          problem: `tenant ${printable(id)}: its wrapped keys do not open, though the master key is the right one: they are damaged`,
+          ...configuredStorage(config).doctor.restore(),
+          blocks: false,
+        })
+      }
+    return findings
+  })
