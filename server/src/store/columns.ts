@@ -34,6 +34,11 @@ const integer = (value: Value | undefined): number => {
 }
 const optionalInteger = (value: Value | undefined): number | null =>
   value === null || value === undefined ? null : integer(value)
+/** A time that nothing is sealed with, and that is only shown. One that no date can hold is left out. */
+const shownInstant = (value: Value | undefined): number | null => {
+  const instant = optionalInteger(value)
+  return instant === null || Number.isNaN(new Date(instant).getTime()) ? null : instant
+}
 const text = (value: Value | undefined): string => (typeof value === 'string' ? value : '')
 const optionalText = (value: Value | undefined): string | null =>
   value === null || value === undefined ? null : text(value)
@@ -123,7 +128,7 @@ export const apiKeyRow = (row: Columns): ApiKeyRow => ({
 
 export const usedApiKeyRow = (row: Columns): UsedApiKeyRow => ({
   ...apiKeyRow(row),
-  lastUsedAt: optionalInteger(row.last_used_at),
+  lastUsedAt: shownInstant(row.last_used_at),
 })
 
 export const resultRow = (row: Columns): ResultRow => ({
@@ -159,5 +164,5 @@ export const keyRow = (row: Columns): KeyRow => ({
 export const counter = (row: Columns): Counter => ({
   name: text(row.name),
   value: integer(row.value),
-  at: optionalInteger(row.at),
+  at: shownInstant(row.at),
 })

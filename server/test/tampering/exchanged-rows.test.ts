@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { newTenantKeys } from '../../src/crypto/keys.ts'
 import { auditTenant } from '../../src/operations/audit-tenant.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
+import { noteKeyUse } from '../../src/operations/upkeep/note-key-use.ts'
 import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
@@ -19,6 +20,7 @@ const manager = {
   type: 'management',
   permissions: ['tenant:read', 'application:read', 'application:update'],
 } as const
+const reporter = { type: 'management', permissions: ['application:read', 'report:read'] } as const
 const secret = 'a value that is not to be seen'
 
 /**
@@ -253,6 +255,26 @@ onEveryEngine('rows that lead nowhere', vault => {
     await assert.rejects(rotateDataKeys(vault().service.vault, 1), { name: 'KeyProviderError' })
     const versions = (await vault().store.listTenantKeys(b)).filter(({ purpose }) => purpose === 'data')
     assert.equal(versions.length, 2)
+  })
+
+  test('C29.7 C32.1 a time that no date can hold is left out of what a manager is shown', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner, reporter })
+    await vault().create(keys.owner, { type: 'token', data: 'x' })
+    const { id } = granted(await vault().get('/applications/key', keys.owner))
+    const number = await vault().tenantNumber(tenantId)
+    for (const time of [2n ** 53n - 1n, 1n - 2n ** 53n]) {
+      await noteKeyUse(vault().service.vault)
+      await reach('UPDATE counters SET at = ? WHERE tenant = ?', time, number)
+      await reach(
+        `UPDATE ${vault().engine.name === 'sqlite' ? 'api_keys' : 'key_uses'} SET last_used_at = ? WHERE tenant = ?`,
+        time,
+        number,
+      )
+      const usage = await vault().get('/tenants/self/reports/usage', keys.reporter)
+      assert.deepEqual(usage.body.token_report?.metrics_by_type, { token: { count: 1 } })
+      const [key] = granted(await vault().get(`/applications/${id}/keys`, keys.reporter))
+      assert.equal(key.last_used_at, undefined)
+    }
   })
 
   test('C5.1 §2.1.15 the text null in a column does not count as an empty column', async () => {
