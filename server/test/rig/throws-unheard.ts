@@ -2,7 +2,7 @@ import './follow-tests-alone.ts'
 
 const { test } = await import('node:test')
 
-test('C1.1 goes on after an error that nobody catches', () => {
+test('goes on after an error that nobody catches', () => {
   setImmediate(() => {
     throw new Error('unheard')
   })

@@ -1,4 +1,4 @@
 import { test } from 'node:test'
 import './postgres-cluster.ts'
 
-test('C1.1 waits for what never comes', () => new Promise(() => {}))
+test('waits for what never comes', () => new Promise(() => {}))
