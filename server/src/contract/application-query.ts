@@ -9,7 +9,7 @@ import { Type } from './type.ts'
 /** The filters of a list of applications: values of one parameter are ORed, the two parameters ANDed. */
 export type ApplicationListQuery = Page & {
   readonly ids?: readonly string[]
-  readonly types?: readonly string[]
+  readonly types?: readonly ApplicationType[]
 }
 
 export const applicationParameters: readonly QueryParameter[] = [
@@ -23,7 +23,7 @@ export const readApplicationListQuery = (pairs: readonly QueryPair[]): Applicati
   const issues: Issue[] = []
   checkNames(pairs, applicationParameters, issues)
   const ids = allValues(pairs, 'id')
-  const types = allValues(pairs, 'type').filter(type => isApplicationType(type, 'type', issues))
+  const types = allValues(pairs, 'type').flatMap(text => readApplicationType(text, 'type', issues) ?? [])
   const page = readPage(pairs, issues)
   requireNone(issues)
   return { ...page, ...(ids.length > 0 && { ids }), ...(types.length > 0 && { types }) }
@@ -41,14 +41,16 @@ export const permissionParameters: readonly QueryParameter[] = [
 export const readPermissionQuery = (pairs: readonly QueryPair[]): ApplicationType | undefined => {
   const issues: Issue[] = []
   checkNames(pairs, permissionParameters, issues)
-  const type = singleValue(pairs, 'application_type', issues)
-  const known = type !== undefined && isApplicationType(type, 'application_type', issues) ? type : undefined
+  const text = singleValue(pairs, 'application_type', issues)
+  const type = text === undefined ? undefined : readApplicationType(text, 'application_type', issues)
   requireNone(issues)
-  return known
+  return type
 }
 
-const isApplicationType = (text: string, path: string, issues: Issue[]): text is ApplicationType => {
-  const isOne = Object.hasOwn(permissionsByType, text)
-  if (!isOne) issues.push({ path, message: 'is not a type of application' })
-  return isOne
+const readApplicationType = (text: string, path: string, issues: Issue[]): ApplicationType | undefined => {
+  if (isApplicationType(text)) return text
+  issues.push({ path, message: 'is not a type of application' })
+  return undefined
 }
+
+const isApplicationType = (text: string): text is ApplicationType => Object.hasOwn(permissionsByType, text)
