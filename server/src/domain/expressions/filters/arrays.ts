@@ -84,13 +84,13 @@ const uniq = (input: Json, run: Run): Json[] => {
   return listOf(input, run).filter(element => {
     pay(element, charge)
     return typeof element === 'object' && element !== null
-      ? isNew(written, canonicalText(element))
-      : isNew(plain, element)
+      ? addIfNew(written, canonicalText(element))
+      : addIfNew(plain, element)
   })
 }
 
-/** Adds the value, and returns whether it was missing. */
-const isNew = <T>(known: Set<T>, value: T): boolean => {
+/** Returns whether the value was missing. */
+const addIfNew = <T>(known: Set<T>, value: T): boolean => {
   const { size } = known
   return known.add(value).size > size
 }

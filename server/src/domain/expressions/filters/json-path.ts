@@ -21,7 +21,7 @@ export const jsonPath: Parameter<readonly Segment[]> = {
 }
 
 const readSegment = (reader: TextReader): Segment => {
-  if (reader.take('.')) return segmentOrNothing(reader.readName())
+  if (reader.take('.')) return requireName(reader.readName())
   if (!reader.take('[')) throw notOnePath()
   const segment = readSubscript(reader)
   if (!reader.take(']')) throw notOnePath()
@@ -38,7 +38,7 @@ const readSubscript = (reader: TextReader): Segment => {
   return index
 }
 
-const segmentOrNothing = (name: string): string => {
+const requireName = (name: string): string => {
   if (name === '') throw notOnePath()
   return name
 }
