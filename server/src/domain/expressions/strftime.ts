@@ -104,12 +104,12 @@ const fieldPieces = (letter: string, flag: string): Format => {
   if (field === undefined) throw new ExpressionError(formatNeeded)
   const fill = flag === '_' ? ' ' : flag === '0' ? '0' : (field.fill ?? '0')
   const width = flag === '-' ? 0 : (field.width ?? 0)
-  return [date => padded(String(field.write(date)), width, fill, flag === '^')]
+  const write = (date: Date): string => padded(String(field.write(date)), width, fill)
+  return [flag === '^' ? date => write(date).toUpperCase() : write]
 }
 
 /** A negative year is padded after its sign. */
-const padded = (text: string, width: number, fill: string, isCapital: boolean): string => {
-  const written = isCapital ? text.toUpperCase() : text
-  if (fill === '0' && written.startsWith('-')) return `-${written.slice(1).padStart(width - 1, fill)}`
-  return written.padStart(width, fill)
-}
+const padded = (text: string, width: number, fill: string): string =>
+  fill === '0' && text.startsWith('-')
+    ? `-${text.slice(1).padStart(width - 1, fill)}`
+    : text.padStart(width, fill)

@@ -3,13 +3,13 @@ import { countCharacters, offsetAfterFirst } from '../../text/characters.ts'
 import { findAll, piecesBetween } from '../find-text.ts'
 import type { Run } from '../run.ts'
 import { scalarText, textOf } from '../values.ts'
-import { filter } from './filter.ts'
+import { type Filter, filter } from './filter.ts'
 import { character, count, optional, text } from './parameters.ts'
 
 /** Text in, text of about the same length out; null is '' as in Liquid. */
-const rewrite = (change: (input: string) => string, keepsCharacters = false) =>
+const rewrite = (change: (input: string) => string, facts: Pick<Filter, 'keepsCharacters'> = {}) =>
   filter([], {
-    keepsCharacters,
+    ...facts,
     apply: (input, run) => {
       const before = textOf(input, run)
       run.budget.charge(before.length)
@@ -71,9 +71,9 @@ export const textFilters = {
     keepsCharacters: true,
     apply: (input, run, start) => concatenate(start, textOf(input, run), run),
   }),
-  capitalize: rewrite(capitalize, true),
-  upcase: rewrite(input => input.toUpperCase(), true),
-  downcase: rewrite(input => input.toLowerCase(), true),
+  capitalize: rewrite(capitalize, { keepsCharacters: true }),
+  upcase: rewrite(input => input.toUpperCase(), { keepsCharacters: true }),
+  downcase: rewrite(input => input.toLowerCase(), { keepsCharacters: true }),
   strip: rewrite(input => input.trim()),
   lstrip: rewrite(input => input.trimStart()),
   rstrip: rewrite(input => input.trimEnd()),
