@@ -1,4 +1,5 @@
-import { doubleHolds, type ExactNumber, exactNumber, isExactNumber, type Json } from '../json/json.ts'
+import { numberFrom } from '../json/decimal-text.ts'
+import { type ExactNumber, isExactNumber, type Json } from '../json/json.ts'
 import { isDigit } from './character-classes.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Run } from './run.ts'
@@ -25,9 +26,7 @@ export const parseDecimal = (text: string): number | ExactNumber | undefined => 
   // JSON allows no leading zeros; one stays where the whole part is nothing but zeros.
   let start = 0
   while (start < wholeEnd - 1 && unsigned[start] === '0') start++
-  const source = sign + unsigned.slice(start)
-  const double = Number(source)
-  return doubleHolds(source, double) ? double : exactNumber(source)
+  return numberFrom(sign + unsigned.slice(start))
 }
 
 /**

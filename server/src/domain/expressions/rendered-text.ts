@@ -1,4 +1,5 @@
-import { isExactNumber, type Json, plainDecimal, stringify } from '../json/json.ts'
+import { plainDecimal } from '../json/decimal-text.ts'
+import { isExactNumber, type Json, stringify } from '../json/json.ts'
 
 /** What an expression has rendered, as text; nothing if it rendered null. */
 export const renderedText = (rendered: Json): string => {

@@ -1,13 +1,6 @@
 import { canonicalText } from '../json/canonical-json.ts'
-import {
-  type ExactNumber,
-  getOwn,
-  isExactNumber,
-  isJsonObject,
-  type Json,
-  plainDecimal,
-  stringify,
-} from '../json/json.ts'
+import { plainDecimal } from '../json/decimal-text.ts'
+import { type ExactNumber, getOwn, isExactNumber, isJsonObject, type Json, stringify } from '../json/json.ts'
 import { limits } from '../limits.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Run } from './run.ts'

@@ -1,4 +1,5 @@
-import { canonicalDecimal, getOwn, isExactNumber, type Json } from './json.ts'
+import { canonicalDecimal } from './decimal-text.ts'
+import { getOwn, isExactNumber, type Json } from './json.ts'
 
 /**
  * One text per JSON value, the input of fingerprints (C14): RFC 8785, plus two cases that it leaves out. A number that

@@ -1,4 +1,5 @@
-import { doubleHolds, exactNumber, type Json, type JsonObject, rememberOrder, setOwn } from './json.ts'
+import { numberFrom } from './decimal-text.ts'
+import { type Json, type JsonObject, rememberOrder, setOwn } from './json.ts'
 
 /**
  * Parses JSON so that numbers doubles cannot hold stay as they were sent (C7), and the order of keys is remembered
@@ -94,9 +95,7 @@ class Reader {
   #number(): Json {
     const start = this.#at
     while (this.#at < this.#text.length && !',]} \t\n\r'.includes(this.#text.charAt(this.#at))) this.#at++
-    const source = this.#text.slice(start, this.#at)
-    const double = Number(source)
-    return doubleHolds(source, double) ? double : exactNumber(source)
+    return numberFrom(this.#text.slice(start, this.#at))
   }
 
   /** The next character that is not white space. */

@@ -1,0 +1,58 @@
+import { type ExactNumber, exactNumber } from './json.ts'
+
+/** The number that a text of JSON stands for; one that no double holds stays exact (C7). */
+export const numberFrom = (source: string): number | ExactNumber => {
+  const double = Number(source)
+  return doubleHolds(source, double) ? double : exactNumber(source)
+}
+
+/** True if the double, written out again, is the number that was sent. */
+const doubleHolds = (source: string, double: number): boolean =>
+  source === String(double) ||
+  isShortAndOrdinary(source, double) ||
+  (Number.isFinite(double) && canonicalDecimal(source) === canonicalDecimal(String(double)))
+
+/** Up to 15 digits survive a double, as long as the number is neither huge nor tiny. */
+const isShortAndOrdinary = (source: string, double: number): boolean =>
+  source.length <= 15 && Math.abs(double) > 1e-290 && Math.abs(double) < 1e290
+
+const exponentDigitsMax = 1_000
+
+/** One text per number: sign, digits without leading or trailing zeros, decimal exponent. */
+export const canonicalDecimal = (text: string): string => {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const digits = (whole + fraction).replace(/^0+/, '')
+  const kept = trimZeros(digits)
+  if (kept === '') return '0'
+  const power = exponent.replace(/^([+-]?)0+(?=\d)/, '$1')
+  const shift = digits.length - kept.length - fraction.length
+  // An exponent of a million digits is legal JSON; arithmetic on it would cost seconds.
+  if (power.length > exponentDigitsMax) return `${sign}${kept}e${power.replace('+', '')}+${shift}`
+  return `${sign}${kept}e${BigInt(power) + BigInt(shift)}`
+}
+
+const zerosMax = 1_000
+
+/**
+ * An exact number in plain digits, however it was spelled: the text that filters work on. One that would take too many zeros keeps
+ * an exponent.
+ */
+export const plainDecimal = (text: string): string => {
+  const canonical = canonicalDecimal(text)
+  const [, sign = '', digits = '', power = ''] = /^(-?)(\d+)e(-?\d+)$/.exec(canonical) ?? []
+  const shift = Number(power)
+  const point = digits.length + shift
+  if (digits === '' || shift > zerosMax || point < -zerosMax) return canonical
+  if (shift >= 0) return `${sign}${digits}${'0'.repeat(shift)}`
+  return point > 0
+    ? `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
+    : `${sign}0.${'0'.repeat(-point)}${digits}`
+}
+
+// Not /0+$/: that expression is quadratic on a long run of zeros inside a number.
+const trimZeros = (digits: string): string => {
+  let end = digits.length
+  while (end > 0 && digits.charCodeAt(end - 1) === 48) end--
+  return digits.slice(0, end)
+}
