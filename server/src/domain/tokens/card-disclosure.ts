@@ -1,6 +1,6 @@
 import type { Allowance } from '../expressions/budget.ts'
 import type { Json } from '../json/json.ts'
-import { renderMaskOrNothing } from './mask.ts'
+import { renderMaskOrNothing } from './render-mask.ts'
 import type { TokenType } from './types/token-type.ts'
 
 /** C13: what a mask may show of a card number: its first eight and last four digits, never nine in a row. */

@@ -7,7 +7,8 @@ import type { Json } from '../json/json.ts'
 import { element, field } from '../place.ts'
 import { disclosesCard } from './card-disclosure.ts'
 import { renderFingerprint } from './fingerprint.ts'
-import { maskLeaves, renderMask } from './mask.ts'
+import { maskLeaves } from './mask.ts'
+import { renderMask } from './render-mask.ts'
 import { searchIndexesInForce, type Token } from './token.ts'
 
 /** The parts of a token that hold expressions. */

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json/json.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
 import { formatExpiry } from './expiry.ts'
-import { renderMaskOrNothing } from './mask.ts'
+import { renderMaskOrNothing } from './render-mask.ts'
 import {
   fingerprintExpressionInForce,
   type Metadata,
