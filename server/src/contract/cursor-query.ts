@@ -1,7 +1,7 @@
 import { type Issue, requireNone } from '../domain/errors.ts'
 import type { TokenFilter } from '../domain/tokens/token-filter.ts'
 import type { QueryParameter } from './endpoint.ts'
-import { filterParameters, readFilter } from './list-query.ts'
+import { filterParameters, readFilter } from './filter-query.ts'
 import { readSize, sizeParameter } from './paging.ts'
 import { checkNames, type QueryPair, singleValue } from './query-pairs.ts'
 import { Type } from './type.ts'
