@@ -1,78 +1,12 @@
 import about from '../../package.json' with { type: 'json' }
 import { limits } from '../domain/limits.ts'
-import {
-  AccessRule,
-  ApiKey,
-  Application,
-  ApplicationPage,
-  CreateApiKey,
-  CreateApplication,
-  ExplainAccess,
-  Explanation,
-  PermissionEntry,
-  UpdateApplication,
-} from './application-schemas.ts'
 import { type Endpoint, tags } from './endpoint.ts'
 import { endpoints } from './endpoints.ts'
 import { answerHeaders, apiKeyHeader, idempotencyKeyHeader, prefixed, traceIdHeader } from './headers.ts'
 import type { OpenApiDocument, Operation, Parameter, Reference, Schema } from './openapi-document.ts'
-import { Pagination } from './paging.ts'
+import { documented, namedSchemas } from './openapi-schemas.ts'
 import { Problem } from './problem-schema.ts'
 import { problemsOf } from './problems.ts'
-import { noExactNumberKeyword } from './schema.ts'
-import { FoundTokens, SearchPlan, SearchTokens, SearchTokensByCursor } from './search-schemas.ts'
-import {
-  IndexReport,
-  Tenant,
-  TenantSettings,
-  TypeMetrics,
-  UpdateTenant,
-  UsageReport,
-} from './tenant-schemas.ts'
-import {
-  CreateToken,
-  CursorPagination,
-  dataSchemas,
-  Token,
-  TokenCursorPage,
-  TokenPage,
-  UpdateToken,
-} from './token-schemas.ts'
-import { declaredSchema, type TSchema } from './type.ts'
-
-/** The schemas that have a name in the document, and therefore in the clients generated from it. */
-const named: Readonly<Record<string, TSchema>> = {
-  CreateToken,
-  UpdateToken,
-  Token,
-  TokenPage,
-  TokenCursorPage,
-  Pagination,
-  CursorPagination,
-  SearchTokens,
-  SearchTokensByCursor,
-  FoundTokens,
-  SearchPlan,
-  Tenant,
-  TenantSettings,
-  UpdateTenant,
-  UsageReport,
-  TypeMetrics,
-  IndexReport,
-  Application,
-  ApplicationPage,
-  CreateApplication,
-  UpdateApplication,
-  AccessRule,
-  ApiKey,
-  CreateApiKey,
-  ExplainAccess,
-  Explanation,
-  PermissionEntry,
-  Problem,
-  ...dataSchemas,
-}
-const names = new Map(Object.entries(named).map(([name, schema]) => [schema, name]))
 
 /** The interface as OpenAPI 3.1, made from the declarations alone. */
 export const openApi = (headerPrefix: string): OpenApiDocument => {
@@ -95,12 +29,7 @@ export const openApi = (headerPrefix: string): OpenApiDocument => {
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: Object.fromEntries(
-        Object.entries(named).map(([name, schema]) => {
-          const taking = all.find(({ body, nullIsAbsentExcept }) => body === schema && nullIsAbsentExcept)
-          return [name, withNulls(plain(schema, schema), taking?.nullIsAbsentExcept)]
-        }),
-      ),
+      schemas: namedSchemas(all),
       parameters: {
         IdempotencyKey: headerParameter(headerPrefix, idempotencyKeyHeader),
         TraceId: headerParameter(headerPrefix, traceIdHeader),
@@ -146,7 +75,7 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
           required: declared.bodyIsOptional !== true,
           content: {
             [bodyType]: {
-              schema: plain(body),
+              schema: documented(body),
               ...(examples && {
                 examples: Object.fromEntries(
                   Object.entries(examples).map(([name, value]) => [name, { value }]),
@@ -163,7 +92,9 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
           ...(declared.location === undefined ? [] : ['Location']),
           ...(declared.takesIdempotencyKey ? ['Idempotent-Replayed'] : []),
         ]),
-        ...(reply && { content: { [declared.replyType ?? 'application/json']: { schema: plain(reply) } } }),
+        ...(reply && {
+          content: { [declared.replyType ?? 'application/json']: { schema: documented(reply) } },
+        }),
       },
       ...Object.fromEntries(
         problemsOf(declared).map(({ status, details, headers }) => [
@@ -171,7 +102,7 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
           {
             description: details.join(' '),
             headers: headersOf(headerPrefix, headers),
-            content: { 'application/problem+json': { schema: plain(Problem) } },
+            content: { 'application/problem+json': { schema: documented(Problem) } },
           },
         ]),
       ),
@@ -190,7 +121,7 @@ const pathParameters = ({ params = {} }: Endpoint): Parameter[] =>
     in: 'path',
     required: true,
     description,
-    schema: plain(schema),
+    schema: documented(schema),
     example,
   }))
 
@@ -201,50 +132,9 @@ const queryParameters = ({ query = [] }: Endpoint): Parameter[] =>
     description,
     schema:
       repeatable === true
-        ? { type: 'array', items: plain(schema), maxItems: limits.filterValuesMax }
-        : plain(schema),
+        ? { type: 'array', items: documented(schema), maxItems: limits.filterValuesMax }
+        : documented(schema),
     ...(repeatable === true && { style: 'form', explode: true }),
     ...(style !== undefined && { style, explode: true }),
     ...(example !== undefined && { example }),
   }))
-
-/** C5: where null means absent, every optional field may be null. */
-const withNulls = (schema: Schema, except: readonly string[] | undefined): Schema => {
-  const { properties, required = [] } = schema
-  if (except === undefined || properties === undefined) return schema
-  return {
-    ...schema,
-    properties: Object.fromEntries(
-      Object.entries(properties).map(([name, field]) => [
-        name,
-        required.includes(name) || except.includes(name) ? field : orNull(field),
-      ]),
-    ),
-  }
-}
-
-const orNull = (field: Schema): Schema => {
-  const { $ref, type, enum: values } = field
-  if ($ref !== undefined) return { anyOf: [field, { type: 'null' }] }
-  return {
-    ...field,
-    ...(type !== undefined && { type: [...new Set([type, 'null'].flat())] }),
-    ...(values !== undefined && { enum: [...values, null] }),
-  }
-}
-
-/** JSON Schema without our own keyword, and with references to named schemas. `self` is the schema being defined. */
-const plain = (schema: TSchema, self?: TSchema): Schema => plainValue(schema, self) as Schema
-
-const plainValue = (value: unknown, self?: TSchema): unknown => {
-  if (Array.isArray(value)) return value.map(item => plainValue(item))
-  if (typeof value !== 'object' || value === null) return value
-  const schema = declaredSchema(value)
-  const name = schema === self ? undefined : names.get(schema)
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => key !== noExactNumberKeyword)
-      .map(([key, inner]) => [key, plainValue(inner)]),
-  )
-}
