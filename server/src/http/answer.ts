@@ -5,9 +5,9 @@ import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
 import type { Caller } from '../operations/vault/vault.ts'
 import { readBody } from './body.ts'
+import type { Answer, Handle } from './call.ts'
 import { callerOf } from './caller-of.ts'
 import type { Exchange } from './exchange.ts'
-import type { Answer, AnyCall } from './handlers.ts'
 import { type Replayed, readIdempotencyKey } from './idempotency.ts'
 import { pathOf } from './path-of.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
@@ -27,7 +27,7 @@ import type { SendProblem } from './send-problem.ts'
 export const answer = (
   options: PipelineOptions,
   endpoint: Endpoint,
-  handle: (call: AnyCall) => Promise<Answer>,
+  handle: Handle,
   sendProblem: SendProblem,
 ) => {
   const { vault, idempotency, headerPrefix, shedding, loopTurns, pageRoom } = options

@@ -1,9 +1,7 @@
 import { readApplicationListQuery, readPermissionQuery } from '../contract/application-query.ts'
 import { readCursorQuery } from '../contract/cursor-query.ts'
-import type { EndpointId, endpoints } from '../contract/endpoints.ts'
+import type { EndpointId } from '../contract/endpoints.ts'
 import { readListQuery } from '../contract/list-query.ts'
-import type { QueryPair } from '../contract/query-pairs.ts'
-import type { Json } from '../domain/json/json.ts'
 import { checkReady } from '../operations/check-ready.ts'
 import { createApiKey } from '../operations/create-api-key.ts'
 import { createApplication } from '../operations/create-application.ts'
@@ -30,49 +28,7 @@ import { tokenize } from '../operations/tokenize.ts'
 import { updateApplication } from '../operations/update-application.ts'
 import { updateTenant } from '../operations/update-tenant.ts'
 import { updateToken } from '../operations/update-token.ts'
-import type { Caller, Vault } from '../operations/vault/vault.ts'
-
-/** The names after colons in a path: `'id' | 'keyId'` of `/applications/:id/keys/:keyId`. */
-type ParamsIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
-  ? Name | ParamsIn<`/${Rest}`>
-  : Path extends `${string}:${infer Name}`
-    ? Name
-    : never
-
-/** What an operation is told: who calls, and what the declaration says is in the request. */
-export type Call<K extends EndpointId> = {
-  readonly vault: Vault
-  readonly headerPrefix: string
-  /** Path parameters, decoded. */
-  readonly params: Readonly<Record<ParamsIn<(typeof endpoints)[K]['path']>, string>>
-  readonly query: readonly QueryPair[]
-  readonly caller: (typeof endpoints)[K]['permission'] extends 'open' ? undefined : Caller
-  readonly body: (typeof endpoints)[K] extends { checkBody?: (...input: never[]) => infer B }
-    ? Exclude<B, undefined>
-    : undefined
-}
-
-/** A call of any endpoint, before its types are known. */
-export type AnyCall = {
-  readonly [Part in keyof Call<EndpointId>]: Part extends 'params' | 'caller' | 'body'
-    ? unknown
-    : Call<EndpointId>[Part]
-}
-
-/** What is sent back: JSON, ready-made text with its type, or undefined for an answer without a body. */
-export type Answer = Json | ReadyText | undefined
-
-export class ReadyText {
-  readonly type: string
-  readonly content: string
-  readonly headers: Readonly<Record<string, string>>
-
-  constructor(type: string, content: string, headers: Record<string, string> = {}) {
-    this.type = type
-    this.content = content
-    this.headers = headers
-  }
-}
+import { type Answer, type Call, ReadyText } from './call.ts'
 
 export type Handlers = { readonly [K in EndpointId]: (call: Call<K>) => Promise<Answer> }
 

@@ -3,7 +3,7 @@ import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
 import type { Caller, IdempotentRequest, Vault } from '../operations/vault/vault.ts'
 import { findResult, requestHash } from '../operations/writing/kept-results.ts'
-import type { Answer } from './handlers.ts'
+import type { Answer } from './call.ts'
 
 /** §4.11, C33: one mechanism for every endpoint that changes something. */
 export type Idempotency = {

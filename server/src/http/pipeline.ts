@@ -2,8 +2,8 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import type { VaultError } from '../domain/errors.ts'
 import { type Admit, admit } from './admit.ts'
 import { answer } from './answer.ts'
+import type { Handle } from './call.ts'
 import type { Exchange, Serve } from './exchange.ts'
-import type { Answer, AnyCall } from './handlers.ts'
 import { logAnswers } from './log-answers.ts'
 import { pathOf } from './path-of.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
@@ -17,11 +17,7 @@ import { problemSender, type SendProblem } from './send-problem.ts'
  *
  * Before it, `server.ts` has found the endpoint, and refused a request without a Host or with two.
  */
-export const serve = (
-  options: PipelineOptions,
-  endpoint: Endpoint,
-  handle: (call: AnyCall) => Promise<Answer>,
-): Serve => {
+export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Handle): Serve => {
   const sendProblem = problemSender(options, endpoint.path)
   const steps = {
     admit: admit(options, endpoint),

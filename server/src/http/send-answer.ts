@@ -1,7 +1,7 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { getOwn, isJsonObject } from '../domain/json/json.ts'
+import { type Answer, ReadyText } from './call.ts'
 import type { AnswerHeaders, Exchange } from './exchange.ts'
-import { type Answer, ReadyText } from './handlers.ts'
 import { Replayed } from './idempotency.ts'
 
 /** Sends what an operation answered. */

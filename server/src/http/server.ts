@@ -7,8 +7,9 @@ import { ownHeaders } from '../contract/headers.ts'
 import { VaultError } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { pace } from '../domain/pace.ts'
+import type { Handle } from './call.ts'
 import type { Serve } from './exchange.ts'
-import { type Answer, type AnyCall, handlers } from './handlers.ts'
+import { handlers } from './handlers.ts'
 import { logAnswers } from './log-answers.ts'
 import { noSuchRoute, noTunnel } from './no-such-route.ts'
 import { NodeExchange } from './node/exchange.ts'
@@ -31,10 +32,10 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   )
 
   const through =
-    (serve: Serve) =>
+    (to: Serve) =>
     (request: FastifyRequest, reply: FastifyReply): void => {
       const exchange = new NodeExchange(request, reply, traceHeader)
-      if (exchange.isValidHttp1) serve(exchange)
+      if (exchange.isValidHttp1) to(exchange)
       else refuseHost(exchange)
     }
 
@@ -74,7 +75,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
 
   const routes = (Object.keys(endpoints) as EndpointId[]).map(id => {
     const { method, path }: Endpoint = endpoints[id]
-    const handle = handlers[id] as (call: AnyCall) => Promise<Answer>
+    const handle = handlers[id] as Handle
     return { method, path, to: serve(options, endpoints[id], handle) }
   })
   for (const { method, path, to } of routes) app.route({ method, url: path, handler: through(to) })
