@@ -61,13 +61,13 @@ export const handlers: Handlers = {
 
   listApplications: async ({ vault, caller, query }) =>
     listApplications(vault, caller, readApplicationListQuery(query)),
-  createApplication: async ({ vault, caller, body }) => createApplication(vault, caller, body),
+  createApplication: ({ vault, caller, body }) => createApplication(vault, caller, body),
   getOwnApplication: ({ vault, caller }) => getApplication(vault, caller, caller.application.id),
   getApplication: ({ vault, caller, params }) => getApplication(vault, caller, params.id),
   updateApplication: ({ vault, caller, params, body }) => updateApplication(vault, caller, params.id, body),
   deleteApplication: ({ vault, caller, params }) => nothing(deleteApplication(vault, caller, params.id)),
   listApiKeys: ({ vault, caller, params }) => listApiKeys(vault, caller, params.id),
-  createApiKey: async ({ vault, caller, params, body }) => createApiKey(vault, caller, params.id, body),
+  createApiKey: ({ vault, caller, params, body }) => createApiKey(vault, caller, params.id, body),
   getApiKey: ({ vault, caller, params }) => getApiKey(vault, caller, params.id, params.keyId),
   deleteApiKey: ({ vault, caller, params }) => nothing(deleteApiKey(vault, caller, params.id, params.keyId)),
   explainAccess: ({ vault, caller, params, body }) => explainAccess(vault, caller, params.id, body),

@@ -12,7 +12,7 @@ import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: adds a key beside the live ones, so that keys can be rotated without a gap. */
-export const createApiKey = (
+export const createApiKey = async (
   vault: Vault,
   caller: Caller,
   applicationId: string,

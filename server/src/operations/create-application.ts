@@ -13,7 +13,7 @@ import { reviseTenant } from './grants/revise-tenant.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
 /** C29: creates the application, with its first key if one is wanted. The key's text is in this answer and nowhere else. */
-export const createApplication = (
+export const createApplication = async (
   vault: Vault,
   caller: Caller,
   body: CreateApplication,
