@@ -23,7 +23,7 @@ export const resealTokens = async (vault: Vault, tenant: UnlockedTenant): Promis
     for (let at = 0; at < older.length; at += rowsTogether) {
       const group = older.slice(at, at + rowsTogether)
       for (const outcome of await Promise.all(group.map(row => reseal(vault, tenant, row)))) {
-        if (outcome === true) resealed++
+        if (outcome === 'resealed') resealed++
         if (outcome instanceof TamperedError) unreadable.note(outcome)
       }
     }
@@ -31,11 +31,12 @@ export const resealTokens = async (vault: Vault, tenant: UnlockedTenant): Promis
   return { resealed, ...unreadable.summary }
 }
 
+/** `missed`: the tenant is gone, or the token changed meanwhile. */
 const reseal = async (
   { store }: Vault,
   { tenantNumber, keys }: UnlockedTenant,
   row: TokenRow,
-): Promise<boolean | TamperedError> => {
+): Promise<'resealed' | 'missed' | TamperedError> => {
   let sealed: Buffer
   try {
     sealed = resealToken(keys, row)
@@ -49,5 +50,5 @@ const reseal = async (
     effects: [],
     counters: [{ name: sealsCounter(keys.currentDataVersion), by: 1 }],
   })
-  return committed
+  return committed ? 'resealed' : 'missed'
 }
