@@ -3,7 +3,8 @@ import { wasWrittenBetween, wrongCounters } from './audit/audit-counters.ts'
 import { auditTokens } from './audit/audit-tokens.ts'
 import { findExtraEntries } from './audit/find-extra-entries.ts'
 import { findStaleMatches } from './audit/find-stale-matches.ts'
-import { pagesOfAll, pagesOfEntries, pagesOfSome } from './audit/pages.ts'
+import { pagesOfEntries, pagesOfSome } from './audit/pages.ts'
+import { pagesOfAll } from './tokens/token-pages.ts'
 import type { UnlockedTenant, Vault } from './vault/vault.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { resealToken, sealedByOlderKey } from '../crypto/token-seal.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
 import type { TokenRow } from '../store/rows.ts'
-import { pagesOfAll } from './audit/pages.ts'
+import { pagesOfAll } from './tokens/token-pages.ts'
 import { type Unreadable, UnreadableRows } from './tokens/unreadable-rows.ts'
 import { sealsCounter } from './vault/counters.ts'
 import type { UnlockedTenant, Vault } from './vault/vault.ts'

@@ -1,9 +1,10 @@
 import type { IndexEntry } from '../../store/rows.ts'
 import { entriesOf } from '../tokens/index-entries.ts'
+import { tokensPerPage } from '../tokens/token-pages.ts'
 import { openIfWhole } from '../tokens/token-rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import type { ExtraEntry, Tell } from './audit.ts'
-import { pagesOfEntries, tokensPerPage } from './pages.ts'
+import { pagesOfEntries } from './pages.ts'
 import { isUnchanged, sealedNow } from './sealed-rows.ts'
 
 /** Opens the token of every entry, so it runs only if there are more entries than tokens account for. */

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { MatchRow } from '../../store/rows.ts'
 import { matchOf, sameMatch } from '../deduplication/match.ts'
+import { tokensPerPage } from '../tokens/token-pages.ts'
 import { openIfWhole } from '../tokens/token-rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import type { Tell } from './audit.ts'
-import { tokensPerPage } from './pages.ts'
 import { isUnchanged } from './sealed-rows.ts'
 
 /** Claims on a match (C15) by tokens that do not have it, or are gone. */
