@@ -10,7 +10,8 @@ import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
-import { openPostgres, postgresSchema } from '../../src/store/postgres/postgres-store.ts'
+import { schemaState } from '../../src/store/postgres/migrate.ts'
+import { openPostgres, withClient } from '../../src/store/postgres/postgres-store.ts'
 import { tables } from '../../src/store/tables.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { postgres, sqlite } from '../rig/engines.ts'
@@ -141,7 +142,7 @@ describe('migrate-store', () => {
           STRONGROOM_DATABASE_URL: near.href,
         })
         assert.equal(cut.code, 1, cut.stdout)
-        assert.equal((await postgresSchema(settingsOf(database.url))).current, schema)
+        assert.equal((await withClient(settingsOf(database.url), schemaState)).current, schema)
 
         const keyFile = ['--key-provider', 'file', '--master-key-file', join(vault.folder.path, 'master.key')]
         const env = { STRONGROOM_DATABASE_URL: database.url }

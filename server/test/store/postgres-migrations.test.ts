@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
-import { migrations } from '../../src/store/postgres/migrate.ts'
+import { migrations, schemaState } from '../../src/store/postgres/migrate.ts'
 import { packSet, toParameters } from '../../src/store/postgres/packed-changes.ts'
-import { openPostgres, postgresSchema } from '../../src/store/postgres/postgres-store.ts'
+import { openPostgres, withClient } from '../../src/store/postgres/postgres-store.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { bytes, terms, tokenRow, writeSet } from './contract/rig.ts'
@@ -59,7 +59,7 @@ describe('migrations (postgres)', () => {
   })
 
   test('C35 nodes that start together on an empty database migrate it once', async () => {
-    const state = () => postgresSchema(settingsOf(database.url))
+    const state = () => withClient(settingsOf(database.url), schemaState)
     assert.deepEqual(await state(), { current: 0, newest, pending: true, distributed: false })
     const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgres(settingsOf(database.url))))
     for (const store of stores) await store.health()
@@ -79,13 +79,13 @@ describe('migrations (postgres)', () => {
     test(`C35 if ${step} fails, nothing of it remains, and the migration goes on from there when run again`, async () => {
       await query(`CREATE TABLE ${inTheWay} (in_the_way integer)`)
       await assert.rejects(openPostgres(settingsOf(database.url)))
-      const { current } = await postgresSchema(settingsOf(database.url))
+      const { current } = await withClient(settingsOf(database.url), schemaState)
       assert.equal(current, reached)
       const tenants = await query("SELECT FROM pg_tables WHERE tablename = 'tenants'")
       assert.equal(tenants.length, reached === 0 ? 0 : 1)
       await query(`DROP TABLE ${inTheWay}`)
       await (await openPostgres(settingsOf(database.url))).close()
-      assert.equal((await postgresSchema(settingsOf(database.url))).current, newest)
+      assert.equal((await withClient(settingsOf(database.url), schemaState)).current, newest)
     })
 
   test('C35 C24.7 a vault without signatures is migrated while nodes of the previous release write to it', async () => {

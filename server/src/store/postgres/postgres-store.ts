@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { CommitQueue } from '../commit-queue.ts'
 import type { Neighbours, Store } from '../port.ts'
-import type { SchemaState } from '../sql/migration.ts'
 import { sharedReads } from '../sql/shared-reads.ts'
 import { changesGrants } from '../write-set.ts'
 import { accessReads } from './access-reads.ts'
@@ -129,10 +128,6 @@ const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
     throw unavailable('storage cannot be opened', error)
   }
 }
-
-/** The state of the schema, read without changing it. */
-export const postgresSchema = (settings: PostgresSettings): Promise<SchemaState> =>
-  withClient(settings, schemaState)
 
 /** Moves rows to the nodes they belong on, which takes longer the more rows there are. */
 export const distributePostgres = (settings: PostgresSettings): Promise<void> =>
