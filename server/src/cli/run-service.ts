@@ -7,7 +7,8 @@ import type { Address, Service, SharedAcrossWorkers } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, type ProcessLog } from './log.ts'
-import { readTlsFiles, warnOfDates, warnOfTls } from './tls.ts'
+import { readTlsFiles } from './tls.ts'
+import { warnOfDates, warnOfTls } from './tls-warnings.ts'
 
 type Hooks = {
   /** Resolves when the service must stop. Called once there is something to drain; until then a signal just ends the process. */

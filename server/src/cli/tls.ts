@@ -1,10 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { BlockList, isIP } from 'node:net'
 import { createSecureContext, type TlsOptions } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { ConfigError, unreadable } from '../config/config-error.ts'
-import type { ProcessLog } from './log.ts'
 
 /** The certificates, once they are known to work: a server must not find out from its first client. */
 export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buffer }) | undefined => {
@@ -55,7 +53,7 @@ const read = (path: string): Buffer => {
   }
 }
 
-/** The same, or undefined if they do not work. */
+/** Like `readTlsFiles`, but undefined for files that do not work. */
 export const usableTlsFiles = (config: Config): ReturnType<typeof readTlsFiles> => {
   try {
     return readTlsFiles(config)
@@ -76,38 +74,3 @@ export const outOfDate = (cert: Buffer, now: number): string | undefined => {
   if (now > until.getTime()) return `expired on ${until.toISOString()}`
   return now < from.getTime() ? `is not valid until ${from.toISOString()}` : undefined
 }
-
-/** Warns once, before the server says that it listens; of several processes, the primary does. */
-export const warnOfTls = (config: Config, log: ProcessLog): void => {
-  if (config.tls === undefined) warnOfPlaintext(config, log)
-  else warnOfNewDates(config, log)
-}
-
-/** An operator who terminates TLS in front of the server can ignore this. */
-const warnOfPlaintext = ({ host }: Config, log: ProcessLog): void => {
-  if (isLoopback(host)) return
-  log.warn(
-    { host },
-    'keys and data cross the network in plain text: set --tls-cert and --tls-key, unless a proxy in front of it does TLS',
-  )
-}
-
-/** It serves all the same: clients that do not verify it are answered, and SIGHUP brings the next one. */
-export const warnOfDates = (cert: Buffer, log: ProcessLog): void => {
-  const reason = outOfDate(cert, Date.now())
-  if (reason !== undefined)
-    log.warn({ reason }, 'the TLS certificate is out of date: replace it, and send SIGHUP')
-}
-
-/** Of what is in the files now. Certificates that cannot be used are not served, and whoever was to serve them says so. */
-export const warnOfNewDates = (config: Config, log: ProcessLog): void => {
-  const tls = usableTlsFiles(config)
-  if (tls !== undefined) warnOfDates(tls.cert, log)
-}
-
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8)
-loopback.addAddress('::1', 'ipv6')
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || (isIP(host) !== 0 && loopback.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4'))

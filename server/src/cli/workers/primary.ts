@@ -5,7 +5,7 @@ import { baseUrl } from '../base-url.ts'
 import { leaveLog, makeLog } from '../log.ts'
 import { stopSignal } from '../stop-signal.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
-import { warnOfNewDates, warnOfTls } from '../tls.ts'
+import { warnOfDatesInFiles, warnOfTls } from '../tls-warnings.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { canSharePorts } from './shared-port.ts'
@@ -179,7 +179,7 @@ class Primary {
   }
 
   #renewTls(): void {
-    warnOfNewDates(this.#config, this.#log)
+    warnOfDatesInFiles(this.#config, this.#log)
     for (const [worker, state] of this.#workers)
       if (state.isReady) worker.process.kill('SIGHUP')
       else state.missedRenewal = true
