@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { buildService } from '../../src/service.ts'
-import { drainTimeoutMs, type TestVault } from './test-vault.ts'
+import { defaultSettings, drainTimeoutMs, type TestVault } from './test-vault.ts'
 
 /** Another process on the same storage, as far as the vault can tell. Shares the first one's clock. */
 export const secondNode = async (
@@ -13,13 +13,7 @@ export const secondNode = async (
     keyProvider: fileKeyProvider(join(vault.folder.path, 'master.key')),
     clock: () => vault.now,
     log: { isDebug: false, error: () => {}, info: () => {}, debug: () => {} },
-    settings: {
-      headerPrefix: 'svc',
-      idempotencyStrict: false,
-      corsOrigins: [],
-      rateLimit: undefined,
-      ...vault.settings,
-    },
+    settings: { ...defaultSettings, ...vault.settings },
   })
   const { port } = await service.listen({ host: '127.0.0.1', port: 0 })
   const here: TestVault = Object.create(vault, { baseUrl: { value: `http://127.0.0.1:${port}` } })

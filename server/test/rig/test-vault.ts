@@ -26,6 +26,14 @@ export type TestApplication = {
 /** Longer than any request of a test takes. */
 export const drainTimeoutMs = 30_000
 
+/** How services behave where a test does not say. */
+export const defaultSettings: ServiceSettings = {
+  headerPrefix: 'svc',
+  idempotencyStrict: false,
+  corsOrigins: [],
+  rateLimit: undefined,
+}
+
 /** May do everything to tokens, and see everything in them. */
 export const owner: TestApplication = {
   rules: [
@@ -102,13 +110,7 @@ export class TestVault {
       keyProvider: fileKeyProvider(join(this.folder.path, 'master.key')),
       clock: () => this.now,
       log: { isDebug: true, error: note('error'), info: note('info'), debug: note('debug') },
-      settings: {
-        headerPrefix: 'svc',
-        idempotencyStrict: false,
-        corsOrigins: [],
-        rateLimit: undefined,
-        ...this.settings,
-      },
+      settings: { ...defaultSettings, ...this.settings },
     })
     const { port } = await this.service.listen({ host: '127.0.0.1', port: 0 })
     this.baseUrl = `http://127.0.0.1:${port}`
