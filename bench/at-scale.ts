@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LoadJob } from './load.ts'
+import { makeTokens } from './make-tokens.ts'
 import { load, type MeasuredVault, startVault } from './processes.ts'
-import { makeTokens } from './scenarios.ts'
 import { nextSerial, rounds, seconds } from './settings.ts'
 import { median } from './statistics.ts'
 
 const tokens = Number(process.env.BENCH_TOKENS ?? 1_000_000)
 
-const jobs = (vault: MeasuredVault, ids: readonly string[], kind: 'create' | 'get'): LoadJob => ({
+const jobFor = (vault: MeasuredVault, ids: readonly string[], kind: 'create' | 'get'): LoadJob => ({
   port: vault.port,
   kind,
   key: kind === 'create' ? vault.keys.write : vault.keys.reveal,
@@ -32,7 +32,7 @@ export const benchScale = async (): Promise<void> => {
     const ratios: number[] = []
     for (let round = 0; round < rounds; round++) {
       const rate = async (vault: MeasuredVault, ids: readonly string[]): Promise<number> => {
-        const result = await load(jobs(vault, ids, kind))
+        const result = await load(jobFor(vault, ids, kind))
         return result.requests / result.seconds
       }
       const few = await rate(small, smallIds)
@@ -56,7 +56,7 @@ export const benchMemory = async (): Promise<void> => {
   const vault = await startVault()
   let created = 0
   while (created < tokens) {
-    const { requests } = await load({ ...jobs(vault, [], 'create'), seconds: 10 })
+    const { requests } = await load({ ...jobFor(vault, [], 'create'), seconds: 10 })
     created += requests
     console.log(`${created} creates: ${vault.residentMiB().toFixed(0)} MiB resident`)
   }

@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CpuProfile, flameGraph } from './flame.ts'
+import { makeTokens } from './make-tokens.ts'
 import { load, startVault } from './processes.ts'
-import { makeTokens, scenarios } from './scenarios.ts'
+import { scenarios } from './scenarios.ts'
 import { seconds } from './settings.ts'
 
 const profiled = ['create', 'get', 'list']

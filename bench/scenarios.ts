@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { startBareInsert } from './bare-insert.ts'
 import { card } from './cards.ts'
 import { type LoadJob, type RequestKind, valuesPerTokenize } from './load.ts'
+import { makeTokens } from './make-tokens.ts'
 import {
   type BenchKeys,
   load,
@@ -159,17 +160,4 @@ const answerBytes = async (vault: MeasuredVault, { kind, key, ids }: LoadJob): P
     mixed: () => send('GET', `/tokens/${ids[0]}`),
   }
   return (await (await ask[kind]()).arrayBuffer()).byteLength
-}
-
-export const makeTokens = async (vault: MeasuredVault, count: number): Promise<string[]> => {
-  const ids: string[] = []
-  for (let at = 0; at < count; at += 1_000) {
-    const answer = await fetch(`http://127.0.0.1:${vault.port}/tokenize`, {
-      method: 'POST',
-      headers: { 'svc-api-key': vault.keys.write, 'content-type': 'application/json' },
-      body: JSON.stringify(Array.from({ length: 1_000 }, (_, i) => card(90_000_000_000 + at + i))),
-    })
-    for (const token of (await answer.json()) as { id: string }[]) ids.push(token.id)
-  }
-  return ids
 }
