@@ -70,8 +70,8 @@ describe('doctor --deep', () => {
     await examineDeep(config(), options, report)
     return report
   }
-  const examine = async (options: { sample?: number; repair?: boolean } = {}) => {
-    const { findings, notes } = await reported({ repair: false, ...options })
+  const examine = async (options: DeepOptions = { repair: false }) => {
+    const { findings, notes } = await reported(options)
     assert.deepEqual(notes, [])
     return findings.map(told)
   }

@@ -70,5 +70,5 @@ const deepOptions = ({ flags, options }: Invocation): DeepOptions | undefined =>
   if (sample === undefined) return { repair: flags.repair === true }
   if (!/^[1-9]\d{0,8}$/.test(sample)) throw new ConfigError('--sample must be a number from 1 on')
   if (flags.repair) throw new ConfigError('--repair needs all tokens: leave out --sample')
-  return { sample: Number(sample), repair: false }
+  return { sample: Number(sample) }
 }

@@ -12,11 +12,13 @@ import { vaultFlags } from '../vault-flags.ts'
 import type { Finding, Remedy, Repair } from './finding.ts'
 import type { Report } from './report.ts'
 
-export type DeepOptions = {
-  /** How many tokens of each tenant to look at; absent for all, with index, counters and matches. */
-  readonly sample?: number
-  readonly repair: boolean
-}
+/**
+ * Looks at all tokens of each tenant, with index, counters and matches, and repairs them if asked to; or looks at `sample` tokens,
+ * which are too few to tell what to repair.
+ */
+export type DeepOptions =
+  | { readonly repair: boolean; readonly sample?: never }
+  | { readonly sample: number; readonly repair?: never }
 
 const idsShown = 20
 
