@@ -46,14 +46,17 @@ const readRules = (path: string): Json => {
   }
 }
 
+const applicationsPerPage = 100
+
 export const appList: Run = invocation =>
   withVault(invocation.config, async vault => {
     const caller = await operatorOf(vault, required(invocation, 'tenant'))
     const applications: JsonObject[] = []
     for (let page = 1; ; page++) {
-      const { data } = await listApplications(vault, caller, { page, size: 100 })
-      applications.push(...(data as JsonObject[]))
-      if ((data as JsonObject[]).length < 100) break
+      const { data } = await listApplications(vault, caller, { page, size: applicationsPerPage })
+      const found = data as JsonObject[]
+      applications.push(...found)
+      if (found.length < applicationsPerPage) break
     }
     print(
       invocation.flags.json,
