@@ -61,10 +61,10 @@ export const buildService = async (parts: {
   const { headerPrefix } = settings
   const shedding = loadShedding(log)
   const vault = await openVault(parts)
-  const own = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
+  const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
-    Object.entries(upkeep(vault, log, own.on)).map(([name, jobs]) =>
-      clockwork(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: own.on(name) }),
+    Object.entries(upkeep(vault, log, ownLeases.on)).map(([name, jobs]) =>
+      clockwork(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: ownLeases.on(name) }),
     ),
   )
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
@@ -117,7 +117,7 @@ export const buildService = async (parts: {
         clearTimeout(cut)
         await Promise.all([work.stop(), frequent.stop()])
         // If storage does not answer, leases end by themselves.
-        await own.releaseAll().catch(() => undefined)
+        await ownLeases.releaseAll().catch(() => undefined)
         // A job that fails is only logged, so storage that accepts nothing more does not keep the process from ending.
         await runJobs(lastUpkeep(vault), { log, signal: new AbortController().signal })
       } finally {
