@@ -25,6 +25,12 @@ const good: readonly { name: string; id: string; data?: unknown; becomes: string
     becomes: '1234.5',
   },
   {
+    name: 'C16.2 a number that JSON writes with an exponent, rendered as its digits',
+    id: '{{ data.n }}',
+    data: { n: 123456789e15 },
+    becomes: '123456789000000000000000',
+  },
+  {
     name: 'C16.2 an expression with filters',
     id: '{{ data | downcase | slice: 0, 4 }}',
     data: 'ABCDEF',

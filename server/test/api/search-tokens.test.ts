@@ -428,6 +428,19 @@ for (const engine of engines)
       assert.equal(listed.body.pagination.total_items, 0)
     })
 
+    test('C26.6 C7.4 data finds a number by its digits, however JSON writes it', async () => {
+      const { keys: own } = await vault.tenant(devApplications)
+      for (const data of [1e21, 123456789e15, -1.5e-7])
+        await vault.create(own.general, {
+          type: 'token',
+          data,
+          search_indexes: ['{{ data }}', 'no {{ data }}'],
+        })
+      for (const digits of [`1${'0'.repeat(21)}`, '123456789000000000000000', '-0.00000015'])
+        for (const query of [`data:"${digits}"`, `data:"no ${digits}"`])
+          assert.equal((await search(query, {}, own.private)).body.pagination.total_items, 1, query)
+    })
+
     test('C26.2 C24.5 a caller who may search in only one container sees no numbers in a plan, even if it reads everywhere', async () => {
       const { body } = await search('type:token', { explain: true }, keys.searchA)
       assert.equal(body.pagination.total_items, 3)

@@ -4,6 +4,6 @@ import { isExactNumber, type Json, stringify } from '../json/json.ts'
 /** What an expression has rendered, as text; nothing if it rendered null. */
 export const renderedText = (rendered: Json): string => {
   if (rendered === null) return ''
-  if (isExactNumber(rendered)) return plainDecimal(rendered.rawJSON)
+  if (typeof rendered === 'number' || isExactNumber(rendered)) return plainDecimal(rendered)
   return typeof rendered === 'string' ? rendered : stringify(rendered)
 }

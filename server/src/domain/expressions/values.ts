@@ -11,20 +11,22 @@ const depthMax = limits.jsonDepth + 2
 /**
  * A value as text, paid for. Objects and arrays are compact JSON: Liquid would run the elements of an array
  * together, and ["1","23"] must not fingerprint like ["12","3"]. The spelling of a number is not part of a value, nor is the order
- * of keys (C7): a number is its digits, and for fingerprints the JSON is canonical (C14).
+ * of keys (C7): a number is its digits, and for fingerprints the JSON is canonical (C14), which writes some doubles with
+ * an exponent.
  */
 export const textOf = (value: Json, run: Run): string => {
   pay(value, units => run.budget.charge(units))
   if (value === null) return ''
   if (typeof value === 'string') return value
   if (isExactNumber(value)) return digitsOf(value, run)
-  return run.use === 'fingerprint' ? canonicalText(value) : stringify(value)
+  if (run.use === 'fingerprint') return canonicalText(value)
+  return typeof value === 'number' ? digitsOf(value, run) : stringify(value)
 }
 
-const digitsOf = ({ rawJSON }: ExactNumber, run: Run): string => {
-  const digits = plainDecimal(rawJSON)
+const digitsOf = (value: number | ExactNumber, run: Run): string => {
+  const digits = plainDecimal(value)
   // Zeros that an exponent stood for.
-  run.budget.charge(Math.max(0, digits.length - rawJSON.length))
+  run.budget.charge(Math.max(0, digits.length - scalarSize(value)))
   return digits
 }
 

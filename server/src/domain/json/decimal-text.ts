@@ -1,4 +1,4 @@
-import { type ExactNumber, exactNumber } from './json.ts'
+import { type ExactNumber, exactNumber, isExactNumber } from './json.ts'
 
 /** The number that a text of JSON stands for; one that no double holds stays exact (C7). */
 export const numberFrom = (source: string): number | ExactNumber => {
@@ -35,10 +35,13 @@ export const canonicalDecimal = (text: string): string => {
 const zerosMax = 1_000
 
 /**
- * An exact number in plain digits, however it was spelled: the text that filters work on. One that would take too many zeros keeps
- * an exponent.
+ * A number in plain digits, however it was spelled: the text that filters work on. One that would take too many zeros keeps an
+ * exponent.
  */
-export const plainDecimal = (text: string): string => {
+export const plainDecimal = (value: number | ExactNumber): string => {
+  const text = isExactNumber(value) ? value.rawJSON : String(value)
+  // As doubles are written, unless they are huge or tiny.
+  if (typeof value === 'number' && !text.includes('e')) return text
   const canonical = canonicalDecimal(text)
   const [, sign = '', digits = '', power = ''] = /^(-?)(\d+)e(-?\d+)$/.exec(canonical) ?? []
   const shift = Number(power)

@@ -7,6 +7,7 @@ const typed: readonly (readonly [text: string, data: Json, value: Json, type: Js
   ['{{ data }}', 8, 8, 'number'],
   ['{{ data }}', '8', '8', 'string'],
   ['{{ data | stringify }}', 8, '8', 'number'],
+  ['{{ data | stringify }}', 1e21, '1e+21', 'number'],
   ['{{ data | stringify }}', '8', '8', 'string'],
   ['{{ data | stringify }}', true, 'true', 'boolean'],
   ['{{ data | stringify }}', [1], '[1]', 'array'],

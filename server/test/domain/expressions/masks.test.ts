@@ -60,6 +60,7 @@ table('C21.1 reveal filters count characters', 'mask', [
   ['reveal_last: 2', 12345, 'XXX45'],
   ['reveal_last: 4', exact, 'XXXXXXXXXXXXXXXX7890'],
   ['reveal_last: 2', -1.5, 'XX.5'],
+  ['reveal_last: 4', 1e21, `${'X'.repeat(18)}0000`],
   ['last4', exact, '7890'],
   ['last4', 'ab😀\udc00cd', '😀\udc00cd'],
   ['reveal_last: 4', null, null],
