@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { pace } from '../../src/domain/pace.ts'
+import { checkReady } from '../../src/operations/check-ready.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 
@@ -60,6 +61,21 @@ onEveryEngine('health, readiness and documentation', vault => {
         part.health = health
       }
       assert.equal((await vault().send('GET', '/ready')).status, 200)
+    }
+  })
+
+  test('C36.2 nothing of a readiness check is left behind, whatever it found', async () => {
+    const { store, keyProvider } = vault().service.vault
+    const answers = async (): Promise<void> => {}
+    const fails = async (): Promise<void> => {
+      throw new StoreUnavailableError('storage is gone')
+    }
+    const timers = (): number => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+    for (const health of [answers, fails]) {
+      const parts = { store: { ...store, health }, keyProvider: { ...keyProvider, health: answers } }
+      const before = timers()
+      await checkReady({ ...vault().service.vault, ...parts }).catch(() => {})
+      assert.equal(timers(), before)
     }
   })
 

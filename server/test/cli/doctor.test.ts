@@ -673,6 +673,24 @@ describe('doctor', () => {
     assert.deepEqual([mode & 0o777, uid], [0o600, statSync(data).uid])
   })
 
+  test('C35 a restore that cannot move a file aside replaces none', async () => {
+    await makeVault()
+    const backup = copyDatabase()
+    writeFileSync(database, 'overwritten'.repeat(1_000))
+    writeFileSync(`${database}-wal`, 'answered writes')
+    const [finding] = await ask()
+    // Refuses the first file that it is given, and moves all others.
+    site.file(
+      'mv',
+      '#!/bin/sh\ncase "$1" in *vault.db) exit 1 ;; esac\nPATH=/usr/bin:/bin exec mv "$@"\n',
+      0o755,
+    )
+    const { code } = await site.shell(filled(finding?.command ?? '', backup))
+    assert.notEqual(code, 0)
+    assert.match(readFileSync(database, 'utf8'), /^overwritten/)
+    assert.equal(readFileSync(`${database}-wal`, 'utf8'), 'answered writes')
+  })
+
   test('C31.7 C35 a planted trigger keeps every command from the vault; doctor names it, and says what it left out', async () => {
     await makeVault()
     const opened = new DatabaseSync(database)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, truncateSync } from 'node:fs'
 import { connect as tcpConnect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -100,6 +100,37 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
     program.child.kill('SIGTERM')
     const { code, signal } = await program.exited
     assert.deepEqual({ code, signal }, { code: 0, signal: null })
+  })
+
+  test('C35.1 because the disk is full for a while: lost lines are counted, and none that follows is joined to a half one', {
+    skip: spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is not there',
+  }, async () => {
+    // Files may not grow beyond this, and there is room for half a line.
+    const bytesMax = 10_000_000
+    const log = site.file('log', '')
+    truncateSync(log, bytesMax - 50)
+    const program = site.startShell(
+      `exec prlimit --fsize=${bytesMax}: -- strongroom dev --port 0 --log-level debug 2>>log`,
+    )
+    const line = await program.line('stdout', text => text.startsWith('Strongroom answers at '))
+    const url = line.split(/[ ,]/)[3] ?? ''
+    const times = 5
+    for (let n = 0; n < times; n++) assert.equal((await call(url, 'GET', '/health', '')).status, 200)
+    assert.equal(spawnSync('prlimit', ['--pid', String(program.pid), '--fsize=unlimited:']).status, 0)
+    assert.equal((await call(url, 'GET', '/health', '')).status, 200)
+    program.child.kill('SIGTERM')
+    assert.equal((await program.exited).code, 0)
+    const [half = '', ...lines] = readFileSync(log, 'utf8')
+      .slice(bytesMax - 50)
+      .trimEnd()
+      .split('\n')
+    assert.equal(half.length, 50)
+    const messages = lines.map(text => JSON.parse(text))
+    const lost = messages.filter(({ msg }) => msg === 'lines of the log were lost')
+    assert.equal(lost.length, 1)
+    // With those about jobs.
+    assert.ok(lost[0].lines >= times && lost[0].lines < times + 30, `${lost[0].lines} lines`)
+    assert.ok(messages.some(({ msg }) => msg === 'draining'))
   })
 
   test('C35.1 C36.1 because its reader stalls keeps nobody waiting, and lost lines are counted', async () => {

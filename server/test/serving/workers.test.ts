@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
 import { askEveryMs } from '../../src/cli/workers/signs-of-life.ts'
+import { workerVariable } from '../../src/config/settings.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { certificate } from '../rig/certificates.ts'
 import { assertRefused, type Program, Site } from '../rig/program.ts'
@@ -244,6 +245,49 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     await server.logged('giving up: no worker gets ready')
     assert.match(server.stderr, /^strongroom serve: the master key file \S+ does not exist/m)
     assert.ok(pidsOf(server, 1).length + pidsOf(server, 2).length <= 2 + 6)
+  })
+})
+
+describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+  /** Loaded before the program, in every process and thread of it. */
+  const meeting = (name: string, code: string): Record<string, string> => ({
+    NODE_OPTIONS: `--import ${site.file(`${name}.mjs`, code)}`,
+  })
+
+  test('C35.1 one that cannot start is tried again while the first answers', async () => {
+    const failsOnce = meeting(
+      'fails-once',
+      `import { existsSync, writeFileSync } from 'node:fs'
+       const { number } = JSON.parse(process.env.${workerVariable} ?? '{}')
+       if (number === 2 && !existsSync('has-failed')) {
+         writeFileSync('has-failed', '')
+         process.exit(1)
+       }`,
+    )
+    const server = await site.serve(two, failsOnce)
+    const { worker, code } = JSON.parse(await server.logged('a worker ended and is replaced'))
+    assert.deepEqual({ worker, code }, { worker: 2, code: 1 })
+    assert.deepEqual([pidsOf(server, 1).length, pidsOf(server, 2).length], [1, 2])
+    server.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+  })
+
+  test('C35.1 if the writer that they share dies while it is closed, the exit code is 1', async () => {
+    const diesClosing = meeting(
+      'dies-closing',
+      `import { DatabaseSync } from 'node:sqlite'
+       import { isMainThread } from 'node:worker_threads'
+       const { close } = DatabaseSync.prototype
+       DatabaseSync.prototype.close = function () {
+         // Other databases that a thread opens are in memory.
+         return isMainThread || this.location() === null ? close.call(this) : process.exit()
+       }`,
+    )
+    const server = await site.serve(two, diesClosing)
+    server.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(server), { code: 1, signal: null })
   })
 })
 

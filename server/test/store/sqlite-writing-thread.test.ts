@@ -53,4 +53,18 @@ describe('a writing thread (sqlite)', () => {
     assert.deepEqual(await next, { committed: true })
     await close()
   })
+
+  test('C2.23 C27.1 whose last answer arrives after its end answers nothing that its successor is asked', async () => {
+    const { thread, create, close } = await openedWithThread()
+    const first = create('a')
+    await tick()
+    thread.emit('error', new Error('out of memory'))
+    await assert.rejects(first, isUnavailable)
+    const next = create('b')
+    await tick()
+    thread.emit('message', { results: [{ committed: false, conflict: 'tokenExists' }] })
+    assert.deepEqual(await next, { committed: true })
+    await thread.terminate()
+    await close()
+  })
 })
