@@ -9,7 +9,11 @@ import { newestSchema } from '../../src/store/sqlite/migrate.ts'
 import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { partCount, WaitingEntries } from '../../src/store/sqlite/waiting-entries.ts'
+import type { Writer } from '../../src/store/sqlite/writing/asked-writing.ts'
+import { packSets } from '../../src/store/sqlite/writing/packed-sets.ts'
+import { threadedWriting } from '../../src/store/sqlite/writing/threaded-writing.ts'
 import { tableNamed } from '../../src/store/tables.ts'
+import type { WriteSet } from '../../src/store/write-set.ts'
 import { fc } from '../rig/properties.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import {
@@ -144,33 +148,90 @@ describe('index entries that wait (sqlite)', () => {
   })
 
   test('C24.7 every read that asks for a term finds tokens whose entries wait', async () => {
-    const groups = [[termOf('a')]]
-    for (const [name, ask] of Object.entries({
-      list: async () => (await found('a')).length,
-      count: () => store.countTokens({ tenant, groups, now: 0 }),
-      'a count of others': async () =>
-        1 - (await store.countTokens({ tenant, groups: [[bytes('all')]], without: [termOf('a')], now: 0 })),
-      estimate: async () => (await store.estimateTerms(tenant, [termOf('a')], 9))[0],
-      match: async () => ((await store.findOldestMatch(tenant, matchOf(termOf('a')), 0))?.id === 'a' ? 1 : 0),
-      'expired tokens': async () =>
-        [...(await store.readCounts(tenant, [], 9_000, [termOf('a')])).expired.values()][0],
-    })) {
+    const reads: Record<string, (term: Uint8Array) => Promise<number | undefined>> = {
+      list: async term =>
+        (await store.listTokens({ tenant, groups: [[term]], now: 0 }, { offset: 0, limit: 9 })).length,
+      count: term => store.countTokens({ tenant, groups: [[term]], now: 0 }),
+      'a count of others': async term =>
+        1 - (await store.countTokens({ tenant, groups: [[bytes('all')]], without: [term], now: 0 })),
+      estimate: async term => (await store.estimateTerms(tenant, [term], 9))[0],
+      match: async term => ((await store.findOldestMatch(tenant, matchOf(term), 0))?.id === 'a' ? 1 : 0),
+      'expired tokens': async term =>
+        [...(await store.readCounts(tenant, [], 9_000, [term])).expired.values()][0],
+    }
+    for (const [name, ask] of Object.entries(reads)) {
       const row = { ...rowOf('a'), expiresAt: name === 'expired tokens' ? 8_000 : null }
+      // A term of its own: entries of one that was asked for wait no more.
+      const own = [bytes('all'), termOf(name)]
       await store.commit(
         writeSet(tenant, {
           guarded: [{ kind: 'insertToken', row }],
-          effects: [adding(row, [bytes('all'), termOf('a')], 1)],
+          effects: [adding(row, own, 1)],
         }),
       )
       assert.deepEqual(idsIn('waiting_terms'), ['a'], name)
-      assert.equal(await ask(), 1, name)
+      assert.equal(await ask(termOf(name)), 1, name)
       await store.commit(
         writeSet(tenant, {
           guarded: [{ kind: 'deleteToken', id: 'a', ifVersion: 1 }],
-          effects: [terms('removeTerms', row, [bytes('all'), termOf('a')])],
+          effects: [terms('removeTerms', row, own)],
         }),
       )
     }
+  })
+
+  /** A token whose entry of `noise` waits; all tokens have `all`. */
+  const noisy = (id: string): WriteSet =>
+    writeSet(tenant, {
+      guarded: [{ kind: 'insertToken', row: rowOf(id) }],
+      effects: [adding(rowOf(id), [bytes('all'), termOf('noise')], 1)],
+    })
+  const countOthers = (): Promise<number> =>
+    store.countTokens({ tenant, groups: [[bytes('all')]], without: [termOf('noise')], now: 0 })
+
+  test('C24.7 a count of others leaves out every token that comes while it has entries moved, and ends, however many come', async () => {
+    await store.close()
+    const thread = threadedWriting({ path, lockWaitMs: 1_000, waitingMax })
+    let settled = 0
+    /** As if other workers wrote as fast as this one reads. */
+    const ask: Writer['ask'] = async request => {
+      const answer = await thread.ask(request)
+      if (request.kind === 'settle')
+        await thread.ask({ kind: 'commit', batches: [packSets([noisy(`later${++settled}`)])] })
+      return answer
+    }
+    store = openSqlite({ path, writing: { ...thread, ask } })
+    await store.commit(noisy('first'))
+    assert.equal(await countOthers(), 0)
+    assert.equal(settled, 1)
+    assert.equal(await store.countTokens({ tenant, groups: [[termOf('noise')]], now: 0 }), 2)
+  })
+
+  test('C24.7 a count of others leaves out a token that comes between the look at what waits and the count', async t => {
+    await store.commit(noisy('first'))
+    assert.equal(await countOthers(), 0)
+    const { get } = StatementSync.prototype
+    let isThere = false
+    t.mock.method(
+      StatementSync.prototype,
+      'get',
+      function (this: StatementSync, ...input: Parameters<typeof get>) {
+        const found = get.apply(this, input)
+        if (!isThere && this.sourceSQL.includes('waiting_moved')) {
+          isThere = true
+          const outsider = new DatabaseSync(path)
+          outsider.exec(`
+          INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
+          SELECT tenant, term, created_at, 'second', expires_at, tag, signature FROM terms WHERE term = CAST('all' AS BLOB)`)
+          outsider.close()
+        }
+        return found
+      },
+    )
+    // In an event of its own: a read that follows another sees the same state as that one.
+    await new Promise(resolve => setImmediate(resolve))
+    assert.equal(await countOthers(), 0)
+    assert.ok(isThere)
   })
 
   test('C24.7 entries that have gathered are moved and removed while others come', async () => {

@@ -35,14 +35,16 @@ export const settledReads = (
 
   const readSettled: SettledReads['readSettled'] = (tenant, terms, query) =>
     read(() => {
-      if (terms.length > 0 && !waiting.catchUp(entriesPerSlice))
-        return nextTurn().then(() => readSettled(tenant, terms, query))
+      if (terms.length === 0) return query()
+      // A second read makes it a snapshot: a query for tokens without a term must not find one whose entry came to wait meanwhile.
+      snapshot.join()
+      if (!waiting.catchUp(entriesPerSlice)) return nextTurn().then(() => readSettled(tenant, terms, query))
       const asked = terms.filter(term => stillWaits(tenant, term))
       if (asked.length === 0) return query()
       return writer.settle({ tenant, terms: asked }).then(() => {
         snapshot.end()
-        snapshot.join()
-        return query()
+        // Others may have come since. That does not go on: a writer that was asked for a term lets no more of its entries wait.
+        return readSettled(tenant, terms, query)
       })
     })
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { Memo } from '../../../domain/memo.ts'
 import type { IndexedToken, IndexTerm } from '../../rows.ts'
 import { type PlacesOfPart, partCount, type TenantTerms, WaitingEntries } from '../waiting-entries.ts'
 
@@ -10,6 +11,9 @@ const movesPerAdded = 2
 
 /** A part as full as this, when most hold a hundred, has terms that many tokens share. Those are better added at once. */
 const partMax = 1_000
+
+/** How many terms that were asked for are remembered. */
+const askedMax = 1_000
 
 /** How many entries are moved in one transaction when nothing is added. */
 const movedAtOnce = 1_000
@@ -25,6 +29,8 @@ export class WaitingWrites {
   readonly #record: StatementSync
   readonly #remove: StatementSync
   readonly #addedTo = new Uint16Array(partCount)
+  /** Terms whose entries a read had moved. It looks again, and would never be done if more kept coming to wait. */
+  readonly #asked = new Memo<true>(askedMax)
   #added: { readonly tenant: number; readonly term: Uint8Array; readonly tokenId: string }[] = []
 
   constructor(database: DatabaseSync, waitingMax: number) {
@@ -64,7 +70,7 @@ export class WaitingWrites {
   add(tenant: number, of: IndexedToken, { term, tag }: IndexTerm): boolean {
     const part = term[0] ?? 0
     const added = this.#addedTo[part] ?? 0
-    if (this.#entries.sizeOfPart(part) + added >= partMax) return false
+    if (this.#entries.sizeOfPart(part) + added >= partMax || this.#isAsked(term)) return false
     this.#addedTo[part] = added + 1
     const place = this.#entries.newest + this.#added.push({ tenant, term, tokenId: of.tokenId })
     this.#append.run(place, tenant, term, of.createdAt, of.tokenId, of.expiresAt, tag, of.signature)
@@ -98,6 +104,7 @@ export class WaitingWrites {
 
   /** Moves what waits of these terms, and returns what that was. */
   settle({ tenant, terms }: TenantTerms): PlacesOfPart[] {
+    for (const term of terms) this.#asked.set(nameOf(term), true)
     return this.#moveAndEmpty(terms.map(term => this.#entries.ofTerm(tenant, term)))
   }
 
@@ -116,6 +123,10 @@ export class WaitingWrites {
   /** Once the transaction that moved them has been committed. */
   forget(moved: readonly PlacesOfPart[]): void {
     for (const part of moved) this.#entries.forget(part)
+  }
+
+  #isAsked(term: Uint8Array): boolean {
+    return this.#asked.size > 0 && this.#asked.get(nameOf(term)) !== undefined
   }
 
   #moveAndEmpty(parts: PlacesOfPart[]): PlacesOfPart[] {
@@ -137,3 +148,6 @@ export class WaitingWrites {
     this.#record.run(this.#entries.upTo, part)
   }
 }
+
+/** Without the tenant: terms are hashes under its own key. */
+const nameOf = (term: Uint8Array): string => Buffer.from(term).toString('latin1')
