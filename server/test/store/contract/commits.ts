@@ -466,5 +466,32 @@ export const commitContract = (open: OpenStore): void => {
       await rig.store.health()
       assert.equal(await rig.store.getToken(tenant, 'late'), undefined)
     })
+
+    test('C2.23 a write that comes while storage is closing is answered, and stored only if that is the answer', async () => {
+      const tenant = await rig.newTenant()
+      const moments = {
+        'at once': () => {},
+        'in the next tick': () => new Promise<void>(resolve => process.nextTick(resolve)),
+        'in the next turn': () => new Promise<void>(resolve => setImmediate(resolve)),
+      }
+      for (const [id, moment] of Object.entries(moments)) {
+        const closing = await rig.again()
+        rig.forget(closing)
+        // A writer that has not written yet has nothing to close.
+        await closing.commit(insertion(tenant, [{ row: tokenRow(tenant, `before ${id}`), terms: [] }]))
+        const closed = closing.close()
+        await moment()
+        const late = closing.commit(insertion(tenant, [{ row: tokenRow(tenant, id), terms: [] }]))
+        const isStored = await late.then(
+          () => true,
+          error => {
+            assert.ok(isUnavailable(error))
+            return false
+          },
+        )
+        await closed
+        assert.equal((await rig.store.getToken(tenant, id)) !== undefined, isStored, id)
+      }
+    })
   })
 }

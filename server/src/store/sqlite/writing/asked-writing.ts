@@ -50,8 +50,9 @@ export const askedWriting = (writer: Writer): WritingSide => {
     },
     settleSome: async () => Number(await askForValue({ kind: 'settleSome' })),
     close: async () => {
-      await writer.close()
+      // First: a writer that is closing answers nothing more.
       isClosed = true
+      await writer.close()
     },
   }
 }
