@@ -5,7 +5,7 @@ import { newMasterKeyText } from '../../crypto/master-key.ts'
 import { createMasterKeyFile } from '../../crypto/master-key-file.ts'
 import { foreignCode } from '../../domain/foreign-code.ts'
 import type { Run } from '../command.ts'
-import { makeFolders } from '../data-folder.ts'
+import { makeFolders } from '../data-folder/make-data-folder.ts'
 import { printText } from '../print.ts'
 
 export const masterKey: Run = async ({ config: { masterKeyFile } }) => {

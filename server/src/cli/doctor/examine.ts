@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { isDamage } from '../../store/sqlite/failure-codes.ts'
-import { databasePath, requireDataFolder } from '../data-folder.ts'
+import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { access } from './access-check.ts'
 import type { Check, Context } from './check.ts'

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { shellWord } from '../../domain/text/shell-word.ts'
-import { databaseFiles, databasePath, setAsidePrefix } from '../data-folder.ts'
+import { databaseFiles, databasePath, setAsidePrefix } from '../data-folder/paths.ts'
 import { fileAccess, fileModes, freeSpace, movedVault, vaultFile } from './file-checks.ts'
 import type { Remedy } from './finding.ts'
 import type { StorageDoctor } from './storage-doctor.ts'

@@ -7,7 +7,7 @@ import { readMasterKeyFile, retiredKeysPath } from '../../crypto/master-key-file
 import { counted } from '../../domain/text/counted.ts'
 import { shellWord } from '../../domain/text/shell-word.ts'
 import { closedTo } from '../closed-file.ts'
-import { devKeysPath, masterKeyPath, setAsidePrefix } from '../data-folder.ts'
+import { devKeysPath, masterKeyPath, setAsidePrefix } from '../data-folder/paths.ts'
 import { closedFinding, isFolder } from '../doctor/file-checks.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { vaultFlags } from '../vault-flags.ts'

@@ -7,16 +7,13 @@ import { lookAtSqlite } from '../../store/sqlite/look-at.ts'
 import { compareSqliteSchema } from '../../store/sqlite/schema-parts.ts'
 import { openSqlite } from '../../store/sqlite/sqlite-store.ts'
 import type { Writer } from '../../store/sqlite/writing/asked-writing.ts'
-import {
-  brokenLink,
-  checkDatabaseFiles,
-  checkDataFolder,
-  databasePath,
-  describeRemains,
-  makeDataFolder,
-} from '../data-folder.ts'
+import { brokenLink } from '../data-folder/broken-link.ts'
+import { checkDatabaseFiles, checkDataFolder } from '../data-folder/check-data-folder.ts'
+import { makeDataFolder } from '../data-folder/make-data-folder.ts'
+import { requireUnmoved } from '../data-folder/moved-folder.ts'
+import { databasePath } from '../data-folder/paths.ts'
+import { describeRemains } from '../data-folder/remains.ts'
 import { folderDoctor } from '../doctor/folder-doctor.ts'
-import { requireUnmoved } from '../moved-folder.ts'
 import type { Storage } from './storage.ts'
 
 export const folderStorage = (dataFolder: string): Storage => ({

@@ -5,7 +5,7 @@ import { lockWaitDefaultMs } from '../../store/sqlite/open-database.ts'
 import type { AskWriter, Writer } from '../../store/sqlite/writing/asked-writing.ts'
 import { sharedWriting } from '../../store/sqlite/writing/shared-writing.ts'
 import { threadedWriting } from '../../store/sqlite/writing/threaded-writing.ts'
-import { databasePath, requireDataFolder } from '../data-folder.ts'
+import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
 import { Announcements, type Listener } from './announcements.ts'
 
 /** What the primary does for its workers because it can be done in one place only. */

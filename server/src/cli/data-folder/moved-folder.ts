@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '../config/config-error.ts'
-import { foreignCode } from '../domain/foreign-code.ts'
-import { printable } from '../domain/text/printable.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import { foreignCode } from '../../domain/foreign-code.ts'
+import { printable } from '../../domain/text/printable.ts'
 
 /**
  * Names the database that the vault of a folder was moved to. A file beside the vault, not a row in it: a copy that is asked for

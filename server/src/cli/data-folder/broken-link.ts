@@ -1,0 +1,28 @@
+import { existsSync, readlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+type BrokenLink = { readonly problem: string; readonly advice: string }
+
+/**
+ * The link on the way to the folder that leads nowhere, as when a disk is not mounted: what is behind it only looks as if it had
+ * never been made.
+ */
+export const brokenLink = (path: string): BrokenLink | undefined => {
+  if (existsSync(path)) return undefined
+  const target = targetOf(path)
+  if (target === undefined) return brokenLink(dirname(path))
+  return {
+    problem: `the link ${path} leads to ${target}, which is not there`,
+    advice:
+      'mount the disk that it is on, or make the link or --data lead to the folder that holds the vault',
+  }
+}
+
+/** Undefined if it is not a link, or none that this user can see. */
+const targetOf = (path: string): string | undefined => {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
