@@ -14,6 +14,7 @@ import { logAnswers } from './log-answers.ts'
 import { noSuchRoute, noTunnel } from './no-such-route.ts'
 import { NodeExchange } from './node/exchange.ts'
 import { inOrder } from './node/in-order.ts'
+import { keepWatch } from './node/keep-watch.ts'
 import { refuseRaw } from './node/refuse-raw.ts'
 import { refuse, serve } from './pipeline.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
@@ -68,9 +69,10 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   // Fastify must read no body, whatever the method: `answer` does (body-bytes.ts).
   for (const method of app.supportedMethods)
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  app.server.on('connect', ({ socket, headers }) =>
-    order.afterAnswers(socket, () => refuseRaw(noTunnel, socket, headerPrefix, headers[traceHeader])),
-  )
+  app.server.on('connect', ({ socket, headers }) => {
+    keepWatch(app.server, socket)
+    order.afterAnswers(socket, () => refuseRaw(noTunnel, socket, headerPrefix, headers[traceHeader]))
+  })
   app.setNotFoundHandler(through(refuse(options, noSuchRoute)))
 
   const routes = (Object.keys(endpoints) as EndpointId[]).map(id => {

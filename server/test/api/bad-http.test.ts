@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import type { Server, ServerOptions } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { before, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -27,6 +28,10 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     sendRaw(vault().baseUrl, bytes, { answers })
   const head = (line: string, ...headers: readonly string[]): string =>
     [`${line} HTTP/1.1`, 'Host: vault', `SVC-API-KEY: ${key}`, ...headers, '', ''].join('\r\n')
+  const open = (): Socket => {
+    const { hostname, port } = new URL(vault().baseUrl)
+    return connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  }
   const statusOf = async (bytes: string | Uint8Array): Promise<number | undefined> =>
     (await raw(bytes))[0]?.status
 
@@ -327,6 +332,15 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
       'PUT',
     ])
     assert.equal(reply.headers.get('svc-trace-id'), 'my-trace-0001')
+  })
+
+  test('C2.10 a client that is refused a tunnel and leaves with a reset harms nobody', async () => {
+    const socket = open()
+    socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n')
+    const [answer] = await once(socket, 'data')
+    assert.match(String(answer), /^HTTP\/1\.1 405 /)
+    socket.resetAndDestroy()
+    assert.equal(await statusOf(head('GET /tokens/a-token')), 200)
   })
 
   test('C2.1 a request to upgrade is answered without upgrading', async () => {

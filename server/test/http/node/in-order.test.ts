@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { afterEach, describe, test } from 'node:test'
 import { pace } from '../../../src/domain/pace.ts'
 import { inOrder } from '../../../src/http/node/in-order.ts'
+import { keepWatch } from '../../../src/http/node/keep-watch.ts'
 import { commitGate } from '../../rig/commit-gate.ts'
 import { onSqliteAlone } from '../../rig/every-engine.ts'
 import { sendRaw } from '../../rig/raw-http.ts'
@@ -169,6 +170,24 @@ describe('clients that do not wait for answers', () => {
     const [served] = await open()
     await once(served, 'close')
   })
+
+  for (const [what, idleMs] of [
+    ['is silent', 100],
+    ['leaves, with bytes that nobody wants', 60_000],
+  ] as const)
+    test(`C2.10 one that is refused a tunnel and then ${what} is disconnected`, async () => {
+      const { server, open } = await bareServer(response => response.end(), idleMs)
+      server.on('connect', ({ socket }) => {
+        keepWatch(server, socket)
+        socket.end()
+      })
+      const [served, socket] = await open()
+      socket.allowHalfOpen = served.allowHalfOpen = true
+      socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n')
+      await once(server, 'connect')
+      if (what !== 'is silent') socket.end('unwanted')
+      await once(served, 'close')
+    })
 
   test('C2.10 one whose request is still worked on stays connected when nothing has moved for a while', async () => {
     const late = (response: ServerResponse) => response.socket?.once('timeout', () => response.end())
