@@ -89,6 +89,9 @@ onSqliteAlone(
         assert.match(said, /\r\nconnection: close\r\n/i)
       })
 
+    test('C1.1 a client of HTTP/1.0, which knows no 100 Continue, is not asked for its body: it gets one answer', async () =>
+      assert.deepEqual(statuses(await exchange(create().replace('HTTP/1.1', 'HTTP/1.0') + body)), [201]))
+
     test('C1.1 a client that does not wait is not asked for its body: it gets one answer', async () => {
       const { hostname, port } = new URL(vault().baseUrl)
       const socket = connect(Number(port), hostname).setEncoding('utf8')

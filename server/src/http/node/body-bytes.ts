@@ -30,9 +30,10 @@ export const bodyBytes = async (request: IncomingMessage, response: ServerRespon
 
 /**
  * Such a client sends its body once it is asked for, or after waiting long enough (RFC 9110, 10.1.1). If it was not asked, Node
- * ends the connection with the answer, because the next request could not be told from a body that may or may not come.
+ * ends the connection with the answer, because the next request could not be told from a body that may or may not come. One of
+ * HTTP/1.0 would take the question for its answer.
  */
-const expectsToBeAsked = ({ headers }: IncomingMessage): boolean =>
-  headers.expect?.toLowerCase() === '100-continue'
+const expectsToBeAsked = ({ headers, httpVersion }: IncomingMessage): boolean =>
+  httpVersion !== '1.0' && headers.expect?.toLowerCase() === '100-continue'
 
 const tooLarge = (): VaultError => new VaultError('bodyTooLarge')
