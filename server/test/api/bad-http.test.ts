@@ -4,18 +4,14 @@ import { once } from 'node:events'
 import type { Server, ServerOptions } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { before, test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { limits } from '../../src/domain/limits.ts'
 import type { TestReply } from '../rig/answers.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
+import { heldBytes } from '../rig/held-bytes.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { countTokens } from '../rig/scenario.ts'
 import { owner } from '../rig/test-vault.ts'
 import { assertAbsent } from '../rig/traces.ts'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is asked', vault => {
   let key: string
@@ -395,22 +391,13 @@ onSqliteAlone('bodies of a hundred megabytes', 'refused before storage is asked'
   const megabyte = 1_048_576
   const chunk = Buffer.alloc(65_536, ' ')
 
-  /** The memory in use; the service runs in this process. */
-  const held = (): number => {
-    // The second call waits until the buffers that the first one found are freed.
-    collectGarbage()
-    collectGarbage()
-    const { arrayBuffers, heapUsed } = process.memoryUsage()
-    return arrayBuffers + heapUsed
-  }
-
   /** Sends so many bytes, and looks at the memory when half of them are sent. */
   const sendBytes = async (headers: string, length: number, piece: Uint8Array) => {
     let sent = 0
     let heldAtHalf = 0
     const more = (): Uint8Array | undefined => {
       if (sent >= length) return undefined
-      if (sent === length / 2) heldAtHalf = held()
+      if (sent === length / 2) heldAtHalf = heldBytes()
       sent += chunk.length
       return piece
     }
@@ -444,7 +431,7 @@ onSqliteAlone('bodies of a hundred megabytes', 'refused before storage is asked'
           piece,
         )
       }
-      const start = held()
+      const start = heldBytes()
       const assertLittle = (now: number, when: string): void =>
         assert.ok(now - start < 32 * megabyte, `${when}: ${Math.round((now - start) / megabyte)} MB`)
       for (const line of paths) {
@@ -453,7 +440,7 @@ onSqliteAlone('bodies of a hundred megabytes', 'refused before storage is asked'
         assert.ok(heldAtHalf > 0, line)
         assertLittle(heldAtHalf, line)
       }
-      assertLittle(held(), 'afterwards')
+      assertLittle(heldBytes(), 'afterwards')
       // C3.1: a caller without a key is not listened to at all.
       assert.equal((await send('POST /tokens', 'nonsense', 2)).reply?.status, 401)
       assert.equal(await countTokens(vault(), keys.owner), 0)

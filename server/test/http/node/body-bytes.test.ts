@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { bodyBytes } from '../../../src/http/node/body-bytes.ts'
+import { heldBytes } from '../../rig/held-bytes.ts'
 
 describe('the bytes of a body that arrives after its head', () => {
   const server = createServer()
@@ -26,6 +27,24 @@ describe('the bytes of a body that arrives after its head', () => {
     for (const piece of ['3\r\none\r\n', '4\r\n two\r', '\n0\r\n\r\n']) socket.write(piece)
     assert.equal(String(await whole), 'one two')
     socket.destroy()
+  })
+
+  test('C8.2 a body takes up little more than its bytes, in however small chunks', async () => {
+    const { socket, exchange } = await send(head('Transfer-Encoding: chunked'))
+    const [request] = exchange
+    const start = heldBytes()
+    const whole = bodyBytes(...exchange)
+    const chunks = 100_000
+    const come = new Promise<void>(resolve => {
+      let count = 0
+      request.on('data', () => ++count === chunks && resolve())
+    })
+    socket.write('1\r\nx\r\n'.repeat(chunks))
+    await come
+    const heldMore = heldBytes() - start
+    socket.end('0\r\n\r\n')
+    assert.equal((await whole).length, chunks)
+    assert.ok(heldMore < 10 * chunks, `${heldMore} bytes`)
   })
 
   test('C2.19 a body is refused when more than the limit is announced, before a byte of it is read', async () => {
