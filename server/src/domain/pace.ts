@@ -39,6 +39,8 @@ export const pace = {
   idleGraceMs: 1_000,
   /** How much of a connection is read at a time where requests may follow one another without a pause. */
   pieceBytes: 1_024,
+  /** How long such a connection is read before others have their turn. */
+  readWorkMs: 1,
   /** As much as the head of a request may ever hold. */
   pathParameterCharactersMax: 65_536,
   /** How long `GET /ready` waits for storage and the key service: the probe of a load balancer gives up soon. */

@@ -16,13 +16,28 @@ export const readByPieces = (server: Server, isWaiting: (socket: Socket) => bool
   server.prependListener('clientError', (_error, socket) => socket.removeAllListeners('data'))
 }
 
-/** Node's server resumes what it paused itself; the caller resumes the connection once nothing waits any more. */
+/**
+ * Node's server resumes what it paused itself; the caller resumes the connection once nothing waits any more. What takes long to
+ * read, such as a body in chunks of a byte, is read on in the next turn of the event loop, so that others have theirs.
+ */
 const readSocketByPieces = (socket: Socket, isWaiting: (socket: Socket) => boolean): void => {
   const [parse] = socket.listeners('data')
   if (parse === undefined) throw new Error('the server does not read its connections')
+  let isResting = false
+  const mustWait = (): boolean => isResting || isHeld(socket) || isWaiting(socket)
+  const rest = (): void => {
+    isResting = true
+    setImmediate(() => {
+      isResting = false
+      if (!mustWait()) socket.resume()
+    })
+  }
   const feed = (bytes: NonSharedBuffer): void => {
+    const begun = performance.now()
     for (let at = 0; at < bytes.length && isRead(); at += pace.pieceBytes) {
-      if (socket.isPaused() || isHeld(socket) || isWaiting(socket)) {
+      // Node resumes the connection whenever it wants more of a body, so it can come here while it rests.
+      if (!isResting && performance.now() - begun > pace.readWorkMs) rest()
+      if (socket.isPaused() || mustWait()) {
         socket.pause()
         socket.unshift(bytes.subarray(at))
         return

@@ -322,6 +322,19 @@ describe('clients that do not wait for answers', () => {
     assert.ok(meanwhile < 2_000, `${meanwhile} requests of the crowd were answered first`)
     assert.equal(count, 4_001)
   })
+
+  test('C2.23 other clients are answered while some send their bodies in chunks of a byte', async () => {
+    let chunks = 0
+    const { server, ask } = await bareServer(response => {
+      if (response.req.method === 'GET') response.end()
+      else response.req.on('data', () => chunks++)
+    })
+    const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+    for (let n = 0; n < 10; n++) ask(1, head + '1\r\nx\r\n'.repeat(20_000))
+    await once(server, 'request')
+    await answered(ask(1), 1)
+    assert.ok(chunks < 100_000, `${chunks} chunks were read first`)
+  })
 })
 
 const isListening = (port: number, host: string): Promise<boolean> =>
