@@ -12,8 +12,9 @@ export const readByPieces = (server: Server, isWaiting: (socket: Socket) => bool
     handOver()
     readSocketByPieces(socket, isWaiting)
   })
-  // After a fault, Node's parser finds nothing but faults.
-  server.prependListener('clientError', (_error, socket) => socket.removeAllListeners('data'))
+  // After a fault, Node's parser finds nothing but faults. What follows is thrown away, also by a connection that rested because
+  // nobody took its body: left like that, it would never notice that its client has gone.
+  server.prependListener('clientError', (_error, socket) => socket.removeAllListeners('data').resume())
 }
 
 /**

@@ -189,6 +189,19 @@ describe('clients that do not wait for answers', () => {
       await once(served, 'close')
     })
 
+  test('C2.10 one that is refused when no more of its body was wanted, and leaves with more on its way, is disconnected', async () => {
+    const { server, open } = await bareServer(() => {}, 60_000)
+    server.on('clientError', (_error, socket) => socket.end())
+    const [served, socket] = await open()
+    socket.allowHalfOpen = served.allowHalfOpen = true
+    // As much as Node takes before it stops reading, and then a chunk without a length.
+    const most = `10000\r\n${'x'.repeat(0x10000)}\r\n`
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${most}no length\r\n`)
+    await once(server, 'clientError')
+    socket.end('unwanted')
+    await once(served, 'close')
+  })
+
   test('C2.10 one whose request is still worked on stays connected when nothing has moved for a while', async () => {
     const late = (response: ServerResponse) => response.socket?.once('timeout', () => response.end())
     const { ask } = await bareServer(late, 100)
