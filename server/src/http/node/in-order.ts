@@ -51,13 +51,21 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
     const handled: Handled = { request, response }
     const line = lines.get(socket)
     if (line === undefined) {
-      lines.set(socket, { begun: handled, waiting: [] })
+      const first: Line = { begun: handled, waiting: [] }
+      lines.set(socket, first)
+      socket.once('end', () => reportIfCutOff(lastOf(first).request))
       socket.once('close', () => lines.delete(socket))
       begin(handled)
     } else if (line.waiting.length === 0 && isAnswered(line.begun)) {
       line.begun = handled
       begin(handled)
     } else if (line.waiting.push(handled) === 1) goOn(socket, line)
+  }
+
+  /** Of a body whose head asks for an upgrade, Node's parser reports no fault, not even that the client has left. */
+  const reportIfCutOff = ({ complete, socket }: IncomingMessage): void => {
+    const isReported = socket.listenerCount('data') === 0
+    if (!complete && !isReported) server.emit('clientError', new Error('the body is cut off'), socket)
   }
 
   const goOn = (socket: Socket, line: Line): void =>

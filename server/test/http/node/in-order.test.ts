@@ -202,6 +202,20 @@ describe('clients that do not wait for answers', () => {
     await once(served, 'close')
   })
 
+  for (const [what, fields] of [
+    ['leaves', ''],
+    ['asks for an upgrade and leaves', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'],
+  ] as const)
+    test(`C2.10 one that ${what} in the middle of its body is disconnected`, async () => {
+      const { server, open } = await bareServer(() => {}, 60_000)
+      server.on('clientError', (_error, socket) => socket.end())
+      Object.assign(server, { httpAllowHalfOpen: true })
+      const [served, socket] = await open()
+      socket.allowHalfOpen = served.allowHalfOpen = true
+      socket.end(`POST / HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: 3\r\n\r\nx`)
+      await once(served, 'close')
+    })
+
   test('C2.10 one whose request is still worked on stays connected when nothing has moved for a while', async () => {
     const late = (response: ServerResponse) => response.socket?.once('timeout', () => response.end())
     const { ask } = await bareServer(late, 100)
