@@ -56,6 +56,29 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
     body: { type: 'token', data: '%A'.repeat(400_000), mask: '{{ 0 | date: data }}' },
   },
   {
+    name: 'four endless date formats',
+    body: { type: 'token', data: '%F'.repeat(400_000), mask: Array(4).fill('{{ 0 | date: data | size }}') },
+    status: 400,
+  },
+  {
+    name: 'an endless date format in every index',
+    body: {
+      type: 'token',
+      data: '%j'.repeat(400_000),
+      search_indexes: Array(10).fill('{{ 0 | date: data }}'),
+    },
+    status: 400,
+  },
+  {
+    name: 'five endless formats of an expiry',
+    body: {
+      type: 'token',
+      data: { expiration_month: 1, expiration_year: 2030, format: '/M'.repeat(400_000) },
+      mask: Array(5).fill('{{ data | card_exp: data.format | size }}'),
+    },
+    status: 400,
+  },
+  {
     name: 'a long text split into characters',
     body: { type: 'token', data: large, mask: "{{ data | split: '' | reverse | sort | uniq | join: '' }}" },
   },

@@ -123,7 +123,7 @@ const growing: readonly (readonly [text: string, data: Json])[] = [
   ["{{ data | reveal_last: 4, '😀' }}", 'a'.repeat(1_000)],
   ["{{ data | join: '--' }}", ['a'.repeat(1_000), 'a']],
   ['{{ data | truncate: 900, data }}', 'a'.repeat(1_000)],
-  ['{{ 0 | date: data }}', '%A'.repeat(1_000)],
+  ['{{ 0 | date: data }}', '%A'.repeat(200)],
 ]
 for (const [text, data] of growing)
   test(`C20 the cost covers what is read and what is produced: ${text}`, () => {

@@ -5,6 +5,7 @@ import { ExpressionError } from '../expression-error.ts'
 import type { Run } from '../run.ts'
 import { textOf } from '../values.ts'
 import type { Parameter } from './filter.ts'
+import { formatText } from './parameters.ts'
 
 type Expiry = { month: number; year: number }
 type Piece = (expiry: Expiry) => string
@@ -21,7 +22,7 @@ const fields = new Map<string, Piece>([
 
 /** M, MM, YY and YYYY are replaced, other letters are refused, and everything else is copied. */
 export const expiryFormat: Parameter<readonly Piece[]> = {
-  read: (value, run) => runsOf(textOf(value, run)).map(pieceOf),
+  read: (value, run) => runsOf(formatText.read(value, run)).map(pieceOf),
 }
 
 const pieceOf = (run: string): Piece => {

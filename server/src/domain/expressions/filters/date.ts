@@ -6,8 +6,9 @@ import type { Run } from '../run.ts'
 import { type Format, parseFormat } from '../strftime.ts'
 import { textOf } from '../values.ts'
 import { filter, type Parameter } from './filter.ts'
+import { formatText } from './parameters.ts'
 
-const format: Parameter<Format> = { read: (value, run) => parseFormat(textOf(value, run)) }
+const format: Parameter<Format> = { read: (value, run) => parseFormat(formatText.read(value, run)) }
 
 // The last instant that a Date can hold; beyond it every field is NaN.
 const instantMax = 8_640_000_000_000_000

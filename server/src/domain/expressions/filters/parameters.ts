@@ -1,5 +1,7 @@
 import type { Json } from '../../json/json.ts'
+import { limits } from '../../limits.ts'
 import { countCharacters } from '../../text/characters.ts'
+import { tooMuchWork } from '../budget.ts'
 import { numberOf } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { textOf } from '../values.ts'
@@ -8,6 +10,18 @@ import type { Parameter } from './filter.ts'
 export const anything: Parameter<Json> = { read: value => value }
 
 export const text: Parameter<string> = { read: textOf }
+
+/**
+ * The format of a date. One in the data may be as long as one in an expression: each of its fields takes as much work as some
+ * twenty characters do.
+ */
+export const formatText: Parameter<string> = {
+  read: (value, run) => {
+    const read = textOf(value, run)
+    if (read.length > limits.expressionCharactersMax) throw new ExpressionError(tooMuchWork)
+    return read
+  },
+}
 
 /** A number, or text that holds one. */
 export const number: Parameter<number> = {
