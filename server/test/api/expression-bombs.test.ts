@@ -88,6 +88,15 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
   },
   { name: 'a long list, made unique', body: { type: 'token', data: list, mask: '{{ data | uniq | size }}' } },
   {
+    name: 'a long list of objects, made unique by every index',
+    body: {
+      type: 'token',
+      data: list.slice(0, 20_000).map(at => ({ a: at, b: [at] })),
+      search_indexes: Array(10).fill(chain('uniq', 3)),
+    },
+    status: 400,
+  },
+  {
     name: 'a list that grows',
     body: { type: 'token', data: list, mask: chain('concat: data', 25) },
     status: 400,

@@ -75,17 +75,20 @@ const sort = (input: Json, path: readonly Segment[], run: Run): Json[] =>
     .sort((left, right) => compare(left.key, right.key, run))
     .map(({ element }) => element)
 
+/** Writing out a small object takes that much longer per character than anything else that filters do. */
+const stepsPerWrittenCharacter = 8
+
 /** By value: two equal objects are one. */
 const uniq = (input: Json, run: Run): Json[] => {
-  // Apart from each other, as a text may look like an object. Writing out a character takes longer than all else.
+  // Apart from each other, as a text may look like an object.
   const plain = new Set<Json>()
   const written = new Set<string>()
   const charge = (units: number): void => run.budget.charge(units)
+  const chargeWritten = (units: number): void => run.budget.charge(units * stepsPerWrittenCharacter)
   return listOf(input, run).filter(element => {
-    pay(element, charge)
-    return typeof element === 'object' && element !== null
-      ? addIfNew(written, canonicalText(element))
-      : addIfNew(plain, element)
+    const isWritten = typeof element === 'object' && element !== null
+    pay(element, isWritten ? chargeWritten : charge)
+    return isWritten ? addIfNew(written, canonicalText(element)) : addIfNew(plain, element)
   })
 }
 
