@@ -109,7 +109,7 @@ const fill = async (
     for (; batches.length < batchesInFlight && next < tokens; next += tokensPerBatch) {
       const definitions = Array.from({ length: tokensPerBatch }, (_, i) => definitionOf(next + i, tokens))
       moveClock(next)
-      batches.push(createTokens(vault, caller, definitions, () => null))
+      batches.push(createTokens(vault, caller, definitions, { show: () => null, answer: () => null }))
     }
     await Promise.all(batches)
     if (next % 1_000_000 === 0) process.stderr.write(`${next / 1_000_000} million tokens\n`)

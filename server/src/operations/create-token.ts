@@ -11,8 +11,11 @@ export const createToken = async (vault: Vault, caller: Caller, body: CreateToke
   const issues: Issue[] = []
   const definition = readDefinition(body, '', vault.clock(), issues)
   if (definition === undefined) throw invalid(...issues)
-  return await createTokens(vault, caller, [definition], ([created]) => {
-    if (created === undefined) throw new Error('a create made nothing')
-    return viewCreated(vault, caller, created)
+  return await createTokens(vault, caller, [definition], {
+    show: created => viewCreated(vault, caller, created),
+    answer: ([token]) => {
+      if (token === undefined) throw new Error('a create made nothing')
+      return token
+    },
   })
 }

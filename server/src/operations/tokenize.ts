@@ -7,6 +7,7 @@ import { readDefinition, type TokenDefinition } from '../domain/tokens/token-def
 import { type Tokenizable, walkPayload } from '../domain/tokens/tokenize-walk.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { viewCreated } from './tokens/view-write.ts'
+import { Turns } from './vault/turns.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
 /** §4.1, C23: all or nothing. */
@@ -16,19 +17,19 @@ export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Pro
   const issues: Issue[] = []
   const definitions: TokenDefinition[] = []
   const allowance = new Allowance()
+  const turns = new Turns()
   for (const item of found) {
+    if (turns.isOver) await turns.next()
     const definition = toDefinition(item, now, issues, allowance)
     if (definition !== undefined) definitions.push(definition)
     if (issues.length >= limits.errorsPerAnswer) break
   }
   requireNone(issues)
-  return createTokens(vault, caller, definitions, created =>
-    rebuild(
-      created.map((result, index) =>
-        found[index]?.kind === 'definition' ? viewCreated(vault, caller, result) : result.token.id,
-      ),
-    ),
-  )
+  return createTokens(vault, caller, definitions, {
+    show: (created, index) =>
+      found[index]?.kind === 'definition' ? viewCreated(vault, caller, created) : created.token.id,
+    answer: rebuild,
+  })
 }
 
 const toDefinition = (

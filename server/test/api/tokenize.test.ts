@@ -149,6 +149,43 @@ const refusals: readonly Scenario[] = [
   },
 ]
 
+/** Definitions that each take some milliseconds of work. */
+const laborious: readonly { name: string; definition: (_: unknown, at: number) => unknown }[] = [
+  {
+    name: 'tokens in many containers',
+    definition: (_, at) => ({
+      type: 'token',
+      data: 'x',
+      containers: Array.from({ length: 10 }, (_, branch) => `/${at}/${branch}${'/a'.repeat(14)}/`),
+    }),
+  },
+  {
+    name: 'expensive masks',
+    definition: () => ({
+      type: 'token',
+      data: 'x',
+      mask: "{{ data | pad_left: 9000 | split: '' | sort | size }}",
+    }),
+  },
+]
+
+/** Processor time of this thread, in ms, in those turns of the event loop that had work to do: in all of them and in the longest. */
+const turnsOfLoop = async (work: () => Promise<void>): Promise<{ whole: number; longest: number }> => {
+  const turns: number[] = []
+  let start = process.threadCpuUsage()
+  const note = (): void => {
+    const { user, system } = process.threadCpuUsage(start)
+    turns.push((user + system) / 1_000)
+    start = process.threadCpuUsage()
+    next = setImmediate(note)
+  }
+  let next = setImmediate(note)
+  await work()
+  clearImmediate(next)
+  const busy = turns.filter(ms => ms > 1)
+  return { whole: busy.reduce((sum, ms) => sum + ms, 0), longest: Math.max(...busy) }
+}
+
 onEveryEngine('tokenize', vault => {
   for (const { name, send, tokens } of shapes)
     test(`${name}: the same shape comes back, and the number of tokens created is ${tokens}`, async () => {
@@ -277,6 +314,20 @@ onEveryEngine('tokenize', vault => {
     const last = await vault().get(`/tokens/${reply.body[999]}`, keys.private)
     assert.equal(last.body.data, 'value 999')
   })
+
+  for (const { name, definition } of laborious)
+    test(`C20.7 others are answered while a payload of ${name} is tokenized`, async () => {
+      const { keys } = await vault().tenant({ owner })
+      const { whole, longest } = await turnsOfLoop(async () => {
+        const { status, text } = await vault().post(
+          '/tokenize',
+          keys.owner,
+          Array.from({ length: 200 }, definition),
+        )
+        assert.equal(status, 200, text.slice(0, 300))
+      })
+      assert.ok(longest < whole / 3, `${longest} of ${whole} ms in one turn of the event loop`)
+    })
 
   test('C23.5 C16.4 nothing is created if one id is taken', async () => {
     const { keys } = await vault().tenant(devApplications)

@@ -8,6 +8,7 @@ import type { Token, Writable } from '../../domain/tokens/token.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
 import { isDeduplicated, matchOf } from '../deduplication/match.ts'
 import { RequestMatches } from '../deduplication/request-matches.ts'
+import { Turns } from '../vault/turns.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { requireRoundsLeft } from '../writing/retry-on-conflict.ts'
@@ -18,15 +19,29 @@ import { TokenWrites } from './token-writes.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
 
-/** Creates all of the tokens or none. The core of createToken and tokenize, which say what the answer is. */
-export const createTokens = async <A extends Json>(
+/** Of what the answer is made: what it shows of each token, and how these become the whole. */
+type Answering<Shown extends Json, Answer extends Json> = {
+  readonly show: (created: CreatedToken, index: number) => Shown
+  readonly answer: (shown: readonly Shown[]) => Answer
+}
+
+/**
+ * Creates all of the tokens or none. The core of createToken and tokenize, which say what the answer is. A single token is put
+ * together without waiting; a thousand may take seconds, in which other requests are answered.
+ */
+export const createTokens = async <Shown extends Json, Answer extends Json>(
   vault: Vault,
   caller: Caller,
   definitions: readonly TokenDefinition[],
-  answerFor: (created: readonly CreatedToken[]) => A,
-): Promise<A> => {
+  { show, answer: answerFor }: Answering<Shown, Answer>,
+): Promise<Answer> => {
   const now = vault.clock()
-  let identified = definitions.map(definition => ({ definition, id: chooseId(definition, now) }))
+  const turns = new Turns()
+  let identified: Identified[] = []
+  for (const definition of definitions) {
+    if (turns.isOver) await turns.next()
+    identified.push({ definition, id: chooseId(definition, now) })
+  }
   for (const definition of definitions)
     requireDestinations(caller.application, 'token:create', definition.content.containers)
   let aliasesLeft = limits.aliasAttempts
@@ -34,11 +49,18 @@ export const createTokens = async <A extends Json>(
   let mayBeMatch = someDeduplicated
   for (let rounds = 0; ; rounds++) {
     requireRoundsLeft(rounds)
+    const createdAt = vault.clock()
     const writes = new TokenWrites(caller)
-    const created = someDeduplicated
-      ? await matchOrInsert(vault, caller, identified, writes)
-      : insertAll(vault, caller, identified, writes)
-    const answer = answerFor(created)
+    const matches = someDeduplicated ? new RequestMatches(vault, caller, writes) : undefined
+    const shown: Shown[] = []
+    for (const each of identified) {
+      if (turns.isOver) await turns.next()
+      const token = newToken(caller, each, createdAt)
+      const existing = matches && (await findOrNote(caller, matches, token))
+      if (existing === undefined) writes.insert(token)
+      shown.push(show({ token: existing ?? token, deduplicated: existing !== undefined }, shown.length))
+    }
+    const answer = answerFor(shown)
     const outcome = await commit(vault, caller, writes.set, answer)
     if (outcome.committed) return answer
     if (outcome.conflict === 'tokenExists') {
@@ -52,48 +74,19 @@ export const createTokens = async <A extends Json>(
   }
 }
 
-/** Every definition becomes a new token. */
-const insertAll = (
-  vault: Vault,
+/** The token that stands for the same value already; undefined for one that is to be created. */
+const findOrNote = async (
   caller: Caller,
-  identified: readonly Identified[],
-  writes: TokenWrites,
-): CreatedToken[] => {
-  const now = vault.clock()
-  return identified.map(each => {
-    const token = newToken(caller, each, now)
-    writes.insert(token)
-    return { token, deduplicated: false }
-  })
-}
-
-/** Decides for each definition whether it becomes a new token or matches an existing one, and collects the writes. */
-const matchOrInsert = async (
-  vault: Vault,
-  caller: Caller,
-  identified: readonly Identified[],
-  writes: TokenWrites,
-): Promise<CreatedToken[]> => {
-  const now = vault.clock()
-  const created: CreatedToken[] = []
-  const matches = new RequestMatches(vault, caller, writes)
-  for (const each of identified) {
-    const token = newToken(caller, each, now)
-    const match = matchOf(caller, token)
-    if (match !== undefined) {
-      const existing = isDeduplicated(caller, token.deduplicate)
-        ? await matches.findOrClaim(match, token)
-        : undefined
-      if (existing !== undefined) {
-        created.push({ token: existing, deduplicated: true })
-        continue
-      }
-      matches.note(match, token)
-    }
-    writes.insert(token)
-    created.push({ token, deduplicated: false })
-  }
-  return created
+  matches: RequestMatches,
+  token: Token,
+): Promise<Token | undefined> => {
+  const match = matchOf(caller, token)
+  if (match === undefined) return undefined
+  const existing = isDeduplicated(caller, token.deduplicate)
+    ? await matches.findOrClaim(match, token)
+    : undefined
+  if (existing === undefined) matches.note(match, token)
+  return existing
 }
 
 const newToken = (caller: Caller, { definition: { content }, id }: Identified, now: Instant): Token => {
