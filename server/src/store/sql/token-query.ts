@@ -75,6 +75,16 @@ export const hasConditions = (query: TokenQuery): boolean =>
       [without, withoutIds, notCreatedAt, columns].some(list => list?.length),
   )
 
+/** How many look-ups an index entry that the query starts from may take, at most. */
+export const lookUpsOf = (query: TokenQuery): number =>
+  Math.max(
+    0,
+    ...branchesOf(query).map(({ groups, ids, without = [], columns = [] }) => {
+      const lookedUp = ids === undefined ? groups.slice(1) : groups
+      return lookedUp.flat().length + without.length + columns.length
+    }),
+  )
+
 /** Leaves out branches that no token meets because one of their groups has no term left. */
 export const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
   ('anyOf' in query ? query.anyOf : [query]).filter(({ groups }) => groups.every(group => group.length > 0))

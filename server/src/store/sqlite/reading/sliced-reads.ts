@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ListPosition, requireProgress } from '../../../domain/tokens/list-position.ts'
 import type { TokenQuery } from '../../port.ts'
 import type { TokenRow } from '../../rows.ts'
-import { hasConditions, type SliceQuery, startsOf } from '../../sql/token-query.ts'
+import { hasConditions, lookUpsOf, type SliceQuery, startsOf } from '../../sql/token-query.ts'
 
 /** What slicing needs from storage; each is one short read. */
 export type SliceReads = {
@@ -20,12 +20,16 @@ export type SliceReads = {
 const firstEntries = 1_000
 const plainEntries = 50_000
 const conditionalEntries = 4_000
+/** Look-ups of a slice, some 20 ms in all: an application of fifty rules may look for each entry in a hundred places. */
+const lookUpsMax = 50_000
 /** If a query starts from many places, they share the entries of a slice, but none gets fewer than this. */
 const entriesMin = 50
 
 async function* slices(query: TokenQuery, reads: SliceReads): AsyncGenerator<SliceQuery> {
   const starts = Math.max(1, startsOf(query))
-  const shared = (entries: number): number => Math.max(entriesMin, Math.floor(entries / starts))
+  const affordable = lookUpsMax / lookUpsOf(query)
+  const shared = (entries: number): number =>
+    Math.max(entriesMin, Math.floor(Math.min(entries, affordable) / starts))
   const entries = shared(hasConditions(query) ? conditionalEntries : plainEntries)
   let upTo = reads.end(query, shared(firstEntries))
   let rest = query
