@@ -274,6 +274,25 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
+  test('C35.1 one whose process the system does not start is tried again while the first answers', async () => {
+    const refusesOnce = meeting(
+      'refuses-once',
+      `import { ChildProcess } from 'node:child_process'
+       const { spawn } = ChildProcess.prototype
+       let spawned = 0
+       ChildProcess.prototype.spawn = function (options) {
+         if (++spawned === 2) throw Object.assign(new Error('spawn ENOMEM'), { code: 'ENOMEM' })
+         return spawn.call(this, options)
+       }`,
+    )
+    const server = await site.serve(two, refusesOnce)
+    const { worker, reason } = JSON.parse(await server.logged('a worker cannot be started'))
+    assert.deepEqual({ worker, reason }, { worker: 2, reason: 'ENOMEM' })
+    await server.logged('a worker ended and is replaced')
+    server.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
+  })
+
   test('C35.1 if the writer that they share dies while it is closed, the exit code is 1', async () => {
     const diesClosing = meeting(
       'dies-closing',

@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Config } from '../../config/config.ts'
 import { workerVariable } from '../../config/settings.ts'
+import { foreignCode } from '../../domain/foreign-code.ts'
 import { baseUrl } from '../base-url.ts'
 import { leaveLog, makeLog } from '../log.ts'
 import { stopSignal } from '../stop-signal.ts'
@@ -79,14 +80,21 @@ class Primary {
       isFirst: this.#phase === 'first worker',
       address: { host: this.#config.host, port: this.#port, isShared: canSharePorts },
     }
-    const worker = cluster.fork({ [workerVariable]: JSON.stringify(start) })
-    this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
-    this.#workers.set(worker, {
+    const state: WorkerState = {
       number,
       startedAt: performance.now(),
       isReady: false,
       missedRenewal: false,
-    })
+    }
+    let worker: Worker
+    try {
+      worker = cluster.fork({ [workerVariable]: JSON.stringify(start) })
+    } catch (error) {
+      this.#notStarted(state, error)
+      return
+    }
+    this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
+    this.#workers.set(worker, state)
     worker.on('message', async (message: Question | Answering | Pong) => {
       // The worker has died: what it asked for would be held for nobody.
       if (!this.#workers.has(worker)) return
@@ -100,9 +108,15 @@ class Primary {
       // A worker that died meanwhile needs no answer.
       if (worker.isConnected()) worker.send(answer, undefined, undefined, () => {})
     })
-    worker.on('error', () => {
-      if (worker.process.pid === undefined) this.#ended(worker, 1, null)
+    worker.on('error', error => {
+      if (worker.process.pid === undefined && this.#workers.delete(worker)) this.#notStarted(state, error)
     })
+  }
+
+  /** The system started no process. Of some reasons Node tells by an event; others, such as a lack of memory, it throws. */
+  #notStarted(state: WorkerState, error: unknown): void {
+    this.#log.error({ worker: state.number, reason: foreignCode(error) }, 'a worker cannot be started')
+    this.#replace(state, 1, null)
   }
 
   #answering(worker: Worker, port: number): void {
@@ -134,14 +148,21 @@ class Primary {
     const state = this.#workers.get(worker)
     this.#workers.delete(worker)
     this.#services.left(worker)
-    if (state === undefined) return
+    if (state !== undefined) this.#replace(state, code, signal)
+  }
+
+  /** Starts another in its place, unless the server stops, or no worker gets ready. */
+  #replace(
+    { number, startedAt, isReady: wasReady }: WorkerState,
+    code: number | null,
+    signal: string | null,
+  ): void {
     if (this.#phase === 'stopping') {
       // A worker that was not ready to drain yet ends by the signal itself, which is no failure.
       if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') this.#exitCode ||= 1
       this.#finishOnceAlone()
       return
     }
-    const { number, startedAt, isReady: wasReady } = state
     if (this.#phase !== 'running' && !wasReady && signal === null && this.#readyCount() === 0) {
       // The worker has reported what is wrong itself, in the words of a server that runs alone.
       this.#stop(code || 1)
