@@ -89,10 +89,11 @@ export const inOrder = (server: Server, idleMs: number): InOrder => {
   server.on('checkContinue', take)
   server.on('checkExpectation', take)
 
-  // Gives up on clients that do not read their answer or have gone silent, but not while a request is being worked on.
+  // Gives up on clients that do not read their answer or have gone silent, but not while a request is being worked on. One that was
+  // refused in the middle of its body (`refuse-raw.ts`) has its answer, though its response never ends.
   server.setTimeout(idleMs, socket => {
     const line = lines.get(socket)
-    if (line === undefined || line.begun.response.writableEnded) socket.destroy()
+    if (line === undefined || line.begun.response.writableEnded || socket.writableEnded) socket.destroy()
   })
 
   const closeUnlessMoreComes = (socket: Socket, line: Line): void => {

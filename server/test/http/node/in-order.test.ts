@@ -216,6 +216,15 @@ describe('clients that do not wait for answers', () => {
       await once(served, 'close')
     })
 
+  test('C2.10 one that is refused in the middle of its body and then is silent is disconnected', async () => {
+    const { server, open } = await bareServer(() => {}, 100)
+    server.on('clientError', (_error, socket) => socket.end())
+    const [served, socket] = await open()
+    socket.allowHalfOpen = true
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n')
+    await once(served, 'close')
+  })
+
   test('C2.10 one whose request is still worked on stays connected when nothing has moved for a while', async () => {
     const late = (response: ServerResponse) => response.socket?.once('timeout', () => response.end())
     const { ask } = await bareServer(late, 100)
