@@ -87,7 +87,13 @@ export const buildService = async (parts: {
   const unwatchLoop = watchLoop(shedding)
   // The server's own list leaves out connections that have not finished a TLS handshake.
   const connections = new Set<Socket>()
+  let isTimeUp = false
   app.server.on('connection', (socket: Socket) => {
+    // The server still accepts those that wait when it is told to stop, however little time it has.
+    if (isTimeUp) {
+      socket.destroy()
+      return
+    }
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
@@ -109,6 +115,7 @@ export const buildService = async (parts: {
     },
     close: async drainTimeoutMs => {
       const cut = setTimeout(() => {
+        isTimeUp = true
         for (const socket of connections) socket.destroy()
       }, drainTimeoutMs)
       try {

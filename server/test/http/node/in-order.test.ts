@@ -452,4 +452,17 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
       await started().openOn(started().engine)
       assert.ok(tookMs < drainTimeoutMs)
     })
+
+  test('C36.2 clients that connect when no time is left do not hold up the stop', async () => {
+    const { hostname, port } = new URL(started().baseUrl)
+    const sockets = Array.from({ length: 50 }, () => {
+      const socket = connect({ host: hostname, port: Number(port) })
+      socket.on('error', () => {})
+      socket.write('GET /nowhere HTTP/1.1\r\nHost: ')
+      return socket
+    })
+    await started().service.close(0)
+    for (const socket of sockets) socket.destroy()
+    await started().openOn(started().engine)
+  })
 })
