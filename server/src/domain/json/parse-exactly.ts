@@ -15,6 +15,11 @@ export const parseExactly = (text: string): Json => {
 /** A key that JavaScript may move to the front; larger numbers stay where they are. */
 const isWholeNumber = /^\d{1,10}$/
 
+const rememberIfMoved = (object: JsonObject, keys: readonly string[]): void => {
+  const sent = [...new Set(keys)]
+  if (Object.keys(object).some((key, at) => key !== sent[at])) rememberOrder(object, sent)
+}
+
 class Reader {
   readonly #text: string
   #at = 0
@@ -45,19 +50,19 @@ class Reader {
 
   #object(): JsonObject {
     const object: JsonObject = {}
-    const keys = new Set<string>()
-    let isMoved = false
+    const keys: string[] = []
+    let mayMove = false
     this.#at++
     while (this.#peek() !== '}') {
       const key = this.#string()
       this.#skip(':')
       setOwn(object, key, this.value())
       this.#skip(',')
-      keys.add(key)
-      isMoved ||= isWholeNumber.test(key)
+      keys.push(key)
+      mayMove ||= isWholeNumber.test(key)
     }
     this.#at++
-    if (isMoved) rememberOrder(object, [...keys])
+    if (mayMove) rememberIfMoved(object, keys)
     return object
   }
 
