@@ -22,8 +22,8 @@ const lines = [
   'master-key retire',
   'doctor',
   'backup copy.db',
-  'migrate-store',
   'tenant delete TENANT --yes',
+  'migrate-store',
 ]
 
 describe('every command, in a process of its own', () => {

@@ -113,7 +113,7 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
       `exec prlimit --fsize=${bytesMax}: -- strongroom dev --port 0 --log-level debug 2>>log`,
     )
     const line = await program.line('stdout', text => text.startsWith('Strongroom answers at '))
-    const url = line.split(/[ ,]/)[3] ?? ''
+    const url = line.split(/[ ,;]/)[3] ?? ''
     const times = 5
     for (let n = 0; n < times; n++) assert.equal((await call(url, 'GET', '/health', '')).status, 200)
     assert.equal(spawnSync('prlimit', ['--pid', String(program.pid), '--fsize=unlimited:']).status, 0)
