@@ -21,7 +21,7 @@ export type LoadJob = {
   readonly serial: number
 }
 
-export type RequestKind = 'create' | 'get' | 'list' | 'patch' | 'tokenize' | 'mixed'
+export type RequestKind = 'create' | 'get' | 'list' | 'pages' | 'patch' | 'tokenize' | 'mixed'
 
 export type LoadResult = {
   readonly requests: number
@@ -31,6 +31,8 @@ export type LoadResult = {
 }
 
 export const valuesPerTokenize = 1_000
+
+const pagesListed = 64
 
 const form = (type: string, body: string): string =>
   `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
@@ -42,7 +44,10 @@ const requests: Record<RequestKind, (job: LoadJob, serial: number) => string> = 
   create: ({ key }, serial) =>
     head('POST', '/tokens', key) + form('application/json', JSON.stringify(card(serial))),
   get: ({ key, ids }, serial) => `${head('GET', `/tokens/${ids[serial % ids.length]}`, key)}\r\n`,
+  /** All ask for the same page, so that requests which meet share it. */
   list: ({ key }) => `${head('GET', '/tokens?size=20', key)}\r\n`,
+  /** Requests that meet ask for different pages. */
+  pages: ({ key }, serial) => `${head('GET', `/tokens?size=20&page=${(serial % pagesListed) + 1}`, key)}\r\n`,
   patch: ({ key, ids }, serial) =>
     head('PATCH', `/tokens/${ids[serial % ids.length]}`, key) +
     form('application/merge-patch+json', JSON.stringify({ metadata: { touched: String(serial) } })),

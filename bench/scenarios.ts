@@ -29,6 +29,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   get: { kind: 'get', key: 'reveal', connections: 64, bar: 0.6 },
   'get-masked': { kind: 'get', key: 'mask', connections: 64, bar: 0.55 },
   list: { kind: 'list', key: 'reveal', connections: 64, bar: 0.15 },
+  pages: { kind: 'pages', key: 'reveal', connections: 64, bar: 0.15 },
   patch: { kind: 'patch', key: 'write', connections: 64 },
   mixed: { kind: 'mixed', key: 'reveal', connections: 64 },
   tokenize: { kind: 'tokenize', key: 'write', connections: 8, bar: 0.5 },
@@ -154,6 +155,7 @@ const answerBytes = async (vault: MeasuredVault, { kind, key, ids }: LoadJob): P
     create: () => send('POST', '/tokens', 'application/json', card(0)),
     get: () => send('GET', `/tokens/${ids[0]}`),
     list: () => send('GET', '/tokens?size=20'),
+    pages: () => send('GET', '/tokens?size=20'),
     patch: () => send('PATCH', `/tokens/${ids[0]}`, 'application/merge-patch+json', {}),
     tokenize: () => send('POST', '/tokenize', 'application/json', ['x']),
     // Nearly all requests of a mixed load resemble a get.

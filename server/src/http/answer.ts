@@ -5,7 +5,7 @@ import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
 import type { Caller } from '../operations/vault/vault.ts'
 import { readBody } from './body.ts'
-import type { Answer, Handle } from './call.ts'
+import { type Answer, type Handle, inText } from './call.ts'
 import { callerOf } from './caller-of.ts'
 import type { Exchange } from './exchange.ts'
 import { type Replayed, readIdempotencyKey } from './idempotency.ts'
@@ -15,6 +15,7 @@ import { readQuery } from './query.ts'
 import { requirePermission } from './require-permission.ts'
 import { answerSender } from './send-answer.ts'
 import type { SendProblem } from './send-problem.ts'
+import { sharedPages } from './shared-pages.ts'
 
 /**
  * The second half, from the bytes of the body to the answer; errors go to the one mapper.
@@ -34,6 +35,7 @@ export const answer = (
   const findCaller = callerOf(options)
   const send = answerSender(endpoint, ownHeaders(headerPrefix).traceId)
   const takesBody = endpoint.method !== 'GET'
+  const pages = endpoint.isPage ? sharedPages() : undefined
 
   /** C27: a key may be revoked, or its rules may change, while the body is on its way or a page waits for its turn. */
   const replaceCaller = async (exchange: Exchange): Promise<void> => {
@@ -53,13 +55,20 @@ export const answer = (
     return handle({ vault, headerPrefix, caller, params, query, body })
   }
 
-  /** With an idempotency key: the answer that was kept under it, or a new one, which is then kept. */
+  /**
+   * A page may be one that is being made for another request. With an idempotency key: the answer that was kept under it, or a new
+   * one, which is then kept.
+   */
   const answerTo = (
     exchange: Exchange,
     caller: Caller | undefined,
     bytes: Buffer | undefined,
   ): Promise<Answer | Replayed> => {
     const { method, url, headers } = exchange
+    if (pages !== undefined && caller !== undefined) {
+      const request = `${url}\n${bytes?.toString('latin1') ?? ''}`
+      return pages.page(caller, request, async () => inText(await run(exchange, caller, bytes)))
+    }
     const key = endpoint.takesIdempotencyKey ? headers[idempotency.header] : undefined
     if (key === undefined || caller === undefined) return run(exchange, caller, bytes)
     const asked = { method, path: pathOf(url), key: readIdempotencyKey(key), body: bytes }
