@@ -7,7 +7,7 @@ import { load, startVault } from './processes.ts'
 import { scenarios } from './scenarios.ts'
 import { seconds } from './settings.ts'
 
-const profiled = ['create', 'get', 'list']
+const profiled = ['create', 'get', 'pages']
 
 /** `npm run bench -- profile`: where the main thread spends its time, as a flame graph for each kind of request. */
 export const benchProfile = async (): Promise<void> => {

@@ -68,6 +68,6 @@ export const startServed = async (workers: number, databaseUrl?: string): Promis
 }
 
 export const loadServed = ({ port, keys, ids }: Served, kind: RequestKind): Promise<LoadResult> => {
-  const key = kind === 'get' || kind === 'list' ? keys.private_api_key : keys.api_key
+  const key = kind === 'get' || kind === 'list' || kind === 'pages' ? keys.private_api_key : keys.api_key
   return load({ port, kind, key, ids, connections: 64, seconds, serial: nextSerial() })
 }

@@ -44,7 +44,7 @@ export const benchSize = async (): Promise<void> => {
     console.table([
       summary('create a card', costs),
       summary('get with reveal', [await costOf(vault, postmaster, 'get')]),
-      summary('list, a page of 20', [await costOf(vault, postmaster, 'list')]),
+      summary('list, a page of 20', [await costOf(vault, postmaster, 'pages')]),
     ])
     await vault.stop()
   } finally {
