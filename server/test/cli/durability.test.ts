@@ -69,10 +69,6 @@ describe('a power cut right after a command takes back nothing of what it said i
     assert.deepEqual(added.slice(0, -1), replaced)
     assert.equal((await site.run(['master-key', 'rewrap', ...site.vault])).code, 0)
     const retired = await stepsOf('master-key', 'retire', ...site.vault)
-    assert.deepEqual(retired.slice(0, -1), [
-      'flushed master.key.retired',
-      `flushed ${folder}`,
-      ...replaced,
-    ])
+    assert.deepEqual(retired.slice(0, -1), ['flushed master.key.retired', `flushed ${folder}`, ...replaced])
   })
 })
