@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cpuMicroseconds } from './cpu-time.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 
 const here = import.meta.dirname
@@ -23,32 +24,6 @@ export type BenchKeys = {
 }
 
 export type MeasuredVault = Measured & { readonly keys: BenchKeys; readonly folder: string }
-
-/** From the kernel's own accounting, in ticks of 10 ms; it is independent of how busy the machine is otherwise. */
-export const cpuMicroseconds = (pid: number): number => {
-  const fields = statFields(pid)
-  return (Number(fields[11]) + Number(fields[12])) * 10_000
-}
-
-/** The same for all processes that this one has started, including those that have ended. */
-export const childrenCpuMicroseconds = (pid: number): number => {
-  const fields = statFields(pid)
-  const ended = (Number(fields[13]) + Number(fields[14])) * 10_000
-  const living = readdirSync('/proc').filter(name => /^\d+$/.test(name) && parentOf(Number(name)) === pid)
-  return living.reduce((sum, child) => sum + cpuMicroseconds(Number(child)), ended)
-}
-
-export const parentOf = (pid: number): number | undefined => {
-  try {
-    return Number(statFields(pid)[1])
-  } catch {
-    // The process has ended meanwhile.
-    return undefined
-  }
-}
-
-const statFields = (pid: number): string[] =>
-  readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
 
 const residentMiB = (pid: number): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { startCluster } from '../server/test/rig/postgres-cluster.ts'
+import { childrenCpuMicroseconds, cpuMicroseconds, parentOf } from './cpu-time.ts'
 import type { RequestKind } from './load.ts'
-import { childrenCpuMicroseconds, cpuMicroseconds, parentOf } from './processes.ts'
 import { loadServed, type Served, startServed } from './served.ts'
 
 const cards = Number(process.env.BENCH_CARDS ?? 100_000)
