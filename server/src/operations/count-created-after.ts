@@ -1,5 +1,5 @@
 import type { Instant } from '../domain/time/instant.ts'
-import { termsUnder } from '../domain/tokens/index-terms.ts'
+import { everyType } from '../domain/tokens/index-terms.ts'
 import { hashGroup } from './tokens/hash-terms.ts'
 import type { Vault } from './vault/vault.ts'
 
@@ -14,11 +14,11 @@ export const countCreatedAfter = async (
   const counts: TenantCount[] = []
   for (const { tenant, id } of await vault.store.listTenants()) {
     const unlocked = { tenantNumber: tenant, keys: await vault.keyring.of(tenant, id) }
-    const everyType = hashGroup(unlocked, termsUnder(['/']))
+    const terms = hashGroup(unlocked, everyType)
     const count = await vault.store.countTokens({
       tenant,
       now,
-      groups: [everyType],
+      groups: [terms],
       createdAt: { from: moment + 1 },
     })
     if (count > 0) counts.push({ tenantId: id, count })

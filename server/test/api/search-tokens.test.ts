@@ -222,6 +222,34 @@ for (const engine of engines)
       }
     })
 
+    test('C24.10 alternatives that overlap or repeat each other count no token twice, nor an expired one', async () => {
+      const { keys } = await vault.tenant(devApplications)
+      const made = [
+        { containers: ['/a/'] },
+        { containers: ['/a/b/'] },
+        { containers: ['/a/b/'], expires_at: new Date(vault.now + 9_000).toISOString() },
+        { containers: ['/c/'] },
+        { containers: ['/c/'], expires_at: new Date(vault.now + 9_000).toISOString() },
+      ]
+      for (const more of made)
+        assert.equal(
+          (await vault.post('/tokens', keys.general, { type: 'token', data: 1, ...more })).status,
+          201,
+        )
+      vault.now += 9_000
+      for (const [query, total] of [
+        ['(container:/a/* OR container:/a/b/*) created_at:[* TO *]', 2],
+        ['(container:/a/b/* OR container:/a/* OR container:/c/*) created_at:[* TO *]', 3],
+        ['(container:/a/* OR container:/a/*) created_at:[* TO *]', 2],
+        ['(type:token OR type:token) created_at:[* TO *]', 3],
+        ['(type:token OR container:/*) created_at:[* TO *]', 3],
+      ] as const)
+        for (const page of [1, 2]) {
+          const { body } = await search(query, { page, size: 1 }, keys.private)
+          assert.equal(body.pagination.total_items, total, query)
+        }
+    })
+
     test('C26.1 a search needs token:search and finds only what token:read covers as well', async () => {
       assert.equal((await search('id:red', {}, keys.reader)).status, 403)
       assert.equal((await vault.send('POST', '/tokens/search', { body: { query: 'id:red' } })).status, 401)

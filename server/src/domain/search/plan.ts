@@ -1,7 +1,6 @@
 import { limits } from '../limits.ts'
 import type { InstantRange } from '../time/instant.ts'
-import type { Term } from '../tokens/index-terms.ts'
-import { termsUnder } from '../tokens/index-terms.ts'
+import { everyType, type Term, withoutOverlap } from '../tokens/index-terms.ts'
 import { intersect, isEmpty } from './instant-range.ts'
 import type { Condition, Lookup, Query } from './query.ts'
 import { queryFault } from './query-fault.ts'
@@ -85,7 +84,7 @@ const asOneOf = (branches: Literal[][], mayRedact: boolean): Literal[][] => {
   const condition = {
     ...first.condition,
     field: [...fields].join(' or '),
-    lookup: { by: 'term', terms } as const,
+    lookup: { by: 'term', terms: withoutOverlap(terms) } as const,
   }
   return [[{ ...first, condition }]]
 }
@@ -123,7 +122,7 @@ const startsByItself: readonly Lookup['by'][] = ['id', 'term']
 const ofAnyType: PlannedCondition = {
   field: 'type',
   negated: false,
-  lookup: { by: 'term', terms: termsUnder(['/']) },
+  lookup: { by: 'term', terms: everyType },
   isOpened: false,
 }
 

@@ -29,6 +29,19 @@ export const everyType: readonly Term[] = [...tokenTypes.keys()].map(typeTerm)
 export const termsUnder = (roots: readonly string[]): readonly Term[] =>
   roots.includes('/') ? everyType : roots.map(containerTerm)
 
+/** Differs for any two terms that differ: a space alone may be part of a metadata key. */
+export const nameOfTerm = ({ field, value }: Term): string => `${field.length} ${field} ${value}`
+
+/** The same group with nothing said twice: no term is repeated, and no container lies within another. */
+export const withoutOverlap = (terms: readonly Term[]): readonly Term[] => {
+  const distinct = new Map(terms.map(term => [nameOfTerm(term), term]))
+  return [...distinct.values()].filter(
+    ({ field, value }) =>
+      field !== 'container' ||
+      !ancestors(value).some(outer => outer !== value && distinct.has(nameOfTerm(containerTerm(outer)))),
+  )
+}
+
 /**
  * C15: what two tokens with the same fingerprint must also share to stand for the same value; undefined for a token
  * that takes no part in deduplication.

@@ -8,6 +8,9 @@ export type Planned = {
   readonly matches: Matches
   /** Whether the index alone tells which tokens match. Otherwise every token that it proposes must be opened. */
   readonly isExact: boolean
-  /** It asks for tokens with one of these terms and for nothing else; absent if it asks for more. */
+  /**
+   * It asks for tokens with one of these terms and for nothing else; absent if it asks for more. None is repeated, and no container
+   * lies within another.
+   */
   readonly onlyTerms?: readonly Term[]
 }

@@ -1,6 +1,6 @@
 import { indexHash } from '../../crypto/index-hash.ts'
 import type { TenantKeys } from '../../crypto/keys.ts'
-import { everyType, indexedAs, isOfCategory, type Term } from '../../domain/tokens/index-terms.ts'
+import { everyType, indexedAs, isOfCategory, nameOfTerm, type Term } from '../../domain/tokens/index-terms.ts'
 import { memoPerTenant } from '../vault/memo-per-tenant.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 
@@ -32,8 +32,7 @@ export const hashGroup = (tenant: WithKeys, terms: readonly Term[]): readonly Bu
 }
 
 const hashTerms = (tenant: WithKeys, terms: readonly Term[]): readonly Buffer[] => {
-  // Each once: two containers may cover the home of the same type. A space alone may be part of a metadata key.
-  const name = ({ field, value }: Term): string => `${field.length} ${field} ${value}`
-  const stored = new Map(terms.flatMap(indexedAs).map(term => [name(term), term]))
+  // Each once: two containers may cover the home of the same type.
+  const stored = new Map(terms.flatMap(indexedAs).map(term => [nameOfTerm(term), term]))
   return [...stored.values()].map(term => hashTerm(tenant, term))
 }

@@ -4,8 +4,7 @@ import { pace } from '../../domain/pace.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
 import { isPending, pendingDeadlines } from '../../domain/time/deadlines.ts'
 import type { Instant } from '../../domain/time/instant.ts'
-import type { Term } from '../../domain/tokens/index-terms.ts'
-import { termsUnder } from '../../domain/tokens/index-terms.ts'
+import { everyType, type Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { hashGroup, hashTerm } from '../tokens/hash-terms.ts'
@@ -75,7 +74,7 @@ const advance = async (
   let query: TokenQuery = {
     tenant: tenant.tenantNumber,
     now,
-    groups: [hashGroup(tenant, termsUnder(['/']))],
+    groups: [hashGroup(tenant, everyType)],
     ...(pass?.after && { after: pass.after }),
   }
   const turns = new Turns()
