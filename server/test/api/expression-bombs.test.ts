@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TestReply } from '../rig/answers.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 
@@ -112,6 +111,16 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
   {
     name: 'ten indexes over all the data',
     body: { type: 'token', data: large, search_indexes: Array(10).fill(chain('upcase | downcase', 8)) },
+  },
+  {
+    name: 'indexes that each take little of the data, and together too much',
+    body: { type: 'token', data: large, search_indexes: Array(10).fill('{{ data | upcase }}') },
+    status: 400,
+  },
+  {
+    name: 'two indexes over all the data',
+    body: { type: 'token', data: large, search_indexes: Array(2).fill('{{ data | upcase }}') },
+    status: 201,
   },
   {
     name: 'a fingerprint over a deep object',
@@ -233,8 +242,8 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
 ]
 
 onSqliteAlone('expression bombs', 'expressions are rendered above storage', vault => {
-  /** The processor time that this process spends on a request, whatever else the machine does. */
-  const timed = async (work: () => Promise<TestReply>): Promise<{ reply: TestReply; seconds: number }> => {
+  /** The processor time that this process spends on it, whatever else the machine does. */
+  const timed = async <T>(work: () => Promise<T>): Promise<{ reply: T; seconds: number }> => {
     const start = process.cpuUsage()
     const reply = await work()
     const { user, system } = process.cpuUsage(start)
@@ -305,5 +314,38 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
     assert.equal(reply.body.data.length, 100)
     assert.ok(seconds < 3, `${seconds} s`)
     assert.deepEqual(answered, ['health', 'page'])
+  })
+
+  test('C20.7 indexes set by a caller who may not read the data slow down no patch and no sweep, and others are answered meanwhile', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      blind: { permissions: ['token:create', 'token:update'] },
+    })
+    const heavyIndexes = Array.from({ length: 9 }, (_, at) => `${at}{{ data | split: '' | sort | first }}`)
+    const indexes = ['{{ data | size }}', ...heavyIndexes]
+    const expires_at = new Date(vault().now + 60_000).toISOString()
+    for (const id of ['one', 'two', 'three', 'four']) {
+      await vault().create(keys.blind, { id, type: 'token', data: large, expires_at })
+      for (const patch of [{ search_indexes: indexes }, { metadata: { a: 'b' } }]) {
+        const { reply, seconds } = await timed(() => vault().patch(`/tokens/${id}`, keys.blind, patch))
+        assert.equal(reply.status, 200, reply.text.slice(0, 300))
+        assert.ok(seconds < 2, `${seconds} s`)
+      }
+    }
+    // Only those that fit into what the indexes of a token may take together.
+    const { body } = await vault().post('/tokens/search', keys.owner, { query: `data:${large.length}` })
+    assert.equal(body.pagination.total_items, 4)
+
+    vault().now += 60_000
+    const done: string[] = []
+    const [{ seconds }] = await Promise.all([
+      timed(() => vault().service.clockwork.runAll()).finally(() => done.push('sweep')),
+      vault()
+        .send('GET', '/health')
+        .finally(() => done.push('health')),
+    ])
+    assert.deepEqual(done, ['health', 'sweep'])
+    assert.ok(seconds < 2, `${seconds} s`)
+    assert.equal((await vault().get('/tokens/one', keys.owner)).status, 404)
   })
 })

@@ -56,15 +56,18 @@ export class Budget {
 }
 
 /**
- * What all renderings of one request may spend together: a payload may hold a thousand tokens, and a mask of a card is
+ * What several renderings may spend together, such as all of one request: a payload may hold a thousand tokens, and a mask of a card is
  * rendered some sixty times when it is judged (C13). Without this bound, one body of 160 kB kept the vault busy for
  * more than a minute.
  */
 export class Allowance {
   #stepsLeft: number
+  readonly #within: Allowance | undefined
 
-  constructor(steps: number = limits.expressionStepsPerRequest) {
+  /** With `within`, it is part of another: what is taken of it is taken of both. */
+  constructor(steps: number = limits.expressionStepsPerRequest, within?: Allowance) {
     this.#stepsLeft = steps
+    this.#within = within
   }
 
   /** Once spent, every rendering fails, so an empty mask no longer proves that nothing is disclosed. */
@@ -73,6 +76,7 @@ export class Allowance {
   }
 
   take(units: number): void {
+    this.#within?.take(units)
     this.#stepsLeft -= units
     if (this.isSpent) throw new ExpressionError(tooMuchWork)
   }

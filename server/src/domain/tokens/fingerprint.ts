@@ -1,8 +1,9 @@
-import type { Allowance } from '../expressions/budget.ts'
+import { Allowance } from '../expressions/budget.ts'
 import { compileExpression } from '../expressions/expression.ts'
 import { budgetFor } from '../expressions/run.ts'
 import { canonicalText } from '../json/canonical-json.ts'
 import { isJsonObject, type Json, type JsonType } from '../json/json.ts'
+import { limits } from '../limits.ts'
 import { fingerprintExpressionInForce, type Token } from './token.ts'
 
 /** What the keyed hash of C14 is made of. */
@@ -21,7 +22,8 @@ export const renderFingerprint = (
   const expression = compileExpression(fingerprintExpressionInForce(token), 'fingerprint')
   const data = token.data.expose('rendering what is fingerprinted, which leaves as a keyed hash')
   const scope = { data, metadata: token.metadata ?? {} }
-  const { value, type } = expression.renderTyped(scope, budgetFor('fingerprint', scope, allowance))
+  const own = new Allowance(limits.hashedExpressionStepsPerToken, allowance)
+  const { value, type } = expression.renderTyped(scope, budgetFor('fingerprint', scope, own))
   const isOwn = token.fingerprintExpression !== undefined
   if (value === null || (isOwn && isEmpty(value))) return undefined
   return { type, canonical: canonicalText(value) }

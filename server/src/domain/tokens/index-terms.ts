@@ -1,8 +1,6 @@
-import { compileExpression } from '../expressions/expression.ts'
-import { ExpressionError } from '../expressions/expression-error.ts'
-import { renderedText } from '../expressions/rendered-text.ts'
 import { foldText } from '../text/fold-text.ts'
 import { ancestors, covers } from './containers.ts'
+import { renderIndexes } from './rendered-indexes.ts'
 import { fingerprintExpressionInForce, isAtHome, isBlind, searchIndexesInForce, type Token } from './token.ts'
 import { tokenTypes } from './types/registry.ts'
 
@@ -110,13 +108,9 @@ export const indexedValues = (token: Token): { expression: string; value: string
   const expressions = searchIndexesInForce(token)
   if (expressions.length === 0) return []
   const data = token.data.expose('rendering search indexes, which leave as keyed hashes')
-  return expressions.flatMap(expression => {
-    try {
-      const value = renderedText(compileExpression(expression, 'index').render({ data }))
-      return value === '' ? [] : [{ expression, value }]
-    } catch (error) {
-      if (error instanceof ExpressionError) return []
-      throw error
-    }
+  return renderIndexes(expressions, data).flatMap((rendered, index) => {
+    const expression = expressions[index]
+    if (expression === undefined || 'fault' in rendered || rendered.value === '') return []
+    return [{ expression, value: rendered.value }]
   })
 }

@@ -1,14 +1,13 @@
 import type { Issue } from '../errors.ts'
 import { Allowance, tooMuchWork } from '../expressions/budget.ts'
-import { compileExpression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import { budgetFor } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
 import { element, field } from '../place.ts'
 import { disclosesCard } from './card-disclosure.ts'
 import { renderFingerprint } from './fingerprint.ts'
 import { maskLeaves } from './mask.ts'
 import { renderMask } from './render-mask.ts'
+import { renderIndexes } from './rendered-indexes.ts'
 import { searchIndexesInForce, type Token } from './token.ts'
 
 /** The parts of a token that hold expressions. */
@@ -67,12 +66,8 @@ const faultyLeaf = (template: Json, data: Json, path: string, allowance: Allowan
 }
 
 const tryIndexes = ({ token, data, path, issues, allowance }: Trial): void => {
-  for (const [index, text] of searchIndexesInForce(token).entries()) {
-    const fault = faultOf(() =>
-      compileExpression(text, 'index').render({ data }, undefined, budgetFor('index', { data }, allowance)),
-    )
-    if (fault !== undefined) issues.push({ path: element(path, index), message: fault })
-  }
+  for (const [index, rendered] of renderIndexes(searchIndexesInForce(token), data, allowance).entries())
+    if ('fault' in rendered) issues.push({ path: element(path, index), message: rendered.fault })
 }
 
 const tryFingerprint = ({ token, path, issues, allowance }: Trial): void => {

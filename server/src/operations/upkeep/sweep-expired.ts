@@ -3,11 +3,13 @@ import { pace } from '../../domain/pace.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
 import { StoreUnavailableError } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
+import type { WriteSet } from '../../store/write-set.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
 import { type Unreadable, UnreadableRows } from '../tokens/unreadable-rows.ts'
 import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
-import type { Vault } from '../vault/vault.ts'
+import { Turns } from '../vault/turns.ts'
+import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export type SweepResult = Unreadable & {
   readonly purged: number
@@ -45,38 +47,68 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
   }
 }
 
-type Purged = 'purged' | 'missed' | TamperedError | KeyProviderError | StoreUnavailableError
+/** `missed`: the tenant is gone, or the token changed meanwhile. */
+type NotPurged = 'missed' | TamperedError | KeyProviderError | StoreUnavailableError
+type Purged = 'purged' | NotPurged
 
 /** Rows that storage refuses alone, one after the other, before the rest of those that it refused together is left for later. */
 const refusedAloneMax = 3
 
 /**
  * Together they share commits, and a row that somebody holds fails those that share its commit. So what was refused is tried once
- * more, each row alone.
+ * more, each row alone. What to remove is found out for one row after the other, because search indexes can be heavy to render.
  */
 const purgeAll = async (vault: Vault, rows: readonly TokenRow[]): Promise<Purged[]> => {
-  const outcomes = await Promise.all(rows.map(row => purge(vault, row)))
+  const turns = new Turns()
+  const tenants = new Map<number, Promise<UnlockedTenant | undefined>>()
+  const removals: (WriteSet | NotPurged)[] = []
+  for (const row of rows) {
+    if (turns.isOver) await turns.next()
+    const tenant = tenants.get(row.tenant) ?? unlock(vault, row.tenant)
+    tenants.set(row.tenant, tenant)
+    removals.push(await removalOf(vault, row, tenant))
+  }
+  const outcomes = await Promise.all(removals.map(removal => carryOut(vault, removal)))
   let refusedAlone = 0
   for (const [at, row] of rows.entries()) {
     if (!(outcomes[at] instanceof StoreUnavailableError) || refusedAlone === refusedAloneMax) continue
-    const again = await purge(vault, row)
+    const again = await carryOut(vault, await removalOf(vault, row, unlock(vault, row.tenant)))
     outcomes[at] = again
     if (again instanceof StoreUnavailableError) refusedAlone++
   }
   return outcomes
 }
 
-/** `missed`: the tenant is gone, or the token changed meanwhile. */
-const purge = async (vault: Vault, row: TokenRow): Promise<Purged> => {
-  try {
-    const tenant = await vault.store.getTenant(row.tenant)
+/** Undefined if the tenant is gone. */
+const unlock = async (vault: Vault, tenantNumber: number): Promise<UnlockedTenant | undefined> => {
+  const tenant = await vault.store.getTenant(tenantNumber)
+  const keys = tenant && (await keysUnlessDeleted(vault, tenantNumber, tenant.id))
+  return keys && { tenantNumber, keys }
+}
+
+const removalOf = (
+  vault: Vault,
+  row: TokenRow,
+  unlocked: Promise<UnlockedTenant | undefined>,
+): Promise<WriteSet | NotPurged> =>
+  unlessRefused(async () => {
+    const tenant = await unlocked
     if (tenant === undefined) return 'missed'
-    const keys = await keysUnlessDeleted(vault, row.tenant, tenant.id)
-    if (keys === undefined) return 'missed'
-    const writes = new TokenWrites({ tenantNumber: row.tenant, keys })
-    writes.remove(openTokenRow(row, [], keys))
+    const writes = new TokenWrites(tenant)
+    writes.remove(openTokenRow(row, [], tenant.keys))
     await vault.activity.settle(row.tenant, row.id)
-    return (await vault.store.commit(writes.set)).committed ? 'purged' : 'missed'
+    return writes.set
+  })
+
+const carryOut = async (vault: Vault, removal: WriteSet | NotPurged): Promise<Purged> =>
+  removal === 'missed' || removal instanceof Error
+    ? removal
+    : unlessRefused(async () => ((await vault.store.commit(removal)).committed ? 'purged' : 'missed'))
+
+/** What keeps one token from being purged keeps no other. */
+const unlessRefused = async <T>(work: () => Promise<T>): Promise<T | NotPurged> => {
+  try {
+    return await work()
   } catch (error) {
     if (
       error instanceof TamperedError ||
