@@ -13,8 +13,8 @@ import type { Lease } from './lease.ts'
 
 /**
  * What the vault does by itself each minute, by the name of the lease, by which nodes of other releases know it, too. Jobs meant for
- * one node do no harm if two run them. A job that may have millions of rows to purge has a lease and a clockwork of its own, so that
- * nothing else that is due waits for it.
+ * one node do no harm if two run them. A job that may have millions of rows to go through has a lease and a clockwork of its own, so
+ * that nothing else that is due waits for it.
  */
 export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease): Record<string, Job[]> => ({
   upkeep: [
@@ -24,11 +24,6 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
       run: async stopping => ({ purged: await sweepTransients(vault, stopping) }),
     },
     noteUses(vault),
-    {
-      // Not on one node: a node makes the reports of the tenants that it works for, and of each only one node.
-      name: 'index-reports',
-      run: async () => ({ examined: await computeIndexReports(vault, { claims: reportClaims(leaseOn) }) }),
-    },
     {
       // Not on one node: each reads its own master key.
       name: 'check-master-key',
@@ -50,6 +45,15 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
         if (locked !== undefined) throw locked
         return { purged }
       },
+    },
+  ],
+  reports: [
+    {
+      // Not on one node: a node makes the reports of the tenants that it works for, and of each only one node.
+      name: 'index-reports',
+      run: async stopping => ({
+        examined: await computeIndexReports(vault, { claims: reportClaims(leaseOn), stopping }),
+      }),
     },
   ],
   answers: [

@@ -175,6 +175,24 @@ onEveryEngine('index report', vault => {
     assert.deepEqual(body.indexes.toSorted(byName), figures.toSorted(byName))
   })
 
+  test('C26 a run that is told to stop examines nothing more, and another makes the report', async t => {
+    const { keys } = await vault().tenant(applications)
+    await fill(vault(), keys.owner)
+    const { vault: whole } = vault().service
+    const stopped = new AbortController()
+    const list = whole.store.listTokens
+    const { mock } = t.mock.method(whole.store, 'listTokens', (...asked: Parameters<typeof list>) => {
+      stopped.abort()
+      return list(...asked)
+    })
+    assert.equal(await computeIndexReports(whole, { stopping: stopped.signal }), 0)
+    assert.equal(mock.callCount(), 1)
+    mock.restore()
+    assert.equal((await vault().get(path, keys.management)).body.tokens, 0)
+    await vault().service.clockwork.runAll()
+    assert.equal((await vault().get(path, keys.management)).body.tokens, 10)
+  })
+
   test('C31.9 a report counts only the tokens of its own tenant', async () => {
     const [one, other] = [await vault().tenant(applications), await vault().tenant(applications)]
     await fill(vault(), one.keys.owner)

@@ -42,11 +42,13 @@ export const computeIndexReports = async (
     claims = aloneOnStorage,
     perTenant = pace.reportRowsPerTenant,
     perRun = pace.reportRowsPerRun,
-  }: { claims?: ReportClaims; perTenant?: number; perRun?: number } = {},
+    stopping,
+  }: { claims?: ReportClaims; perTenant?: number; perRun?: number; stopping?: AbortSignal } = {},
 ): Promise<number> => {
   let examined = 0
   await eachLoadedTenant(vault, inTurn(vault), async tenant => {
-    if (examined < perRun) examined += await advance(vault, tenant, claims, perTenant)
+    if (examined >= perRun || stopping?.aborted) return
+    examined += await advance(vault, tenant, { claims, rowsMax: perTenant, stopping })
   })
   return examined
 }
@@ -58,12 +60,11 @@ const inTurn = (vault: Vault): LoadedTenant[] => {
   return [...tenants.slice(first), ...tenants.slice(0, first)]
 }
 
-/** Examines one slice of one tenant; returns how many tokens it examined. */
+/** Examines one slice of one tenant; returns how many tokens it examined. Told to stop, it leaves the slice for another run. */
 const advance = async (
   vault: Vault,
   tenant: UnlockedTenant,
-  claims: ReportClaims,
-  rowsMax: number,
+  { claims, rowsMax, stopping }: { claims: ReportClaims; rowsMax: number; stopping: AbortSignal | undefined },
 ): Promise<number> => {
   const now = vault.clock()
   const { report, pass } = await load(vault, tenant)
@@ -83,6 +84,7 @@ const advance = async (
     const rows = await vault.store.listTokens(query, { offset: 0, limit })
     for (const row of rows) {
       if (turns.isOver) await turns.next()
+      if (stopping?.aborted) return 0
       addToken(survey, row, tenant.keys)
     }
     examined += rows.length
