@@ -49,8 +49,9 @@ export const isBetween = ({ from, until }: InstantRange, { after, upTo }: Bounds
   ]
 }
 
-/** Nearly every signature matches some term of a longer group. */
+/** Nearly every signature matches some term of a longer group, and few entries are left after some groups. */
 const comparedTermsMax = 8
+const comparedGroupsMax = 4
 
 /**
  * The condition that the token of entry `t` may have a term of each group, as far as its signature tells. It saves the
@@ -58,7 +59,9 @@ const comparedTermsMax = 8
  */
 export const mayHave = (groups: readonly (readonly Uint8Array[])[]): Sql[] => {
   const all = signatureOf(groups.flatMap(group => (group.length === 1 ? group : [])))
-  const choices = groups.filter(group => group.length > 1 && group.length <= comparedTermsMax)
+  const choices = groups
+    .filter(group => group.length > 1 && group.length <= comparedTermsMax)
+    .slice(0, comparedGroupsMax)
   const conditions = [
     ...(all === 0 ? [] : [hasBits(all)]),
     ...choices.map(group => anyOf(group.map(term => hasBits(signatureOf([term]))))),

@@ -26,16 +26,23 @@ export const countQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql
 }
 
 /**
- * The same query without those terms of its first group that no token has. A list of everything starts from every type,
+ * The same query without those terms of its first groups that no token has. A list of everything starts from every type,
  * most of which a tenant never uses, and merging an empty one costs ten times as much as checking for it.
  */
 export const withoutEmptyStarts = (
   query: TokenQuery,
   inUse: (tenant: number, terms: readonly Uint8Array[]) => readonly Uint8Array[],
 ): TokenQuery => {
-  if ('anyOf' in query || query.ids !== undefined) return query
-  const [first = [], ...others] = query.groups
-  return first.length < 2 ? query : { ...query, groups: [inUse(query.tenant, first), ...others] }
+  // Branches that start from every type share one list of them.
+  const known = new Map<readonly Uint8Array[], readonly Uint8Array[]>()
+  const reduced = (branch: TokenBranch): TokenBranch => {
+    const [first = [], ...others] = branch.groups
+    if (branch.ids !== undefined || first.length < 2) return branch
+    const found = known.get(first) ?? inUse(query.tenant, first)
+    known.set(first, found)
+    return { ...branch, groups: [found, ...others] }
+  }
+  return 'anyOf' in query ? { ...query, anyOf: query.anyOf.map(reduced) } : { ...query, ...reduced(query) }
 }
 
 const inListOrder = 'ORDER BY 1 DESC, 2'
@@ -94,9 +101,11 @@ export const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
  * Each comes in index order, and the union drops tokens that several of them find.
  */
 const indexQuery = <List>(query: SliceQuery, dialect: Dialect<List>): Sql<List> => {
-  const branches = branchesOf(query)
-  const isMerged = startsOf(query) <= mergedMax
-  const arms = branches.flatMap(branch => toArms(query, branch, isMerged, dialect))
+  const armsOf = (isMerged: boolean): Sql<List>[] =>
+    branchesOf(query).flatMap(branch => toArms(query, branch, isMerged, dialect))
+  const merged = startsOf(query) <= mergedMax ? armsOf(true) : []
+  const isShort = merged.length > 0 && merged.reduce((sum, { values }) => sum + values.length, 0) <= valuesMax
+  const arms = isShort ? merged : armsOf(false)
   if (arms.length === 0) return nothing
   const selects = arms.map(({ sql }) => sql)
   return { sql: dialect.union(selects, inListOrder), values: arms.flatMap(({ values }) => values) }
@@ -106,6 +115,8 @@ const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE F
 
 /** SQLite merges at most this many SELECTs. */
 const mergedMax = 500
+/** SQLite takes at most 32,766 values for a statement. Each SELECT repeats those of its branch, so not all are merged. */
+const valuesMax = 30_000
 
 /** The SELECTs of a branch: one for each term of its first group, or one for the whole group, whose matches are then sorted. */
 const toArms = <List>(

@@ -50,7 +50,10 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
       readSettled(query.tenant, termsOf(query), () =>
         listInSlices(withoutEmptyStarts(query, inUse), page, slices),
       ),
-    countTokens: query => readSettled(query.tenant, termsOf(query), () => countInSlices(query, slices)),
+    countTokens: query =>
+      readSettled(query.tenant, termsOf(query), () =>
+        countInSlices(withoutEmptyStarts(query, inUse), slices),
+      ),
 
     estimateTerms: (tenant, terms, limit) =>
       readSettled(tenant, terms, () => {
