@@ -250,6 +250,21 @@ for (const engine of engines)
         }
     })
 
+    test('C26.9 a search of many alternatives is answered, however many rules the caller has', async () => {
+      const roots = ['/a/', ...Array.from({ length: 49 }, (_, at) => `/rule-${at}/`)]
+      const rules = roots.map((container, at) => rule(at + 1, container, 'mask', 'read', 'search'))
+      const { keys } = await vault.tenant({ ...devApplications, many: { rules } })
+      await vault.create(keys.general, { id: 'seen', type: 'token', data: 1, containers: ['/a/'] })
+      const days = (count: number, month: number): string =>
+        Array.from({ length: count }, (_, at) => `created_at:[${at + 1}/${month}/2001 TO *]`).join(' OR ')
+      const { status, body } = await search(`(${days(4, 1)}) (${days(5, 2)})`, {}, keys.many)
+      assert.equal(status, 200)
+      assert.deepEqual(
+        body.data.map((token: { id: string }) => token.id),
+        ['seen'],
+      )
+    })
+
     test('C26.1 a search needs token:search and finds only what token:read covers as well', async () => {
       assert.equal((await search('id:red', {}, keys.reader)).status, 403)
       assert.equal((await vault.send('POST', '/tokens/search', { body: { query: 'id:red' } })).status, 401)

@@ -49,16 +49,21 @@ const isTexts = (value: Asked): value is readonly string[] =>
 /** PostgreSQL accepts no text with a zero character, so nothing is stored under one. */
 const isStorable = (text: string): boolean => !text.includes('\0')
 
-const namesMax = 500
+/** Of all texts that get a name. A plan takes some sixty times the memory of its text, on every connection. */
+const namedCharactersMax = 300_000
+/** The text of a search of many alternatives is longer, and each has a shape of its own. */
+const nameableCharactersMax = 10_000
 
-/** Names statements, so that the server parses and plans each once per connection. Lists have many shapes, hence the limit. */
-const statementNames = (): ((sql: string) => { text: string; name?: string }) => {
+/** Names statements, so that the server parses and plans each once per connection. Lists have many shapes, hence the limits. */
+export const statementNames = (): ((sql: string) => { text: string; name?: string }) => {
   const known = new Map<string, { text: string; name?: string }>()
+  let characters = 0
   return sql => {
     const found = known.get(sql)
     if (found !== undefined) return found
     const text = numbered(sql)
-    if (known.size >= namesMax) return { text }
+    if (sql.length > nameableCharactersMax || characters + sql.length > namedCharactersMax) return { text }
+    characters += sql.length
     const named = { text, name: createHash('sha256').update(text).digest('base64url') }
     known.set(sql, named)
     return named
