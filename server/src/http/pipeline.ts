@@ -15,7 +15,8 @@ import { problemSender, type SendProblem } from './send-problem.ts'
  *   admit    503 → 204 to a preflight → 401 → 429 → 403 permission as such → 415 → 413
  *   answer   the body → idempotent replay or claim → 400 → the operation, which refuses or commits → the answer
  *
- * Before it, `server.ts` has found the endpoint, and refused a request without a Host or with two.
+ * Before it, the endpoint was found, by `plain/routes.ts` for most requests and by Fastify for all others. Of these, `server.ts`
+ * refuses those without a Host or with two, which `plain/read-request.ts` never takes for plain.
  */
 export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Handle): Serve => {
   const sendProblem = problemSender(options, endpoint.path)
