@@ -3,7 +3,7 @@ import { ownHeaders } from '../contract/headers.ts'
 import { checkNames, type QueryPair } from '../contract/query-pairs.ts'
 import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
-import type { Caller } from '../operations/vault/vault.ts'
+import type { Caller, Vault } from '../operations/vault/vault.ts'
 import { readBody } from './body.ts'
 import { type Answer, type Handle, inText } from './call.ts'
 import { callerOf } from './caller-of.ts'
@@ -25,7 +25,7 @@ import { sharedPages } from './shared-pages.ts'
  *   → with an idempotency key: 400 of the key → replay, 422 or 409 in flight → 400 of the query → JSON → 400 of the body
  *   → operation: 403 destinations → 404 → 400 of the whole → deduplication → 409 → commit → answer
  */
-export const answer = (
+export const answering = (
   options: PipelineOptions,
   endpoint: Endpoint,
   handle: Handle,
@@ -75,14 +75,6 @@ export const answer = (
     return idempotency.once(caller, asked, keeping => run(exchange, keeping, bytes))
   }
 
-  /** C27: a row that does not open may be sealed with a key that another process made a moment ago. */
-  const callerWithNewKeys = async (error: unknown, caller: Caller | undefined): Promise<Caller> => {
-    if (!(error instanceof TamperedError) || caller === undefined) throw error
-    const keys = await vault.keyring.lookAgain(caller.tenantNumber, caller.tenant.id)
-    if (keys.currentDataVersion === caller.keys.currentDataVersion) throw error
-    return { ...caller, keys }
-  }
-
   return async (exchange: Exchange): Promise<void> => {
     let isEntered = false
     let isInRoom = false
@@ -108,7 +100,7 @@ export const answer = (
       try {
         answer = await answerTo(exchange, caller, bytes)
       } catch (error) {
-        answer = await answerTo(exchange, await callerWithNewKeys(error, caller), bytes)
+        answer = await answerTo(exchange, await callerWithNewKeys(vault, error, caller), bytes)
       }
       send(exchange, answer)
     } catch (error) {
@@ -118,6 +110,18 @@ export const answer = (
       if (isEntered) shedding.leave()
     }
   }
+}
+
+/** C27: a row that does not open may be sealed with a key that another process made a moment ago. */
+const callerWithNewKeys = async (
+  { keyring }: Vault,
+  error: unknown,
+  caller: Caller | undefined,
+): Promise<Caller> => {
+  if (!(error instanceof TamperedError) || caller === undefined) throw error
+  const keys = await keyring.lookAgain(caller.tenantNumber, caller.tenant.id)
+  if (keys.currentDataVersion === caller.keys.currentDataVersion) throw error
+  return { ...caller, keys }
 }
 
 const refuseQuery = (query: readonly QueryPair[]): void => {

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { VaultError } from '../domain/errors.ts'
 import { type Admit, admit } from './admit.ts'
-import { answer } from './answer.ts'
+import { answering } from './answer.ts'
 import type { Handle } from './call.ts'
 import type { Exchange, Serve } from './exchange.ts'
 import { logAnswers } from './log-answers.ts'
@@ -22,7 +22,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   const sendProblem = problemSender(options, endpoint.path)
   const steps = {
     admit: admit(options, endpoint),
-    goOn: answer(options, endpoint, handle, sendProblem),
+    goOn: answering(options, endpoint, handle, sendProblem),
     sendProblem,
   }
   return logAnswers(options.log, endpoint.path, stepByStep(steps))

@@ -66,7 +66,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
 
   // A client that has said all and closed its side still gets its answers. Node offers no option for it.
   Object.assign(app.server, { httpAllowHalfOpen: true })
-  // Fastify must read no body, whatever the method: `answer` does (body-bytes.ts).
+  // Fastify must read no body, whatever the method: `answer.ts` does (body-bytes.ts).
   for (const method of app.supportedMethods)
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.server.on('connect', ({ socket, headers }) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { VaultError } from '../../src/domain/errors.ts'
-import { answer } from '../../src/http/answer.ts'
+import { answering } from '../../src/http/answer.ts'
 import type { Exchange } from '../../src/http/exchange.ts'
 import type { PipelineOptions } from '../../src/http/pipeline-options.ts'
 
@@ -34,7 +34,7 @@ describe('the room that a request takes', () => {
     } as unknown as Exchange
     const note = (_exchange: Exchange, error: unknown): void =>
       void calls.push(error instanceof VaultError ? error.code : String(error))
-    await answer(options, endpoints[endpoint], async () => undefined, note)(exchange)
+    await answering(options, endpoints[endpoint], async () => undefined, note)(exchange)
     return calls
   }
 
