@@ -16,6 +16,7 @@ import { startCluster } from './postgres-cluster.ts'
 /** The server that tests use: one for a whole `npm test`, your own, or one that this process starts and stops. */
 export const serverVariable = 'STRONGROOM_TEST_DATABASE_URL'
 
+/** None of the vault's own (advisory-locks.ts). */
 const templateLock = -2
 
 let started: Promise<string> | undefined

@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '../port.ts'
 import { schemaMismatch } from '../sql/migration.ts'
 import { tokenColumns } from '../sql/statements.ts'
 import { type Table, tables } from '../tables.ts'
+import { advisoryLocks } from './advisory-locks.ts'
 import { type Arrival, createArrival, readArrival } from './arrival-state.ts'
 import { arrayType, binaryArray } from './binary-array.ts'
 import type { ConnectionSettings } from './client-config.ts'
@@ -13,9 +14,6 @@ import { unavailable } from './failures.ts'
 import { vaultTables } from './look-at.ts'
 import { migrate, schemaState } from './migrate.ts'
 import { ownKeyColumns } from './own-key-columns.ts'
-
-/** Any number that no tenant has: a tenant's writes take a lock on its number. */
-const copyLock = -3
 
 const emptyIt = 'give an empty database'
 
@@ -29,7 +27,7 @@ export const openArrivingVault = async (
 ): Promise<ArrivingVault> => {
   let position: ArrivingVault['position']
   const connection = new Connection(settings, async client => {
-    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_mine', [copyLock])
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_mine', [advisoryLocks.copy])
     if (rows[0]?.is_mine !== true)
       throw new CopyRefusedError('another copy into this database is under way: wait for it')
     position = await takePlace(client, identity)

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { type Migration, type SchemaState, schemaMismatch } from '../sql/migration.ts'
+import { advisoryLocks } from './advisory-locks.ts'
 import { requireNoHalfCopy } from './arrival-state.ts'
 import { distribute, distributeRest, isDistributed } from './distribute.ts'
 import { vault } from './migrations/0001-vault.ts'
@@ -11,9 +12,6 @@ import { signedKey } from './migrations/0004-signed-key.ts'
 export const migrations: readonly Migration[] = [vault, applyChanges, signatures, signedKey]
 
 const newest = migrations.at(-1)?.number ?? 0
-
-/** Any number that no tenant has: a tenant's writes take a lock on its number. */
-const migrationLock = -1
 
 /**
  * Brings the schema up to date, each step in its own transaction, one node at a time. Refuses storage that a newer
@@ -56,11 +54,11 @@ export const migrateDistributed = async (client: pg.Client): Promise<void> => {
 }
 
 const alone = async (client: pg.Client, work: () => Promise<void>): Promise<void> => {
-  await client.query('SELECT pg_advisory_lock($1)', [migrationLock])
+  await client.query('SELECT pg_advisory_lock($1)', [advisoryLocks.migration])
   try {
     await work()
   } finally {
-    await client.query('SELECT pg_advisory_unlock($1)', [migrationLock])
+    await client.query('SELECT pg_advisory_unlock($1)', [advisoryLocks.migration])
   }
 }
 
