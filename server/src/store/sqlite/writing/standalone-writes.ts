@@ -6,6 +6,7 @@ import type { KeyRow } from '../../rows.ts'
 import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
 import { statementCache } from '../statement-cache.ts'
+import { insertApiKey, insertApplication, insertTenantKey } from './grant-inserts.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'
 import { storageGuard } from './storage-guard.ts'
@@ -20,7 +21,6 @@ export type SyncStandaloneWrites = {
 }
 
 const shredWaitMs = 100
-const insertTenantKey = 'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)'
 
 export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
   const prepared = statementCache(database)
@@ -84,18 +84,12 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
     createTenant: ({ id, sealed, keys, applications, apiKeys }) =>
       transaction(() => {
         const insertTenant = prepared('INSERT INTO tenants (tenant_id, revision, sealed) VALUES (?,1,?)')
-        const insertKey = prepared(insertTenantKey)
-        const insertApplication = prepared(
-          'INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)',
-        )
-        const insertApiKey = prepared(
-          'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,?,?)',
-        )
         const tenant = Number(insertTenant.run(id, sealed).lastInsertRowid)
-        for (const row of keys) insertKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
-        for (const row of applications) insertApplication.run(tenant, row.id, row.sealed)
+        for (const { purpose, version, wrapped } of keys)
+          prepared(insertTenantKey).run(tenant, purpose, version, slotWith(wrapped))
+        for (const row of applications) prepared(insertApplication).run(tenant, row.id, row.sealed)
         for (const row of apiKeys)
-          insertApiKey.run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
+          prepared(insertApiKey).run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
         return tenant
       }),
     noteKeyUse: uses =>

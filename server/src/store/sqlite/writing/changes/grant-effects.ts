@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { insertApiKey, insertApplication } from '../grant-inserts.ts'
 import type { Effects } from './appliers.ts'
 
 type GrantEffect =
@@ -18,8 +19,7 @@ export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
   const deleteTenantApiKeys = database.prepare('DELETE FROM api_keys WHERE tenant = ?')
   const buryTenant = database.prepare('INSERT INTO dead_tenants (tenant) VALUES (?) ON CONFLICT DO NOTHING')
   const putApplication = database.prepare(
-    `INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)
-     ON CONFLICT DO UPDATE SET sealed = excluded.sealed`,
+    `${insertApplication} ON CONFLICT DO UPDATE SET sealed = excluded.sealed`,
   )
   const deleteApplication = database.prepare(
     'DELETE FROM applications WHERE tenant = ? AND application_id = ?',
@@ -27,9 +27,7 @@ export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
   const deleteApplicationKeys = database.prepare(
     'DELETE FROM api_keys WHERE tenant = ? AND application_id = ?',
   )
-  const putApiKey = database.prepare(
-    'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,?,?)',
-  )
+  const putApiKey = database.prepare(insertApiKey)
   const deleteApiKey = database.prepare(
     'DELETE FROM api_keys WHERE tenant = ? AND application_id = ? AND key_id = ?',
   )

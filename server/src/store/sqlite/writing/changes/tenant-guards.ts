@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { insertTenantKey } from '../grant-inserts.ts'
 import { slotFiller } from '../slots.ts'
 import { type Guards, unlessChanged } from './appliers.ts'
 
@@ -8,9 +9,7 @@ export const tenantGuards = (database: DatabaseSync): Guards<TenantGuard> => {
   const findTenantKey = database.prepare(
     'SELECT 1 FROM tenant_keys WHERE tenant = ? AND purpose = ? AND version = ?',
   )
-  const insertTenantKey = database.prepare(
-    'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)',
-  )
+  const insertKey = database.prepare(insertTenantKey)
   const slotWith = slotFiller(database)
   const reviseTenant = database.prepare(
     'UPDATE tenants SET revision = revision + 1 WHERE tenant = ? AND revision = ?',
@@ -26,7 +25,7 @@ export const tenantGuards = (database: DatabaseSync): Guards<TenantGuard> => {
     insertTenantKey: (tenant, { row }) => {
       // Checked before a slot is filled: a slot filled in vain would stay filled.
       if (findTenantKey.get(tenant, row.purpose, row.version) !== undefined) return 'keyExists'
-      insertTenantKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
+      insertKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
       advanceEpoch.run()
       return undefined
     },
