@@ -12,7 +12,7 @@ import { openOrMake } from '../storage/with-vault.ts'
 import { readTlsFiles } from '../tls.ts'
 import { runWorkers } from '../workers/primary.ts'
 import { requireFreePort } from '../workers/shared-port.ts'
-import { asWorker, type Worker } from '../workers/worker.ts'
+import { asWorker, type WorkerContext } from '../workers/worker.ts'
 
 /** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
 export const serve: Run = async ({ config }) => {
@@ -23,7 +23,7 @@ export const serve: Run = async ({ config }) => {
   return 0
 }
 
-const runHere = async (config: Config, worker?: Worker): Promise<void> => {
+const runHere = async (config: Config, worker?: WorkerContext): Promise<void> => {
   const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
   const tls = readTlsFiles(config)

@@ -2,10 +2,10 @@ import type { Store } from '../../store/port.ts'
 import type { Look } from '../../store/sql/look.ts'
 import type { SchemaDifference } from '../../store/sql/schema-difference.ts'
 import type { StorageDoctor } from '../doctor/storage-doctor.ts'
-import type { Worker } from '../workers/worker.ts'
+import type { WorkerContext } from '../workers/worker.ts'
 
 /** What the workers of one server share. */
-export type Sharing = Pick<Worker, 'writer' | 'neighbours'>
+export type Sharing = Pick<WorkerContext, 'writer' | 'neighbours'>
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {

@@ -23,8 +23,8 @@ export type Answering = { readonly port: number }
 export type Ping = { readonly areYouThere: true }
 export type Pong = { readonly iAmHere: true }
 
-/** One of several processes that share a port, and what the primary does for all of them. */
-export type Worker = SharedAcrossWorkers &
+/** What one of several processes that share a port is told, and what the primary does for all of them. */
+export type WorkerContext = SharedAcrossWorkers &
   WorkerStart & {
     answers(port: number): void
     /** Resolves when the primary tells it to stop. */
@@ -34,7 +34,7 @@ export type Worker = SharedAcrossWorkers &
   }
 
 /** Runs as a worker. The primary notices its end when the process exits. */
-export const asWorker = async (run: (worker: Worker) => Promise<void>): Promise<void> => {
+export const asWorker = async (run: (worker: WorkerContext) => Promise<void>): Promise<void> => {
   const listeners: (() => void)[] = []
   const ask = askPrimary(() => {
     for (const listener of listeners) listener()
