@@ -7,7 +7,7 @@ export type BatchResult = Outcome | { readonly failed: string }
 /** Commits sets together. Each lane has at most one batch in flight. */
 export type CommitBatch = (sets: readonly WriteSet[], lane: number) => Promise<readonly BatchResult[]>
 
-type Waiting = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
+type QueuedSet = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
 
 /** These bound how long one transaction takes and how much it sends over a connection. A set is never split. */
 const changesPerBatch = 4_000
@@ -26,7 +26,7 @@ export class CommitQueue {
   /** What each lane is working on. */
   readonly #batches: (Promise<void> | undefined)[]
   readonly #oneTenant: boolean
-  #waiting: Waiting[] = []
+  #waiting: QueuedSet[] = []
 
   /** With `oneTenant`, a batch holds sets of a single tenant, so a sharded database commits it on one shard. */
   constructor(
@@ -84,10 +84,10 @@ export class CommitQueue {
     })
   }
 
-  #takeBatch(): Waiting[] {
+  #takeBatch(): QueuedSet[] {
     const tenant = this.#oneTenant ? this.#waiting[0]?.set.tenant : undefined
-    const batch: Waiting[] = []
-    const left: Waiting[] = []
+    const batch: QueuedSet[] = []
+    const left: QueuedSet[] = []
     let changes = 0
     let bytes = 0
     for (const next of this.#waiting) {

@@ -13,14 +13,14 @@ export type ActivityQueue = {
   flush(tenantNumber?: number): Promise<number>
 }
 
-type Waiting = { readonly tenantNumber: number; readonly month: number; readonly ids: Set<string> }
+type UncountedTokens = { readonly tenantNumber: number; readonly month: number; readonly ids: Set<string> }
 
 const idsPerCommit = 500
 /** Some 50 MB. While storage takes no writes, reads beyond these go uncounted instead of filling memory. */
 const idsWaitingMax = 500_000
 
 export const activityQueue = (store: Store): ActivityQueue => {
-  const waiting = new Map<string, Waiting>()
+  const waiting = new Map<string, UncountedTokens>()
   let idsWaiting = 0
   /** What was last asked for, of each tenant. */
   const flushing = new Map<number, Promise<number>>()

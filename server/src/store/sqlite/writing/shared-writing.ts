@@ -2,7 +2,7 @@ import { engineReason } from '../engine-reason.ts'
 import type { Writer, WriterAnswer } from './asked-writing.ts'
 import type { PackedSets } from './packed-sets.ts'
 
-type Waiting = {
+type SubmittedBatches = {
   readonly batches: readonly PackedSets[]
   readonly resolve: (answer: WriterAnswer) => void
 }
@@ -15,10 +15,10 @@ const bytesPerCommit = 1 << 20
  * processes share its fsync as the requests of one process do, and none waits for a lock.
  */
 export const sharedWriting = ({ ask, close }: Writer): Writer => {
-  const waiting: Waiting[] = []
+  const waiting: SubmittedBatches[] = []
   let isRunning = false
 
-  const commitAll = async (batch: readonly Waiting[]): Promise<void> => {
+  const commitAll = async (batch: readonly SubmittedBatches[]): Promise<void> => {
     const answer = await answered(ask({ kind: 'commit', batches: batch.flatMap(({ batches }) => batches) }))
     let from = 0
     for (const { batches, resolve } of batch) {
@@ -47,7 +47,7 @@ export const sharedWriting = ({ ask, close }: Writer): Writer => {
 }
 
 /** Takes the first ones, as many as one commit holds, out of the list. */
-const takeNext = (waiting: Waiting[]): Waiting[] => {
+const takeNext = (waiting: SubmittedBatches[]): SubmittedBatches[] => {
   let bytes = 0
   const end = waiting.findIndex(({ batches }) => {
     for (const batch of batches) bytes += batch.bytes.length

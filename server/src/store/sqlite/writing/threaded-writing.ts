@@ -6,7 +6,7 @@ import type { WritingOptions } from './writing-side.ts'
 /** A message to the thread, which answers every one. */
 export type ThreadMessage = WriterRequest | 'close'
 
-type Waiting = { resolve: (answer: WriterAnswer) => void; reject: (error: Error) => void }
+type WaitingCaller = { resolve: (answer: WriterAnswer) => void; reject: (error: Error) => void }
 
 /**
  * The writing connection on a thread of its own. The thread answers in order, so a queue of waiting callers is all the
@@ -15,7 +15,7 @@ type Waiting = { resolve: (answer: WriterAnswer) => void; reject: (error: Error)
  */
 export const threadedWriting = (options: WritingOptions): Writer => {
   let worker: Worker | undefined
-  let waiting: Waiting[] = []
+  let waiting: WaitingCaller[] = []
 
   const start = (): Worker => {
     const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: options })
