@@ -28,7 +28,7 @@ import { tokenize } from '../operations/tokenize.ts'
 import { updateApplication } from '../operations/update-application.ts'
 import { updateTenant } from '../operations/update-tenant.ts'
 import { updateToken } from '../operations/update-token.ts'
-import { type Answer, type Call, ReadyText } from './call.ts'
+import { type Answer, type Call, jsonContentType, ReadyText } from './call.ts'
 
 export type Handlers = { readonly [K in EndpointId]: (call: Call<K>) => Promise<Answer> }
 
@@ -80,7 +80,7 @@ export const handlers: Handlers = {
   },
   openapi: async ({ headerPrefix }) => {
     const { openApiText } = await documentation()
-    return new ReadyText('application/json; charset=utf-8', openApiText(headerPrefix))
+    return new ReadyText(jsonContentType, openApiText(headerPrefix))
   },
   docs: async ({ headerPrefix }) => {
     const { docsText } = await documentation()

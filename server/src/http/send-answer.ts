@@ -1,6 +1,6 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { getOwn, isJsonObject } from '../domain/json/json.ts'
-import { type Answer, jsonType, ReadyText } from './call.ts'
+import { type Answer, jsonContentType, ReadyText } from './call.ts'
 import type { AnswerHeaders, Exchange } from './exchange.ts'
 import { Replayed } from './idempotency.ts'
 
@@ -21,7 +21,7 @@ export const answerSender = ({ status, location }: Endpoint, traceHeader: string
       // Taken from the answer, so that a replay has it too (C1).
       if (folder !== undefined && isJsonObject(answer))
         headers.location = folder + encodeURIComponent(String(getOwn(answer, 'id')))
-      headers['content-type'] = jsonType
+      headers['content-type'] = jsonContentType
       content = JSON.stringify(answer)
     }
     if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
