@@ -44,13 +44,13 @@ export const foreignDropper = (paths: readonly string[]): ((body: Json) => Json)
 }
 
 const without = (object: JsonObject, names: readonly string[]): JsonObject => {
-  const dropped = names.filter(name => isEmpty(getOwn(object, name)))
+  const dropped = names.filter(name => asksForNothing(getOwn(object, name)))
   return dropped.length === 0
     ? object
     : rebuilt(object, (key, value) => (dropped.includes(key) ? undefined : value))
 }
 
-const isEmpty = (value: Json | undefined): boolean =>
+const asksForNothing = (value: Json | undefined): boolean =>
   value === null ||
   value === '' ||
   (Array.isArray(value) && value.length === 0) ||

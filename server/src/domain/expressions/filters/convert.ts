@@ -26,7 +26,7 @@ const toBoolean = (value: Json, run: Run): boolean => {
   throw new ExpressionError('true or false is needed')
 }
 
-const isEmpty = (value: Json): boolean =>
+const isReplaced = (value: Json): boolean =>
   value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0)
 
 export const convertFilters = {
@@ -37,7 +37,7 @@ export const convertFilters = {
   to_number: filter([], { apply: (input, run) => toNumber(input, run) }),
   to_boolean: filter([], { apply: (input, run): Json => (input === null ? null : toBoolean(input, run)) }),
   /** Replaces null, false, '' and []. */
-  default: filter([anything], { apply: (input, _run, instead) => (isEmpty(input) ? instead : input) }),
+  default: filter([anything], { apply: (input, _run, instead) => (isReplaced(input) ? instead : input) }),
   /** The value at one JSONPath, or null. The input is data, not JSON text: there is nothing inside a text. */
   json: filter([jsonPath], {
     apply: (input, _run, path) => readPath(input, path),
