@@ -26,11 +26,11 @@ export type Columns = Readonly<Record<string, Value | undefined>>
  * Stands for an integer that cannot be read. No row is ever sealed with it, so such a row does not open. NaN would not
  * do: JSON turns it into null, which looks like an empty column.
  */
-const unreadable = -1
+const unreadableInteger = -1
 
 const integer = (value: Value | undefined): number => {
   const number = typeof value === 'bigint' ? Number(value) : value
-  return typeof number === 'number' && Number.isSafeInteger(number) ? number : unreadable
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : unreadableInteger
 }
 const optionalInteger = (value: Value | undefined): number | null =>
   value === null || value === undefined ? null : integer(value)
