@@ -72,7 +72,7 @@ export const openSqlite = ({
       if (after === undefined) await settled.settleAll()
       return shared.scanTerms(tenant, after, limit)
     },
-    ...standaloneWrites(writer, queue, snapshot),
+    ...standaloneInTurn(writer, queue, snapshot),
     health: async () => {
       await shared.health()
       requireOwnStorage()
@@ -87,7 +87,7 @@ export const openSqlite = ({
   }
 }
 
-const standaloneWrites = (
+const standaloneInTurn = (
   writer: WritingSide,
   queue: CommitQueue,
   snapshot: SharedSnapshot,
