@@ -1,6 +1,9 @@
+import { ceilings } from './limits.ts'
+
 /**
- * How the vault paces its own work. These are neither limits of the interface (`limits.ts`) nor settings of the
- * operator. Units come last in the names.
+ * How the vault paces the work on requests and its upkeep. These are neither limits of the interface (`limits.ts`) nor
+ * settings of the operator. Units come last in the names. Figures of one mechanism, such as the queue of writes or the
+ * watch over workers, are in its file.
  */
 export const pace = {
   /** How far the index is read to tell a rare term from a common one. */
@@ -42,7 +45,7 @@ export const pace = {
   /** How long such a connection is read before others have their turn. */
   readWorkMs: 1,
   /** As much as the head of a request may ever hold. */
-  pathParameterCharactersMax: 65_536,
+  pathParameterCharactersMax: ceilings.headBytes,
   /** How long `GET /ready` waits for storage and the key service: the probe of a load balancer gives up soon. */
   readyAnswerMs: 3_000,
   /** The Retry-After of refusals for which waiting a moment is enough. */
