@@ -24,7 +24,7 @@ export const setOwn = (target: JsonObject, key: string, value: Json): void => {
 }
 
 /** Reads an own property; inherited names such as "constructor" are not data. */
-export const getOwn = (target: JsonObject, key: string): Json | undefined =>
+export const getOwn = <T>(target: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(target, key) ? target[key] : undefined
 
 /** The keys as sent, for objects whose keys JavaScript reorders: it puts whole numbers first, in ascending order. */

@@ -1,4 +1,5 @@
 import type { Issue } from '../errors.ts'
+import { getOwn } from '../json/json.ts'
 import { dateForms } from '../time/date-time.ts'
 import type { Instant, InstantRange } from '../time/instant.ts'
 import { covers, parseContainerOrRoot } from '../tokens/containers.ts'
@@ -11,7 +12,6 @@ import {
   termsUnder,
   typeTerm,
 } from '../tokens/index-terms.ts'
-import { getOwnText } from '../tokens/metadata.ts'
 import type { Token } from '../tokens/token.ts'
 import { tokenType, unknownTokenType } from '../tokens/types/registry.ts'
 import { isWithin, readInstant, readRange } from './instant-range.ts'
@@ -131,7 +131,7 @@ export const metadataField = (key: string): ReadField =>
     return {
       lookup: { by: 'term', terms: [term] },
       matches: token => {
-        const own = getOwnText(token.metadata, key)
+        const own = token.metadata && getOwn(token.metadata, key)
         return own !== undefined && metadataTerm(key, own).value === term.value
       },
     }

@@ -23,9 +23,3 @@ export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue
       issues.push({ path, message: `must have at most ${limits.metadataValueCharactersMax} characters` })
   }
 }
-
-/** The value of one of the metadata's own keys; `__proto__` is a key like any other. */
-export const getOwnText = (
-  metadata: Readonly<Record<string, string>> | undefined,
-  key: string,
-): string | undefined => (metadata !== undefined && Object.hasOwn(metadata, key) ? metadata[key] : undefined)

@@ -1,7 +1,7 @@
+import { getOwn } from '../json/json.ts'
 import { foldText } from '../text/fold-text.ts'
 import { covers } from './containers.ts'
 import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
-import { getOwnText } from './metadata.ts'
 import type { Token } from './token.ts'
 import type { Transform } from './transform.ts'
 
@@ -33,7 +33,7 @@ export const matchesFilter = (token: Token, filter: TokenFilter, transform: Tran
   if (container !== undefined && !token.containers.some(own => covers(container, own))) return false
   if (fingerprint !== undefined && (transform === 'redact' || token.fingerprint !== fingerprint)) return false
   for (const [key, value] of metadata) {
-    const own = getOwnText(token.metadata, key)
+    const own = token.metadata && getOwn(token.metadata, key)
     if (own === undefined || foldText(own) !== foldText(value)) return false
   }
   return true
