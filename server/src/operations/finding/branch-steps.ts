@@ -22,9 +22,9 @@ export type TermGroup = { readonly field: string; readonly terms: readonly Term[
 
 /** What a branch asks the index for. */
 export const termGroups = (branch: PlannedBranch): TermGroup[] =>
-  branch.flatMap(({ field, lookup, negated }) => {
-    return !negated && lookup?.by === 'term' ? [{ field, terms: lookup.terms }] : []
-  })
+  branch.flatMap(({ field, lookup, negated }) =>
+    !negated && lookup?.by === 'term' ? [{ field, terms: lookup.terms }] : [],
+  )
 
 /** The order of steps in an explanation: what a search starts from, then what the index checks, then what is opened. */
 const ranks = ['ids', 'groups', 'createdAt', 'notCreatedAt', 'withoutIds', 'without', 'columns'] as const
