@@ -9,7 +9,7 @@ const format = 1
 const nonceStart = 5
 const textStart = 17
 const tagBytes = 16
-export const sealOverheadBytes = textStart + tagBytes
+const sealOverheadBytes = textStart + tagBytes
 
 export const seal = (
   key: KeyObject,

@@ -148,15 +148,3 @@ export const tableNamed = (name: string): Table => {
   if (table === undefined) throw new Error('there is no such table')
   return table
 }
-
-/** Tables that belong to an engine and are no part of the vault, each with the reason. */
-export const notCopied: Readonly<Record<string, string>> = {
-  slots: 'where SQLite keeps bytes of rows that are copied',
-  waiting_terms: 'index entries of SQLite that wait, all of which a copy finds in their place',
-  waiting_moved: 'which of them have been moved',
-  sqlite_sequence: 'the highest number of a tenant is carried over by itself',
-  grants_epoch: 'tells processes that run to forget; none does during a copy',
-  leases: 'names processes that are gone',
-  migrations: 'how far the schema of the database itself is',
-  arrival: 'how far a copy into the database is',
-}

@@ -9,7 +9,7 @@ export const didYouMean = (name: string, known: readonly string[], prefix = ''):
  * (`meta`), or the nearest one within two slips. Names of up to three letters are allowed only one: two would turn nearly
  * anything into `cvc`.
  */
-export const probablyMeant = (name: string, known: readonly string[]): string | undefined => {
+const probablyMeant = (name: string, known: readonly string[]): string | undefined => {
   const sent = name.toLowerCase()
   if (sent.length >= 3) {
     const [longer, other] = known.filter(candidate => candidate.toLowerCase().startsWith(sent))
