@@ -2,11 +2,12 @@ import { statSync } from 'node:fs'
 import { ConfigError } from '../../config/config-error.ts'
 import type { TlsFiles } from '../../config/tls-files.ts'
 import { shellWord } from '../../domain/text/shell-word.ts'
+import { dayMs } from '../../domain/time/instant.ts'
 import { certificateDates, outOfDate, readTlsFiles, usableTlsFiles } from '../tls.ts'
 import type { Check, Context } from './check.ts'
 import type { Finding, Remedy } from './finding.ts'
 
-const soonMs = 14 * 86_400_000
+const soonMs = 14 * dayMs
 
 /** TLS files that `serve` would not start with, that no client would accept, or that others could use. */
 export const tlsFiles: Check = ({ config, machine }) => {

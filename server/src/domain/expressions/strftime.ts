@@ -1,3 +1,4 @@
+import { dayMs } from '../time/instant.ts'
 import { ExpressionError } from './expression-error.ts'
 
 /** A parsed format: each piece writes its part of the date. All fields are UTC. */
@@ -31,7 +32,7 @@ const amPm = (date: Date): string => (date.getUTCHours() < 12 ? 'AM' : 'PM')
 const dayOfYear = (date: Date): number => {
   const newYear = new Date(date)
   newYear.setUTCMonth(0, 1)
-  return Math.round((date.getTime() - newYear.getTime()) / 86_400_000) + 1
+  return Math.round((date.getTime() - newYear.getTime()) / dayMs) + 1
 }
 
 const fields = new Map<string, Field>([

@@ -1,8 +1,6 @@
 import { parseDateTime } from '../time/date-time.ts'
-import type { Instant, InstantRange } from '../time/instant.ts'
+import { dayMs, type Instant, type InstantRange } from '../time/instant.ts'
 import type { RangeValue } from './lexer.ts'
-
-const dayMs = 86_400_000
 
 /** A date without a time stands for its whole day in UTC, a date with a time for one millisecond. */
 export const readInstant = (text: string): Required<InstantRange> | undefined => {

@@ -4,7 +4,7 @@ export type Instant = number
 /** From `from`, inclusive, to `until`, exclusive; an absent end is open. */
 export type InstantRange = { readonly from?: Instant; readonly until?: Instant }
 
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 
 /** C5: ISO 8601 with milliseconds and the offset `+00:00`, or the offset that the caller used. */
 export const formatInstant = (instant: Instant, offsetMinutes = 0): string => {
