@@ -1,9 +1,10 @@
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
 import { foreignCode } from '../../domain/foreign-code.ts'
 import { backUpSqlite } from '../../store/sqlite/back-up.ts'
 import { isDiskFailure, isFull } from '../../store/sqlite/failure-codes.ts'
+import { flush } from '../../store/sqlite/flush.ts'
 import type { Run } from '../command.ts'
 import { requireUnmoved } from '../data-folder/moved-folder.ts'
 import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
@@ -97,10 +98,4 @@ const explained = (error: unknown, folder: string, file: string): unknown => {
   if (isFull(error) || 'syscall' in error) return new Error(`${file} cannot be written: ${error.message}`)
   if (isDiskFailure(error)) return new Error(`${folder} cannot be copied to ${file}: ${error.message}`)
   return error
-}
-
-const flush = (path: string): void => {
-  const handle = openSync(path, 'r')
-  fsyncSync(handle)
-  closeSync(handle)
 }

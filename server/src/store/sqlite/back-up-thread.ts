@@ -1,7 +1,7 @@
-import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
 import type { BackUp } from './back-up.ts'
+import { flush } from './flush.ts'
 import { openToRead, withoutForeignCode } from './open-database.ts'
 import { requireOwnSchema } from './own-schema.ts'
 
@@ -29,13 +29,7 @@ const forgetTransients = ({ path, to }: BackUp): void => {
   }
 }
 
-const flush = ({ to }: BackUp): void => {
-  const handle = openSync(to, 'r')
-  fsyncSync(handle)
-  closeSync(handle)
-}
-
 const backUp = workerData as BackUp
 copy(backUp)
 forgetTransients(backUp)
-flush(backUp)
+flush(backUp.to)
