@@ -2,7 +2,7 @@ import { openApi } from '../../contract/openapi.ts'
 import { docsPage } from './docs-page.ts'
 
 /** Makes each text once: neither changes while the service runs. */
-const once = (make: (headerPrefix: string) => string): ((headerPrefix: string) => string) => {
+const oncePerPrefix = (make: (headerPrefix: string) => string): ((headerPrefix: string) => string) => {
   const made = new Map<string, string>()
   return headerPrefix => {
     const text = made.get(headerPrefix) ?? make(headerPrefix)
@@ -11,6 +11,6 @@ const once = (make: (headerPrefix: string) => string): ((headerPrefix: string) =
   }
 }
 
-export const openApiText = once(headerPrefix => JSON.stringify(openApi(headerPrefix)))
+export const openApiText = oncePerPrefix(headerPrefix => JSON.stringify(openApi(headerPrefix)))
 
-export const docsText = once(headerPrefix => docsPage(openApi(headerPrefix)))
+export const docsText = oncePerPrefix(headerPrefix => docsPage(openApi(headerPrefix)))
