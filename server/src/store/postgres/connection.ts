@@ -1,8 +1,8 @@
-import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Columns } from '../columns.ts'
 import { StoreUnavailableError } from '../port.ts'
 import { type ConnectionSettings, clientConfig } from './client-config.ts'
+import { closeOnUnreadable } from './close-on-unreadable.ts'
 import { endsConnection } from './failures.ts'
 import { Succession } from './succession.ts'
 
@@ -179,25 +179,6 @@ export class Connection {
 class UnfitServerError extends Error {}
 
 const replaced = (): UnfitServerError => new UnfitServerError('another server took over from this one')
-
-/** The driver throws on bytes that it cannot read, in the middle of an event, where nothing could catch the error. */
-const closeOnUnreadable = (client: pg.Client): void => {
-  const connection = client.connection as unknown as { attachListeners(stream: Socket): void }
-  const attach = connection.attachListeners
-  connection.attachListeners = stream => {
-    const { emit } = stream
-    stream.emit = (...event: Parameters<typeof emit>) => {
-      if (event[0] !== 'data') return emit.apply(stream, event)
-      try {
-        return emit.apply(stream, event)
-      } catch (error) {
-        stream.destroy(error as Error)
-        return true
-      }
-    }
-    attach.call(connection, stream)
-  }
-}
 
 const leave = async (client: pg.Client): Promise<void> => {
   const isSilent = setTimeout(() => client.connection.stream.destroy(), leaveMs)
