@@ -219,6 +219,18 @@ onEveryEngine('the wire', vault => {
       ],
       ['POST', '/tokens', '{"type":"token","data":1,"mask":{"a":"x","12345678":"{{"}}', 'mask[key 2]'],
       ['POST', '/tokenize', '{"a":"x","7":"y","12345678":{"type":"zz","data":1}}', '[key 3].type'],
+      [
+        'POST',
+        '/tokenize',
+        String.raw`{"a":"x","b":"y","\u00312345678":{"type":"zz","data":1}}`,
+        '[key 3].type',
+      ],
+      [
+        'POST',
+        '/tokenize',
+        String.raw`{"a":"x","b":"y","1234567\u0038":{"type":"zz","data":1}}`,
+        '[key 3].type',
+      ],
       ['POST', '/tokens', `{"mask":null,"id":null,${token1},"12345678":2}`, '[key 5]'],
       ['POST', '/tokenize', `[{"mask":null,${token1},"12345678":2}]`, '[0][key 4]'],
       ['PATCH', `/tokens/${id}`, '{"metadata":{"a":"x","12345678":5}}', 'metadata[key 2]'],

@@ -16,7 +16,7 @@ export const parseJson = (bytes: Uint8Array): Json => {
     throw refusal(`the body is nested deeper than ${limits.jsonDepth} levels`)
   const text = textOf(bytes)
   try {
-    return movesKeys.test(text) ? parseExactly(text) : parse(text)
+    return mayMoveKeys(text) ? parseExactly(text) : parse(text)
   } catch (error) {
     throw refusal(`the body is not valid JSON${faultPlace(text, error)}`)
   }
@@ -34,7 +34,13 @@ const refusal = (message: string): VaultError => invalid({ path: '$', message })
 const mayExceedDoubles = /(?:^|[:,[])\s*-?(?:[\d.]{16}|[\d.]+[eE])/
 
 /** Finds keys that JavaScript would move to the front: error places count positions in the order that the caller sent (C2). */
-const movesKeys = /"\d{1,10}"\s*:/
+const mayMoveKeys = (text: string): boolean =>
+  wholeNumberKey.test(text) || (text.includes('\\u003') && escapedKey.test(text))
+
+const wholeNumberKey = /"\d{1,10}"\s*:/
+
+/** The same with digits written as `\u0031`. A pattern of its own: one for both takes 70 ns more for a card, this 13. */
+const escapedKey = /"(?:\d|\\u003\d){1,10}"\s*:/
 
 const parse = (text: string): Json =>
   mayExceedDoubles.test(text) ? parseExactly(text) : (JSON.parse(text) as Json)
