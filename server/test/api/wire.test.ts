@@ -67,13 +67,15 @@ onEveryEngine('the wire', vault => {
     assert.equal((await send('DELETE', `/tokens/${created.body.id}/`)).status, 204)
   })
 
-  test('C33.1 C2.15 a path is the same with a host before it or with percent-encoded letters', async () => {
+  test('C33.1 C2.15 a path is the same with a host before it, a fragment behind it or percent-encoded letters', async () => {
     const { keys } = await vault().tenant({ owner })
-    const key = 'however it is written'
+    const key = 'however-it-is-written'
     const headers = { 'svc-idempotency-key': key }
     const created = await vault().send('POST', '/tokens', { key: keys.owner, body: token, headers })
+    assert.equal(created.status, 201)
     const body = JSON.stringify(token)
-    for (const target of ['/%74okens', `${vault().baseUrl}/tokens`, 'HTTP://elsewhere/tokens/']) {
+    const hosts = [`${vault().baseUrl}/tokens`, 'HTTP://elsewhere/tokens/']
+    for (const target of ['/%74okens', ...hosts, '/tokens#a', '/tokens/#a?b']) {
       const lines = [`Host: x`, `SVC-API-KEY: ${keys.owner}`, `SVC-IDEMPOTENCY-KEY: ${key}`]
       const type = ['Content-Type: application/json', `Content-Length: ${body.length}`]
       const [again] = await sendRaw(
