@@ -196,3 +196,45 @@ describe('limits that an operator sets', () => {
     assert.equal(document.components.schemas.CreateToken.properties.search_indexes.maxItems, 12)
   })
 })
+
+describe('a token that was stored under wider limits', () => {
+  const site = new Site()
+  after(() => site.remove())
+  const narrower = 'metadataKeys=4,metadataKeyCharactersMax=10,metadataValueCharactersMax=10'
+  const stored = { long: 'v'.repeat(20), ['k'.repeat(20)]: 'v' }
+  const patches: readonly { name: string; metadata: Record<string, string | null>; errors?: string[] }[] = [
+    { name: 'C8.7 a further key', metadata: { a: 'x' } },
+    {
+      name: 'C8.7 as many keys as are allowed, and one in place of another',
+      metadata: { a: null, b: 'x', c: 'y' },
+    },
+    { name: 'C8.7 a value that is too long', metadata: { a: 'v'.repeat(11) }, errors: ['metadata.a'] },
+    {
+      name: 'C8.7 a key that is too long',
+      metadata: { ['a'.repeat(11)]: 'v' },
+      errors: [`metadata.${'a'.repeat(11)}`],
+    },
+    { name: 'C18.5 more keys than are allowed in all', metadata: { d: 'x' }, errors: ['metadata'] },
+  ]
+
+  test('C2.2 C18.5 is refused only what the change brings, and too many keys in all', async () => {
+    const wider = await site.serve()
+    const { api_key: key } = await site.json('tenant', 'create', '--name', 'T')
+    const ask = async (url: string, { method, path, body }: Ask, type: string) => {
+      const headers = { 'svc-api-key': key, 'content-type': type }
+      const reply = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
+      return { status: reply.status, body: JSON.parse(await reply.text()) }
+    }
+    const created = await ask(wider.url, create({ metadata: stored }), 'application/json')
+    assert.equal(created.status, 201)
+    await wider.end()
+
+    const { url } = await site.serve(['--limits', narrower])
+    for (const { name, metadata, errors } of patches) {
+      const patch = { method: 'PATCH', path: `/tokens/${created.body.id}`, body: { metadata } }
+      const { status, body } = await ask(url, patch, 'application/merge-patch+json')
+      assert.equal(status, errors === undefined ? 200 : 400, name)
+      assert.deepEqual(body.errors && Object.keys(body.errors), errors, name)
+    }
+  })
+})

@@ -7,6 +7,7 @@ import { parseContainers } from '../tokens/containers.ts'
 import { readExpiry } from '../tokens/expiry.ts'
 import { checkExpressionsAndMetadata } from '../tokens/expressions-and-metadata.ts'
 import { checkMaskBytes } from '../tokens/mask.ts'
+import { checkMetadataSize } from '../tokens/metadata.ts'
 import type { RenderedPart } from '../tokens/renderings.ts'
 import { type Metadata, maskInForce, type Token, type Writable } from '../tokens/token.ts'
 import { givesAway } from '../tokens/token-id.ts'
@@ -59,12 +60,13 @@ export const touchedParts = (patch: TokenPatch, { blind }: Token): RenderedPart[
 export const patchToken = (token: Token, patch: TokenPatch, now: Instant, issues: Issue[]): Token => {
   const mask = patchedMask(token, patch)
   const metadata = patchedMetadata(token, patch)
+  // What stays of these was checked when it was written, perhaps under wider limits, and the places in issues are those of the
+  // patch (C2). So of the whole only the size is checked; what the patch brings of metadata, `readPatch` has checked.
   if (patch.mask !== undefined && mask.from === 'caller') checkMaskBytes(mask.template, 'mask', issues)
+  if (patch.metadata && metadata) checkMetadataSize(metadata, 'metadata', issues)
   checkExpressionsAndMetadata(
     {
-      // What stays of the mask was checked when it was written, and the places in issues are those of the patch (C2).
       ...(patch.mask !== undefined && { mask: patch.mask }),
-      ...(patch.metadata && metadata && { metadata }),
       ...(patch.search_indexes && { search_indexes: patch.search_indexes }),
       ...(patch.fingerprint_expression && { fingerprint_expression: patch.fingerprint_expression }),
     },

@@ -6,14 +6,9 @@ import { countCharacters } from '../text/characters.ts'
 
 /** The limits of C8 on a token's metadata; an issue names the key that it is about. */
 export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue[]): void => {
-  const keys = keysAsSent(metadata)
-  if (keys.filter(key => getOwn(metadata, key) !== null).length > limits.metadataKeys) {
-    issues.push({ path: place, message: `must have at most ${limits.metadataKeys} keys` })
-    return
-  }
-  for (const [index, key] of keys.entries()) {
+  if (!checkMetadataSize(metadata, place, issues)) return
+  for (const [index, key] of keysAsSent(metadata).entries()) {
     const value = getOwn(metadata, key)
-    // In a patch, null removes the key.
     if (value === null) continue
     const path = chosenKey(place, key, index + 1)
     if (key === '' || countCharacters(key) > limits.metadataKeyCharactersMax)
@@ -22,4 +17,11 @@ export const checkMetadata = (metadata: JsonObject, place: string, issues: Issue
     else if (countCharacters(value) > limits.metadataValueCharactersMax)
       issues.push({ path, message: `must have at most ${limits.metadataValueCharactersMax} characters` })
   }
+}
+
+/** Whether there are few enough keys. In a patch, null removes one. */
+export const checkMetadataSize = (metadata: JsonObject, place: string, issues: Issue[]): boolean => {
+  const isSmall = Object.values(metadata).filter(value => value !== null).length <= limits.metadataKeys
+  if (!isSmall) issues.push({ path: place, message: `must have at most ${limits.metadataKeys} keys` })
+  return isSmall
 }
