@@ -1,9 +1,11 @@
 import {
   closeSync,
   constants,
+  copyFileSync,
   fchmodSync,
   fchownSync,
   fsyncSync,
+  linkSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -19,10 +21,11 @@ import { KeyProviderError } from './key-provider.ts'
 import { type MasterKeys, newMasterKeyText, readMasterKeys, retiredMark } from './master-key.ts'
 
 /** Never overwrites: a lost master key is a lost vault. */
-export const createMasterKeyFile = (path: string): void => {
-  writeNew(path, `${newMasterKeyText()}\n`)
-  syncFile(dirname(path))
-}
+export const createMasterKeyFile = (path: string): void =>
+  viaDraft(path, `${newMasterKeyText()}\n`, draft => {
+    linkOrCopy(draft, path)
+    rmSync(draft)
+  })
 
 /** One key per line: the one that wraps, and below it those that it has replaced, or the marks of those. */
 export const readMasterKeyFile = (path: string): MasterKeys => read(path)
@@ -102,19 +105,38 @@ const unreadable = (path: string, error: unknown): string => {
 
 /** The file is whole at every moment, and stays its owner's: root may rotate the key of a service. */
 const replace = (path: string, lines: readonly string[], byHand: string): void => {
-  let draft: string | undefined
   try {
     const target = realpathSync(path)
-    draft = `${target}.new`
-    rmSync(draft, { force: true })
-    writeNew(draft, `${lines.join('\n')}\n`, statSync(target))
-    renameSync(draft, target)
-    syncFile(dirname(target))
+    viaDraft(target, `${lines.join('\n')}\n`, draft => renameSync(draft, target), statSync(target))
   } catch (error) {
-    if (draft !== undefined && statSync(draft, { throwIfNoEntry: false })?.isFile()) rmSync(draft)
     throw new KeyProviderError(
       `the master key file ${path} cannot be replaced (${foreignCode(error)}): do it by hand, ${byHand}`,
     )
+  }
+}
+
+/** Whatever fails or is cut off, no half of a key gets the name. What a killed process left of its draft is replaced. */
+const viaDraft = (path: string, text: string, giveName: (draft: string) => void, owner?: Owner): void => {
+  const draft = `${path}.new`
+  try {
+    rmSync(draft, { force: true })
+    writeNew(draft, text, owner)
+    giveName(draft)
+  } catch (error) {
+    if (statSync(draft, { throwIfNoEntry: false })?.isFile()) rmSync(draft)
+    throw error
+  }
+  syncFile(dirname(path))
+}
+
+/** Neither replaces a file that is there, as a rename would. Not all file systems have links. */
+const linkOrCopy = (draft: string, path: string): void => {
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    if (foreignCode(error) === 'EEXIST') throw error
+    copyFileSync(draft, path, constants.COPYFILE_EXCL)
+    syncFile(path)
   }
 }
 

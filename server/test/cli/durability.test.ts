@@ -57,10 +57,10 @@ describe('a power cut right after a command takes back nothing of what it said i
     ])
   })
 
-  test('C34.3 master-key: the new file is flushed, and then its name', async () => {
-    const file = join(site.path, 'new.key')
+  test('C34.3 master-key: the new file is flushed before it gets its name, and then the name', async () => {
+    const file = join(site.path, 'other.key')
     const steps = await stepsOf('master-key', '--master-key-file', file)
-    assert.deepEqual(steps.slice(0, -1), ['flushed new.key', `flushed ${folder}`])
+    assert.deepEqual(steps.slice(0, -1), ['flushed other.key.new', 'named other.key', `flushed ${folder}`])
   })
 
   test('C14.4 a rotation: no master key leaves its file before it is kept elsewhere, and each new file is flushed before it replaces the old one', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
@@ -38,6 +38,49 @@ describe('master-key', () => {
     assertRefused(again, 2, /master\.key exists and is not overwritten/)
     assert.equal(readFileSync(file, 'utf8'), key)
     await uses(['--data', join(site.path, 'other'), '--key-provider', 'file', '--master-key-file', file])
+  })
+
+  /** Loaded into the program before anything else. */
+  const meddling = (name: string, code: string): Record<string, string> => {
+    const start = "import fs from 'node:fs'\nimport { syncBuiltinESMExports } from 'node:module'\n"
+    return { NODE_OPTIONS: `--import ${site.file(name, `${start}${code}\nsyncBuiltinESMExports()`)}` }
+  }
+  const make = (file: string): string[] => ['master-key', '--master-key-file', file]
+  const interrupted: Record<string, (file: string) => Promise<{ end: unknown; leavesDraft: boolean }>> = {
+    'a disk without room': async file => {
+      const refused = await site.shell(`ulimit -f 0; strongroom ${make(file).join(' ')}`)
+      assertRefused(refused, 2, /\.key cannot be written \(EFBIG\)$/m)
+      return { end: refused.code, leavesDraft: false }
+    },
+    'a kill': async file => {
+      const kill = meddling('kill.mjs', "fs.writeSync = () => process.kill(process.pid, 'SIGKILL')")
+      return { end: (await site.run(make(file), kill)).signal, leavesDraft: true }
+    },
+  }
+  for (const [name, interrupt] of Object.entries(interrupted))
+    test(`C34.3 ${name} in the middle of a write leaves no half of a key under the name, and does not block the next attempt`, async () => {
+      const file = join(site.path, `${name.replaceAll(' ', '-')}.key`)
+      const { end, leavesDraft } = await interrupt(file)
+      assert.equal(end, leavesDraft ? 'SIGKILL' : 2)
+      assert.deepEqual([existsSync(file), existsSync(`${file}.new`)], [false, leavesDraft])
+      if (leavesDraft) chmodSync(`${file}.new`, 0o644)
+      assert.equal((await site.run(make(file))).code, 0)
+      assert.match(readFileSync(file, 'utf8'), /^strongroom-master-key-1:[A-Za-z0-9+/]{43}=\n$/)
+      assert.deepEqual([statSync(file).mode & 0o777, existsSync(`${file}.new`)], [0o600, false])
+    })
+
+  test('C34.3 a file system without links gets its file as well, and none is overwritten there either', async () => {
+    const file = join(site.path, 'no-links.key')
+    const noLinks = meddling(
+      'no-links.mjs',
+      "fs.linkSync = () => { throw Object.assign(new Error('no links'), { code: 'EPERM' }) }",
+    )
+    assert.equal((await site.run(make(file), noLinks)).code, 0)
+    const key = readFileSync(file, 'utf8')
+    assert.match(key, /^strongroom-master-key-1:[A-Za-z0-9+/]{43}=\n$/)
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    assertRefused(await site.run(make(file), noLinks), 2, /\.key exists and is not overwritten/)
+    assert.deepEqual([readFileSync(file, 'utf8'), existsSync(`${file}.new`)], [key, false])
   })
 
   test('C35 a place where no file can be made is a wrong setting, told in one line', async () => {

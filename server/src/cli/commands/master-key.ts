@@ -18,13 +18,14 @@ export const masterKey: Run = async ({ config: { masterKeyFile } }) => {
 }
 
 const make = (path: string): void => {
+  const wasThere = existsSync(path)
   try {
     makeFolders(dirname(path))
     createMasterKeyFile(path)
   } catch (error) {
     const code = foreignCode(error)
     throw new ConfigError(
-      code === 'EEXIST' && existsSync(path)
+      wasThere || (code === 'EEXIST' && existsSync(path))
         ? `${path} exists and is not overwritten: strongroom master-key add rotates it`
         : `${path} cannot be written (${code})`,
     )
