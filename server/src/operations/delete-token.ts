@@ -4,11 +4,11 @@ import { loadToken } from './tokens/load-token.ts'
 import { TokenWrites } from './tokens/token-writes.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 import { commit } from './writing/commit.ts'
-import { retryOnConflict } from './writing/retry-on-conflict.ts'
+import { retryOnConflict, tokenName } from './writing/retry-on-conflict.ts'
 
 /** §4.6 */
 export const deleteToken = (vault: Vault, caller: Caller, id: string): Promise<void> =>
-  retryOnConflict(async () => {
+  retryOnConflict(vault, tokenName(caller, id), async () => {
     const token = await loadToken(vault, caller, id)
     if (token === undefined) throw new VaultError('notFound')
     requireCovered(caller.application, 'token:delete', token)

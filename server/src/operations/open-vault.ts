@@ -5,6 +5,7 @@ import type { Store } from '../store/port.ts'
 import { activityQueue } from './vault/activity-queue.ts'
 import { callerCache } from './vault/caller-cache.ts'
 import { keyUses } from './vault/key-uses.ts'
+import { retryQueues } from './vault/retry-queues.ts'
 import { tenantKeyring } from './vault/tenant-keyring.ts'
 import type { Vault } from './vault/vault.ts'
 
@@ -27,6 +28,7 @@ export const openVault = async ({
     callers: callerCache(() => store.grantsEpoch()),
     activity: activityQueue(store),
     keyUses: keyUses(),
+    retryQueues: retryQueues(),
     changesWaiting: { count: 0 },
   }
 }

@@ -14,7 +14,7 @@ import { TokenWrites } from './tokens/token-writes.ts'
 import { viewMatch } from './tokens/view-write.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 import { commit } from './writing/commit.ts'
-import { retryOnConflict } from './writing/retry-on-conflict.ts'
+import { retryOnConflict, tokenName } from './writing/retry-on-conflict.ts'
 
 /** §4.5: reads, computes, and writes only if the token has not changed since, so that no patch loses another's fields (C18). */
 export const updateToken = async (
@@ -28,7 +28,7 @@ export const updateToken = async (
   requireNone(issues)
   requirePatchable(caller.application, patch, destinations)
 
-  return retryOnConflict(async () => {
+  return retryOnConflict(vault, tokenName(caller, id), async () => {
     const before = await loadToken(vault, caller, id)
     if (before === undefined) throw new VaultError('notFound')
     requireCovered(caller.application, 'token:update', before)

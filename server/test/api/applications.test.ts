@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
+import { countCommits } from '../rig/count-commits.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { assertAbsent } from '../rig/traces.ts'
 
@@ -556,6 +557,21 @@ onEveryEngine('applications', vault => {
     assert.equal(granted(await vault().get(`/tokens/${token}`, keys.owner)).created_by, id)
     await vault().restart()
     assert.equal((await vault().get('/applications/key', key)).status, 401)
+  })
+
+  test('C29.2 sixty applications made at the same time are all kept, in a few rounds each', async () => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const names = Array.from({ length: 60 }, (_, at) => `n${at}`)
+    const commits = await countCommits(vault(), () =>
+      Promise.all(names.map(name => newApplication(vault(), keys.manager, { name }))),
+    )
+    const { data } = granted(await vault().get('/applications?size=100', keys.manager))
+    const kept = new Set(data.map(({ name }: { name: string }) => name))
+    assert.deepEqual(
+      names.filter(name => !kept.has(name)),
+      [],
+    )
+    assert.ok(commits <= 3 * names.length, `${commits} commits`)
   })
 
   test('C29.2 changes to applications that reach storage together are all kept', async () => {

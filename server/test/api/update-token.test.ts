@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { granted } from '../rig/answers.ts'
+import { countCommits } from '../rig/count-commits.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { assertHolds } from '../rig/scenario.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
@@ -396,6 +397,21 @@ onEveryEngine('update a token', vault => {
     const { body } = await vault().get(`/tokens/${id}`, keys.owner)
     assert.deepEqual(Object.keys(body.data).sort(), [...names].sort())
     assert.deepEqual(Object.keys(body.metadata).sort(), [...names].sort())
+  })
+
+  test('C18.8 four hundred patches at the same time are all kept, in a few rounds each', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const { id } = await vault().create(keys.owner, token({}))
+    const names = Array.from({ length: 400 }, (_, at) => `k${at}`)
+    const commits = await countCommits(vault(), async () => {
+      const replies = await Promise.all(
+        names.map((name, at) => vault().patch(`/tokens/${id}`, keys.owner, { data: { [name]: at } })),
+      )
+      assert.deepEqual([...new Set(replies.map(({ status }) => status))], [200])
+    })
+    const { body } = await vault().get(`/tokens/${id}`, keys.owner)
+    assert.deepEqual(body.data, Object.fromEntries(names.map((name, at) => [name, at])))
+    assert.ok(commits <= 3 * names.length, `${commits} commits`)
   })
 
   test('C18.8 a patch and a delete at the same time leave no token and nothing half-done', async () => {

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VaultError } from '../../src/domain/errors.ts'
+import { retryQueues } from '../../src/operations/vault/retry-queues.ts'
 import { retryOnConflict } from '../../src/operations/writing/retry-on-conflict.ts'
 import type { Outcome } from '../../src/store/write-set.ts'
 
 const lost: Outcome = { committed: false, conflict: 'tokenChanged' }
+const won: Outcome = { committed: true }
+const newVault = () => ({ retryQueues: retryQueues() })
 
 test('C18.8 C2.18 a writer that loses every round is told to try again, and when', async () => {
-  const refused = retryOnConflict(async () => ({ outcome: lost, answer: 'never' }))
+  const refused = retryOnConflict(newVault(), 'a', async () => ({ outcome: lost, answer: 'never' }))
   await assert.rejects(refused, error => {
     assert.ok(error instanceof VaultError)
     assert.equal(error.code, 'writeContention')
@@ -16,18 +19,61 @@ test('C18.8 C2.18 a writer that loses every round is told to try again, and when
   })
 })
 
-test('C18.8 a writer that loses some rounds is answered from the round it wins', async () => {
-  let rounds = 0
-  const outcomes: Outcome[] = [lost, lost, { committed: true }]
-  const answer = await retryOnConflict(async () => ({ outcome: outcomes[rounds] ?? lost, answer: ++rounds }))
-  assert.equal(answer, 3)
+for (const losses of [0, 1, 2, 100])
+  test(`C18.8 a writer that loses ${losses} rounds is answered from the round it wins`, async () => {
+    let rounds = 0
+    const answer = await retryOnConflict(newVault(), 'a', async () => ({
+      outcome: rounds < losses ? lost : won,
+      answer: ++rounds,
+    }))
+    assert.equal(answer, losses + 1)
+  })
+
+/** Writers that all run their first round at once and lose it. Each later round takes some steps, in which others could run. */
+const losers = (vault: ReturnType<typeof newVault>) => {
+  const seen = { first: 0, atOnce: 0, atOnceMax: 0, order: [] as number[] }
+  const write = (writer: number, name = 'a', fails = false): Promise<number> => {
+    let rounds = 0
+    return retryOnConflict(vault, name, async () => {
+      if (rounds++ === 0) {
+        seen.first++
+        return { outcome: lost, answer: writer }
+      }
+      seen.atOnceMax = Math.max(seen.atOnceMax, ++seen.atOnce)
+      for (let step = 0; step < 10; step++) await undefined
+      seen.atOnce--
+      seen.order.push(writer)
+      if (fails) throw new Error('storage is away')
+      return { outcome: won, answer: writer }
+    })
+  }
+  return { seen, write }
+}
+
+test('C18.8 writers that lost a round to the same thing go one after another, in the order in which they lost', async () => {
+  const vault = newVault()
+  const { seen, write } = losers(vault)
+  const all = Array.from({ length: 20 }, (_, writer) => write(writer))
+  assert.equal(seen.first, 20, 'the first round waits for nobody')
+  const expected = Array.from({ length: 20 }, (_, writer) => writer)
+  assert.deepEqual(await Promise.all(all), expected)
+  assert.deepEqual([seen.atOnceMax, seen.order], [1, expected])
+  assert.equal(vault.retryQueues.size, 0, 'a queue in which nobody is left is forgotten')
 })
 
-test('C18.8 a writer that loses to a hundred others is answered all the same', async () => {
-  let rounds = 0
-  const answer = await retryOnConflict(async () => ({
-    outcome: rounds < 100 ? lost : { committed: true },
-    answer: ++rounds,
-  }))
-  assert.equal(answer, 101)
+test('C18.8 writers of different things do not wait for one another', async () => {
+  const { seen, write } = losers(newVault())
+  await Promise.all([write(1, 'a'), write(2, 'b'), write(3, 'c')])
+  assert.equal(seen.atOnceMax, 3)
+})
+
+test('C18.8 a writer whose round fails gets its error, and those behind it go on', async () => {
+  const vault = newVault()
+  const { seen, write } = losers(vault)
+  const outcomes = await Promise.allSettled([write(1), write(2, 'a', true), write(3), write(4, 'a', true)])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
+  )
+  assert.deepEqual([seen.order, vault.retryQueues.size], [[1, 2, 3, 4], 0])
 })

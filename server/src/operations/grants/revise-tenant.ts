@@ -2,7 +2,7 @@ import type { Json } from '../../domain/json/json.ts'
 import type { Effect } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
-import { retryOnConflict } from '../writing/retry-on-conflict.ts'
+import { grantsName, retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { requireStillGranted } from './grant-checks.ts'
 import { type Grants, loadGrants } from './load-grants.ts'
 
@@ -22,7 +22,7 @@ export const reviseTenant = <A extends Json>(
   caller: Caller,
   decide: (grants: Grants) => Revision<A>,
 ): Promise<A> =>
-  retryOnConflict(async () => {
+  retryOnConflict(vault, grantsName(caller), async () => {
     const { grants, revision } = await loadGrants(vault, caller)
     requireStillGranted(caller, grants, vault.clock())
     const { effects, answer, kept } = decide(grants)

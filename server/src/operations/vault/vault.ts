@@ -7,6 +7,7 @@ import type { Store } from '../../store/port.ts'
 import type { ActivityQueue } from './activity-queue.ts'
 import type { CallerCache } from './caller-cache.ts'
 import type { KeyUses } from './key-uses.ts'
+import type { RetryQueues } from './retry-queues.ts'
 import type { TenantKeyring } from './tenant-keyring.ts'
 
 /** What every operation works with; built once, at the edge. */
@@ -19,6 +20,7 @@ export type Vault = {
   /** Reads that are still to be counted as monthly activity. */
   readonly activity: ActivityQueue
   readonly keyUses: KeyUses
+  readonly retryQueues: RetryQueues
   /** Changes that storage has not made durable yet. While too many wait, further requests are turned away. */
   readonly changesWaiting: { count: number }
   readonly clock: () => Instant

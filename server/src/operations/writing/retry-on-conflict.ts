@@ -1,22 +1,38 @@
 import { VaultError } from '../../domain/errors.ts'
 import type { Outcome } from '../../store/write-set.ts'
+import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
-/** With a hundred writers on one token, the last one needs about as many rounds. */
+/** Processes do not wait for one another: with a hundred of them at one token, the last one needs about as many rounds. */
 const roundsMax = 256
 
+type Round<A> = () => Promise<{ readonly outcome: Outcome; readonly answer: A }>
+
 /**
- * A round reads, computes and commits, and is repeated while others write in between. Each lost round was won by another writer,
- * so many rounds mean many writers, not that nothing gets done.
+ * A round reads, computes and commits, and is repeated if others have written in between. The first one runs at once. Whoever has
+ * lost it waits until the others of this process that lost one to the same thing, which the name tells from all other things, are
+ * done: then hardly anybody is left to lose to but other processes.
  */
 export const retryOnConflict = async <A>(
-  round: () => Promise<{ readonly outcome: Outcome; readonly answer: A }>,
+  { retryQueues }: Pick<Vault, 'retryQueues'>,
+  name: string,
+  round: Round<A>,
 ): Promise<A> => {
-  for (let rounds = 0; ; rounds++) {
+  const { outcome, answer } = await round()
+  return outcome.committed ? answer : retryQueues.inTurn(name, () => repeat(round))
+}
+
+/** Each lost round was won by another writer, so many rounds mean many writers, not that nothing gets done. */
+const repeat = async <A>(round: Round<A>): Promise<A> => {
+  for (let rounds = 1; ; rounds++) {
     requireRoundsLeft(rounds)
     const { outcome, answer } = await round()
     if (outcome.committed) return answer
   }
 }
+
+/** No grants have the name of a token: an id is never empty. */
+export const grantsName = ({ tenantNumber }: UnlockedTenant): string => `${tenantNumber}:`
+export const tokenName = ({ tenantNumber }: UnlockedTenant, id: string): string => `${tenantNumber}:${id}`
 
 /** For a loop of its own, which takes two promises less. */
 export const requireRoundsLeft = (rounds: number): void => {

@@ -1,0 +1,18 @@
+import type { TestVault } from './test-vault.ts'
+
+/** How many write sets reach storage during the work. */
+export const countCommits = async (vault: TestVault, work: () => Promise<unknown>): Promise<number> => {
+  const { store } = vault
+  const { commit } = store
+  let commits = 0
+  store.commit = set => {
+    commits++
+    return commit(set)
+  }
+  try {
+    await work()
+  } finally {
+    store.commit = commit
+  }
+  return commits
+}
