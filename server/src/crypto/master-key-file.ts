@@ -71,9 +71,17 @@ const read = (path: string): MasterKeys & { readonly lines: readonly string[] } 
   let text: string
   let mode: number
   try {
-    mode = statSync(path).mode
+    const found = statSync(path)
+    // A pipe would be read once, and from then on be waited for.
+    if (!found.isFile() && !found.isDirectory())
+      throw new KeyProviderError(
+        `the master key file ${path} is not a file`,
+        'the master key is not in a file',
+      )
+    mode = found.mode
     text = readFileSync(path, 'utf8')
   } catch (error) {
+    if (error instanceof KeyProviderError) throw error
     throw new KeyProviderError(
       `the master key file ${path} ${unreadable(path, error)}`,
       `the master key file cannot be read (${foreignCode(error)})`,

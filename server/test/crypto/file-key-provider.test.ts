@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -87,6 +88,13 @@ describe('the master key file', () => {
     await provider.health()
     writeFileSync(path, readFileSync(newFile()))
     await assert.rejects(provider.health(), refusal(/holds another master key than at the start$/))
+  })
+
+  test('C36.2 a pipe or a device in its place is refused without being read', () => {
+    const pipe = newPath()
+    execFileSync('mkfifo', ['-m', '600', pipe])
+    for (const other of [pipe, '/dev/null'])
+      assert.throws(() => fileKeyProvider(other), refusal(/ is not a file$/))
   })
 
   test('C36.2 a missing one is reported, at the start and later', async () => {
