@@ -4,8 +4,8 @@ import { setLimits } from '../domain/limits.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { type Command, invocation, usage } from './command.ts'
 import { commandOf, commands } from './commands/registry.ts'
-import { explain, isWronglyCalled } from './explain.ts'
 import { surviveClosedOutput } from './print.ts'
+import { reportFailure } from './report-failure.ts'
 
 const overview = (listed: readonly Command[]): string => {
   const width = Math.max(...listed.map(({ name }) => name.length)) + 2
@@ -34,15 +34,12 @@ export const main = async (args: readonly string[]): Promise<number> => {
   try {
     const rest = words.slice(command.name.split(' ').length)
     const warning = warnOfUnknown(process.env)
-    // A worker inherits the variables of its primary, which has already warned.
-    if (warning !== undefined && process.env[workerVariable] === undefined)
-      process.stderr.write(`strongroom: ${warning}\n`)
+    if (warning !== undefined) process.stderr.write(`strongroom: ${warning}\n`)
     const call = invocation(command, rest, process.env)
     setLimits(call.config.limits)
     return await command.run(call)
   } catch (error) {
-    process.stderr.write(`strongroom ${command.name}: ${explain(error)}\n`)
-    return isWronglyCalled(error) ? 2 : 1
+    return reportFailure(command.name, error)
   }
 }
 
@@ -78,6 +75,12 @@ const unknown = ([first = '', second = '']: readonly string[]): string => {
 /** The whole process: what it was called with, where it writes, and how it ends. */
 export const runProcess = async (): Promise<void> => {
   surviveClosedOutput()
-  const code = await main(process.argv.slice(2))
+  const code = isWorker() ? await runAsWorker() : await main(process.argv.slice(2))
   process.exitCode ||= code
 }
+
+/** It has the command line of its primary. Without a channel to one, the variable means nothing. */
+const isWorker = (): boolean => process.connected === true && process.env[workerVariable] !== undefined
+
+/** Loaded on demand: what workers talk with would add 15 ms to the start of every command. */
+const runAsWorker = async (): Promise<number> => (await import('./workers/run-worker.ts')).runWorker()

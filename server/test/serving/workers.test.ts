@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -248,6 +248,51 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
   })
 })
 
+describe('serve with workers, of which one is replaced', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+  const answersAgain = (server: Program): Promise<string> =>
+    server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
+
+  test('C35.4 it serves the same vault with the same settings, whatever the config file says by then', {
+    timeout: 40_000,
+  }, async () => {
+    const other = join(site.path, 'other')
+    const configure = (settings: object): string => site.file('conf.json', JSON.stringify(settings))
+    const config = configure({ data: site.data, limits: { pageSizeDefault: 7, pageSizeMax: 7 } })
+    const server = site.start(['serve', '--config', config, '--port', '0', ...two, ...site.keys])
+    const { url } = JSON.parse(await server.logged('listening'))
+    const { private_api_key } = await site.json('tenant', 'create', '--name', 'T')
+
+    configure({ data: other, logLevel: 'silent' })
+    process.kill(newest(server, 2), 'SIGKILL')
+    await answersAgain(server)
+    assert.ok(!existsSync(other))
+    for (const { flight } of await connectionsToAll(Object.assign(server, { url }), [1, 2])) {
+      // It knows the key, and the limit: another vault would answer 401, the default limit 200.
+      flight.socket.write(
+        `GET /tokens?size=8 HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${private_api_key}\r\n\r\n`,
+      )
+      await flight.received('HTTP/1.1 400')
+      flight.socket.destroy()
+    }
+    await server.end()
+  })
+
+  test('C35.1 it makes no vault where the others have theirs', { timeout: 40_000 }, async () => {
+    const server = await site.serve(two)
+    renameSync(site.data, `${site.data}.away`)
+    process.kill(newest(server, 2), 'SIGKILL')
+    const { code } = JSON.parse(await server.logged('a worker ended and is replaced', 2))
+    assert.equal(code, 1)
+    assert.match(server.stderr, /^strongroom serve: \S+ holds no vault any more/m)
+    assert.ok(!existsSync(site.data))
+    renameSync(`${site.data}.away`, site.data)
+    await answersAgain(server)
+    await server.end()
+  })
+})
+
 describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
@@ -291,6 +336,30 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     await server.logged('a worker ended and is replaced')
     server.child.kill('SIGTERM')
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
+  })
+
+  test('C35.1 workers that fail before they serve anything end the server with an error', {
+    timeout: 40_000,
+  }, async () => {
+    const cannotLoad = meeting(
+      'cannot-load',
+      `import { existsSync } from 'node:fs'
+       import { registerHooks } from 'node:module'
+       registerHooks({
+         load(url, context, next) {
+           if (url.endsWith('/commands/serve.ts') && existsSync('broken')) throw new Error('cannot be loaded')
+           return next(url, context)
+         },
+       })`,
+    )
+    const server = await site.serve(two, cannotLoad)
+    site.file('broken', '')
+    for (const number of [1, 2]) process.kill(newest(server, number), 'SIGKILL')
+    assert.deepEqual(await outcome(server), { code: 1, signal: null })
+    await server.logged('giving up: no worker gets ready')
+    // Each says so once, as a server without workers would.
+    const starts = pidsOf(server, 1).length + pidsOf(server, 2).length - 2
+    assert.equal(server.stderr.match(/^strongroom serve: cannot be loaded$/gm)?.length, starts)
   })
 
   test('C35.1 if the writer that they share dies while it is closed, the exit code is 1', async () => {

@@ -1,4 +1,3 @@
-import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import type { Config } from '../../config/config.ts'
 import { warnOfClocks } from '../clocks.ts'
@@ -12,18 +11,18 @@ import { openOrMake } from '../storage/with-vault.ts'
 import { readTlsFiles } from '../tls.ts'
 import { runWorkers } from '../workers/primary.ts'
 import { requireFreePort } from '../workers/shared-port.ts'
-import { asWorker, type WorkerContext } from '../workers/worker.ts'
+import type { WorkerContext } from '../workers/worker.ts'
 
 /** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
 export const serve: Run = async ({ config }) => {
   const count = config.workers ?? availableParallelism()
-  if (cluster.isWorker) await asWorker(worker => runHere(config, worker))
-  else if (count > 1) return runWorkers(config, count)
-  else await runHere(config)
+  if (count > 1) return runWorkers(config, count)
+  await serveHere(config)
   return 0
 }
 
-const runHere = async (config: Config, worker?: WorkerContext): Promise<void> => {
+/** In this process, which serves alone or is one of several workers. */
+export const serveHere = async (config: Config, worker?: WorkerContext): Promise<void> => {
   const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
   const tls = readTlsFiles(config)

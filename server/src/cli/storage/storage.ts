@@ -7,6 +7,9 @@ import type { WorkerContext } from '../workers/worker.ts'
 /** What the workers of one server share. */
 export type Sharing = Pick<WorkerContext, 'writer' | 'neighbours'>
 
+/** How a worker comes to storage: as the first of its server, or after others. */
+export type Joining = Sharing & Pick<WorkerContext, 'isFirst'>
+
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {
   /** For people: the folder, or the address of the database without its password. */

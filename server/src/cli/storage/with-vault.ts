@@ -9,7 +9,7 @@ import type { Look } from '../../store/sql/look.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
 import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
 import { configuredStorage } from './configured-storage.ts'
-import type { Sharing, Storage } from './storage.ts'
+import type { Joining, Storage } from './storage.ts'
 
 /** A schema is changed only with the vault's master key, so that settings that name the wrong vault change nothing. */
 export const requireMasterKeyBeforeMigration = async (
@@ -19,13 +19,18 @@ export const requireMasterKeyBeforeMigration = async (
   if (schema.pending && vaultKeys.length > 0) await unwrapVaultKeys(keyProvider(), vaultKeys)
 }
 
-/** For commands that make a vault if there is none, and bring an older one up to date. */
+/**
+ * For commands that make a vault if there is none, and bring an older one up to date. A worker that joins others makes none: they
+ * have one, and the settings have not changed since.
+ */
 export const openOrMake = async (
   storage: Storage,
   keyProvider: () => KeyProvider,
-  worker?: Sharing,
+  worker?: Joining,
 ): Promise<{ store: Store; isNew: boolean }> => {
   const look = await storage.look()
+  if (look === undefined && worker?.isFirst === false)
+    throw new Error(`${storage.name} holds no vault any more: bring it back, or restart the server`)
   if (look !== undefined) await requireMasterKeyBeforeMigration(look, keyProvider)
   return { store: await storage.open(worker), isNew: look === undefined }
 }

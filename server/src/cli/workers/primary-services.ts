@@ -10,6 +10,8 @@ import { Announcements, type Listener } from './announcements.ts'
 
 /** What the primary does for its workers because it can be done in one place only. */
 export type Services = {
+  /** What the primary has read at its start: all workers serve with the same, as long as it lives. */
+  readonly config: () => Promise<Config>
   /** One writer for all, so that no worker waits for another's lock. */
   readonly write: AskWriter
   /** One set of buckets for all: a rate holds across all connections and workers. */
@@ -47,6 +49,7 @@ export const primaryServices = (
   const news = new Announcements()
   const listeners = new Set<Listener>()
   const services: Services = {
+    config: async () => config,
     write,
     takeShare: async name => buckets?.(name) ?? 0,
     takeKey: async (name, worker) => inFlight.take(name, worker),

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { env } from 'node:process'
+import type { Config } from '../../config/config.ts'
 import { workerVariable } from '../../config/settings.ts'
 import type { Address, SharedAcrossWorkers } from '../../service.ts'
 import { type Neighbours, StoreUnavailableError } from '../../store/port.ts'
@@ -34,7 +35,9 @@ export type WorkerContext = SharedAcrossWorkers &
   }
 
 /** Runs as a worker. The primary notices its end when the process exits. */
-export const asWorker = async (run: (worker: WorkerContext) => Promise<void>): Promise<void> => {
+export const asWorker = async (
+  run: (config: Config, worker: WorkerContext) => Promise<void>,
+): Promise<void> => {
   const listeners: (() => void)[] = []
   const ask = askPrimary(() => {
     for (const listener of listeners) listener()
@@ -42,8 +45,9 @@ export const asWorker = async (run: (worker: WorkerContext) => Promise<void>): P
   // A primary that ends at the same moment closes the channel under a last message, which nobody misses.
   cluster.worker?.on('error', () => {})
   try {
+    const config = await ask('config', undefined)
     await ask('join', undefined)
-    await run({
+    await run(config, {
       ...(JSON.parse(env[workerVariable] ?? '') as WorkerStart),
       // Without the primary, this worker soon ends.
       answers: port => process.send?.({ port } satisfies Answering, undefined, undefined, () => {}),
