@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
-import { askEveryMs } from '../../src/cli/workers/signs-of-life.ts'
+import { askEveryMs, startMaxMs } from '../../src/cli/workers/signs-of-life.ts'
 import { workerVariable } from '../../src/config/settings.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
 import { certificate } from '../rig/certificates.ts'
@@ -360,6 +360,36 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     // Each says so once, as a server without workers would.
     const starts = pidsOf(server, 1).length + pidsOf(server, 2).length - 2
     assert.equal(server.stderr.match(/^strongroom serve: cannot be loaded$/gm)?.length, starts)
+  })
+
+  test('C35.1 one that does not get ready in time is ended and tried again', {
+    timeout: 40_000,
+  }, async () => {
+    const lateOnce = meeting(
+      'late-once',
+      `import { existsSync, writeFileSync } from 'node:fs'
+       const { number } = JSON.parse(process.env.${workerVariable} ?? '{}')
+       if (number === 2 && !existsSync('time-is-up')) await new Promise(() => {})
+       // In the primary, the time of that worker is up at once, and that of others is not.
+       const { setTimeout } = globalThis
+       let starts = 0
+       const end = (work) => () => {
+         writeFileSync('time-is-up', '')
+         work()
+       }
+       globalThis.setTimeout = Object.assign(
+         (work, ms, ...more) =>
+           ms === ${startMaxMs} && ++starts === 1 ? setTimeout(end(work), 0) : setTimeout(work, ms, ...more),
+         setTimeout,
+       )`,
+    )
+    const server = await site.serve(two, lateOnce)
+    assert.equal(JSON.parse(await server.logged('a worker does not get ready and is ended')).worker, 2)
+    const { worker, signal } = JSON.parse(await server.logged('a worker ended and is replaced'))
+    assert.deepEqual({ worker, signal }, { worker: 2, signal: 'SIGKILL' })
+    assert.deepEqual([pidsOf(server, 1).length, pidsOf(server, 2).length], [1, 2])
+    server.child.kill('SIGTERM')
+    assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
   test('C35.1 if the writer that they share dies while it is closed, the exit code is 1', async () => {

@@ -10,7 +10,7 @@ import { warnOfDatesInFiles, warnOfTls } from '../tls-warnings.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { canSharePorts } from './shared-port.ts'
-import { askEveryMs, SignsOfLife } from './signs-of-life.ts'
+import { askEveryMs, SignsOfLife, startMaxMs } from './signs-of-life.ts'
 import type { Answering, Ping, Pong, WorkerStart } from './worker.ts'
 
 /**
@@ -95,6 +95,8 @@ class Primary {
     }
     this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
     this.#workers.set(worker, state)
+    // The first may be busy with a migration, which takes as long as it takes.
+    if (!start.isFirst) setTimeout(() => this.#endLate(worker), startMaxMs).unref()
     worker.on('message', async (message: Question | Answering | Pong) => {
       // The worker has died: what it asked for would be held for nobody.
       if (!this.#workers.has(worker)) return
@@ -183,7 +185,15 @@ class Primary {
     this.#restartTimers.add(timer)
   }
 
-  /** One that is starting may be busy with a migration, and one that is stopping has a deadline of its own. */
+  /** It would keep its place for ever, and nobody would answer in it. */
+  #endLate(worker: Worker): void {
+    const state = this.#workers.get(worker)
+    if (state === undefined || state.isReady || this.#phase === 'stopping') return
+    this.#log.error({ worker: state.number }, 'a worker does not get ready and is ended')
+    worker.process.kill('SIGKILL')
+  }
+
+  /** One that is starting may be busy with storage for longer. It has a deadline of its own, as has one that is stopping. */
   #endHanging(): void {
     if (this.#phase === 'stopping') return
     for (const [worker, { number, isReady }] of this.#workers) {

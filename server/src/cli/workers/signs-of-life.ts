@@ -2,6 +2,9 @@
 export const askEveryMs = 5_000
 const unansweredMax = 6
 
+/** A worker that is not ready by then will never be. A start takes a second; after a crash, or on a busy machine, several. */
+export const startMaxMs = 120_000
+
 /**
  * Decides which workers hang: such a worker never ends, and the system goes on giving it connections. What counts are questions,
  * not time, so that a machine that wakes up finds nobody hanging. It is told of each question and sign, so that no test waits.
