@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext, type TlsOptions } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { ConfigError, unreadable } from '../config/config-error.ts'
+import { holdsCertificates } from './holds-certificates.ts'
 
 /** The certificates, once they are known to work: a server must not find out from its first client. */
 export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buffer }) | undefined => {
@@ -14,7 +15,7 @@ export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buff
     throw new ConfigError(
       `the TLS files ${files.cert}, ${files.key} do not hold a certificate and its key (PEM)`,
     )
-  if (clientCa !== undefined && !holdsCertificates(clientCa))
+  if (clientCa !== undefined && !holdsCertificates(clientCa.toString('latin1')))
     throw new ConfigError(`the TLS file ${files.clientCa} does not hold certificates (PEM)`)
   return {
     cert,
@@ -29,17 +30,6 @@ const belongTogether = (cert: Buffer, key: Buffer): boolean => {
   try {
     createSecureContext({ cert, key })
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))
-  } catch {
-    return false
-  }
-}
-
-/** OpenSSL takes as many certificates as it can read, even none. */
-const holdsCertificates = (pem: Buffer): boolean => {
-  const found =
-    pem.toString('latin1').match(/-----BEGIN [^-]*CERTIFICATE-----[^-]*-----END [^-]*-----/g) ?? []
-  try {
-    return found.map(text => new X509Certificate(text)).length > 0
   } catch {
     return false
   }

@@ -18,7 +18,7 @@ export const readDatabase = (
   if (url === undefined) return undefined
   let address: DatabaseAddress
   try {
-    address = parseDatabaseUrl(url.text)
+    address = parseDatabaseUrl(url.text, { hasCa: rest.caFile !== undefined })
   } catch (error) {
     if (error instanceof DatabaseUrlError) throw new ConfigError(`${url.place} ${error.message}`)
     throw error

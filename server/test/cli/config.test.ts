@@ -7,6 +7,8 @@ import { postgresSettings } from '../../src/cli/storage/server-storage.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
 import { settings, variableName, warnOfUnknown } from '../../src/config/settings.ts'
+import type { PostgresSettings } from '../../src/store/postgres/postgres-store.ts'
+import { certificate } from '../rig/certificates.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 const folder = temporaryFolder()
@@ -553,16 +555,10 @@ describe('settings', () => {
   })
 
   test('docs/operating.md: the file of the database password must be closed to others, and the CA is read from its file', () => {
+    const { cert } = certificate('an authority')
     const used = (mode: number) => {
-      const file = configFile('text', mode)
-      const options = {
-        'database-url': 'postgres://u@h/d',
-        'database-password-file': file,
-        'database-ca': file,
-      }
-      const { database } = read({ options })
-      assert.ok(database)
-      return postgresSettings(database)
+      const file = configFile(cert, mode)
+      return settingsWith({ 'database-password-file': file, 'database-ca': file })
     }
     for (const mode of [0o640, 0o604])
       assert.throws(
@@ -570,8 +566,28 @@ describe('settings', () => {
         /strongroom\.json holds a password and is open to others: run chmod 600 /,
       )
     const { passwordFile, ca } = used(0o600)
-    assert.deepEqual([passwordFile, ca], [join(folder.path, 'strongroom.json'), 'text'])
+    assert.deepEqual([passwordFile, ca], [join(folder.path, 'strongroom.json'), cert])
   })
+
+  for (const [what, content] of [
+    ['no certificate', 'text'],
+    ['a key', certificate('an authority').key],
+    ['a broken certificate', certificate('an authority').cert.replace(/\n.{20}/, '\n')],
+  ] as const)
+    test(`C35.4 a database CA file that holds ${what} is refused`, () => {
+      assert.throws(
+        () => settingsWith({ 'database-ca': configFile(content) }),
+        error =>
+          error instanceof ConfigError &&
+          /strongroom\.json does not hold certificates \(PEM\)$/.test(error.message),
+      )
+    })
+
+  const settingsWith = (options: Record<string, string>): PostgresSettings => {
+    const { database } = read({ options: { 'database-url': 'postgres://u@h/d', ...options } })
+    assert.ok(database)
+    return postgresSettings(database)
+  }
 
   const modes: [url: string, sslmode: string][] = [
     ['postgres://u@localhost/d', 'disable'],
@@ -604,5 +620,24 @@ describe('settings', () => {
   for (const [url, sslmode] of modes)
     test(`C35.4 TLS to the database: ${url} means ${sslmode}`, () => {
       assert.equal(read({ options: { 'database-url': url } }).database?.address.sslmode, sslmode)
+    })
+
+  for (const url of ['postgres://u@localhost/d', 'postgres://u@127.0.0.1/d', 'postgres://u@db.example/d'])
+    test(`C35.4 with a CA, ${url} means verify-full`, () => {
+      const options = { 'database-url': url, 'database-ca': '/ca.pem' }
+      assert.equal(read({ options }).database?.address.sslmode, 'verify-full')
+    })
+
+  const untrusting = [
+    { url: 'postgres://u@db.example/d?sslmode=disable', says: /^--database-url has sslmode=disable, / },
+    { url: 'postgres://u@localhost/d?sslmode=disable', says: /^--database-url has sslmode=disable, / },
+    { url: 'postgres://u@localhost/d?host=/run/pg', says: /^--database-url names a socket, / },
+    { url: 'postgres://u@%2Frun%2Fpg/d', says: /^--database-url names a socket, / },
+  ]
+  for (const { url, says } of untrusting)
+    test(`C35.4 a CA beside ${url}, which uses none, is refused`, () => {
+      const message = complaint({ options: { 'database-url': url, 'database-ca': '/ca.pem' } })
+      assert.match(message, says)
+      assert.match(message, /--database-ca/)
     })
 })

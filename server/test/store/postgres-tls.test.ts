@@ -55,8 +55,9 @@ describe('TLS to the database (postgres)', () => {
     ['verify-full', ca.cert],
     ['verify-ca', ca.cert],
     ['require', undefined],
+    ['require', ca.cert],
   ] as const)
-    test(`C35.4 ${mode}: every connection of a store is encrypted`, async () => {
+    test(`C35.4 ${mode}${authority === undefined ? '' : ' with an authority'}: every connection of a store is encrypted`, async () => {
       const store = await open(mode, authority)
       try {
         await store.health()
@@ -72,6 +73,7 @@ describe('TLS to the database (postgres)', () => {
     ['from an authority that was not configured', 'verify-full', undefined],
     ['from another authority', 'verify-full', certificate('another authority').cert],
     ['from another authority', 'verify-ca', certificate('another authority').cert],
+    ['from another authority', 'require', certificate('another authority').cert],
   ] as const)
     test(`C35.4 ${mode}: a server with a certificate ${what} is refused`, () =>
       assert.rejects(open(mode, authority), StoreUnavailableError))

@@ -4,6 +4,7 @@ import { isOpenToOthers, readNamedFile } from '../../config/named-file.ts'
 import { shellWord } from '../../domain/text/shell-word.ts'
 import type { PostgresSettings } from '../../store/postgres/postgres-store.ts'
 import { serverDoctor } from '../doctor/server-doctor.ts'
+import { holdsCertificates } from '../holds-certificates.ts'
 import type { Storage } from './storage.ts'
 
 export const serverStorage = (database: DatabaseConfig): Storage => {
@@ -37,8 +38,14 @@ export const postgresSettings = ({ caFile, passwordFile, ...settings }: Database
   return {
     ...settings,
     ...(passwordFile !== undefined && { passwordFile }),
-    ...(caFile !== undefined && { ca: readNamedFile(caFile) }),
+    ...(caFile !== undefined && { ca: readCertificates(caFile) }),
   }
+}
+
+const readCertificates = (path: string): string => {
+  const pem = readNamedFile(path)
+  if (!holdsCertificates(pem)) throw new ConfigError(`${path} does not hold certificates (PEM)`)
+  return pem
 }
 
 const requireSecretFile = (path: string): void => {

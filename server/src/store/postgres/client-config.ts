@@ -98,7 +98,8 @@ const tlsOptions = (
     case 'disable':
       return undefined
     case 'require':
-      return { rejectUnauthorized: false }
+      // As in libpq, a CA is there to be verified with.
+      return ca === undefined ? { rejectUnauthorized: false } : tlsOptions('verify-ca', host, ca)
     case 'verify-ca':
       return { ...(ca !== undefined && { ca }), checkServerIdentity: () => undefined }
     case 'verify-full':

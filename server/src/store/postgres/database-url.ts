@@ -17,7 +17,10 @@ export type SslMode = (typeof sslModes)[number]
 export class DatabaseUrlError extends Error {}
 
 /** Listing several hosts, as in `postgres://one:5432,two:5432/name`, is what allows a failover without a restart. */
-export const parseDatabaseUrl = (text: string): DatabaseAddress => {
+export const parseDatabaseUrl = (
+  text: string,
+  { hasCa = false }: { readonly hasCa?: boolean } = {},
+): DatabaseAddress => {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?#]*)(.*)$/s.exec(text)
   if (parts === null) throw new DatabaseUrlError('must start with postgres://')
   const [, head = '', hostList = '', tail = ''] = parts
@@ -45,7 +48,7 @@ export const parseDatabaseUrl = (text: string): DatabaseAddress => {
     user: decode(url.username),
     password: url.password === '' ? undefined : decode(url.password),
     database,
-    sslmode: readSslMode(url.searchParams.get('sslmode'), hosts),
+    sslmode: readSslMode(url.searchParams.get('sslmode'), hosts, hasCa),
   }
 }
 
@@ -57,16 +60,22 @@ const decode = (text: string): string => {
   }
 }
 
-/** Unless told otherwise, nothing leaves this machine unencrypted or goes to a server whose identity is not verified. */
-const readSslMode = (text: string | null, hosts: DatabaseAddress['hosts']): SslMode => {
-  if (text === null) return hosts.every(({ host }) => isLocal(host)) ? 'disable' : 'verify-full'
+/**
+ * Unless told otherwise, nothing leaves this machine unencrypted or goes to a server whose identity is not verified. Whoever names
+ * a CA wants the server verified, wherever it is.
+ */
+const readSslMode = (text: string | null, hosts: DatabaseAddress['hosts'], hasCa: boolean): SslMode => {
+  if (hasCa && hosts.some(({ host }) => isSocket(host)))
+    throw new DatabaseUrlError('names a socket, which has no TLS: leave out --database-ca')
+  if (text === null) return !hasCa && hosts.every(({ host }) => isLocal(host)) ? 'disable' : 'verify-full'
   const mode = sslModes.find(known => known === text)
   if (mode === undefined) throw new DatabaseUrlError(`must have one of ${sslModes.join(', ')} as sslmode`)
+  if (hasCa && mode === 'disable')
+    throw new DatabaseUrlError('has sslmode=disable, and --database-ca needs TLS: leave out one of them')
   return mode
 }
 
+const isSocket = (host: string): boolean => host.startsWith('/')
+
 const isLocal = (host: string): boolean =>
-  host === 'localhost' ||
-  host.startsWith('/') ||
-  host === '::1' ||
-  (isIP(host) === 4 && host.startsWith('127.'))
+  host === 'localhost' || isSocket(host) || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
