@@ -41,21 +41,21 @@ export const retiredMark = (key: KeyObject): string =>
  * others than at the start, a rotation reaches a running server: nothing is wrapped with a key that has been replaced.
  */
 export const localKeyProvider = (source: string, read: () => MasterKeys): KeyProvider => {
-  let known = read().keys
-  const readAgain = (): MasterKeys['keys'] => {
-    const { keys, retired } = read()
+  let known = read()
+  const readAgain = (): MasterKeys => {
+    const found = read()
     // A rotation leaves an older key in place, or at least its mark. Without either, it is the key of some other vault.
     const isOurs = (key: KeyObject): boolean =>
-      keys.some(found => found.equals(key)) || retired.includes(retiredMark(key))
-    if (!known.some(isOurs))
+      found.keys.some(other => other.equals(key)) || found.retired.includes(retiredMark(key))
+    if (!known.keys.some(isOurs))
       throw new KeyProviderError(
         `${source} holds another master key than at the start`,
         'the master key is another one than at the start',
       )
-    known = keys
-    return keys
+    known = found
+    return found
   }
-  const openWith = (keys: readonly KeyObject[], wrapped: Uint8Array, context: string): Buffer | undefined => {
+  const openWith = ({ keys }: MasterKeys, wrapped: Uint8Array, context: string): Buffer | undefined => {
     for (const key of keys) {
       const opened = open(key, wrapped, context)
       if (opened !== undefined) return opened
@@ -63,18 +63,18 @@ export const localKeyProvider = (source: string, read: () => MasterKeys): KeyPro
     return undefined
   }
   return {
-    wrap: async (key, context) => seal(readAgain()[0], 1, key, context),
+    wrap: async (key, context) => seal(readAgain().keys[0], 1, key, context),
     unwrap: async (wrapped, context) => {
       const key = openWith(known, wrapped, context) ?? openWith(readAgain(), wrapped, context)
       if (key === undefined)
         throw new KeyProviderError(
-          `a wrapped key (${context}) does not open with the master key in ${source}: restore the one that belongs to this storage`,
+          `a wrapped key (${context}) does not open with the master key in ${source}: ${remedy(known)}`,
           'a wrapped key does not open with the master key',
         )
       return key
     },
     isCurrent: async (wrapped, context) => {
-      const key = open(readAgain()[0], wrapped, context)
+      const key = open(readAgain().keys[0], wrapped, context)
       key?.fill(0)
       return key !== undefined
     },
@@ -83,4 +83,12 @@ export const localKeyProvider = (source: string, read: () => MasterKeys): KeyPro
       readAgain()
     },
   }
+}
+
+/** A retired key in the place of the others would wrap again, so how to bring it back is left to doctor. */
+const remedy = ({ retired }: MasterKeys): string => {
+  const restore = 'restore the one that belongs to this storage'
+  return retired.length === 0
+    ? restore
+    : `if a rotation has retired the key that it needs, do as strongroom doctor says; otherwise ${restore}`
 }

@@ -138,7 +138,19 @@ describe('the master key file', () => {
     const wrapped = await fileKeyProvider(newFile()).wrap(new Uint8Array(32), 'a context')
     await assert.rejects(
       fileKeyProvider(path).unwrap(wrapped, 'a context'),
-      refusal('restore the one that belongs to this storage$'),
+      refusal('\\.key: restore the one that belongs to this storage$'),
+    )
+  })
+
+  test('docs/operating.md: the error for storage from before a rotation leads to doctor, not to the retired file in the place of the other', async () => {
+    const wrapped = await fileKeyProvider(path).wrap(new Uint8Array(32), 'a context')
+    addMasterKey(path)
+    retireMasterKeys(path)
+    await assert.rejects(
+      fileKeyProvider(path).unwrap(wrapped, 'a context'),
+      refusal(
+        ': if a rotation has retired the key that it needs, do as strongroom doctor says; otherwise restore the one that belongs to this storage$',
+      ),
     )
   })
 
