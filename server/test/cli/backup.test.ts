@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { assertRefused, call, type Program, Site } from '../rig/program.ts'
@@ -121,6 +132,18 @@ describe('backup', () => {
     )
   })
 
+  test('docs/operating.md: a link that leads nowhere is not overwritten', async () => {
+    const link = join(site.path, 'link.db')
+    symlinkSync('a disk that is not there', link)
+    assertRefused(
+      await site.run(['backup', link, ...site.vault]),
+      2,
+      /link\.db exists and is not overwritten$/m,
+    )
+    assert.equal(readlinkSync(link), 'a disk that is not there')
+    assert.deepEqual(namesLike('link.db'), ['link.db'])
+  })
+
   test('C31.7 a backup holds no byte of the keys of a tenant deleted a moment ago', async () => {
     const { tenant_id: tenant, management_api_key: management } = await site.json(
       ...['tenant', 'create', '--name', 'Y'],
@@ -199,6 +222,13 @@ describe('backup', () => {
   /** What happens when the copy gets its name. */
   const namings: readonly { name: string; link: string; code: number; says: RegExp; content: RegExp }[] = [
     {
+      name: 'a link that appears during the backup and leads nowhere is not overwritten',
+      link: `symlinkSync('elsewhere.db', to); linkSync(from, to)`,
+      code: 2,
+      says: /meanwhile\.db exists and is not overwritten$/m,
+      content: /^elsewhere\.db$/,
+    },
+    {
       name: 'a file that appears during the backup is not overwritten',
       link: `writeFileSync(to, 'mine'); return linkSync(from, to)`,
       code: 2,
@@ -226,16 +256,17 @@ describe('backup', () => {
       rmSync(file, { force: true })
       const met = meeting(
         'linking',
-        `import fs, { linkSync, writeFileSync } from 'node:fs'
+        `import fs, { linkSync, symlinkSync, writeFileSync } from 'node:fs'
          import { syncBuiltinESMExports } from 'node:module'
          const real = linkSync
-         fs.linkSync = (from, to) => { ${link.replace('linkSync', 'real')} }
+         fs.linkSync = (from, to) => { ${link.replace(/\blinkSync/, 'real')} }
          syncBuiltinESMExports()`,
       )
       const result = await site.run(['backup', file, ...site.vault], met)
       assert.equal(result.code, code)
       assert.match(result.stderr, says)
-      assert.match(readFileSync(file, 'latin1'), content)
+      const isLink = lstatSync(file).isSymbolicLink()
+      assert.match(isLink ? readlinkSync(file) : readFileSync(file, 'latin1'), content)
       assert.deepEqual(namesLike('meanwhile.db'), ['meanwhile.db'])
     })
 })

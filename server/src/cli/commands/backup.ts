@@ -1,4 +1,4 @@
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, linkSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
 import { foreignCode } from '../../domain/foreign-code.ts'
@@ -24,7 +24,7 @@ export const backup: Run = async ({ config, words: [word = ''] }) => {
   // Nobody should take the backups of a schedule that nobody changed for those of the vault.
   requireUnmoved(folder)
   const file = resolve(word)
-  if (existsSync(file)) throw taken(file)
+  if (isThere(file)) throw taken(file)
   const workshop = `${file}.part`
   const draft = make(workshop)
   const stopWatching = removeOnSignal(workshop)
@@ -40,6 +40,16 @@ export const backup: Run = async ({ config, words: [word = ''] }) => {
   }
   printText(`${folder} is backed up in ${file}; the master key is not in it`)
   return 0
+}
+
+/** Also true of a link that leads nowhere: a rename would replace it. */
+const isThere = (file: string): boolean => {
+  try {
+    lstatSync(file)
+    return true
+  } catch {
+    return false
+  }
 }
 
 const taken = (file: string): ConfigError => new ConfigError(`${file} exists and is not overwritten`)
@@ -87,7 +97,7 @@ const giveName = (draft: string, file: string): void => {
   try {
     linkSync(draft, file)
   } catch {
-    if (existsSync(file)) throw taken(file)
+    if (isThere(file)) throw taken(file)
     renameSync(draft, file)
   }
 }
