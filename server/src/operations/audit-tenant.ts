@@ -1,5 +1,5 @@
 import { Audit, type Tell } from './audit/audit.ts'
-import { wasWrittenBetween, wrongCounters } from './audit/audit-counters.ts'
+import { countNotRekeyed, wasWrittenBetween, wrongCounters } from './audit/audit-counters.ts'
 import { auditTokens } from './audit/audit-tokens.ts'
 import { findExtraEntries } from './audit/find-extra-entries.ts'
 import { findStaleMatches } from './audit/find-stale-matches.ts'
@@ -28,6 +28,7 @@ export const auditTenant = async (
   if (entries !== tokens.entries) await findExtraEntries(vault, tenant, tell)
   await findStaleMatches(vault, tenant, tell)
   const after = await vault.store.listCounters(tenant.tenantNumber)
+  audit.notRekeyed = countNotRekeyed(tenant.keys, tokens, after)
   audit.wasWritten = wasWrittenBetween(before, after)
   const areAllCounted = !audit.wasWritten && audit.unreadable.isEmpty
   if (areAllCounted) await tell({ counters: wrongCounters(tokens, after) })

@@ -14,7 +14,9 @@ import { Audit } from '../../src/operations/audit/audit.ts'
 import { authenticate } from '../../src/operations/authenticate.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { createToken } from '../../src/operations/create-token.ts'
+import { newDataKey } from '../../src/operations/new-data-key.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
+import { operatorOf } from '../../src/operations/operator.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { assertRefused, Site } from '../rig/program.ts'
 import { settleAll } from '../rig/settle-all.ts'
@@ -348,6 +350,30 @@ describe('doctor --deep', () => {
       wrong(2),
     ])
     assert.deepEqual(describeRepairs('t', after, after), [])
+  })
+
+  test('docs/keys.md: an interrupted rekey is told once, also when only a look at the tokens can tell, and the printed command ends it', async () => {
+    const { store, vault } = await opened()
+    const [row] = await store.listTenants()
+    assert.ok(row)
+    await newDataKey(vault, await operatorOf(vault, row.id))
+    await store.close()
+    const problems = async (...flags: string[]) => {
+      const { stdout } = await site.run(['doctor', ...flags, '--json', ...site.vault])
+      return JSON.parse(stdout).map(({ problem }: Repair) => problem)
+    }
+    const [problem, ...others] = await problems()
+    assert.match(problem, /^tenant \S+: some of its tokens are not under its new data key: /)
+    assert.deepEqual(others, [])
+    assert.deepEqual(await problems('--deep'), [problem])
+    // Other things than tokens are sealed, too.
+    change(`INSERT INTO counters SELECT tenant, 'seals:2', 1000, NULL FROM tenants`)
+    assert.deepEqual(await problems(), [])
+    const { stdout } = await site.run(['doctor', '--deep', '--json', ...site.vault])
+    const [finding, ...rest] = JSON.parse(stdout)
+    assert.deepEqual([finding.problem, rest], [problem, []])
+    assert.equal((await site.shell(finding.command)).code, 0)
+    assert.deepEqual(await problems('--deep'), [])
   })
 
   for (const [args, says] of [

@@ -28,11 +28,13 @@ import { rewrap, vaultOwner } from '../../src/crypto/keys.ts'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
 import { addMasterKey, createMasterKeyFile, retireMasterKeys } from '../../src/crypto/master-key-file.ts'
 import { shellWord } from '../../src/domain/text/shell-word.ts'
+import { authenticate } from '../../src/operations/authenticate.ts'
 import { createApiKey } from '../../src/operations/create-api-key.ts'
 import { createTenant } from '../../src/operations/create-tenant.ts'
 import { createToken } from '../../src/operations/create-token.ts'
 import { deleteApiKey } from '../../src/operations/delete-api-key.ts'
 import { loadGrants } from '../../src/operations/grants/load-grants.ts'
+import { newDataKey } from '../../src/operations/new-data-key.ts'
 import { openVault } from '../../src/operations/open-vault.ts'
 import { operatorOf } from '../../src/operations/operator.ts'
 import { rewrapKeys } from '../../src/operations/rewrap-keys.ts'
@@ -393,6 +395,24 @@ describe('doctor', () => {
       },
       check: 'keys',
       says: /master key still holds 1 older master key, though storage needs only the first$/,
+    },
+    {
+      name: 'a tenant rekey that was interrupted',
+      plant: async () => {
+        await withVault(Date.now(), async vault => {
+          let key = ''
+          await createTenant(vault, { name: 'T', applications: starterApplications }, made => {
+            key = made.keys.api_key
+          })
+          const caller = await authenticate(vault, key)
+          assert.ok(caller)
+          for (const data of ['a', 'b']) await createToken(vault, caller, { type: 'token', data })
+          await newDataKey(vault, caller)
+        })
+        return undefined
+      },
+      check: 'keys',
+      says: /^tenant [0-9a-f-]{36}: some of its tokens are not under its new data key: a tenant rekey was interrupted, or is under way$/,
     },
     {
       name: 'a tenant whose last management key has expired',

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { pace } from '../../src/domain/pace.ts'
 import { AffectedTokens, type Audit, type DeadField } from '../../src/operations/audit/audit.ts'
 import { auditTenant } from '../../src/operations/audit-tenant.ts'
+import { isRekeyUnfinished } from '../../src/operations/is-rekey-unfinished.ts'
 import { newDataKey } from '../../src/operations/new-data-key.ts'
 import { repairTenant } from '../../src/operations/repair-tenant.ts'
+import { resealTokens } from '../../src/operations/reseal-tokens.ts'
+import { sealsCounter } from '../../src/operations/vault/counters.ts'
 import type { Store } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
@@ -19,7 +23,7 @@ const reads = [
 
 const nothing = {
   ...{ unreadable: [], deadFields: [], missing: [], extra: [], matches: [] },
-  ...{ wrongCounters: 0, wasWritten: false },
+  ...{ wrongCounters: 0, notRekeyed: 0, wasWritten: false },
 }
 const told = (audit: Audit) =>
   Object.fromEntries(
@@ -124,6 +128,27 @@ onEveryEngine('the audit of a tenant', vault => {
     assert.ok(await newDataKey(whole, before))
     await vault().create(keys.owner, card)
     assert.deepEqual(told(await auditTenant(whole, before)), nothing)
+  })
+
+  test('C14.4 tokens that a rekey has not come to are counted, and those that a key left behind when it had sealed enough are not', async () => {
+    const { keys, whole, tenant: first } = await audited()
+    for (const data of ['a', 'b']) await vault().create(keys.owner, { type: 'token', data })
+    assert.ok(await newDataKey(whole, first))
+    const { tenantNumber } = first
+    const tenant = { tenantNumber, keys: await whole.keyring.lookAgain(tenantNumber, first.keys.tenantId) }
+    await vault().create(keys.owner, { type: 'token', data: 'c' })
+    assert.deepEqual(told(await auditTenant(whole, tenant)), { ...nothing, notRekeyed: 2 })
+    assert.equal(await isRekeyUnfinished(whole, tenant), true)
+    await resealTokens(whole, tenant)
+    assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
+    assert.equal(await isRekeyUnfinished(whole, tenant), false)
+
+    const counters = [{ name: sealsCounter(2), by: pace.dataKeySealsMax }]
+    await whole.store.commit({ tenant: tenantNumber, guarded: [], effects: [], counters })
+    assert.ok(await newDataKey(whole, tenant))
+    const latest = { tenantNumber, keys: await whole.keyring.lookAgain(tenantNumber, first.keys.tenantId) }
+    assert.deepEqual(told(await auditTenant(whole, latest)), nothing)
+    assert.equal(await isRekeyUnfinished(whole, latest), false)
   })
 
   test('C11.1 the repair of a tenant leaves the transient fields of a token whose own row does not open', async () => {

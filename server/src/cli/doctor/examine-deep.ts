@@ -6,6 +6,7 @@ import { repairTenant } from '../../operations/repair-tenant.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { describeFindings, describeRepairs } from './describe-audit.ts'
 import type { Report } from './report.ts'
+import { unfinishedRekey } from './unfinished-rekey.ts'
 
 /**
  * Looks at all tokens of each tenant, with index, counters and matches, and repairs them if asked to; or looks at `sample` tokens,
@@ -39,6 +40,10 @@ export const examineDeep = (
           : await auditSample(vault, tenant, sample, Math.random)
       if (before !== undefined) repairs.push(...describeRepairs(row.id, before, found))
       findings.push(...describeFindings(config, row.id, found))
+      const unfinished = unfinishedRekey(config, row.id)
+      // The check of the keys may have told it from the counters (key-check.ts).
+      if (found.notRekeyed > 0 && !findings.some(({ problem }) => problem === unfinished.problem))
+        findings.push(unfinished)
       if (found.wasWritten)
         notes.push(`tenant ${row.id} was written to meanwhile, so its counters were not judged`)
     }

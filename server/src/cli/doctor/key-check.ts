@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { counted } from '../../domain/text/counted.ts'
 import { printable } from '../../domain/text/printable.ts'
+import { isRekeyUnfinished } from '../../operations/is-rekey-unfinished.ts'
 import { countOlderWraps } from '../../operations/rewrap-keys.ts'
 import { keysUnlessDeleted } from '../../operations/vault/keys-unless-deleted.ts'
 import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/configured-key-provider.ts'
@@ -10,6 +11,7 @@ import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
 import type { Check } from './check.ts'
 import type { Finding } from './finding.ts'
+import { unfinishedRekey } from './unfinished-rekey.ts'
 
 export const keyProvider: Check = async ({ config }) => {
   const kind = keyProviderKind(config)
@@ -19,7 +21,7 @@ export const keyProvider: Check = async ({ config }) => {
     const needsRetired = await findNeedOfRetired(config, older)
     if (needsRetired !== undefined) return [needsRetired]
     const unfinished = older > 0 ? [wrapAnew(config, older)] : kind.endRotation(config)
-    return [...unfinished, ...(await damagedKeys(config))]
+    return [...unfinished, ...(await tenantKeys(config))]
   } catch (error) {
     if (!(error instanceof KeyProviderError)) throw error
     return [(await findNeedOfRetired(config, 0)) ?? kind.repair(config, error.message)]
@@ -46,13 +48,15 @@ const wrapAnew = (config: Config, older: number): Finding => ({
   blocks: false,
 })
 
-/** The vault's keys did open, so the master key is the right one, and the tenant's own keys were changed. */
-const damagedKeys = (config: Config): Promise<Finding[]> =>
+/** The vault's keys did open, so the master key is the right one: where a tenant's own keys do not, they were changed. */
+const tenantKeys = (config: Config): Promise<Finding[]> =>
   withVault(config, async vault => {
     const findings: Finding[] = []
     for (const { tenant, id } of await vault.store.listTenants())
       try {
-        await keysUnlessDeleted(vault, tenant, id)
+        const keys = await keysUnlessDeleted(vault, tenant, id)
+        if (keys !== undefined && (await isRekeyUnfinished(vault, { tenantNumber: tenant, keys })))
+          findings.push(unfinishedRekey(config, id))
       } catch (error) {
         if (!(error instanceof KeyProviderError)) throw error
         findings.push({

@@ -1,4 +1,6 @@
-import { isActiveCounter, isSealsCounter } from '../vault/counters.ts'
+import type { TenantKeys } from '../../crypto/keys.ts'
+import { isActiveCounter, isSealsCounter, sealsCounter } from '../vault/counters.ts'
+import { rekeyedVersion } from '../vault/rekeyed-version.ts'
 import type { WrongCounter } from './audit.ts'
 import type { TokenSums } from './audit-tokens.ts'
 
@@ -15,6 +17,19 @@ export const wasWrittenBetween = (before: Counters, after: Counters): boolean =>
       .sort()
       .join()
   return text(before) !== text(after)
+}
+
+/** How many of the tokens are sealed by a data key from before the last rekey. */
+export const countNotRekeyed = (
+  { currentDataVersion }: TenantKeys,
+  { seals }: Pick<TokenSums, 'seals'>,
+  stored: Counters,
+): number => {
+  const values = new Map(stored.map(({ name, value }) => [name, value]))
+  const rekeyed = rekeyedVersion(currentDataVersion, version => values.get(sealsCounter(version)) ?? 0)
+  let older = 0
+  for (let version = 1; version < (rekeyed ?? 1); version++) older += seals.get(sealsCounter(version)) ?? 0
+  return older
 }
 
 /** Seal counters only grow, so each must be at least the number of rows that its key has sealed. */

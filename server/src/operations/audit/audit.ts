@@ -70,6 +70,8 @@ export class Audit {
   readonly extra = new AffectedTokens()
   readonly matches = new AffectedTokens()
   wrongCounters = 0
+  /** How many tokens no data key seals that is as new as the last rekey. */
+  notRekeyed = 0
   /** The tenant was written to meanwhile, so its counters could not be judged. */
   wasWritten = false
 
