@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { pace } from '../../src/domain/pace.ts'
-import { assertRefused, call, type Program, Site } from '../rig/program.ts'
+import { assertRefused, call, mainFile, type Program, Site } from '../rig/program.ts'
 
 const shape = ['base_url', 'tenant_id', 'api_key', 'private_api_key', 'management_api_key']
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -77,6 +77,27 @@ describe('tenants, while a server is running', () => {
     )
     const nobody = await site.run(['tenant', 'rekey', crypto.randomUUID(), ...site.vault])
     assertRefused(nobody, 1, /there is no such tenant/)
+  })
+
+  test('C31.8 tenant rekey says so if the tenant is deleted meanwhile', async () => {
+    const { tenant_id: id } = await site.json('tenant', 'create', '--name', 'Short-lived')
+    const deletion = [mainFile, 'tenant', 'delete', id, '--yes', ...site.vault]
+    // While it waits until every server knows the new key.
+    const waiting = site.file(
+      'waiting.mjs',
+      `import { execFileSync } from 'node:child_process'
+       import { syncBuiltinESMExports } from 'node:module'
+       import timers from 'node:timers/promises'
+       timers.setTimeout = async () => {
+         execFileSync(process.execPath, ${JSON.stringify(deletion)}, { env: {} })
+       }
+       syncBuiltinESMExports()`,
+    )
+    assertRefused(
+      await site.run(['tenant', 'rekey', id, ...site.vault], { NODE_OPTIONS: `--import ${waiting}` }),
+      1,
+      /^strongroom tenant rekey: there is no such tenant any more$/m,
+    )
   })
 
   test('C32.4 §2.5.5 the operator sets what the plan of a tenant includes, and the usage report shows it', async () => {

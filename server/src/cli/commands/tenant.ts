@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { ConfigError } from '../../config/config-error.ts'
 import { viewTenant } from '../../domain/access/tenant-view.ts'
+import { VaultError } from '../../domain/errors.ts'
 import { limits } from '../../domain/limits.ts'
 import { pace } from '../../domain/pace.ts'
 import { countCharacters } from '../../domain/text/characters.ts'
@@ -14,6 +15,7 @@ import { operatorOf } from '../../operations/operator.ts'
 import { resealTokens } from '../../operations/reseal-tokens.ts'
 import { setIncludedTokens } from '../../operations/set-included-tokens.ts'
 import { purgeDeadTenants } from '../../operations/upkeep/purge-dead-tenants.ts'
+import { keysUnlessDeleted } from '../../operations/vault/keys-unless-deleted.ts'
 import { baseUrl } from '../base-url.ts'
 import { type Run, required } from '../command.ts'
 import { print, printKeys, printText, table } from '../print.ts'
@@ -82,9 +84,14 @@ export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
     if (flags.resume !== true) await newDataKey(vault, { tenantNumber, keys })
     // Before that, a server may still write with the key before, behind the scan.
     await setTimeout(pace.grantsHeardMs)
-    const unlocked = { tenantNumber, keys: await vault.keyring.lookAgain(tenantNumber, id) }
-    const { resealed, unreadable, unreadableNames } = await resealTokens(vault, unlocked)
-    const version = unlocked.keys.currentDataVersion
+    const newest = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.lookAgain)
+    if (newest === undefined)
+      throw new VaultError('notFound', { detail: 'There is no such tenant any more.' })
+    const { resealed, unreadable, unreadableNames } = await resealTokens(vault, {
+      tenantNumber,
+      keys: newest,
+    })
+    const version = newest.currentDataVersion
     print(
       flags.json,
       { data_key: version, resealed, unreadable, unreadable_rows: unreadableNames },

@@ -1,4 +1,5 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
+import type { TenantKeyring } from './tenant-keyring.ts'
 import type { Vault } from './vault.ts'
 
 /**
@@ -9,9 +10,10 @@ export const keysUnlessDeleted = async (
   { store, keyring }: Vault,
   tenantNumber: number,
   tenantId: string,
+  look: TenantKeyring['of'] = keyring.of,
 ): Promise<TenantKeys | undefined> => {
   try {
-    return await keyring.of(tenantNumber, tenantId)
+    return await look(tenantNumber, tenantId)
   } catch (error) {
     if ((await store.getTenant(tenantNumber))?.id === tenantId) throw error
     return undefined
