@@ -612,6 +612,29 @@ describe('settings', () => {
       assert.deepEqual(again.database?.address, config.database?.address)
     })
 
+  const unencoded = [
+    'postgres://u:p@cret/d@127.0.0.1:1/n',
+    'postgres://u:p/cret@127.0.0.1:1/n',
+    'postgres://u:p@cret@127.0.0.1:1/n',
+    'postgres://u:p@cret@one,two/n',
+    'postgres://u:p@cret/d#e@127.0.0.1:1/n',
+    'postgres://u:p@cret/d?sslmode=require&host=e@127.0.0.1:1/n',
+    'postgres://u:1#cret@127.0.0.1:1/n',
+    'postgres://u:1?cret@127.0.0.1:1/n',
+  ]
+  for (const url of unencoded)
+    test(`C35.4 ${url}, whose password is not percent-encoded, is refused with nothing of it in the message`, () => {
+      const message = complaint({ environment: { STRONGROOM_DATABASE_URL: url } })
+      assert.match(message, /^STRONGROOM_DATABASE_URL must have its user and password percent-encoded/)
+      assert.doesNotMatch(message, /cret|127/)
+    })
+
+  test('C35.4 what is percent-encoded in a database URL may hold any sign', () => {
+    const url = 'postgres://u%40x:a%40b%2Fc%3Fd%23e@db.example/n%40%2F'
+    const address = read({ environment: { STRONGROOM_DATABASE_URL: url } }).database?.address
+    assert.deepEqual([address?.user, address?.password, address?.database], ['u@x', 'a@b/c?d#e', 'n@/'])
+  })
+
   test('C35.4 a parameter given twice in the database URL is refused', () => {
     const url = 'postgres://u@db.example/d?sslmode=disable&sslmode=verify-full'
     assert.match(complaint({ options: { 'database-url': url } }), /each once/)

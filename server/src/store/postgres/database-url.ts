@@ -24,6 +24,9 @@ export const parseDatabaseUrl = (
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?#]*)(.*)$/s.exec(text)
   if (parts === null) throw new DatabaseUrlError('must start with postgres://')
   const [, head = '', hostList = '', tail = ''] = parts
+  // A password cut in two by one of these signs would be taken for a host or a database, and named in messages.
+  if (/[?#]/.test(head) || `${hostList}${tail}`.includes('@'))
+    throw new DatabaseUrlError('must have its user and password percent-encoded: %40 for @, %2F for /')
   const urls = hostList.split(',').map(host => {
     const url = `${head}${host === '' || host.startsWith(':') ? 'localhost' : ''}${host}${tail}`
     if (!URL.canParse(url)) throw new DatabaseUrlError('is not an address')
