@@ -883,6 +883,28 @@ describe('doctor', () => {
     assert.equal(lost.code, 2)
   })
 
+  test('C35 doctor finds an empty database with an encoding that cannot hold a vault, and does not send anyone to migrate', async () => {
+    const database = await emptyDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try {
+      const env = { STRONGROOM_DATABASE_URL: database.url }
+      const [finding, ...others] = read(await site.run(asking(...flags.slice(2)), env))
+      assert.deepEqual(others, [])
+      assert.deepEqual(finding, {
+        check: 'storage',
+        problem: 'the database has the encoding LATIN1',
+        byHand:
+          'make one with UTF8 (createdb -T template0 -E UTF8), and name that one in STRONGROOM_DATABASE_URL',
+      })
+      assertRefused(
+        await site.run(['migrate', '--status', ...flags.slice(2)], env),
+        1,
+        /the database has the encoding LATIN1: make one with UTF8/,
+      )
+    } finally {
+      await database.drop()
+    }
+  })
+
   test('C35 doctor says what a database refuses to a user who may not read the vault in it', async () => {
     const database = await emptyDatabase()
     const owner = new pg.Client(database.url)

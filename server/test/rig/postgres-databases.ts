@@ -95,8 +95,8 @@ const ensureTemplate = (): Promise<void> => {
   return template
 }
 
-const createDatabase = async (name: string): Promise<void> => {
-  await onEachServer(client => client.query(`CREATE DATABASE ${name}`))
+const createDatabase = async (name: string, options = ''): Promise<void> => {
+  await onEachServer(client => client.query(`CREATE DATABASE ${name} ${options}`))
   if (citusServers.length > 0) await joinNodes(citusServers.map(server => urlOf(server, name)))
 }
 
@@ -132,9 +132,11 @@ const databaseSettings = (name: string): string =>
 const newName = (): string => `strongroom_${crypto.randomUUID().replaceAll('-', '')}`
 
 /** A database with nothing in it; on a cluster, one whose nodes know each other. */
-export const emptyDatabase = async (): Promise<{ url: string; drop: () => Promise<void> }> => {
+export const emptyDatabase = async (
+  options?: string,
+): Promise<{ url: string; drop: () => Promise<void> }> => {
   const name = newName()
-  await createDatabase(name)
+  await createDatabase(name, options)
   return {
     url: await placeOf(name),
     drop: () => onEachServer(client => client.query(`DROP DATABASE ${name} WITH (FORCE)`)),

@@ -4,8 +4,9 @@ import { vaultKeys } from '../sql/statements.ts'
 import { tables } from '../tables.ts'
 import { requireNoHalfCopy } from './arrival-state.ts'
 import { schemaState } from './migrate.ts'
+import { requireUnicode } from './require-unicode.ts'
 
-/** Reads what a database holds without changing it; undefined if nothing of a vault. */
+/** Reads what a database holds without changing it; undefined if nothing of a vault. Throws if it could hold none. */
 export const lookAtPostgres = async (client: pg.Client): Promise<Look | undefined> => {
   await requireNoHalfCopy(client)
   const schema = await schemaState(client)
@@ -16,6 +17,7 @@ export const lookAtPostgres = async (client: pg.Client): Promise<Look | undefine
         `the database has tables of a vault (${made.join(', ')}), but the table migrations, which says what was made, is lost or empty: restore a backup, or give a new vault a database of its own`,
         'restore',
       )
+    await requireUnicode(client)
     // A database may well have other tables next to the vault's.
     return undefined
   }

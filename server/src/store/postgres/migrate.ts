@@ -7,6 +7,7 @@ import { vault } from './migrations/0001-vault.ts'
 import { applyChanges } from './migrations/0002-apply-changes.ts'
 import { signatures } from './migrations/0003-signatures.ts'
 import { signedKey } from './migrations/0004-signed-key.ts'
+import { requireUnicode } from './require-unicode.ts'
 
 /** In order, without gaps. A released migration is never edited. */
 export const migrations: readonly Migration[] = [vault, applyChanges, signatures, signedKey]
@@ -36,15 +37,6 @@ export const migrate = async (client: pg.Client, claim = () => requireNoHalfCopy
       await client.query(`${sql}; INSERT INTO migrations (number, name) VALUES (${number}, '${name}')`)
     if (await isDistributed(client)) await distributeRest(client)
   })
-}
-
-/** An id may be in any script (C8). A database with another encoding would refuse some ids at every attempt. */
-const requireUnicode = async (client: pg.Client): Promise<void> => {
-  const { rows } = await client.query("SELECT current_setting('server_encoding') AS encoding")
-  if (rows[0]?.encoding !== 'UTF8')
-    throw new Error(
-      `the database has the encoding ${rows[0]?.encoding}: make one with UTF8 (createdb -T template0 -E UTF8)`,
-    )
 }
 
 /** Brings the schema up to date and spreads it over the nodes of Citus. */
