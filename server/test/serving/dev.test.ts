@@ -286,6 +286,23 @@ describe('strongroom dev', () => {
     assert.equal(mode(files(site).keys), 0o600)
   })
 
+  test('C34.6 keys of a tenant that was deleted are not announced while there is another tenant', async () => {
+    const site = newSite()
+    await stop(await start(site))
+    const { tenant_id } = readKeys(site)
+    const dev = ['--data', site.data]
+    assert.equal((await site.run(['tenant', 'create', '--name', 'Other', ...dev])).code, 0)
+    assert.equal((await site.run(['tenant', 'delete', tenant_id, '--yes', ...dev])).code, 0)
+    const before = readFileSync(files(site).keys, 'utf8')
+    const program = await start(site)
+    assert.match(
+      program.stdout,
+      /^Strongroom answers at \S+; the tenant of the keys in \S+dev-keys\.json is no longer there: strongroom tenant create makes a new one\n$/,
+    )
+    assert.equal(readFileSync(files(site).keys, 'utf8'), before)
+    await stop(program)
+  })
+
   test('C34.1 without STRONGROOM_DATA the folder is .strongroom; it stops when its terminal closes', async () => {
     const site = newSite()
     const program = site.start(['dev'], { STRONGROOM_PORT: '0' })

@@ -38,7 +38,7 @@ export const dev: Run = async ({ config, options }) => {
   if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
   const keyProvider = fileKeyProvider(keyPath)
   const { store } = await openOrMake(storage, () => keyProvider)
-  const hasTenant = (await store.listTenants()).length > 0
+  const tenants = (await store.listTenants()).map(({ id }) => id)
 
   await runService(
     config,
@@ -47,7 +47,7 @@ export const dev: Run = async ({ config, options }) => {
       // A vault stops when its terminal closes.
       stopped: () => stopSignal(['SIGINT', 'SIGTERM', 'SIGHUP']),
       prepare: async ({ vault }) => {
-        if (hasTenant) return
+        if (tenants.length > 0) return
         // The keys are saved before they start to work, so that no crash leaves a tenant that nobody can enter.
         await createTenant(
           vault,
@@ -61,6 +61,12 @@ export const dev: Run = async ({ config, options }) => {
         if (stored === undefined) {
           process.stdout.write(
             `Strongroom answers at ${baseUrl}; its keys are no longer in ${keysPath}: strongroom key create makes new ones\n`,
+          )
+          return
+        }
+        if (tenants.length > 0 && !tenants.includes(stored.tenant_id)) {
+          process.stdout.write(
+            `Strongroom answers at ${baseUrl}; the tenant of the keys in ${keysPath} is no longer there: strongroom tenant create makes a new one\n`,
           )
           return
         }
