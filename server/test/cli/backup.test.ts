@@ -132,6 +132,17 @@ describe('backup', () => {
     )
   })
 
+  test('C35 a name that the file system does not take, with the ending of the draft, is refused with the reason', async () => {
+    for (const length of [252, 300]) {
+      const name = 'x'.repeat(length)
+      assertRefused(
+        await site.run(['backup', join(site.path, name), ...site.vault]),
+        2,
+        new RegExp(`${name}\\.part cannot be written \\(ENAMETOOLONG\\)$`, 'm'),
+      )
+    }
+  })
+
   test('docs/operating.md: a link that leads nowhere is not overwritten', async () => {
     const link = join(site.path, 'link.db')
     symlinkSync('a disk that is not there', link)

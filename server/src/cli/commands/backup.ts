@@ -59,18 +59,25 @@ const make = (workshop: string): string => {
   const draft = join(workshop, 'vault.db')
   try {
     mkdirSync(workshop, { mode: 0o700 })
-    closeSync(openSync(draft, 'wx', 0o600))
   } catch (error) {
     if (foreignCode(error) === 'EEXIST')
       throw new ConfigError(
         `${workshop} exists: wait for the backup that is under way, or delete what is left of one`,
       )
-    remove(workshop)
     if (foreignCode(error) === 'ENOENT') throw new ConfigError(`there is no folder ${dirname(workshop)}`)
-    throw new ConfigError(`${workshop} cannot be written (${foreignCode(error)})`)
+    throw unwritable(workshop, error)
+  }
+  try {
+    closeSync(openSync(draft, 'wx', 0o600))
+  } catch (error) {
+    remove(workshop)
+    throw unwritable(workshop, error)
   }
   return draft
 }
+
+const unwritable = (workshop: string, error: unknown): ConfigError =>
+  new ConfigError(`${workshop} cannot be written (${foreignCode(error)})`)
 
 const remove = (workshop: string): void => rmSync(workshop, { recursive: true, force: true, maxRetries: 10 })
 
