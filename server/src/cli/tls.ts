@@ -11,6 +11,10 @@ export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buff
   const cert = read(files.cert)
   const key = read(files.key)
   const clientCa = files.clientCa === undefined ? undefined : read(files.clientCa)
+  if (hasPassphrase(key))
+    throw new ConfigError(
+      `the TLS key ${files.key} is protected by a passphrase, which is not supported: give a key without one`,
+    )
   if (!belongTogether(cert, key))
     throw new ConfigError(
       `the TLS files ${files.cert}, ${files.key} do not hold a certificate and its key (PEM)`,
@@ -24,6 +28,10 @@ export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buff
     ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
   }
 }
+
+/** In the form of today, and in that of older tools. OpenSSL only says that it was interrupted. */
+const hasPassphrase = (key: Buffer): boolean =>
+  /^(-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED)/m.test(key.toString('latin1'))
 
 /** OpenSSL itself compares only keys of one kind: it accepts the certificate of an RSA key beside an EC key. */
 const belongTogether = (cert: Buffer, key: Buffer): boolean => {

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
 import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
@@ -16,12 +16,16 @@ describe('serve with incomplete or wrong settings', () => {
   const site = new Site()
   after(() => site.remove())
 
-  const { cert, key } = certificate('localhost')
+  const { cert, key, privateKey } = certificate('localhost')
   const certFile = site.file('cert.pem', cert)
   const keyFile = site.file('key.pem', key)
   const otherKeyFile = site.file('other-key.pem', certificate('localhost').key)
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
   const rsaKeyFile = site.file('rsa-key.pem', rsa.export({ type: 'pkcs8', format: 'pem' }))
+  const locked = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'a passphrase' } as const
+  const lockedKeyFiles = (['pkcs8', 'sec1'] as const).map(type =>
+    site.file(`locked-${type}.pem`, privateKey.export({ type, ...locked })),
+  )
   const brokenCaFile = site.file('broken-ca.pem', cert + cert.replace('MII', 'MAA'))
   const garbage = site.file('garbage.pem', 'garbage\n')
   const openKey = join(site.path, 'open.key')
@@ -146,6 +150,11 @@ describe('serve with incomplete or wrong settings', () => {
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', rsaKeyFile],
       says: /cert\.pem, \S+rsa-key\.pem do not hold a certificate and its key/,
     },
+    ...lockedKeyFiles.map(file => ({
+      name: `a TLS key with a passphrase (${basename(file)})`,
+      args: [...site.vault, '--tls-cert', certFile, '--tls-key', file],
+      says: /the TLS key \S+locked-\w+\.pem is protected by a passphrase, which is not supported: give a key without one$/m,
+    })),
     {
       name: 'a client CA file that holds no certificate',
       args: [...site.vault, '--tls-cert', certFile, '--tls-key', keyFile, '--tls-client-ca', keyFile],
