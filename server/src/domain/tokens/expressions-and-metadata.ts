@@ -25,12 +25,11 @@ export const checkExpressionsAndMetadata = (
     readExpression(text, 'index', type, element(field(place, 'search_indexes'), index), issues)
   })
   if (typeof fields.fingerprint_expression === 'string')
-    checkFingerprint(fields.fingerprint_expression, type, field(place, 'fingerprint_expression'), issues)
-}
-
-/** C14: `data.number` without its braces would make equals of all cards, and deduplication would keep only the first of them. */
-const checkFingerprint = (text: string, type: TokenType, place: string, issues: Issue[]): void => {
-  const expression = readExpression(text, 'fingerprint', type, place, issues)
-  if (expression?.paths.length === 0)
-    issues.push({ path: place, message: 'must use data or metadata, as in {{ data }}' })
+    readExpression(
+      fields.fingerprint_expression,
+      'fingerprint',
+      type,
+      field(place, 'fingerprint_expression'),
+      issues,
+    )
 }
