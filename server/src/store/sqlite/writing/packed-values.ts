@@ -27,7 +27,7 @@ export class ValueWriter {
   /** The same room. Numbers are written through it, because a buffer writes them byte by byte. */
   #view = viewOf(this.#room)
   #end = 0
-  readonly #texts = new Map<string, number>()
+  #texts = new Map<string, number>()
   #lastText: string | undefined
 
   add(value: PackedValue): void {
@@ -88,7 +88,8 @@ export class ValueWriter {
   clear(): void {
     if (this.#room.length > roomKeptMax) this.#use(Buffer.allocUnsafeSlow(roomAtFirst))
     this.#end = 0
-    this.#texts.clear()
+    // Not `clear`: once the map is old, V8 puts whatever it needs from then on where only the slow collector looks.
+    this.#texts = new Map()
     this.#lastText = undefined
   }
 
