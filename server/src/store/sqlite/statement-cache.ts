@@ -13,23 +13,40 @@ export const prepareRead = (database: DatabaseSync, sql: string): StatementSync 
   return statement
 }
 
-/** Prepared statements for SQL whose shape depends on the request. The least recently used one is dropped first. */
+type Kept = { readonly statement: StatementSync; lastUse: number }
+
+/**
+ * Prepared statements for SQL whose shape depends on the request. When there are too many, the least recently used one is dropped. A
+ * hit only notes its use: a map that is kept in the order of use is rebuilt all the time, where only the slow collector looks.
+ */
 export const statementCache = (database: DatabaseSync): ((sql: string) => StatementSync) => {
-  const statements = new Map<string, StatementSync>()
+  const statements = new Map<string, Kept>()
+  let uses = 0
   let characters = 0
-  const drop = (sql: string): void => {
-    if (statements.delete(sql)) characters -= sql.length
+
+  const dropOldest = (): void => {
+    let oldest = ''
+    let oldestUse = Number.POSITIVE_INFINITY
+    for (const [sql, { lastUse }] of statements)
+      if (lastUse < oldestUse) {
+        oldest = sql
+        oldestUse = lastUse
+      }
+    statements.delete(oldest)
+    characters -= oldest.length
   }
+
   return sql => {
-    const statement = statements.get(sql) ?? prepareRead(database, sql)
-    if (sql.length > statementCharactersMax) return statement
-    drop(sql)
-    statements.set(sql, statement)
-    characters += sql.length
-    for (const oldest of statements.keys()) {
-      if (statements.size <= statementsMax && characters <= charactersMax) break
-      drop(oldest)
+    const known = statements.get(sql)
+    if (known !== undefined) {
+      known.lastUse = ++uses
+      return known.statement
     }
+    const statement = prepareRead(database, sql)
+    if (sql.length > statementCharactersMax) return statement
+    statements.set(sql, { statement, lastUse: ++uses })
+    characters += sql.length
+    while (statements.size > statementsMax || characters > charactersMax) dropOldest()
     return statement
   }
 }
