@@ -16,7 +16,8 @@ const forms = [
 describe('memory for statements', () => {
   for (const [name, characters, kept] of forms)
     test(`C26.9 SQLite keeps as many of the latest statements as there is room for: ${name}`, () => {
-      const prepared = statementCache(new DatabaseSync(':memory:'))
+      const database = new DatabaseSync(':memory:')
+      const prepared = statementCache(sql => database.prepare(sql))
       const made = Array.from({ length: 300 }, (_, at) => prepared(statement(at, characters)))
       // Asked from the latest to the oldest that must still be there: a hit drops none.
       const again = made

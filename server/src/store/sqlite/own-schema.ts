@@ -40,9 +40,10 @@ export const requireOwnSchema = (database: DatabaseSync, path: string): void => 
 /** In every transaction: a look at one number, unless the schema has been changed since. */
 export const schemaGuard = (database: DatabaseSync): (() => void) => {
   const readVersion = database.prepare('PRAGMA schema_version')
+  readVersion.setReturnArrays(true)
   let checked: unknown
   return () => {
-    const version = readVersion.get()?.schema_version
+    const [version] = readVersion.get() as unknown as [number]
     if (version === checked) return
     if (schemaNumber(database) > newestSchema)
       throw unwritable('a newer release has changed the schema: restart the server with that release')

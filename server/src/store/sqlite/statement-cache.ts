@@ -13,14 +13,16 @@ export const prepareRead = (database: DatabaseSync, sql: string): StatementSync 
   return statement
 }
 
-type Kept = { readonly statement: StatementSync; lastUse: number }
+type Kept<Statement> = { readonly statement: Statement; lastUse: number }
 
 /**
  * Prepared statements for SQL whose shape depends on the request. When there are too many, the least recently used one is dropped. A
  * hit only notes its use: a map that is kept in the order of use is rebuilt all the time, where only the slow collector looks.
  */
-export const statementCache = (database: DatabaseSync): ((sql: string) => StatementSync) => {
-  const statements = new Map<string, Kept>()
+export const statementCache = <Statement>(
+  prepare: (sql: string) => Statement,
+): ((sql: string) => Statement) => {
+  const statements = new Map<string, Kept<Statement>>()
   let uses = 0
   let characters = 0
 
@@ -42,7 +44,7 @@ export const statementCache = (database: DatabaseSync): ((sql: string) => Statem
       known.lastUse = ++uses
       return known.statement
     }
-    const statement = prepareRead(database, sql)
+    const statement = prepare(sql)
     if (sql.length > statementCharactersMax) return statement
     statements.set(sql, { statement, lastUse: ++uses })
     characters += sql.length

@@ -1,11 +1,11 @@
 import * as columns from '../../columns.ts'
 import type { Store } from '../../port.ts'
 import { apiKeyColumns, livingApiKey } from '../../sql/statements.ts'
-import { prepareRead } from '../statement-cache.ts'
+import { ReadStatement } from './read-statement.ts'
 import type { ReadingSide } from './reading-side.ts'
 
 export const accessReads = ({ database, read, rows }: ReadingSide) => {
-  const apiKeyByHash = prepareRead(database, livingApiKey)
+  const apiKeyByHash = new ReadStatement(database, livingApiKey)
   return {
     listTenantKeys: tenant => rows(tenantKeys, [tenant], columns.keyRow),
     listApiKeys: tenant => rows(apiKeysOfTenant, [tenant], columns.usedApiKeyRow),

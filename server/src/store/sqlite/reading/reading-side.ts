@@ -1,9 +1,10 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { TamperedError } from '../../../domain/tampered-error.ts'
 import { StoreUnavailableError } from '../../port.ts'
 import type { Reading } from '../../sql/reading.ts'
 import { engineReason } from '../engine-reason.ts'
 import { statementCache } from '../statement-cache.ts'
+import { ReadStatement } from './read-statement.ts'
 import { readTokens } from './rows-by-id.ts'
 import { type SharedSnapshot, sharedSnapshot } from './shared-snapshot.ts'
 
@@ -11,7 +12,7 @@ import { type SharedSnapshot, sharedSnapshot } from './shared-snapshot.ts'
 export type ReadingSide = Reading & {
   readonly database: DatabaseSync
   readonly snapshot: SharedSnapshot
-  readonly prepared: (sql: string) => StatementSync
+  readonly prepared: (sql: string) => ReadStatement
   readonly read: <T>(query: () => T | Promise<T>) => Promise<T>
   /** Runs several statements on one state of storage: the writing connection may commit at any time. */
   readonly atOneMoment: <T>(queries: () => T) => T
@@ -20,7 +21,7 @@ export type ReadingSide = Reading & {
 
 export const readingSide = (database: DatabaseSync): ReadingSide => {
   const snapshot = sharedSnapshot(database)
-  const prepared = statementCache(database)
+  const prepared = statementCache(sql => new ReadStatement(database, sql))
 
   const read = async <T>(query: () => T | Promise<T>): Promise<T> => {
     try {

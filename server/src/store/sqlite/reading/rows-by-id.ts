@@ -1,9 +1,10 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { tokenRow } from '../../columns.ts'
 import type { TokenRow } from '../../rows.ts'
 import type { Sql } from '../../sql/dialect.ts'
 import { tokenById, tokenColumns } from '../../sql/statements.ts'
 import { rowNumberOf } from '../row-number.ts'
+import { ReadStatement } from './read-statement.ts'
 
 /** Adds `row_number_of(id)` to SQL: the row number derived from an id. */
 export const withRowNumbers = (database: DatabaseSync): DatabaseSync => {
@@ -46,27 +47,28 @@ const tokenRowOfText = (row: SQLOutputValue[]): TokenRow => {
 export type TokenReader = {
   one(tenant: number, id: string): TokenRow | undefined
   /** For a statement built by the dialect's `rowsFound`. */
-  found(tenant: number, statement: StatementSync, values: readonly SQLInputValue[]): TokenRow[]
+  found(tenant: number, statement: ReadStatement, values: readonly SQLInputValue[]): TokenRow[]
 }
 
 export const tokenReader = (database: DatabaseSync): TokenReader => {
-  const byNumber = prepareTokens(
+  const byNumber = new ReadStatement(
     database,
     `SELECT ${tokenColumnsAsText} FROM tokens k WHERE k.rowid = ? AND +k.tenant = ? AND k.token_id = ?`,
   )
-  const byId = prepareTokens(database, tokenById)
+  const byId = new ReadStatement(database, tokenById)
   const oneById = (tenant: number, id: string): TokenRow | undefined => {
-    const row = readRow(byId, tenant, id)
+    const row = byId.array(tenant, id)
     return row && tokenRow(row)
   }
   return {
     one: (tenant, id) => {
       const number = rowNumberOf(id)
-      const row = number === null ? undefined : readRow(byNumber, number, tenant, id)
+      const row = number === null ? undefined : byNumber.array(number, tenant, id)
       return row === undefined ? oneById(tenant, id) : tokenRowOfText(row)
     },
     found: (tenant, statement, values) =>
-      readRows(statement, values)
+      statement
+        .arrays(...values)
         .map(row => {
           const missing = row.at(-1)
           return missing === null ? tokenRowOfText(row) : oneById(tenant, String(missing))
@@ -76,40 +78,5 @@ export const tokenReader = (database: DatabaseSync): TokenReader => {
 }
 
 /** For a statement that yields whole tokens. */
-export const readTokens = (statement: StatementSync, values: readonly SQLInputValue[]): TokenRow[] =>
-  readRows(statement, values).map(tokenRow)
-
-const readRows = (statement: StatementSync, values: readonly SQLInputValue[]): SQLOutputValue[][] =>
-  withAnyInteger(returningArrays(statement), () => statement.all(...values) as unknown as SQLOutputValue[][])
-
-const prepareTokens = (database: DatabaseSync, sql: string): StatementSync =>
-  returningArrays(database.prepare(sql))
-
-const readRow = (
-  statement: StatementSync,
-  ...values: readonly SQLInputValue[]
-): SQLOutputValue[] | undefined =>
-  withAnyInteger(statement, () => statement.get(...values) as unknown as SQLOutputValue[] | undefined)
-
-const returningArrays = (statement: StatementSync): StatementSync => {
-  statement.setReturnArrays(true)
-  statement.setReadBigInts(false)
-  return statement
-}
-
-/**
- * A read fails if storage does, or if a row holds an integer too large for a double, which the vault never writes. Such
- * a row can be read with bigints, which take 1 µs longer.
- */
-const withAnyInteger = <T>(statement: StatementSync, read: () => T): T => {
-  try {
-    return read()
-  } catch {
-    statement.setReadBigInts(true)
-    try {
-      return read()
-    } finally {
-      statement.setReadBigInts(false)
-    }
-  }
-}
+export const readTokens = (statement: ReadStatement, values: readonly SQLInputValue[]): TokenRow[] =>
+  statement.arrays(...values).map(tokenRow)

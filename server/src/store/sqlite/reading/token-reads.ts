@@ -115,7 +115,5 @@ const termsInUse =
       `SELECT asked.column1 FROM (VALUES (?)${',(?)'.repeat(terms.length - 1)}) asked
        WHERE EXISTS (SELECT 1 FROM terms WHERE tenant = ? AND term = asked.column1)`,
     )
-    statement.setReturnArrays(true)
-    const found = statement.all(...terms, tenant) as unknown as [Uint8Array][]
-    return found.map(([term]) => term)
+    return statement.arrays(...terms, tenant).map(([term]) => term as Uint8Array)
   }

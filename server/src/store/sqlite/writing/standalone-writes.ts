@@ -5,7 +5,7 @@ import type { StandaloneWrites } from '../../port.ts'
 import type { KeyRow } from '../../rows.ts'
 import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
-import { statementCache } from '../statement-cache.ts'
+import { prepareRead, statementCache } from '../statement-cache.ts'
 import { insertApiKey, insertApplication, insertTenantKey } from './grant-inserts.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'
@@ -23,7 +23,7 @@ export type SyncStandaloneWrites = {
 const shredWaitMs = 100
 
 export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
-  const prepared = statementCache(database)
+  const prepared = statementCache(sql => prepareRead(database, sql))
   const slotWith = slotFiller(database)
   const requireOwnStorage = storageGuard(database)
   const transaction = <T>(work: () => T): T => {
