@@ -36,6 +36,7 @@ export class BatchWriter {
     this.#move = counterMover(database)
     this.#requireOwnStorage = storageGuard(database)
     const tenantLives = database.prepare('SELECT 1 FROM tenants WHERE tenant = ?')
+    tenantLives.setReturnArrays(true)
     this.#tenantLives = tenant => tenantLives.get(tenant) !== undefined
   }
 

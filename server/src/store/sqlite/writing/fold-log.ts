@@ -9,11 +9,12 @@ const rowsBetween = 1_000
  * returned function when a commit has been answered and the next has not arrived yet.
  */
 export const logFolding = (database: DatabaseSync): (() => void) => {
-  const changed = database.prepare('SELECT total_changes() AS rows')
+  const changed = database.prepare('SELECT total_changes()')
+  changed.setReturnArrays(true)
   const fold = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
   let folded = 0
   return () => {
-    const rows = Number(changed.get()?.rows)
+    const [rows] = changed.get() as unknown as [number]
     if (rows - folded < rowsBetween) return
     folded = rows
     try {
