@@ -19,13 +19,13 @@ import { foreignCode } from '../domain/foreign-code.ts'
 import { shellWord } from '../domain/text/shell-word.ts'
 import { KeyProviderError } from './key-provider.ts'
 import { type MasterKeys, newMasterKeyText, readMasterKeys, retiredMark } from './master-key.ts'
+import { randomBytes } from './random.ts'
+
+const draftNameBytes = 8
 
 /** Never overwrites: a lost master key is a lost vault. */
 export const createMasterKeyFile = (path: string): void =>
-  viaDraft(path, `${newMasterKeyText()}\n`, draft => {
-    linkOrCopy(draft, path)
-    rmSync(draft)
-  })
+  viaDraft(path, `${newMasterKeyText()}\n`, draft => linkOrCopy(draft, path))
 
 /** One key per line: the one that wraps, and below it those that it has replaced, or the marks of those. */
 export const readMasterKeyFile = (path: string): MasterKeys => read(path)
@@ -123,16 +123,17 @@ const replace = (path: string, lines: readonly string[], byHand: string): void =
   }
 }
 
-/** Whatever fails or is cut off, no half of a key gets the name. What a killed process left of its draft is replaced. */
+/**
+ * Whatever fails or is cut off, no half of a key gets the name. Each draft has a name of its own: any other may be that of another
+ * key, or of the draft of somebody who makes the same file at this moment.
+ */
 const viaDraft = (path: string, text: string, giveName: (draft: string) => void, owner?: Owner): void => {
-  const draft = `${path}.new`
+  const draft = `${path}.${randomBytes(draftNameBytes).toString('hex')}.new`
   try {
-    rmSync(draft, { force: true })
     writeNew(draft, text, owner)
     giveName(draft)
-  } catch (error) {
-    if (statSync(draft, { throwIfNoEntry: false })?.isFile()) rmSync(draft)
-    throw error
+  } finally {
+    rmSync(draft, { force: true })
   }
   syncFile(dirname(path))
 }

@@ -18,7 +18,8 @@ describe('a power cut right after a command takes back nothing of what it said i
       `import fs, { writeSync } from 'node:fs'
        import { syncBuiltinESMExports } from 'node:module'
        import { basename } from 'node:path'
-       const tell = (what, path) => writeSync(1, what + ' ' + basename(path) + '\\n')
+       const tell = (what, path) =>
+         writeSync(1, what + ' ' + basename(path).replace(/[0-9a-f]{16}\\.new$/, 'draft') + '\\n')
        const { fsyncSync, linkSync, openSync, renameSync } = fs
        const paths = new Map()
        fs.openSync = (path, ...more) => {
@@ -60,11 +61,11 @@ describe('a power cut right after a command takes back nothing of what it said i
   test('C34.3 master-key: the new file is flushed before it gets its name, and then the name', async () => {
     const file = join(site.path, 'other.key')
     const steps = await stepsOf('master-key', '--master-key-file', file)
-    assert.deepEqual(steps.slice(0, -1), ['flushed other.key.new', 'named other.key', `flushed ${folder}`])
+    assert.deepEqual(steps.slice(0, -1), ['flushed other.key.draft', 'named other.key', `flushed ${folder}`])
   })
 
   test('C14.4 a rotation: no master key leaves its file before it is kept elsewhere, and each new file is flushed before it replaces the old one', async () => {
-    const replaced = ['flushed master.key.new', 'named master.key', `flushed ${folder}`]
+    const replaced = ['flushed master.key.draft', 'named master.key', `flushed ${folder}`]
     const added = await stepsOf('master-key', 'add', ...site.vault)
     assert.deepEqual(added.slice(0, -1), replaced)
     assert.equal((await site.run(['master-key', 'rewrap', ...site.vault])).code, 0)

@@ -3,16 +3,17 @@ import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
-  existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
@@ -24,6 +25,9 @@ import { keyProviderContract } from './key-provider-contract.ts'
 const folder = temporaryFolder()
 let files = 0
 const newPath = (): string => join(folder.path, `master-${files++}.key`)
+/** Of the files whose names begin like this one's. */
+const namesLike = (path: string): string[] =>
+  readdirSync(dirname(path)).filter(name => name.startsWith(basename(path)))
 const newFile = (): string => {
   const path = newPath()
   createMasterKeyFile(path)
@@ -191,7 +195,8 @@ describe('the master key file', () => {
 
     test('C14.4 it adds keys on top, for the owner only, and changes none', () => {
       const [first] = linesOf(path)
-      writeFileSync(`${path}.new`, 'left by a run that was cut off', { mode: 0o644 })
+      createMasterKeyFile(`${path}.new`)
+      const another = readFileSync(`${path}.new`)
       addMasterKey(path)
       const [second, ...below] = linesOf(path)
       assert.deepEqual(below, [first])
@@ -199,7 +204,8 @@ describe('the master key file', () => {
       assert.deepEqual(linesOf(path).slice(1), [second, first])
       assert.equal(new Set(linesOf(path)).size, 3)
       assert.equal(statSync(path).mode & 0o777, 0o600)
-      assert.equal(existsSync(`${path}.new`), false)
+      assert.deepEqual(readFileSync(`${path}.new`), another, 'the file of another key is not touched')
+      assert.deepEqual(namesLike(path), [basename(path), `${basename(path)}.new`], 'no draft is left')
     })
 
     test('C14.4 a file that is reached through a link is changed in its place', () => {
@@ -291,7 +297,10 @@ describe('the master key file', () => {
     })
 
     test('C14.4 a file that cannot be replaced is left as it was', () => {
-      mkdirSync(`${path}.new`)
+      // As long as a name may be, so that nothing can be made beside it.
+      const long = join(dirname(path), 'x'.repeat(255))
+      renameSync(path, long)
+      path = long
       const before = readFileSync(path)
       assert.throws(
         () => addMasterKey(path),
