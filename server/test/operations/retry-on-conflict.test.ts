@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { VaultError } from '../../src/domain/errors.ts'
 import { retryQueues } from '../../src/operations/vault/retry-queues.ts'
 import { retryOnConflict } from '../../src/operations/writing/retry-on-conflict.ts'
+import { StoreUnavailableError } from '../../src/store/port.ts'
 import type { Outcome } from '../../src/store/write-set.ts'
 
 const lost: Outcome = { committed: false, conflict: 'tokenChanged' }
@@ -32,7 +33,7 @@ for (const losses of [0, 1, 2, 100])
 /** Writers that all run their first round at once and lose it. Each later round takes some steps, in which others could run. */
 const losers = (vault: ReturnType<typeof newVault>) => {
   const seen = { first: 0, atOnce: 0, atOnceMax: 0, order: [] as number[] }
-  const write = (writer: number, name = 'a', fails = false): Promise<number> => {
+  const write = (writer: number, name = 'a', failure?: Error): Promise<number> => {
     let rounds = 0
     return retryOnConflict(vault, name, async () => {
       if (rounds++ === 0) {
@@ -43,7 +44,7 @@ const losers = (vault: ReturnType<typeof newVault>) => {
       for (let step = 0; step < 10; step++) await undefined
       seen.atOnce--
       seen.order.push(writer)
-      if (fails) throw new Error('storage is away')
+      if (failure !== undefined) throw failure
       return { outcome: won, answer: writer }
     })
   }
@@ -70,10 +71,30 @@ test('C18.8 writers of different things do not wait for one another', async () =
 test('C18.8 a writer whose round fails gets its error, and those behind it go on', async () => {
   const vault = newVault()
   const { seen, write } = losers(vault)
-  const outcomes = await Promise.allSettled([write(1), write(2, 'a', true), write(3), write(4, 'a', true)])
+  const gone = new VaultError('notFound')
+  const outcomes = await Promise.allSettled([write(1), write(2, 'a', gone), write(3), write(4, 'a', gone)])
   assert.deepEqual(
     outcomes.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
   )
   assert.deepEqual([seen.order, vault.retryQueues.size], [[1, 2, 3, 4], 0])
+})
+
+test('C2.23 if storage fails a writer, those behind it do not wait for storage one after another', async () => {
+  const vault = newVault()
+  const { seen, write } = losers(vault)
+  const outage = new StoreUnavailableError('storage cannot be read')
+  const outcomes = await Promise.allSettled([
+    write(1),
+    write(2, 'a', outage),
+    write(3),
+    write(4),
+    write(5, 'b'),
+  ])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual([seen.order.toSorted(), vault.retryQueues.size], [[1, 2, 5], 0])
+  assert.equal(await write(6), 6, 'whoever comes later tries again')
 })
