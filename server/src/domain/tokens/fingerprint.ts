@@ -22,9 +22,10 @@ export const renderFingerprint = (
   const expression = compileExpression(fingerprintExpressionInForce(token), 'fingerprint')
   const data = token.data.expose('rendering what is fingerprinted, which leaves as a keyed hash')
   const scope = { data, metadata: token.metadata ?? {} }
-  const own = new Allowance(limits.hashedExpressionStepsPerToken, allowance)
-  const { value, type } = expression.renderTyped(scope, budgetFor('fingerprint', scope, own))
   const isOwn = token.fingerprintExpression !== undefined
+  // That of the type is as long as the data, however long an operator lets that be.
+  const bounded = isOwn ? new Allowance(limits.hashedExpressionStepsPerToken, allowance) : allowance
+  const { value, type } = expression.renderTyped(scope, budgetFor('fingerprint', scope, bounded))
   if (value === null || (isOwn && isEmpty(value))) return undefined
   return { type, canonical: canonicalText(value) }
 }

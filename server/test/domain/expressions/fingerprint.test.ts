@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
+import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import { exactNumber, type Json, type JsonType } from '../../../src/domain/json/json.ts'
+import { Secret } from '../../../src/domain/secret.ts'
+import { renderFingerprint } from '../../../src/domain/tokens/fingerprint.ts'
+import { token } from '../../../src/domain/tokens/types/token.ts'
 
 const typed: readonly (readonly [text: string, data: Json, value: Json, type: JsonType])[] = [
   ['{{ data }}', 8, 8, 'number'],
@@ -55,4 +59,12 @@ for (const [chain, text] of [
 test('C22 outside fingerprints stringify keeps the key order that was sent', () => {
   const text = '{{ data | stringify }}'
   assert.equal(compileExpression(text, 'mask').render({ data: { b: 1, a: 2 } }), '{"b":1,"a":2}')
+})
+
+test('C14.5 §2.4 the expression of the type fingerprints data of any length, one of the caller is bounded', () => {
+  const data = new Secret<Json>('x'.repeat(5_000_000))
+  const render = (more: { fingerprintExpression?: string }): unknown =>
+    renderFingerprint({ data, type: token, ...more })
+  assert.deepEqual(render({}), { type: 'string', canonical: JSON.stringify(data.expose('a test')) })
+  assert.throws(() => render({ fingerprintExpression: '{{ data | upcase }}' }), ExpressionError)
 })
