@@ -1,11 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-const statementsMax = 200
-/** A statement takes some twenty times the memory of its text, so all together take some 10 MB. */
-const charactersMax = 500_000
-/** The text of a search of many alternatives is longer. Each has a shape of its own and would drop those that come again. */
-const statementCharactersMax = 20_000
-
 /** A statement for columns.ts. It reads bigints, because the driver would throw on an integer too large for a double. */
 export const prepareRead = (database: DatabaseSync, sql: string): StatementSync => {
   const statement = database.prepare(sql)
@@ -13,14 +7,30 @@ export const prepareRead = (database: DatabaseSync, sql: string): StatementSync 
   return statement
 }
 
+/** A statement takes some twenty times the memory of its text, so all together take some 10 MB. */
+const shortOnes = { statementsMax: 200, charactersMax: 500_000 }
+/** The text of a search of many alternatives is longer. Each has a shape of its own and would drop those that come again. */
+const shortCharactersMax = 20_000
+/** A search asks again for the few that are its own, once for each slice of the index. */
+const longOnes = { statementsMax: 4, charactersMax: Number.POSITIVE_INFINITY }
+
+/** Prepared statements for SQL whose shape depends on the request. */
+export const statementCache = <Statement>(
+  prepare: (sql: string) => Statement,
+): ((sql: string) => Statement) => {
+  const [short, long] = [latestUsed(prepare, shortOnes), latestUsed(prepare, longOnes)]
+  return sql => (sql.length > shortCharactersMax ? long : short)(sql)
+}
+
 type Kept<Statement> = { readonly statement: Statement; lastUse: number }
 
 /**
- * Prepared statements for SQL whose shape depends on the request. When there are too many, the least recently used one is dropped. A
- * hit only notes its use: a map that is kept in the order of use is rebuilt all the time, where only the slow collector looks.
+ * When there are too many, the least recently used one is dropped. A hit only notes its use: a map that is kept in the order of use is
+ * rebuilt all the time, where only the slow collector looks.
  */
-export const statementCache = <Statement>(
+const latestUsed = <Statement>(
   prepare: (sql: string) => Statement,
+  { statementsMax, charactersMax }: typeof shortOnes,
 ): ((sql: string) => Statement) => {
   const statements = new Map<string, Kept<Statement>>()
   let uses = 0
@@ -45,7 +55,6 @@ export const statementCache = <Statement>(
       return known.statement
     }
     const statement = prepare(sql)
-    if (sql.length > statementCharactersMax) return statement
     statements.set(sql, { statement, lastUse: ++uses })
     characters += sql.length
     while (statements.size > statementsMax || characters > charactersMax) dropOldest()
