@@ -12,7 +12,7 @@ export const postgresDialect: Dialect<List> = {
       ORDER BY found.created_at DESC, found.token_id`,
     values: [...values, tenant],
   }),
-  perRow: 'OFFSET 0',
+  perRow: () => 'OFFSET 0',
   withoutEnd: '',
   // UNION would sort all matches: it drops repetitions in ascending order, whatever order is asked for outside. Arms
   // that are already sorted, which costs nothing on their index, are merged instead, and a page ends after its rows.

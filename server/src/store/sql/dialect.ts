@@ -10,8 +10,8 @@ export const limited = 'LIMIT ? + 0'
 export type Dialect<List = never> = {
   /** The token rows for what a query finds (created_at, token_id), newest first, ties by id; one look-up for each. */
   readonly rowsFound: (tenant: number, found: Sql<List>) => Sql<List>
-  /** Ends an EXISTS so that it stays one look-up per row and no planner turns it into a join. */
-  readonly perRow: string
+  /** Ends each EXISTS of a SELECT that has this many, where it must stay a look-up for each row that no planner makes a join of. */
+  readonly perRow: (lookUps: number) => string
   /** Ends a sorted subquery that has no limit, so that the engine keeps its order. */
   readonly withoutEnd: string
   /** The rows of all selects without repetitions. The enclosing statement sorts by `order`, which is the index order. */

@@ -77,32 +77,38 @@ const anyOf = (choices: readonly Sql[]): Sql => {
 const unlessUnsigned = ({ sql, values }: Sql): Sql => ({ sql: `(t.signature IS NULL OR ${sql})`, values })
 
 /**
- * The condition that token `t` has one of the terms. The tenant is passed as a value, because behind a NOT no planner
+ * The condition that token `t` has one of the terms, as one of so many look-ups of a SELECT. The tenant is passed as a value, because behind a NOT no planner
  * takes it from the outer row.
  */
 export const hasOneOf = <List>(
   tenant: number,
   terms: readonly Uint8Array[],
   dialect: Dialect<List>,
+  lookUps = 1,
 ): Sql<List> => {
   const { sql, values } = among(dialect)('e.term', terms)
   return {
     sql: `EXISTS (SELECT 1 FROM terms e WHERE e.tenant = ? AND ${sql}
-      AND e.created_at = t.created_at AND e.token_id = t.token_id ${dialect.perRow})`,
+      AND e.created_at = t.created_at AND e.token_id = t.token_id ${dialect.perRow(lookUps)})`,
     values: [tenant, ...values],
   }
 }
 
 const columnNames = { createdBy: 'created_by', modifiedBy: 'modified_by', modifiedAt: 'modified_at' } as const
 
-export const rowHas = (tenant: number, condition: ColumnCondition, { perRow }: { perRow: string }): Sql => {
+export const rowHas = (
+  tenant: number,
+  condition: ColumnCondition,
+  { perRow }: Pick<Dialect, 'perRow'>,
+  lookUps = 1,
+): Sql => {
   const column = `k.${columnNames[condition.column]}`
   const { sql, values }: Sql =
     'is' in condition
       ? { sql: `${column} = ?`, values: [condition.is] }
       : join(' AND ', [isWithin(condition.within, column), { sql: `${column} IS NOT NULL`, values: [] }])
   return {
-    sql: `EXISTS (SELECT 1 FROM tokens k WHERE k.tenant = ? AND k.token_id = t.token_id AND ${sql} ${perRow})`,
+    sql: `EXISTS (SELECT 1 FROM tokens k WHERE k.tenant = ? AND k.token_id = t.token_id AND ${sql} ${perRow(lookUps)})`,
     values: [tenant, ...values],
   }
 }

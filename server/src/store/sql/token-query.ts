@@ -148,7 +148,8 @@ const arm = <List>(
   const { groups, without = [], withoutIds = [], createdAt = {}, notCreatedAt = [] } = branch
   const { columns = [] } = branch
   const { tenant } = query
-  const has = (terms: readonly Uint8Array[]): Sql<List> => hasOneOf(tenant, terms, dialect)
+  const lookUps = groups.length + columns.length + (without.length === 0 ? 0 : 1)
+  const has = (terms: readonly Uint8Array[]): Sql<List> => hasOneOf(tenant, terms, dialect, lookUps)
   const conditions: Sql<List>[] = [
     start,
     ...isBetween(createdAt, query),
@@ -159,7 +160,7 @@ const arm = <List>(
     ...groups.map(group => has(group)),
     ...(without.length === 0 ? [] : [not(has(without))]),
     ...columns.map(condition => {
-      const held = rowHas(tenant, condition, dialect)
+      const held = rowHas(tenant, condition, dialect, lookUps)
       return condition.negated ? not(held) : held
     }),
   ]

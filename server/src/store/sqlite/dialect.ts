@@ -10,8 +10,8 @@ export const sqliteDialect: Dialect = {
       ORDER BY found.created_at DESC, found.token_id`,
     values: [...values, tenant],
   }),
-  // As a join of forty tables, one statement would take a second to plan, and one of eight alternatives ten.
-  perRow: 'LIMIT 1',
+  // A join takes half as long to carry out. But with forty tables, one would take a second to plan, and eight alternatives ten.
+  perRow: lookUps => (lookUps <= joinedMax ? '' : 'LIMIT 1'),
   withoutEnd: 'LIMIT -1',
   union: selects => selects.join(' UNION '),
   oneOf: (column, values) =>
@@ -23,6 +23,9 @@ export const sqliteDialect: Dialect = {
       : { sql: `${column} IN (${values.map(() => '?').join(',')})`, values },
   hasId: (tenant, ids) => hasOneOfIds('t', tenant, ids),
 }
+
+/** To plan 64 joins of so many takes 18 ms instead of 7, of twelve 290 instead of 12. */
+const joinedMax = 6
 
 /**
  * A long list of terms is a single value, because a search repeats it in each of its alternatives, and SQLite takes a limited
