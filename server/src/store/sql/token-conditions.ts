@@ -77,8 +77,8 @@ const anyOf = (choices: readonly Sql[]): Sql => {
 const unlessUnsigned = ({ sql, values }: Sql): Sql => ({ sql: `(t.signature IS NULL OR ${sql})`, values })
 
 /**
- * The condition that token `t` has one of the terms, as one of so many look-ups of a SELECT. The tenant is passed as a value, because behind a NOT no planner
- * takes it from the outer row.
+ * The condition that token `t` has one of the terms, as one of so many look-ups of a SELECT. The tenant is passed as a
+ * value, because behind a NOT no planner takes it from the outer row.
  */
 export const hasOneOf = <List>(
   tenant: number,

@@ -11,8 +11,8 @@ export const prepareRead = (database: DatabaseSync, sql: string): StatementSync 
 const shortOnes = { statementsMax: 200, charactersMax: 500_000 }
 /** The text of a search of many alternatives is longer. Each has a shape of its own and would drop those that come again. */
 const shortCharactersMax = 20_000
-/** A search asks again for the few that are its own, once for each slice of the index. */
-const longOnes = { statementsMax: 4, charactersMax: Number.POSITIVE_INFINITY }
+/** A search asks again for the few that are its own, once for each slice of the index: another 20 MB at most. */
+const longOnes = { statementsMax: 4, charactersMax: 1_000_000 }
 
 /** Prepared statements for SQL whose shape depends on the request. */
 export const statementCache = <Statement>(
