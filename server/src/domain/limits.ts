@@ -35,8 +35,8 @@ const inForce = {
    */
   hashedExpressionSteps: 2_000,
   /**
-   * The total for all search indexes of a token, and the same for its fingerprint: an eighth of a second of the slowest filters. They
-   * are rendered at every change of the token, and when it goes.
+   * The total for all search indexes of a token, and the same for a fingerprint expression of its own: an eighth of a second of the
+   * slowest filters. They are rendered at every change of the token, indexes also when it goes.
    */
   hashedExpressionStepsPerToken: 4_000_000,
   /** The total for judging a mask set by a caller who may not read the data, small for the same reason. */

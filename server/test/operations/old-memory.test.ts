@@ -8,7 +8,6 @@ import { statementCache } from '../../src/store/sqlite/statement-cache.ts'
 import { packSets } from '../../src/store/sqlite/writing/packed-sets.ts'
 import { newTenantKeys } from '../crypto/test-keys.ts'
 
-/** Each makes young objects only, which are gone by the next collection of young memory. */
 const keys = newTenantKeys()
 const database = new DatabaseSync(':memory:')
 const prepared = statementCache(sql => new ReadStatement(database, sql))
@@ -23,6 +22,7 @@ const columns = (version: number) => ({
   modifiedBy: null,
   modifiedAt: null,
 })
+/** Each makes young objects only, which are gone by the next collection of young memory. */
 const works: Record<string, (round: number) => unknown> = {
   'sealing and opening a row': round => {
     const row = columns(2 ** 40 + round)

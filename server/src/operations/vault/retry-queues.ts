@@ -18,12 +18,11 @@ export const retryQueues = (): RetryQueues => {
   /** What was last added to each queue. */
   const last = new Map<string, Promise<unknown>>()
   return {
-    inTurn: <A>(name: string, work: () => Promise<A>): Promise<A> => {
-      const goOn = (error: unknown): Promise<A> => {
+    inTurn: (name, work) => {
+      const turn = (last.get(name) ?? Promise.resolve()).then(work, (error: unknown) => {
         if (error instanceof StoreUnavailableError) throw error
         return work()
-      }
-      const turn = (last.get(name) ?? Promise.resolve()).then(work, goOn)
+      })
       last.set(name, turn)
       const over = (): void => {
         if (last.get(name) === turn) last.delete(name)
