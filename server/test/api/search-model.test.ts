@@ -15,6 +15,17 @@ import {
 const hourMs = 3_600_000
 const both = ['token:read', 'token:search'] as const
 
+const apart: readonly ModelRule[] = [
+  { priority: 1, container: '/general/high/', transform: 'reveal', permissions: ['token:search'] },
+  { priority: 2, container: '/generals/', transform: 'redact', permissions: ['token:search'] },
+  { priority: 3, container: '/general/', transform: 'mask', permissions: ['token:read'] },
+  { priority: 4, container: '/bank/high/', transform: 'reveal', permissions: ['token:read'] },
+]
+/** With so many more rules, each token would be looked up so often that it is opened instead. */
+const elsewhere = Array.from({ length: 46 }, (_, at): ModelRule => {
+  return { priority: 10 + at, container: `/elsewhere/${at}/`, transform: 'mask', permissions: both }
+})
+
 /** Callers who see tokens in every possible way. */
 const callers: Record<string, readonly ModelRule[]> = {
   whole: [{ priority: 1, container: '/', transform: 'reveal', permissions: both }],
@@ -26,12 +37,8 @@ const callers: Record<string, readonly ModelRule[]> = {
     { priority: 3, container: '/bank/high/', transform: 'redact', permissions: ['token:read'] },
     { priority: 1, container: '/general/high/', transform: 'reveal', permissions: ['token:read'] },
   ],
-  apart: [
-    { priority: 1, container: '/general/high/', transform: 'reveal', permissions: ['token:search'] },
-    { priority: 2, container: '/generals/', transform: 'redact', permissions: ['token:search'] },
-    { priority: 3, container: '/general/', transform: 'mask', permissions: ['token:read'] },
-    { priority: 4, container: '/bank/high/', transform: 'reveal', permissions: ['token:read'] },
-  ],
+  apart,
+  crowded: [...apart, ...elsewhere],
 }
 
 /** All at once: the vault then answers them in the same turns, which costs less than one after the other. */

@@ -407,6 +407,62 @@ for (const engine of engines)
       assert.deepEqual(rarestNamedFirst, rarestNamedLast)
     })
 
+    test('C26.4 C7.4 NOT with an id that no token can have leaves nothing out', async () => {
+      const { keys: own } = await vault.tenant(devApplications)
+      // Both engines write a lone surrogate like this character.
+      await vault.create(own.general, { id: 'id-\ufffd', type: 'token', data: 'x' })
+      for (const query of ['type:token NOT id:"id-\ud800"', 'type:token NOT (id:"id-\udfff" OR data:y)'])
+        assert.equal((await search(query, {}, own.private)).body.pagination.total_items, 1, query)
+      assert.equal((await search('id:"id-\ud800"', {}, own.private)).body.pagination.total_items, 0)
+    })
+
+    describe('a search that would look each token up hundreds of times', () => {
+      const pairs = Array.from({ length: 6 }, (_, at) => `(type:token OR -metadata.k${at}:v)`)
+      const heavy = `metadata.tone:warm ${pairs.join(' ')} -id:red`
+
+      test('C26.8 opens each token once instead, and says so', async t => {
+        const asked = t.mock.method(vault.store, 'listTokens').mock
+        const { body } = await search(heavy, { explain: true })
+        assert.deepEqual(
+          body.data.map(({ id }: { id: string }) => id),
+          ['both'],
+        )
+        assert.equal(body.pagination.total_items, 1)
+        const queries = asked.calls.map(call => call.arguments[0])
+        const lookedUp = queries.map(query =>
+          'anyOf' in query
+            ? query.anyOf.map(({ groups, without }) => [groups.length, without?.length])
+            : query,
+        )
+        assert.deepEqual(lookedUp, [[[1, 0]]])
+        assert.equal(body.plan.counted_by, 'opening')
+        const [{ steps }] = body.plan.branches
+        assert.deepEqual(steps[0], {
+          do: 'start',
+          field: 'metadata.tone',
+          estimated_rows: 2,
+          touched_rows: 2,
+        })
+        assert.deepEqual(steps[1], { do: 'check', field: 'id', negated: true, touched_rows: 2 })
+        assert.deepEqual(steps.slice(2), Array(6).fill({ do: 'open', field: 'type', touched_rows: 1 }))
+      })
+
+      test('C26.2 C24.5 the plan tells a caller who may not see all tokens nothing about the others', async () => {
+        const { plan } = (await search(heavy, { explain: true }, keys.onlyA)).body
+        assert.equal(plan.counted_by, 'opening')
+        assert.doesNotMatch(JSON.stringify(plan), /_rows/)
+        assert.deepEqual(
+          plan.branches[0].steps
+            .slice(0, 2)
+            .map(({ do: what, field }: { do: string; field: string }) => [what, field]),
+          [
+            ['start', 'metadata.tone'],
+            ['check', 'id'],
+          ],
+        )
+      })
+    })
+
     const touching: [query: string, branches: string[]][] = [
       ['metadata.tone:warm type:token -id:red', ['metadata.tone 2, type 2, id 2']],
       [

@@ -5,11 +5,16 @@ import { countInSlices } from '../../src/store/sqlite/reading/sliced-reads.ts'
 
 const terms = (count: number): Buffer[] => Array.from({ length: count }, (_, at) => Buffer.from([at]))
 
-/** How many look-ups each entry that a query starts from may take. */
+/** How many look-ups it may take when each place that a query starts from proposes one more entry. */
 const questions: readonly { name: string; lookUps: number; branch: TokenBranch }[] = [
   { name: 'nothing to look up', lookUps: 0, branch: { groups: [terms(1)] } },
   { name: 'a second term', lookUps: 1, branch: { groups: [terms(1), terms(1)] } },
   { name: 'a hundred containers of a caller', lookUps: 100, branch: { groups: [terms(1), terms(100)] } },
+  {
+    name: 'a hundred containers of a caller, from many places',
+    lookUps: 6_400,
+    branch: { groups: [terms(64), terms(100)] },
+  },
   {
     name: 'forty terms that must be absent',
     lookUps: 40,

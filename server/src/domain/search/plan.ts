@@ -126,14 +126,19 @@ const ofAnyType: PlannedCondition = {
   isOpened: false,
 }
 
-/** `created_at:[* TO *]` excludes nothing, and as a condition it would prevent the count from coming from the kept counters. */
-const isAlwaysMet = ({ condition: { lookup }, negated }: Literal): boolean =>
-  !negated && lookup.by === 'createdAt' && lookup.range.from === undefined && lookup.range.until === undefined
-
 /**
- * False for what no token can have: two ids, an id with a lone surrogate (which engines would take for another id), or
- * a creation time in ranges that do not overlap.
+ * `created_at:[* TO *]` excludes nothing, and as a condition it would prevent the count from coming from the kept counters. Nor
+ * does `NOT` with an id that no token can have.
  */
+const isAlwaysMet = ({ condition: { lookup }, negated }: Literal): boolean =>
+  negated
+    ? lookup.by === 'id' && !mayBeId(lookup.id)
+    : lookup.by === 'createdAt' && lookup.range.from === undefined && lookup.range.until === undefined
+
+/** Engines would take an id with a lone surrogate for another one. */
+const mayBeId = (id: string): boolean => id.isWellFormed()
+
+/** False for what no token can have: two ids, one that cannot be an id, or a creation time in ranges that do not overlap. */
 const canHold = (branch: PlannedBranch): boolean => {
   const ids = new Set<string>()
   let createdAt: InstantRange = {}
@@ -142,5 +147,5 @@ const canHold = (branch: PlannedBranch): boolean => {
     if (lookup.by === 'id') ids.add(lookup.id)
     if (lookup.by === 'createdAt') createdAt = intersect(createdAt, lookup.range)
   }
-  return ids.size <= 1 && [...ids].every(id => id.isWellFormed()) && !isEmpty(createdAt)
+  return ids.size <= 1 && [...ids].every(mayBeId) && !isEmpty(createdAt)
 }

@@ -11,13 +11,13 @@ import type { PlannedQuery } from './plan-query.ts'
  */
 export const explainSearch = async (
   vault: Vault,
-  { plan, steps: branches, query: { tenant, now } }: PlannedQuery,
+  { isExact, steps: branches, carriedOut, query: { tenant, now } }: PlannedQuery,
   { openedRows, seesAll }: { openedRows: number; seesAll: boolean },
 ): Promise<JsonObject> => {
   const shown: JsonObject[] = []
   let rowsLeft = pace.explainedRowsMax
   for (const branch of branches) {
-    const steps = seesAll ? rarestFirst(branch) : branch.map(withoutEstimate)
+    const steps = carriedOut(seesAll ? rarestFirst(branch) : branch.map(withoutEstimate))
     const touched = seesAll ? await touchedRows(vault, { tenant, now }, steps, rowsLeft) : []
     rowsLeft -= touched.reduce((sum, rows) => sum + rows, 0)
     shown.push({
@@ -28,7 +28,7 @@ export const explainSearch = async (
     })
   }
   return {
-    counted_by: plan.isExact ? 'index' : 'opening',
+    counted_by: isExact ? 'index' : 'opening',
     ...(seesAll && { touched_rows: openedRows }),
     branches: shown,
   }
@@ -60,9 +60,11 @@ const touchedRows = async (
   for (const index of steps.keys()) {
     if (sum > rowsMax) break
     const before = steps.slice(0, Math.max(1, index))
-    // The second step touches what the first has found.
-    const rows =
-      index === 1 ? (touched[0] ?? 0) : await store.countTokens({ ...moment, ...mergeSteps(before) })
+    // The second step touches what the first has found, and one that opens tokens keeps storage from none.
+    const isAsBefore = index === 1 || steps[index - 1]?.isOpened === true
+    const rows = isAsBefore
+      ? (touched[index - 1] ?? 0)
+      : await store.countTokens({ ...moment, ...mergeSteps(before) })
     touched.push(rows)
     sum += rows
   }

@@ -3,18 +3,21 @@ import type { Permission } from '../../domain/access/permissions.ts'
 import { transformFor } from '../../domain/access/transforms.ts'
 import { matchesQuery } from '../../domain/search/match.ts'
 import { parseQuery } from '../../domain/search/parser.ts'
-import { type PlannedBranch, planSearch, type SearchPlan } from '../../domain/search/plan.ts'
+import { type PlannedBranch, planSearch } from '../../domain/search/plan.ts'
 import { containerTerm, type Term } from '../../domain/tokens/index-terms.ts'
+import type { TokenBranch } from '../../store/port.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { mergeSteps, rarestFirst, type Step, stepsOf, termGroups } from './branch-steps.ts'
 import { estimateTerms } from './estimate-terms.ts'
+import { isOpeningCheaper, openingInstead } from './opening-instead.ts'
 import type { Planned } from './planned.ts'
 
 /** A search as it was understood, and as it is answered. */
 export type PlannedQuery = Planned & {
-  readonly plan: SearchPlan
   /** One list for each branch, in the order of the query. */
   readonly steps: readonly Step[][]
+  /** The steps of a branch as they are carried out, if they come in this order. */
+  readonly carriedOut: (steps: readonly Step[]) => readonly Step[]
 }
 
 /**
@@ -40,22 +43,30 @@ export const planQuery = async (
       .flatMap(groups => groups.flatMap(({ terms }) => terms)),
   )
   const steps = plan.branches.map(branch => stepsOf(caller, branch, access, estimateOf))
+  const isOpened = isOpeningCheaper(steps)
+  const carriedOut: PlannedQuery['carriedOut'] = isOpened ? openingInstead : order => order
+  const branches = steps.map(branch => mergeSteps(carriedOut(rarestFirst(branch))))
   const only = access.length === 0 ? onlyTerms(plan.branches) : undefined
   return {
-    plan,
     steps,
+    carriedOut,
     query: {
       tenant: caller.tenantNumber,
       now: vault.clock(),
-      anyOf: steps.map(branch => mergeSteps(rarestFirst(branch))),
+      anyOf: isOpened ? distinct(branches) : branches,
     },
     matches: (token, transform) =>
       transformFor(application, 'token:search', token.containers) !== undefined &&
       matchesQuery(asked, token, transform),
-    isExact: plan.isExact,
+    isExact: plan.isExact && !isOpened,
     ...(only && { onlyTerms: only }),
   }
 }
+
+/** Branches that start alike ask storage for the same. */
+const distinct = (branches: readonly TokenBranch[]): TokenBranch[] => [
+  ...new Map(branches.map(branch => [JSON.stringify(branch), branch])).values(),
+]
 
 /** C28: to find a token at all, a caller needs a rule with token:search and one with token:read. */
 const permissions: readonly Permission[] = ['token:search', 'token:read']

@@ -23,7 +23,7 @@ const conditionalEntries = 4_000
 /** Look-ups of a slice, some 20 ms in all: an application of fifty rules may look for each entry in a hundred places. */
 const lookUpsMax = 50_000
 /** If a query starts from many places, they share the entries of a slice, but none gets fewer than this. */
-const entriesMin = 50
+const entriesMin = 4
 
 async function* slices(query: TokenQuery, reads: SliceReads): AsyncGenerator<SliceQuery> {
   const starts = Math.max(1, startsOf(query))
