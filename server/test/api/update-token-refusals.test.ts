@@ -506,4 +506,45 @@ onEveryEngine('refused updates', vault => {
     const own = { data: { label: null, ssn: 'sent by the caller' } }
     assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, own)).body.data, 'sent by the caller')
   })
+
+  /** A token whose mask shows a label, and a patch after which it would show the number instead. */
+  const steering: readonly { name: string; data: Body; mask: string; patch: Body }[] = [
+    {
+      name: 'an empty object where the expression reads a property without a name',
+      data: { label: 'shown', s: { '': '123-45-6789' } },
+      mask: "{{ data.label | default: data.s[''] }}",
+      patch: { label: null, s: {} },
+    },
+    {
+      name: 'an empty object within another',
+      data: { label: 'shown', s: { t: { '': '123-45-6789' } } },
+      mask: "{{ data.label | default: data.s.t[''] }}",
+      patch: { label: null, s: { t: {} } },
+    },
+    {
+      name: 'an object in the place of a list, with the number of the element as its only name',
+      data: { list: [{ label: 'shown' }], ssn: '123-45-6789' },
+      mask: '{{ data.list[0].label | default: data.ssn }}',
+      patch: { list: { 0: { other: 'x' } } },
+    },
+    {
+      name: 'an object in the place of a list, with the number of the element and another name',
+      data: { list: [{ label: 'shown' }], ssn: '123-45-6789' },
+      mask: '{{ data.list[0].label | default: data.ssn }}',
+      patch: { list: { 0: { other: 'x' }, more: 'x' } },
+    },
+  ]
+  for (const { name, data, mask, patch } of steering)
+    test(`C13.1 C13.4 a patch steers a mask to hidden data with ${name}: nothing is shown`, async () => {
+      const { keys } = await vault().tenant({
+        owner,
+        masked: { permissions: ['token:read', 'token:update'] },
+        writer: { permissions: ['token:update'] },
+      })
+      const { id } = await vault().create(keys.owner, token(data, { mask }))
+      assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, { data: patch })).status, 403)
+      assert.equal((await vault().get(`/tokens/${id}`, keys.masked)).body.data, 'shown')
+      const written = await vault().patch(`/tokens/${id}`, keys.writer, { data: patch })
+      assert.deepEqual([written.status, written.body.data], [200, undefined])
+    })
 })

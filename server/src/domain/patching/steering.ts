@@ -1,6 +1,6 @@
 import { compileExpression, type Expression } from '../expressions/expression.ts'
 import type { Use } from '../expressions/run.ts'
-import { isJsonObject, type Json } from '../json/json.ts'
+import { getOwn, isJsonObject, type Json } from '../json/json.ts'
 import { maskLeaves } from '../tokens/mask.ts'
 import type { RenderedPart } from '../tokens/renderings.ts'
 import type { Token } from '../tokens/token.ts'
@@ -15,11 +15,10 @@ type Path = readonly string[]
  * steered: each reads one thing, or all of the data.
  */
 export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] => {
-  const changed = changedPaths(patch)
-  if (changed.length === 0) return []
+  if (patch.data === undefined && patch.metadata === undefined) return []
   const isSteered = (text: string, use: Use): boolean => {
     const expression = compileExpression(text, use)
-    return steersOutput(changed, expression) || (use !== 'mask' && steersTogether(changed, expression))
+    return steersOutput(patch, expression) || (use !== 'mask' && steersTogether(patch, expression))
   }
   const steered: RenderedPart[] = []
   if (
@@ -34,50 +33,49 @@ export const steeredParts = (token: Token, patch: TokenPatch): RenderedPart[] =>
 }
 
 /** In a text that is shown, each output counts alone: its neighbours do not change what it shows. */
-const steersOutput = (changed: readonly Path[], { outputs }: Expression): boolean =>
+const steersOutput = (patch: TokenPatch, { outputs }: Expression): boolean =>
   outputs.some(
     ({ paths, isWhole }) =>
-      !isWhole && paths.some(path => isTouched(path, changed)) && paths.some(path => stays(path, changed)),
+      !isWhole && paths.some(path => isTouched(path, patch)) && paths.some(path => stays(path, patch)),
   )
 
 /**
  * In a text that is hashed, each output is hidden by the others, like a salt: a caller who sets one of them can guess
  * the rest.
  */
-const steersTogether = (changed: readonly Path[], { outputs, paths }: Expression): boolean => {
+const steersTogether = (patch: TokenPatch, { outputs, paths }: Expression): boolean => {
   const ofData = paths.filter(([root]) => root === 'data')
   return (
     outputs.length > 1 &&
-    ofData.some(path => isTouched(path, changed)) &&
-    ofData.some(path => stays(path, changed))
+    ofData.some(path => isTouched(path, patch)) &&
+    ofData.some(path => stays(path, patch))
   )
 }
 
-const isTouched = (path: Path, changed: readonly Path[]): boolean =>
-  changed.some(change => {
-    const parting = path.findIndex((name, index) => change[index] !== name)
-    if (parting === -1 || parting === change.length) return true
-    // The path reads an element of a list, and the patch has an object in its place: that replaces the whole list (RFC 7386).
-    return /^-?\d+$/.test(path[parting] ?? '')
-  })
+const isTouched = (path: Path, patch: TokenPatch): boolean => fateOf(path, patch) !== 'untouched'
 
 /** Metadata is no secret, so only data that stays counts. */
-const stays = (path: Path, changed: readonly Path[]): boolean =>
-  path[0] === 'data' && !changed.some(change => startsWith(path, change))
+const stays = (path: Path, patch: TokenPatch): boolean =>
+  path[0] === 'data' && fateOf(path, patch) !== 'replaced'
 
-const startsWith = (path: Path, start: Path): boolean => start.every((name, index) => path[index] === name)
+/** What a patch does to the value at a path. Of one that it touches, some may stay. */
+type Fate = 'untouched' | 'touched' | 'replaced'
 
-/** The paths to which the patch gives a new value; everything below such a path is new, too. */
-const changedPaths = ({ data, metadata }: TokenPatch): Path[] => [
-  ...(data === undefined ? [] : changesOf(data, ['data'])),
-  ...(metadata === undefined ? [] : metadata === null ? [['metadata']] : changesOf(metadata, ['metadata'])),
-]
-
-const changesOf = (patch: Json, at: Path): Path[] => {
-  if (!isJsonObject(patch)) return [at]
-  const entries = Object.entries(patch)
-  // An empty object replaces anything but an object, which it leaves as it is. So the path counts as changed, but what
-  // is below it may stay.
-  if (entries.length === 0) return [[...at, '']]
-  return entries.flatMap(([name, change]) => changesOf(change, [...at, name]))
+/**
+ * Follows the path into the patch, so that the work depends on the length of the path alone: a mask may have a thousand
+ * paths, and a patch a hundred thousand names.
+ */
+const fateOf = ([root, ...names]: Path, { data, metadata }: TokenPatch): Fate => {
+  let change: Json | undefined = root === 'data' ? data : metadata
+  let isOfList = false
+  for (const name of names) {
+    if (change === undefined || !isJsonObject(change)) break
+    // The path reads an element of a list, and the patch has an object in its place: that replaces the whole list
+    // (RFC 7386), even if one of its names is the number of the element.
+    isOfList ||= /^-?\d+$/.test(name)
+    change = getOwn(change, name)
+  }
+  if (change === undefined) return isOfList ? 'touched' : 'untouched'
+  // Even an empty object replaces anything but an object, of which it changes nothing.
+  return isJsonObject(change) ? 'touched' : 'replaced'
 }
