@@ -478,6 +478,43 @@ onEveryEngine('update a token', vault => {
     }
   })
 
+  test('C13.1 C13.6 a mask that data from a caller who cannot read turned into one that shows a card number shows nothing until a caller with reveal sets data or mask', async () => {
+    const { keys } = await vault().tenant({
+      owner,
+      writer: { permissions: ['token:update'] },
+      reader: { permissions: ['token:read'] },
+    })
+    const mask = { number: "{{ data.number | split: '9' | first }}" }
+    const other = { number: '4929000000000000' }
+    const shown = async (id: string) => granted(await vault().get(`/tokens/${id}`, keys.reader)).data
+    for (const repair of [{ mask: { number: '{{ data.number | last4 }}' } }, { data: other }]) {
+      const { id } = await vault().create(keys.owner, { type: 'card', data: other, mask })
+      assert.deepEqual(await shown(id), { number: '4' })
+      const patch = async (by: string, body: object): Promise<unknown> =>
+        granted(await vault().patch(`/tokens/${id}`, by, body)).data
+      await patch(keys.writer, { data: { number } })
+      assert.equal(await shown(id), undefined)
+      for (const change of [
+        {},
+        { metadata: { a: 'b' } },
+        { expires_at: '2031-01-01' },
+        { containers: ['/a/'] },
+        { search_indexes: ['{{ data.number | last4 }}'] },
+        { fingerprint_expression: '{{ data | stringify }}' },
+      ]) {
+        assert.equal(await patch(keys.owner, change), undefined, JSON.stringify(change))
+        assert.equal(await shown(id), undefined, JSON.stringify(change))
+      }
+      // Neither is set: the mask would still show too much.
+      for (const change of [{ mask }, { data: { expiration_month: 7 } }]) {
+        assert.equal((await vault().patch(`/tokens/${id}`, keys.owner, change)).status, 400)
+        assert.equal(await shown(id), undefined, JSON.stringify(change))
+      }
+      assert.notEqual(await patch(keys.owner, repair), undefined)
+      assert.notEqual(await shown(id), undefined)
+    }
+  })
+
   test('C13.2 a caller who may read the token sees it under a mask set blindly', async () => {
     const { keys } = await vault().tenant({
       owner,

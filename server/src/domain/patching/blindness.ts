@@ -26,7 +26,8 @@ export const blindnessAfter = (
     before.blind.fingerprint === true,
     changesFingerprint(before, merged, patch),
   )
-  const isAsBefore = !knowsData && patch.data === undefined && patch.mask === undefined
+  // Only data and mask decide what a mask shows, so a patch of neither leaves the judgement as it is, whoever sends it.
+  const isAsBefore = patch.data === undefined && patch.mask === undefined
   const withheld = isAsBefore
     ? before.blind.maskWithheld === true
     : (maskIsBlind || !knowsData) && disclosesTooMuch(merged, knowsData)
