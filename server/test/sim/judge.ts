@@ -338,8 +338,13 @@ export const patchMatches = (
   now: number,
 ): SimToken[] => {
   if (!isDeduplicated(caller.settings, after.deduplicate)) return []
-  // The setting may have come later than two equal tokens, which then stay two.
-  const asOfNow = { ...before, isFingerprinted: after.isFingerprinted }
+  // Two equal tokens stay two, if the setting came later than they, or one of them was blind (C13) when the other came.
+  const asOfNow = {
+    ...before,
+    isFingerprinted: after.isFingerprinted,
+    hasBlindMask: after.hasBlindMask,
+    hasBlindFingerprint: after.hasBlindFingerprint,
+  }
   if (isSameMatch(asOfNow, after) && flag === undefined) return []
   return oldestMatches(tenant, now, after)
 }

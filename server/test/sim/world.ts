@@ -197,7 +197,9 @@ export const patchedToken = (
   const claims = isDeduplicated(made.settings, flag)
   const isSame = isSameMatch(token, patched)
   const isLooking = !isSame || patch.deduplicate !== undefined
-  return { ...patched, isClaimant: isSame ? token.isClaimant || (claims && isLooking) : claims }
+  // One that was blind leaves the claim to an equal token that came meanwhile.
+  const isClaimant = isSame ? token.isClaimant || (claims && isLooking) : claims && !isBlind(token)
+  return { ...patched, isClaimant }
 }
 
 /**

@@ -19,7 +19,8 @@ type Change = Pick<JudgedPatch, 'knowsData'> & {
 
 /**
  * C15: finds another token that this patch would make a duplicate of. If there is none, the patched token claims the match. Tokens
- * that stood for the same value before, without fingerprints, because the tenant's settings did not ask for any, stay two.
+ * that stood for the same value before stay two: one of them had no fingerprint, because the tenant's settings did not ask for
+ * any, or was blind, and a caller with reveal could not set its mask again (C13) if the other came back instead.
  *
  * A token made before deduplication was in force has claimed nothing. It does so when its expiry is moved: it may have expired by
  * the time of the commit, and an equal token been created.
@@ -47,10 +48,10 @@ export const findMatchOrClaim = async (
   return undefined
 }
 
-/** The match that a token would stand for if it were written again as it is. */
+/** The match that a token would stand for if it were written again as it is, by a caller with reveal. */
 const matchAsOfNow = (caller: Caller, token: Token): Match | undefined => {
   const fingerprint = fingerprintFor(caller, token)
-  return fingerprint === undefined ? undefined : matchOf(caller, { ...token, fingerprint })
+  return fingerprint === undefined ? undefined : matchOf(caller, { ...token, fingerprint, blind: {} })
 }
 
 /**
