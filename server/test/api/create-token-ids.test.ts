@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { holdsLookAlike } from '../../src/domain/expressions/filters/card-look-alike.ts'
 import { passesLuhn } from '../../src/domain/text/luhn.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { countTokens, sendAndExpect } from '../rig/scenario.ts'
@@ -183,6 +184,24 @@ onEveryEngine('token ids', vault => {
     const lookAlikes = made.body.filter(({ id }: { id: string }) => passesLuhn(id.replaceAll('-', '')))
     assert.equal(made.body.length, bodies.length)
     assert.deepEqual(lookAlikes, [])
+  })
+
+  test('C16.3 C21.4 an alias of many groups of digits is never refused by chance, and never looks like a card number', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    const pairs = Array.from({ length: 16 }, (_, at) => 10 + (at % 6)).join('-')
+    const digits = Array(40).fill(1).join(' ')
+    for (const [data, id] of [
+      [pairs, '{{ data | alias_preserve_format }}'],
+      [digits, '{{ data | alias_preserve_format }}'],
+      // A digit before many that are kept belongs to more runs than there are digits to choose from.
+      [digits, '{{ data | alias_preserve_format: 0, 20 }}'],
+    ] as const) {
+      const made = await vault().post('/tokenize', keys.general, Array(40).fill({ id, type: 'token', data }))
+      assert.equal(made.status, 200, made.text)
+      const form = new RegExp(`^${data.replace(/[0-9]/g, '[0-9]')}$`)
+      for (const { id } of made.body) assert.ok((form.test(id) && !holdsLookAlike(id)) || uuid7.test(id), id)
+      assert.equal(new Set(made.body.map(({ id }: { id: string }) => id)).size, 40)
+    }
   })
 
   test('C16.3 C21.4 the vault generates the id where every alias drawn would look like a card number', async () => {

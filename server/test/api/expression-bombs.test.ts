@@ -234,6 +234,26 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
     status: 400,
   },
   {
+    name: 'four hundred ids of aliases that look like card numbers together, however they are drawn',
+    path: '/tokenize',
+    body: Array(400).fill({
+      type: 'token',
+      data: Array(16).fill(1).join(' '),
+      id: '{{data|alias_preserve_format}}'.repeat(12),
+    }),
+    status: 400,
+  },
+  {
+    name: 'a thousand aliases beside a text that looks like card numbers',
+    path: '/tokenize',
+    body: Array(1_000).fill({
+      type: 'token',
+      data: 'abcdef',
+      id: `${'0 '.repeat(180)}{{data|alias_preserve_format}}`,
+    }),
+    status: 400,
+  },
+  {
     name: 'a thousand invalid cards',
     path: '/tokenize',
     body: Array(1_000).fill({ type: 'card', data: { number: '1', cvv: 1 } }),
@@ -298,6 +318,17 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
       assert.ok(seconds < 3, `${seconds} s`)
     }
     assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
+  })
+
+  test('C20.7 a patch of many keys is judged quickly against expressions of many paths', async () => {
+    const { keys } = await vault().tenant({ owner, form: { type: 'public', permissions: ['token:update'] } })
+    const manyPaths = `{{data.z${'|default:data.z'.repeat(25)}}}`
+    const mask = Array(42).fill(manyPaths)
+    const { id } = await vault().create(keys.owner, { type: 'token', data: { z: 1 }, mask })
+    const data = Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`k${at}`, 1]))
+    const { reply, seconds } = await timed(() => vault().patch(`/tokens/${id}`, keys.form, { data }))
+    assert.equal(reply.status, 200, reply.text.slice(0, 300))
+    assert.ok(seconds < 3, `${seconds} s`)
   })
 
   test('C20.7 a page of a hundred tokens with expensive masks is read quickly, and others are answered meanwhile', async () => {

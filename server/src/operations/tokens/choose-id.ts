@@ -4,7 +4,7 @@ import { invalid } from '../../domain/errors.ts'
 import type { Allowance } from '../../domain/expressions/budget.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
-import { holdsLookAlike } from '../../domain/expressions/filters/card-look-alike.ts'
+import { holdsLookAlike, lookAlikeSteps } from '../../domain/expressions/filters/card-look-alike.ts'
 import { renderedText } from '../../domain/expressions/rendered-text.ts'
 import { budgetFor } from '../../domain/expressions/run.ts'
 import type { Json } from '../../domain/json/json.ts'
@@ -14,8 +14,15 @@ import type { Instant } from '../../domain/time/instant.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
 import { containsNumber, longNumbers, tokenIdFault } from '../../domain/tokens/token-id.ts'
 
-/** A definition and the id that its token gets. */
-export type Identified = { readonly definition: TokenDefinition; readonly id: string }
+/** A definition and the id that its token gets, unless it is taken. */
+export type Identified = {
+  readonly definition: TokenDefinition
+  readonly id: string
+  /** How many ids were chosen for it, this one included. */
+  readonly attempts: number
+  /** It was seen to be taken before matches were last looked for, so its holder is no match (C15). */
+  readonly wasTaken: boolean
+}
 
 /** C16: an id of the vault's own, a literal one, or what the expression renders. */
 export const chooseId = (definition: TokenDefinition, now: Instant): string => {
@@ -35,7 +42,8 @@ export const chooseId = (definition: TokenDefinition, now: Instant): string => {
 
 /**
  * Undefined if no draw of an alias, with what the expression puts around it, is fit: it could be mistaken for a card number (C21), or
- * contains the number by chance, as it easily does a short one.
+ * contains the number by chance, as it easily does a short one. What no draw can change is left to the caller to refuse: a fault of
+ * the id itself, or a number that is too long to be there by chance.
  */
 const drawId = (
   id: Expression,
@@ -46,9 +54,12 @@ const drawId = (
 ): string | undefined => {
   try {
     for (let draws = 0; draws < limits.aliasAttempts; draws++) {
-      const drawn = renderedText(id.render({ data }, randomBelow, budgetFor('id', { data }, allowance)))
-      const isFit = !containsNumber(drawn, numbers) && !holdsLookAlike(drawn)
-      if (!id.hasAlias || isFit || containsNumber(drawn, longNumbers(numbers))) return drawn
+      const budget = budgetFor('id', { data }, allowance)
+      const drawn = renderedText(id.render({ data }, randomBelow, budget))
+      if (!id.hasAlias || tokenIdFault(drawn) !== undefined) return drawn
+      if (containsNumber(drawn, longNumbers(numbers))) return drawn
+      budget.charge(drawn.length * lookAlikeSteps)
+      if (!containsNumber(drawn, numbers) && !holdsLookAlike(drawn)) return drawn
     }
     return undefined
   } catch (error) {

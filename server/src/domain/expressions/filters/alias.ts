@@ -5,11 +5,10 @@ import { ExpressionError } from '../expression-error.ts'
 import type { RandomBelow, Run } from '../run.ts'
 import { scalarText } from '../values.ts'
 import { binLength } from './card.ts'
-import { type AliasCharacter, breakLuhn } from './card-look-alike.ts'
+import { type AliasCharacter, breakLuhn, digits, lookAlikeSteps } from './card-look-alike.ts'
 import { filter } from './filter.ts'
 import { count, flag, optional } from './parameters.ts'
 
-const digits = '0123456789'
 const lower = 'abcdefghijklmnopqrstuvwxyz'
 const upper = lower.toUpperCase()
 const alphanumerics = digits + lower + upper
@@ -36,19 +35,15 @@ const redraw = (text: string, { first, last, alphabet }: Kept, run: Run): string
   const before = [...text]
   // Filters after an alias keep all of it, so a longer one could never become an id.
   if (before.length > limits.idCharactersMax) throw new ExpressionError('too long for an id')
-  run.budget.charge(before.length * 2)
+  run.budget.charge(before.length * (2 + lookAlikeSteps))
   const after = before.map((character, index): AliasCharacter => {
     const isKept = index < first || index >= before.length - last
     const letters = isKept ? undefined : alphabet(character)
-    return letters === undefined
-      ? { character, isRandom: false }
-      : { character: draw(letters, random), isRandom: true }
+    return letters === undefined ? { character } : { character: draw(letters, random), alphabet: letters }
   })
-  if (after.filter(({ isRandom }) => isRandom).length < limits.aliasRandomCharactersMin)
+  if (after.filter(drawn => drawn.alphabet !== undefined).length < limits.aliasRandomCharactersMin)
     throw new ExpressionError(`at least ${limits.aliasRandomCharactersMin} characters must stay random`)
   return breakLuhn(after, random)
-    .map(({ character }) => character)
-    .join('')
 }
 
 const draw = (letters: string, random: RandomBelow): string => letters[random(letters.length)] ?? ''
