@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { auditTenant } from '../../src/operations/audit-tenant.ts'
 import { ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
@@ -175,6 +176,69 @@ onEveryEngine('deduplication', vault => {
     assert.equal(again.id, one.id)
     const other = { ...first, id: 'taken', data: 'a third value' }
     assert.equal((await vault().post('/tokens', keys.owner, other)).status, 409)
+  })
+
+  test('C15.4 C17.4 C23.5 a match wins over its taken id in a tokenize that also brings the id of an expired token', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const customer = { ...first, id: 'customer' }
+    const session = { id: 'session', type: 'token', data: 'new session' }
+    await vault().create(keys.owner, customer)
+    const expires_at = new Date(vault().now + 1_000).toISOString()
+    await vault().create(keys.owner, { ...session, data: 'old session', expires_at })
+    vault().now += 1_000
+    const other = { ...customer, data: 'another value' }
+    assert.equal((await vault().post('/tokenize', keys.owner, [other, session])).status, 409)
+    assert.equal(await countTokens(vault(), keys.owner), 1)
+    const reply = await vault().post('/tokenize', keys.owner, [customer, session])
+    assert.equal(reply.status, 200, reply.text)
+    assert.deepEqual(
+      reply.body.map(({ id, _extras }: { id: string; _extras: object }) => [id, _extras]),
+      [
+        ['customer', { deduplicated: true }],
+        ['session', { deduplicated: false }],
+      ],
+    )
+    assert.equal(await countTokens(vault(), keys.owner), 2)
+  })
+
+  test('C15.10 C17.4 equal elements under the id of an expired token make one token', async () => {
+    const { keys } = await vault().tenant({ owner })
+    const expires_at = new Date(vault().now + 1_000).toISOString()
+    await vault().create(keys.owner, { id: 'shared', type: 'token', data: 'old', expires_at })
+    vault().now += 1_000
+    const element = { ...first, id: 'shared' }
+    const reply = await vault().post('/tokenize', keys.owner, [element, element])
+    assert.equal(reply.status, 200, reply.text)
+    assert.deepEqual(
+      reply.body.map(({ id, _extras }: { id: string; _extras: object }) => [id, _extras]),
+      [
+        ['shared', { deduplicated: false }],
+        ['shared', { deduplicated: true }],
+      ],
+    )
+    assert.equal(await countTokens(vault(), keys.owner), 1)
+  })
+
+  test('C15.4 C15.9 the ids of a tokenize that others take for the same values, one after another, are all matches', async t => {
+    const { keys } = await vault().tenant({ owner })
+    const elements = Array.from({ length: 4 }, (_, at) => ({ ...first, id: `raced-${at}`, data: at }))
+    const { store } = vault()
+    const { commit } = store
+    const ahead = elements.map(element => ({ ...element, mask: null, deduplicate_token: false }))
+    let isAhead = false
+    t.mock.method(store, 'commit', async (set: Parameters<typeof commit>[0]) => {
+      const next = isAhead || set.guarded.length === 0 ? undefined : ahead.shift()
+      if (next === undefined) return commit(set)
+      isAhead = true
+      await vault().create(keys.owner, next)
+      isAhead = false
+      return commit(set)
+    })
+    const reply = await vault().post('/tokenize', keys.owner, elements)
+    assert.equal(reply.status, 200, reply.text)
+    for (const [at, { id, _extras }] of reply.body.entries())
+      assert.deepEqual([id, _extras], [`raced-${at}`, { deduplicated: true }])
+    assert.equal(await countTokens(vault(), keys.owner), elements.length)
   })
 
   test('C15.3 §1.3 a token of another tenant is not a match', async () => {
@@ -486,6 +550,67 @@ onEveryEngine('deduplication of updates', vault => {
     assert.equal(third.body.id, twins[0]?.id, 'the older one stands for both')
     const wished = await vault().patch(`/tokens/${twins[1]?.id}`, keys.owner, { deduplicate_token: true })
     assert.equal(wished.body.id, twins[0]?.id, 'a wish for deduplication is granted')
+  })
+
+  test('C13.1 C13.3 C15.8 C15.4 a blind token with a younger equal beside it can be repaired, and the two stay two', async () => {
+    const { keys, tenantId } = await vault().tenant({ owner, ...devApplications })
+    const whole = vault().service.vault
+    const tenantNumber = await vault().tenantNumber(tenantId)
+    const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
+    const stale = async () => (await auditTenant(whole, tenant)).matches.ids
+    const body = { ...target, data: 'blinded', mask: '{{ data | last4 }}' }
+    for (const repair of [
+      { mask: '{{ data | reveal_last: 2 }}' },
+      { mask: null },
+      { mask: '{{ data | last4 }}', data: 'blinded', expires_at: '2031-01-01' },
+    ]) {
+      const one = await vault().create(keys.owner, body)
+      const patch = async (key: string, change: object) =>
+        (await vault().patch(`/tokens/${one.id}`, key, change)).body
+      await patch(keys.general, { mask: '{{ data }}' })
+      vault().now += 1_000
+      const two = await vault().create(keys.owner, body)
+      assert.notEqual(two.id, one.id)
+
+      const repaired = await patch(keys.owner, repair)
+      assert.deepEqual([repaired.id, repaired._extras], [one.id, undefined], JSON.stringify(repair))
+      assert.deepEqual(repaired.mask, repair.mask ?? undefined)
+      assert.equal((await patch(keys.general, {})).fingerprint, one.fingerprint, 'no longer blind')
+
+      // Now they are like any two equal tokens: the older stands for both, and claims the match when asked to.
+      const claimed = async () => (await storedRows(vault(), 'matches')).map(row => row.token_id)
+      const assertClaimed = async (id: string): Promise<void> => {
+        const ids = [one.id, two.id, id]
+        assert.deepEqual(
+          [(await claimed()).filter(claimant => ids.includes(`${claimant}`)), await stale()],
+          [[id], []],
+        )
+      }
+      assert.equal((await vault().create(keys.owner, body)).id, one.id)
+      await assertClaimed(two.id)
+      assert.equal((await patch(keys.owner, { metadata: { k: 'new' } })).id, one.id)
+      await assertClaimed(two.id)
+      assert.equal((await patch(keys.owner, { deduplicate_token: true })).id, one.id)
+      await assertClaimed(one.id)
+      await vault().delete(`/tokens/${one.id}`, keys.owner)
+      assert.equal((await vault().create(keys.owner, body)).id, two.id)
+      await vault().delete(`/tokens/${two.id}`, keys.owner)
+      const three = await vault().create(keys.owner, body)
+      assert.deepEqual(three._extras, { deduplicated: false })
+      await assertClaimed(three.id)
+      await vault().delete(`/tokens/${three.id}`, keys.owner)
+    }
+  })
+
+  test('C13.3 C15.8 a repair that also makes a blind token a duplicate of another meets that one', async () => {
+    const { keys } = await vault().tenant({ owner, ...devApplications })
+    const other = await vault().create(keys.owner, { ...target, data: 'other' })
+    const { id } = await vault().create(keys.owner, target)
+    await vault().patch(`/tokens/${id}`, keys.general, { mask: '{{ data }}' })
+    await vault().create(keys.owner, target)
+    const met = await vault().patch(`/tokens/${id}`, keys.owner, { data: 'other', mask: null })
+    assert.equal(met.body.id, other.id)
+    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).body.data, 'target')
   })
 
   for (const earlier of ['create', 'update'])

@@ -1,7 +1,6 @@
 import { firstVersion } from '../../crypto/random.ts'
 import { requireDestinations } from '../../domain/access/access-checks.ts'
 import type { Json } from '../../domain/json/json.ts'
-import { limits } from '../../domain/limits.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import { monthOf } from '../../domain/time/month.ts'
 import type { Token, Writable } from '../../domain/tokens/token.ts'
@@ -40,37 +39,33 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   let identified: Identified[] = []
   for (const definition of definitions) {
     if (turns.isOver) await turns.next()
-    identified.push({ definition, id: chooseId(definition, now) })
+    identified.push({ definition, id: chooseId(definition, now), attempts: 1, wasTaken: false })
   }
   for (const definition of definitions)
     requireDestinations(caller.application, 'token:create', definition.content.containers)
-  let aliasesLeft = limits.aliasAttempts
   const someDeduplicated = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
-  let mayBeMatch = someDeduplicated
   for (let rounds = 0; ; rounds++) {
     requireRoundsLeft(rounds)
     const createdAt = vault.clock()
     const writes = new TokenWrites(caller)
     const matches = someDeduplicated ? new RequestMatches(vault, caller, writes) : undefined
+    const inserted: Identified[] = []
     const shown: Shown[] = []
     for (const each of identified) {
       if (turns.isOver) await turns.next()
       const token = newToken(caller, each, createdAt)
       const existing = matches && (await findOrNote(caller, matches, token))
-      if (existing === undefined) writes.insert(token)
+      if (existing === undefined) {
+        writes.insert(token)
+        inserted.push(each)
+      }
       shown.push(show({ token: existing ?? token, deduplicated: existing !== undefined }, shown.length))
     }
     const answer = answerFor(shown)
     const outcome = await commit(vault, caller, writes.set, answer)
     if (outcome.committed) return answer
-    if (outcome.conflict === 'tokenExists') {
-      // The token that took the id meanwhile may be the match itself, which wins over a taken id (C15): look once more.
-      if (mayBeMatch) mayBeMatch = false
-      else {
-        aliasesLeft--
-        identified = await replaceTakenIds(vault, caller, identified, aliasesLeft > 0)
-      }
-    }
+    if (outcome.conflict === 'tokenExists')
+      identified = await replaceTakenIds(vault, caller, identified, new Set(inserted))
   }
 }
 

@@ -1,5 +1,8 @@
 import { newTokenId } from '../../crypto/token-id.ts'
 import { VaultError } from '../../domain/errors.ts'
+import { limits } from '../../domain/limits.ts'
+import type { Instant } from '../../domain/time/instant.ts'
+import { isDeduplicated } from '../deduplication/match.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commitSet } from '../writing/commit.ts'
 import { chooseId, type Identified } from './choose-id.ts'
@@ -10,25 +13,37 @@ import { TokenWrites } from './token-writes.ts'
  * Frees or replaces taken ids where it may. An expired token that the sweeper has not reached yet gives its id back (C17). An
  * alias that hit a taken id is drawn again and, after too many draws, replaced by an id of the vault's own (C16). An id whose
  * holder is gone by now is free. Any other taken id is the caller's conflict.
+ *
+ * Only the ids of those definitions count that were to be inserted: the others have found a match, which wins over a taken id (C15).
+ * A holder may be a match, too, if it was created after matches were last looked for, so they are looked for once more.
  */
 export const replaceTakenIds = async (
   vault: Vault,
   caller: Caller,
   identified: readonly Identified[],
-  drawAgain: boolean,
+  inserted: ReadonlySet<Identified>,
 ): Promise<Identified[]> => {
-  const now = vault.clock()
   const replaced: Identified[] = []
-  const isRepeated = (id: string): boolean => replaced.some(before => before.id === id)
+  const ids = new Set<string>()
   for (const one of identified) {
-    const { definition, id } = one
-    if (definition.id === undefined || (await tryToFree(vault, caller, id, isRepeated(id))))
-      replaced.push(one)
-    else if (definition.id.hasAlias)
-      replaced.push({ definition, id: drawAgain ? chooseId(definition, now) : newTokenId(now) })
-    else throw new VaultError('idTaken')
+    const isChosen = one.definition.id !== undefined && inserted.has(one)
+    const isTaken = isChosen && !(await tryToFree(vault, caller, one.id, ids.has(one.id)))
+    const next = isTaken ? replaceTaken(caller, one, vault.clock()) : { ...one, wasTaken: false }
+    replaced.push(next)
+    if (isChosen) ids.add(next.id)
   }
   return replaced
+}
+
+const replaceTaken = (caller: Caller, one: Identified, now: Instant): Identified => {
+  const { definition, attempts, wasTaken } = one
+  if (definition.id?.hasAlias) {
+    const id = attempts < limits.aliasAttempts ? chooseId(definition, now) : newTokenId(now)
+    return { definition, id, attempts: attempts + 1, wasTaken: false }
+  }
+  const mayBeMatch = !wasTaken && isDeduplicated(caller, definition.content.deduplicate)
+  if (mayBeMatch) return { ...one, wasTaken: true }
+  throw new VaultError('idTaken')
 }
 
 /** Returns whether the id is free now; `isRepeated`: an earlier definition of the request takes it. */
