@@ -46,16 +46,26 @@ export const idempotency = (
     once: async (caller, { body = new Uint8Array(0), ...rest }, run) => {
       const request = { ...rest, body }
       const hash = requestHash(caller, request)
-      const kept = await findResult(vault, caller, hash, request)
-      if (kept !== undefined) {
+      const replay = async (): Promise<Replayed | undefined> => {
+        const kept = await findResult(vault, caller, hash, request)
+        if (kept === undefined) return undefined
         if (strict && !kept.sameBody) throw new VaultError('idempotencyMismatch')
         return new Replayed(kept.answer)
       }
-      // Replays may run side by side. Of the requests that found no kept answer, only the first one runs.
+      const replayed = await replay()
+      if (replayed !== undefined) return replayed
+      // Replays may run side by side. Requests that found no kept answer run one at a time.
       const name = `${caller.tenantNumber}:${hash.toString('base64')}`
       if (!(await inFlight.take(name))) throw new VaultError('requestInFlight')
       try {
         return await run({ ...caller, idempotent: { hash, request } })
+      } catch (error) {
+        // Between our look and our claim, the first request may have been carried out. Then the commit refuses this one, unless it
+        // was refused before for what the first has done, such as that an id is taken.
+        const mayBeSecond = error instanceof VaultError && error.code !== 'requestInFlight'
+        const answered = mayBeSecond ? await replay() : undefined
+        if (answered === undefined) throw error
+        return answered
       } finally {
         // Before the answer: whoever tries again after an answer that is not kept must not be told that this one is in flight.
         await inFlight.release(name)

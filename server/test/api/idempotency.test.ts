@@ -3,9 +3,12 @@ import { test } from 'node:test'
 import type { TenantKeys } from '../../src/crypto/keys.ts'
 import { openResult } from '../../src/crypto/result-seal.ts'
 import { VaultError } from '../../src/domain/errors.ts'
+import type { JsonObject } from '../../src/domain/json/json.ts'
+import { limits } from '../../src/domain/limits.ts'
 import { pace } from '../../src/domain/pace.ts'
-import { idempotency } from '../../src/http/idempotency.ts'
+import { idempotency, Replayed } from '../../src/http/idempotency.ts'
 import { authenticate } from '../../src/operations/authenticate.ts'
+import { createApiKey } from '../../src/operations/create-api-key.ts'
 import type { Caller } from '../../src/operations/vault/vault.ts'
 import { requestHash } from '../../src/operations/writing/kept-results.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
@@ -790,6 +793,39 @@ onEveryEngine('idempotent retries', vault => {
     const statuses = [(await create(keys.owner, one)).status, (await create(keys.owner, two)).status]
     assert.deepEqual(statuses.sort(), [201, 500])
   })
+
+  for (const strict of [false, true])
+    test(`C33.3 §4.11.3 C33.7 a request whose key is taken and given back while it asks for it is ${strict ? 'compared with' : 'answered like'} the first`, async () => {
+      const { keys } = await vault().tenant(ownerAndManager)
+      const { vault: whole } = vault().service
+      const caller = (await authenticate(whole, keys.manager)) ?? assert.fail('nobody holds the key')
+      const run = (by: Caller) => createApiKey(whole, by, caller.application.id, {})
+      // All but one: the application was born with a key.
+      for (let made = 2; made < limits.liveKeysPerApplication; made++) await run(caller)
+
+      const [looked, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const worker = (take: () => Promise<boolean>) =>
+        idempotency(whole, { headerPrefix: 'svc', strict, inFlight: { take, release: async () => {} } })
+      const asked = { method: 'POST', path: '/applications/keys', key: newKey(), body: Buffer.from('{}') }
+      const slow = worker(async () => {
+        looked.resolve()
+        await done.promise
+        return true
+      })
+      const second = slow.once(caller, { ...asked, body: Buffer.from('{"a":1}') }, run)
+      await looked.promise
+      const first = await worker(async () => true).once(caller, asked, run)
+      done.resolve()
+      // The first has taken the last place, so the second is refused before it comes to a commit.
+      assert.ok(!(first instanceof Replayed))
+      if (strict) await assert.rejects(second, { code: 'idempotencyMismatch' })
+      else {
+        const answered = await second
+        assert.ok(answered instanceof Replayed)
+        assert.deepEqual((answered.answer as JsonObject).id, (first as JsonObject).id)
+      }
+      await assert.rejects(run(caller), { code: 'validation' })
+    })
 
   test('C33.3 a key is free before its request is answered, also where that takes a message to another process', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
