@@ -7,8 +7,8 @@ import {
   dataTerm,
   directContainerTerm,
   fingerprintTerm,
+  isIndexedUnder,
   metadataTerm,
-  searchValues,
   termsUnder,
   typeTerm,
 } from '../tokens/index-terms.ts'
@@ -94,7 +94,7 @@ export const searchFields: ReadonlyMap<string, ReadField> = new Map<string, Read
       return {
         lookup: { by: 'term', terms: [term] },
         hiddenUnderRedact: true,
-        matches: token => searchValues(token).some(found => dataTerm(found).value === term.value),
+        matches: token => isIndexedUnder(token, term),
       }
     }),
   ],

@@ -95,13 +95,21 @@ export const contentTerms = (token: Token): Term[] => {
   const terms: Term[] = []
   if (token.metadata !== undefined)
     for (const [key, value] of Object.entries(token.metadata)) terms.push(metadataTerm(key, value))
-  const data = searchValues(token).map(dataTerm)
+  const data = indexedValues(token).map(({ value }) => dataTerm(value))
   // Two search indexes may render the same value.
   terms.push(...data.filter(({ value }, index) => data.findIndex(other => other.value === value) === index))
   return terms
 }
 
-export const searchValues = (token: Token): string[] => indexedValues(token).map(({ value }) => value)
+const searchValues = new WeakMap<Token, ReadonlySet<string>>()
+
+/** Whether an index of the token holds the value. They are rendered once, which may be heavy, however often a query asks. */
+export const isIndexedUnder = (token: Token, { value }: Term): boolean => {
+  const known = searchValues.get(token)
+  const values = known ?? new Set(indexedValues(token).map(indexed => dataTerm(indexed.value).value))
+  if (known === undefined) searchValues.set(token, values)
+  return values.has(value)
+}
 
 /** What the search indexes render; one that renders nothing, or cannot be rendered, is left out. */
 export const indexedValues = (token: Token): { expression: string; value: string }[] => {

@@ -96,3 +96,11 @@ describe('whether an opened token matches a query', () => {
       assert.equal(matchesQuery(parseQuery(query), unchanged, 'reveal'), false)
   })
 })
+
+test('C20.7 C26.6 the search indexes of a token are rendered once, however often a query asks for them', t => {
+  const once = { ...token, data: new Secret({ name: 'Ada Lovelace', year: 1815 }) }
+  const exposed = t.mock.method(once.data, 'expose').mock
+  const query = `${Array.from({ length: 30 }, (_, at) => `-data:${at} `).join('')} data:1815`
+  assert.equal(matchesQuery(parseQuery(query), once, 'reveal'), true)
+  assert.equal(exposed.callCount(), 1)
+})
