@@ -5,6 +5,7 @@ import {
   fchmodSync,
   fchownSync,
   fsyncSync,
+  ftruncateSync,
   linkSync,
   openSync,
   readFileSync,
@@ -12,7 +13,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { foreignCode } from '../domain/foreign-code.ts'
@@ -48,26 +49,36 @@ export const readWithRetiredKeys = (path: string): MasterKeys | undefined => {
 
 /** Puts a new key above those that are there. */
 export const addMasterKey = (path: string): void =>
-  replace(
-    path,
-    [newMasterKeyText(), ...read(path).lines],
-    'put a new one, which strongroom master-key prints, in its first line',
-  )
+  replace(path, 'put a new one, which strongroom master-key prints, in its first line', ({ lines }) => [
+    newMasterKeyText(),
+    ...lines,
+  ])
 
-/** Moves all keys but the first to `retiredKeysPath`, because backups may still need them. Says how many. */
-export const retireMasterKeys = (path: string): number => {
-  const { keys, retired, lines } = read(path)
-  const [, ...older] = keys
+/**
+ * Moves all keys but the first to `retiredKeysPath`, because backups may still need them. Says how many. Refuses if the keys are
+ * no longer those that the caller knows: nothing may be wrapped yet with a first key that came after the caller looked.
+ */
+export const retireMasterKeys = (path: string, known: MasterKeys = read(path)): number => {
+  const [, ...older] = known.keys
   if (older.length === 0) return 0
-  const [first = '', ...others] = lines.filter(line => !retired.includes(line))
-  keepRetired(retiredKeysPath(path), others, statSync(path))
-  // A key that was brought back for a restore has its mark already.
-  const marks = new Set([...older.map(retiredMark), ...retired])
-  replace(path, [first, ...marks], 'leave nothing but its first line')
+  const byHand = `move every key below its first line to ${retiredKeysPath(path)}`
+  replace(path, byHand, ({ keys, retired, lines }) => {
+    if (keys.length !== known.keys.length || !keys.every((key, n) => known.keys[n]?.equals(key)))
+      throw new KeyProviderError(
+        `the master key file ${path} has changed meanwhile, so nothing was retired: run strongroom master-key rewrap, and this again`,
+      )
+    const [first = '', ...others] = lines.filter(line => !retired.includes(line))
+    keepRetired(retiredKeysPath(path), others, statSync(path))
+    // A key that was brought back for a restore has its mark already.
+    const marks = new Set([...older.map(retiredMark), ...retired])
+    return [first, ...marks]
+  })
   return older.length
 }
 
-const read = (path: string): MasterKeys & { readonly lines: readonly string[] } => {
+type Found = MasterKeys & { readonly lines: readonly string[] }
+
+const read = (path: string): Found => {
   let text: string
   let mode: number
   try {
@@ -112,14 +123,42 @@ const unreadable = (path: string, error: unknown): string => {
 }
 
 /** The file is whole at every moment, and stays its owner's: root may rotate the key of a service. */
-const replace = (path: string, lines: readonly string[], byHand: string): void => {
+const replace = (path: string, byHand: string, revise: (found: Found) => readonly string[]): void => {
+  // Without a lock, so that what is wrong with the file itself is said first.
+  read(path)
   try {
     const target = realpathSync(path)
-    viaDraft(target, `${lines.join('\n')}\n`, draft => renameSync(draft, target), statSync(target))
+    whileLocked(target, () => {
+      const text = `${revise(read(path)).join('\n')}\n`
+      viaDraft(target, text, draft => renameSync(draft, target), statSync(target))
+    })
   } catch (error) {
+    if (error instanceof KeyProviderError) throw error
     throw new KeyProviderError(
       `the master key file ${path} cannot be replaced (${foreignCode(error)}): do it by hand, ${byHand}`,
     )
+  }
+}
+
+/**
+ * Of two commands that have read the same file, the second to write would drop the key of the first, and with it whatever that key
+ * has wrapped by then. A command that is killed leaves its lock, since only the operator can tell that it is gone: a process id
+ * means nothing in another container.
+ */
+const whileLocked = (path: string, work: () => void): void => {
+  const lock = `${path}.lock`
+  try {
+    withFile(lock, 'wx', () => {})
+  } catch (error) {
+    if (foreignCode(error) !== 'EEXIST') throw error
+    throw new KeyProviderError(
+      `another command changes the master key file ${path}: try again; if none does, run rm ${shellWord(lock)} first`,
+    )
+  }
+  try {
+    work()
+  } finally {
+    rmSync(lock, { force: true })
   }
 }
 
@@ -157,8 +196,15 @@ const keepRetired = (path: string, lines: readonly string[], owner: Owner): void
       giveTo(file, owner)
       const kept = readFileSync(file, 'utf8')
       const missing = lines.filter(line => !kept.includes(line)).map(line => `${line}\n`)
-      writeSync(file, [kept === '' || kept.endsWith('\n') ? '' : '\n', ...missing].join(''))
-      fsyncSync(file)
+      try {
+        // Unlike `writeSync`, which may write only a part and says so in what it returns.
+        writeFileSync(file, [kept === '' || kept.endsWith('\n') ? '' : '\n', ...missing].join(''))
+        fsyncSync(file)
+      } catch (error) {
+        // With half a line at its end, doctor could not read the keys above it either.
+        ftruncateSync(file, Buffer.byteLength(kept))
+        throw error
+      }
     })
     syncFile(dirname(path))
   } catch (error) {
@@ -174,7 +220,7 @@ const retiredFlags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT |
 const writeNew = (path: string, text: string, owner?: Owner): void =>
   withFile(path, 'wx', file => {
     if (owner !== undefined) giveTo(file, owner)
-    writeSync(file, text)
+    writeFileSync(file, text)
     fsyncSync(file)
   })
 

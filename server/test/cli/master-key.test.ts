@@ -63,7 +63,7 @@ describe('master-key', () => {
       return { end: refused.code, leavesDraft: false }
     },
     'a kill': async file => {
-      const kill = meddling('kill.mjs', "fs.writeSync = () => process.kill(process.pid, 'SIGKILL')")
+      const kill = meddling('kill.mjs', "fs.writeFileSync = () => process.kill(process.pid, 'SIGKILL')")
       return { end: (await site.run(make(file), kill)).signal, leavesDraft: true }
     },
   }

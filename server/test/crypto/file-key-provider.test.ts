@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import {
+import { execFileSync, spawnSync } from 'node:child_process'
+import fs, {
   chmodSync,
   chownSync,
   lstatSync,
@@ -13,12 +13,18 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { newMasterKeyText } from '../../src/crypto/master-key.ts'
-import { addMasterKey, createMasterKeyFile, retireMasterKeys } from '../../src/crypto/master-key-file.ts'
+import {
+  addMasterKey,
+  createMasterKeyFile,
+  readMasterKeyFile,
+  retireMasterKeys,
+} from '../../src/crypto/master-key-file.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { keyProviderContract } from './key-provider-contract.ts'
 
@@ -310,6 +316,94 @@ describe('the master key file', () => {
       chmodSync(path, 0o644)
       assert.throws(() => addMasterKey(path), refusal(`run chmod 600 ${path}$`))
       assert.deepEqual(readFileSync(path), before)
+    })
+
+    /** Calls it where no file may become longer than one block, of 512 or 1,024 bytes: from there on a write writes less. */
+    const withoutRoom = (name: 'addMasterKey' | 'retireMasterKeys'): string => {
+      const module = new URL('../../src/crypto/master-key-file.ts', import.meta.url)
+      const code = `const { ${name} } = await import(${JSON.stringify(module)}); ${name}(${JSON.stringify(path)})`
+      const limited = [
+        '-c',
+        'ulimit -f 1; exec "$@"',
+        'sh',
+        process.execPath,
+        '--input-type=module',
+        '-e',
+        code,
+      ]
+      const { status, stderr } = spawnSync('/bin/sh', limited, { encoding: 'utf8' })
+      assert.notEqual(status, 0, 'it says that it failed')
+      return stderr
+    }
+    const twentyKeys = (): string => Array.from({ length: 20 }, () => `${newMasterKeyText()}\n`).join('')
+
+    test('C14.4 a disk that takes only a part of the new file leaves it as it was', () => {
+      writeFileSync(path, twentyKeys())
+      const before = readFileSync(path, 'utf8')
+      assert.match(withoutRoom('addMasterKey'), /cannot be replaced \(EFBIG\): do it by hand, put a new one/)
+      assert.equal(readFileSync(path, 'utf8'), before)
+      assert.deepEqual(namesLike(path), [basename(path)])
+    })
+
+    test('C14.4 a disk that takes only a part of the retired keys leaves both files as they were', () => {
+      const kept = `${newMasterKeyText()}\n`
+      writeFileSync(path, twentyKeys())
+      writeFileSync(`${path}.retired`, kept, { mode: 0o600 })
+      const before = readFileSync(path, 'utf8')
+      assert.match(
+        withoutRoom('retireMasterKeys'),
+        /cannot be kept in \S+\.retired \(EFBIG\), so nothing was changed/,
+      )
+      assert.equal(readFileSync(path, 'utf8'), before)
+      assert.equal(readFileSync(`${path}.retired`, 'utf8'), kept)
+      assert.deepEqual(namesLike(path), [basename(path), `${basename(path)}.retired`])
+    })
+
+    /** What another command meets that starts when the first is about to give the new file its name. */
+    const inTheMiddle = (first: () => void, second: () => void): unknown => {
+      const { renameSync } = fs
+      let met: unknown
+      fs.renameSync = (from, to) => {
+        fs.renameSync = renameSync
+        syncBuiltinESMExports()
+        try {
+          second()
+        } catch (error) {
+          met = error
+        }
+        renameSync(from, to)
+      }
+      syncBuiltinESMExports()
+      first()
+      return met
+    }
+    for (const [name, change] of Object.entries({ addMasterKey, retireMasterKeys }))
+      test(`C14.4 of two commands at the same moment (${name} during an add) the second is refused, and no key is lost`, () => {
+        addMasterKey(path)
+        const before = linesOf(path)
+        const met = inTheMiddle(
+          () => addMasterKey(path),
+          () => void change(path),
+        )
+        refusal(
+          /another command changes the master key file \S+: try again; if none does, run rm \S+\.lock first$/,
+        )(met)
+        assert.deepEqual(linesOf(path).slice(1), before)
+        assert.deepEqual(namesLike(path), [basename(path)], 'no lock is left')
+        change(path)
+      })
+
+    test('C14.4 a key that was added after the caller looked is not the one that stays alone', () => {
+      addMasterKey(path)
+      const known = readMasterKeyFile(path)
+      addMasterKey(path)
+      const before = linesOf(path)
+      assert.throws(
+        () => retireMasterKeys(path, known),
+        refusal(/has changed meanwhile, so nothing was retired/),
+      )
+      assert.deepEqual(linesOf(path), before)
+      assert.deepEqual(namesLike(path), [basename(path)])
     })
   })
 })

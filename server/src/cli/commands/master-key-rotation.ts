@@ -1,4 +1,9 @@
-import { addMasterKey, retiredKeysPath, retireMasterKeys } from '../../crypto/master-key-file.ts'
+import {
+  addMasterKey,
+  readMasterKeyFile,
+  retiredKeysPath,
+  retireMasterKeys,
+} from '../../crypto/master-key-file.ts'
 import { counted } from '../../domain/text/counted.ts'
 import { countOlderWraps, rewrapKeys } from '../../operations/rewrap-keys.ts'
 import type { Run } from '../command.ts'
@@ -34,12 +39,13 @@ export const masterKeyRewrap: Run = ({ config, flags }) =>
 export const masterKeyRetire: Run = ({ config }) =>
   withVault(config, async vault => {
     const path = keyProviderKind(config).requireMasterKeyFile(config)
+    const known = readMasterKeyFile(path)
     const older = await countOlderWraps(vault)
     if (older > 0)
       throw new Error(
         `storage has ${counted(older, 'key')} under an older master key: run strongroom master-key rewrap first`,
       )
-    const retired = retireMasterKeys(path)
+    const retired = retireMasterKeys(path, known)
     printText(
       retired === 0
         ? `${path} holds no older master key`
