@@ -210,7 +210,7 @@ describe('backup', () => {
     assert.deepEqual(namesLike('full.db'), [])
   })
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)
     test(`C35 ${signal} ends it at once, and no file is left behind`, async () => {
       const file = join(site.path, `${signal}.db`)
       const endless = copying(

@@ -83,7 +83,7 @@ const remove = (workshop: string): void => rmSync(workshop, { recursive: true, f
 
 /** The process then ends by the signal itself, because an ordinary exit would wait for the engine. */
 const removeOnSignal = (workshop: string): (() => void) => {
-  const signals = ['SIGINT', 'SIGTERM'] as const
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
   const stopWatching = (): void => {
     for (const signal of signals) process.off(signal, end)
   }
