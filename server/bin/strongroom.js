@@ -17,6 +17,14 @@ const ignoreUserSignals = () => {
   if (process.features.inspector && !isAskedFor) process.getBuiltinModule('node:inspector').close()
 }
 
+/**
+ * SIGHUP says that there are new certificates, and by default it ends a process: to systemd a clean end, after which it starts
+ * nothing again. The program takes up to 0.4 s to load, and has read no certificate until then.
+ */
+const outliveHangUps = () => {
+  if (process.argv[2] === 'serve') process.on('SIGHUP', () => {})
+}
+
 /** Compiled code is kept, which halves the time of a start: where only the program's owner may write, since it is run. */
 const keepCompiled = () => {
   const folder = fileURLToPath(new URL('../.cache', import.meta.url))
@@ -39,6 +47,7 @@ const startYoung = () => setFlagsFromString('--no-allocation-site-pretenuring')
 const nodeMin = 26
 if (Number(process.versions.node.split('.')[0]) >= nodeMin) {
   ignoreUserSignals()
+  outliveHangUps()
   keepCompiled()
   startYoung()
   const { runProcess } = await import('../src/cli/main.ts')

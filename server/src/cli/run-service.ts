@@ -6,6 +6,7 @@ import { foreignCode } from '../domain/foreign-code.ts'
 import type { Address, Service, SharedAcrossWorkers } from '../service.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
+import type { HangUps } from './hang-ups.ts'
 import { leaveLog, type ProcessLog } from './log.ts'
 import { readTlsFiles } from './tls.ts'
 import { warnOfDates, warnOfTls } from './tls-warnings.ts'
@@ -13,8 +14,8 @@ import { warnOfDates, warnOfTls } from './tls-warnings.ts'
 type Hooks = {
   /** Resolves when the service must stop. Called once there is something to drain; until then a signal just ends the process. */
   readonly stopped: () => Promise<void>
-  /** SIGHUP reads the certificates again. */
-  readonly renewsTls?: boolean
+  /** Each reads the certificates again. */
+  readonly hangUps?: HangUps
   readonly prepare?: (service: Service) => Promise<void>
   /** Called once requests are answered. */
   readonly ready: (listening: { url: string; port: number }, service: Service) => void
@@ -50,7 +51,7 @@ export const runService = async (
     throw error
   })
   const stopped = hooks.stopped()
-  if (hooks.renewsTls) process.on('SIGHUP', () => renewTls(config, service, log, shared === undefined))
+  hooks.hangUps?.(() => renewTls(config, service, log, shared === undefined))
   try {
     await hooks.prepare?.(service)
     const { port } = await service.listen(address)

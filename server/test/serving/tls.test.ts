@@ -153,6 +153,55 @@ describe('serve with a certificate that is out of date', { timeout: 120_000 }, (
     })
 })
 
+describe('serve that gets SIGHUP while it starts', { timeout: 120_000 }, () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  /** Loaded into each process before anything else: hangs up before the program is loaded, and when the certificate was read. */
+  const hangingUp = {
+    NODE_OPTIONS: `--import ${site.file(
+      'hanging-up.mjs',
+      `import fs from 'node:fs'
+       import { registerHooks, syncBuiltinESMExports } from 'node:module'
+       const hangUp = () => process.kill(process.pid, 'SIGHUP')
+       registerHooks({
+         load: (url, context, next) => {
+           if (url.endsWith('/cli/main.ts')) hangUp()
+           return next(url, context)
+         },
+       })
+       const { copyFileSync, readFileSync } = fs
+       let isRead = false
+       fs.readFileSync = (path, ...more) => {
+         const content = readFileSync(path, ...more)
+         if (isRead || !String(path).endsWith('/key.pem')) return content
+         isRead = true
+         for (const name of ['cert.pem', 'key.pem']) copyFileSync('new-' + name, name)
+         hangUp()
+         return content
+       }
+       syncBuiltinESMExports()`,
+    )}`,
+  }
+  for (const count of [1, 2])
+    test(`docs/operating.md: it goes on, and serves the certificate that is there by then (workers: ${count})`, async () => {
+      const [old, next] = [certificate('old', ca), certificate('new', ca)]
+      const flags = [
+        '--tls-cert',
+        site.file('cert.pem', old.cert),
+        '--tls-key',
+        site.file('key.pem', old.key),
+      ]
+      site.file('new-cert.pem', next.cert)
+      site.file('new-key.pem', next.key)
+      const server = await site.serve(['--workers', String(count), ...flags], hangingUp)
+      await server.logged('TLS certificates renewed', count)
+      assert.equal(await servedName(server.url), 'new')
+      server.child.kill('SIGTERM')
+      assert.equal((await server.exited).code, 0)
+    })
+})
+
 describe('serve with TLS', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { Config } from '../../config/config.ts'
 import { warnOfClocks } from '../clocks.ts'
 import type { Run } from '../command.ts'
+import { noteHangUps } from '../hang-ups.ts'
 import { configuredKeyProvider } from '../key-providers/configured-key-provider.ts'
 import { makeLog } from '../log.ts'
 import { runService } from '../run-service.ts'
@@ -26,6 +27,8 @@ export const serveHere = async (config: Config, worker?: WorkerContext): Promise
   const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
   const tls = readTlsFiles(config)
+  // In the same turn, so that none is lost that came while they were read.
+  const hangUps = tls && noteHangUps()
   const { store, isNew } = await openOrMake(storage, () => keyProvider, worker)
   const log = makeLog(config, worker && { worker: worker.number })
   // Nobody should mistake an empty vault for the one they meant.
@@ -35,7 +38,7 @@ export const serveHere = async (config: Config, worker?: WorkerContext): Promise
     { store, keyProvider, log, tls, ...(worker && { shared: worker, address: worker.address }) },
     {
       stopped: worker?.stopped ?? (() => stopSignal(['SIGINT', 'SIGTERM'])),
-      renewsTls: true,
+      ...(hangUps && { hangUps }),
       prepare: async () => {
         if (worker?.isFirst && worker.address.isShared) await requireFreePort(worker.address)
       },
