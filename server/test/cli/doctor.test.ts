@@ -784,18 +784,59 @@ describe('doctor', () => {
     assert.match(finding?.command ?? '', /^backup=/)
   })
 
-  test('C35 doctor finds a wrong key of the provider env; its command repairs it in the same shell without showing the key', async () => {
-    await makeVault()
-    const env = { STRONGROOM_MASTER_KEY: newMasterKeyText() }
-    const again = line('--data', data, '--key-provider', 'env')
-    const [finding] = read(await site.shell(again, env))
-    assert.equal(finding?.check, 'keys')
-    assert.match(finding.problem, /does not open with the master key in STRONGROOM_MASTER_KEY/)
-    const { command = '' } = finding
-    const { code, stdout } = await site.shell(`${command}; echo "$STRONGROOM_MASTER_KEY"`, env)
-    assert.deepEqual({ code, stdout }, { code: 0, stdout: `${env.STRONGROOM_MASTER_KEY}\n` })
-    const mend = filled(command, site.masterKeyFile)
-    assert.deepEqual(read(await site.shell(`${mend} && ${again}`, env)), [])
+  describe('with the provider env', () => {
+    const again = (): string => line('--data', data, '--key-provider', 'env')
+    const see = async (key: string): Promise<Told> => {
+      const [finding, ...others] = read(await site.shell(again(), { STRONGROOM_MASTER_KEY: key }))
+      assert.ok(finding)
+      assert.deepEqual([finding.check, others], ['keys', []])
+      return finding
+    }
+    /** What the operator is to run if the key in the backup is an older one, and what otherwise. */
+    const choicesOf = ({ byHand = '' }: Told): { older: string; other: string } => {
+      const [, older = '', other = ''] = /^if [^:]+: (backup=.*); otherwise: (backup=.*)$/.exec(byHand) ?? []
+      assert.ok(older && other, byHand)
+      return { older, other }
+    }
+    /** Pasted as printed, it does nothing. */
+    const assertHarmless = async (command: string, key: string): Promise<void> => {
+      const echo = `${command}; echo "$STRONGROOM_MASTER_KEY"`
+      const { code, stdout } = await site.shell(echo, { STRONGROOM_MASTER_KEY: key })
+      assert.deepEqual({ code, stdout }, { code: 0, stdout: `${key}\n` })
+    }
+
+    test('C35 doctor finds a wrong key; its command repairs it in the same shell without showing the key', async () => {
+      await makeVault()
+      const wrong = newMasterKeyText()
+      const finding = await see(wrong)
+      assert.match(finding.problem, /does not open with the master key in STRONGROOM_MASTER_KEY/)
+      const { other } = choicesOf(finding)
+      await assertHarmless(other, wrong)
+      const env = { STRONGROOM_MASTER_KEY: wrong }
+      assert.deepEqual(read(await site.shell(`${filled(other, site.masterKeyFile)} && ${again()}`, env)), [])
+    })
+
+    test('C35 doctor finds what is no key at all, and its command repairs it', async () => {
+      await makeVault()
+      const { command = '' } = await see('no key')
+      await assertHarmless(command, 'no key')
+      const env = { STRONGROOM_MASTER_KEY: 'no key' }
+      assert.deepEqual(
+        read(await site.shell(`${filled(command, site.masterKeyFile)} && ${again()}`, env)),
+        [],
+      )
+    })
+
+    test('docs/operating.md: a backup from before a rotation opens with the older key behind the one that wraps, and needs only that one afterwards', async () => {
+      await withVault(Date.now(), makeTenant)
+      const newest = newMasterKeyText()
+      const { older } = choicesOf(await see(newest))
+      await assertHarmless(older, newest)
+      const env = { STRONGROOM_MASTER_KEY: newest }
+      const mended = await site.shell(`${filled(older, site.masterKeyFile)} >&2 && ${again()}`, env)
+      assert.deepEqual([mended.code, JSON.parse(mended.stdout)], [0, []])
+      assert.deepEqual(read(await site.shell(again(), env)), [])
+    })
   })
 
   test('C35 doctor finds a clock that is behind (planted as a token from a node whose clock is ahead), offers no command to set it, and finds nothing once the time is right', async () => {

@@ -1,5 +1,7 @@
 import { ConfigError } from '../../config/config-error.ts'
 import { envKeyProvider } from '../../crypto/env-key-provider.ts'
+import { readMasterKeys } from '../../crypto/master-key.ts'
+import { vaultFlags } from '../vault-flags.ts'
 import { type KeyProviderKind, keyBackup } from './key-provider-kind.ts'
 
 /** The master key is among the settings. */
@@ -16,10 +18,17 @@ export const env: KeyProviderKind = {
   retired: () => undefined,
   // That doctor finds nothing is the sign to leave out the older key.
   endRotation: () => [],
-  repair: (_config, problem) => ({
-    check: 'keys',
-    problem,
-    command: `${keyBackup} && key=$(cat "$backup") && export STRONGROOM_MASTER_KEY="$key"`,
-    blocks: true,
-  }),
+  repair: (config, problem) => {
+    const set = (text: string): string =>
+      `${keyBackup} && key=$(cat "$backup") && export STRONGROOM_MASTER_KEY="${text}"`
+    const restore = set('$key')
+    const finding = { check: 'keys', problem, blocks: true } as const
+    if (readMasterKeys(config.masterKey?.text ?? '') === undefined) return { ...finding, command: restore }
+    // Which of the two it is, storage does not show: neither the wrong key of a vault nor a newer one opens anything in it.
+    const bringBack = `${set(`\${STRONGROOM_MASTER_KEY:?} $key`)} && strongroom master-key rewrap ${vaultFlags(config)}`
+    return {
+      ...finding,
+      byHand: `if a rotation has replaced the key in your backup, which must not wrap again: ${bringBack}; otherwise: ${restore}`,
+    }
+  },
 }
