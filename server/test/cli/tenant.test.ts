@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { pace } from '../../src/domain/pace.ts'
 import { assertRefused, call, mainFile, type Program, Site } from '../rig/program.ts'
+import { sealedBytes, survivors } from '../store/survivors.ts'
 
 const shape = ['base_url', 'tenant_id', 'api_key', 'private_api_key', 'management_api_key']
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -56,7 +57,7 @@ describe('tenants, while a server is running', () => {
     })
     assert.equal((await create('d')).status, 201)
     const resumed = await site.json('tenant', 'rekey', made.tenant_id, '--resume')
-    assert.deepEqual(resumed, { data_key: 2, resealed: 0, unreadable: 0, unreadable_rows: [] })
+    assert.deepEqual(resumed, { data_key: 2, resealed: 0, left: 0, unreadable: 0, unreadable_rows: [] })
     for (const [at, id] of ids.entries())
       assert.equal(
         (await call(server.url, 'GET', `/tokens/${id}`, made.private_api_key)).body.data,
@@ -77,6 +78,28 @@ describe('tenants, while a server is running', () => {
     )
     const nobody = await site.run(['tenant', 'rekey', crypto.randomUUID(), ...site.vault])
     assertRefused(nobody, 1, /there is no such tenant/)
+  })
+
+  test('docs/keys.md: tenant rekey fails if it leaves a token under an older key, and says what to run', async () => {
+    const { tenant_id: id } = await site.json('tenant', 'create', '--name', 'Contended')
+    // As if others had changed a token in every pass.
+    const contended = site.file(
+      'contended.mjs',
+      `import { registerHooks } from 'node:module'
+       const source = 'export const resealTokens = async () => ({ resealed: 3, left: 1, unreadable: 0, unreadableNames: [] })'
+       registerHooks({
+         load: (url, context, next) =>
+           url.endsWith('/reseal-tokens.ts') ? { format: 'module', shortCircuit: true, source } : next(url, context),
+       })`,
+    )
+    const { code, stdout, stderr } = await site.run(['tenant', 'rekey', id, ...site.vault], {
+      NODE_OPTIONS: `--import ${contended}`,
+    })
+    assert.deepEqual([code, stdout], [1, `data key 2 of tenant ${id}: 3 tokens sealed again\n`])
+    assert.equal(
+      stderr,
+      'strongroom tenant rekey: 1 token was changed by others each time: run it again with --resume\n',
+    )
   })
 
   test('C31.8 tenant rekey says so if the tenant is deleted meanwhile', async () => {
@@ -249,6 +272,30 @@ describe('tenants, while no server is running', () => {
     assert.deepEqual(tables.map(tenantsIn), [2, 2, 2, 2, 2])
     assert.equal((await site.run(['tenant', 'delete', gone.tenant_id, '--yes', ...site.vault])).code, 0)
     assert.deepEqual(tables.map(tenantsIn), [1, 1, 1, 1, 1])
+  })
+
+  test('docs/keys.md: tenant delete overwrites the bytes of the keys while another program has the file open, and says so if it cannot because that one reads', async () => {
+    const path = join(site.data, 'vault.db')
+    for (const isReading of [false, true]) {
+      const { tenant_id: id } = await site.json('tenant', 'create', '--name', 'short')
+      const wrapped = sealedBytes(
+        site.data,
+        `SELECT bytes FROM tenants JOIN tenant_keys USING (tenant) JOIN slots USING (slot) WHERE tenant_id = '${id}'`,
+      )
+      assert.ok(wrapped.length >= 3)
+      const other = new DatabaseSync(path, { readOnly: true })
+      other.exec(`BEGIN; SELECT count(*) FROM tenants; ${isReading ? '' : 'END'}`)
+      const { code, stdout, stderr } = await site.run(['tenant', 'delete', id, '--yes', ...site.vault])
+      const left = survivors(site.data, wrapped)
+      other.close()
+      assert.equal(code, 0)
+      assert.match(stdout, /^tenant \S+ is deleted from [^\n]+\n$/)
+      assert.equal(left.length, isReading ? wrapped.length : 0)
+      assert.match(
+        stderr,
+        isReading ? /^strongroom tenant delete: its keys are still in the files, [^\n]+\n$/ : /^$/,
+      )
+    }
   })
 })
 

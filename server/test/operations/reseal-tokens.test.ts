@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sealedKeyVersion } from '../../src/crypto/aead.ts'
+import { openToken, sealToken } from '../../src/crypto/token-seal.ts'
 import { auditTenant } from '../../src/operations/audit-tenant.ts'
 import { newDataKey } from '../../src/operations/new-data-key.ts'
 import { resealTokens } from '../../src/operations/reseal-tokens.ts'
 import { sealsCounter } from '../../src/operations/vault/counters.ts'
+import type { TokenRow } from '../../src/store/rows.ts'
 import { granted } from '../rig/answers.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
@@ -36,7 +38,24 @@ onEveryEngine('tokens under a new data key', vault => {
       const rows = await vault().store.scanTokens(tenantNumber, undefined, 1_000)
       return rows.map(({ sealed }) => sealedKeyVersion(sealed))
     }
-    return { open, tenant, tenantNumber, key: keys.owner, ids, shown, versions }
+    /** What a server had sealed before it heard of the new key, and storage kept waiting until now. */
+    const writeLate = async (row: TokenRow, change: { id: string } | { version: number }) => {
+      const record = openToken(tenant.keys, row).toString('utf8')
+      const late = { ...row, ...change }
+      const written = { ...late, sealed: sealToken(before.keys, late, record) }
+      const outcome = await vault().store.commit({
+        tenant: tenantNumber,
+        guarded: [
+          'id' in change
+            ? { kind: 'insertToken', row: written }
+            : { kind: 'updateToken', row: written, ifVersion: row.version },
+        ],
+        effects: [],
+        counters: [],
+      })
+      assert.deepEqual(outcome, { committed: true })
+    }
+    return { open, tenant, tenantNumber, key: keys.owner, ids, shown, versions, writeLate }
   }
 
   test('C14.4 C11.1 every token is sealed again, and nothing else about it changes', async () => {
@@ -48,6 +67,7 @@ onEveryEngine('tokens under a new data key', vault => {
     assert.deepEqual(await versions(), [...Array(count).fill(1), 2])
     assert.deepEqual(await resealTokens(open, tenant), {
       resealed: count,
+      left: 0,
       unreadable: 0,
       unreadableNames: [],
     })
@@ -59,7 +79,12 @@ onEveryEngine('tokens under a new data key', vault => {
       assert.deepEqual(rest, restBefore)
       if (rest.id !== later.id) assert.notDeepEqual(Buffer.from(sealed), Buffer.from(old ?? []))
     }
-    assert.deepEqual(await resealTokens(open, tenant), { resealed: 0, unreadable: 0, unreadableNames: [] })
+    assert.deepEqual(await resealTokens(open, tenant), {
+      resealed: 0,
+      left: 0,
+      unreadable: 0,
+      unreadableNames: [],
+    })
     const counters = await vault().store.listCounters(tenantNumber)
     const seals = counters.find(({ name }) => name === sealsCounter(2))
     assert.equal(seals?.value, count + 1, 'each seal counts towards the end of its key')
@@ -106,6 +131,65 @@ onEveryEngine('tokens under a new data key', vault => {
     )
   })
 
+  const lateWrites: { name: string; change: (row: TokenRow) => { id: string } | { version: number } }[] = [
+    { name: 'a change', change: ({ version }) => ({ version: version + 1 }) },
+    { name: 'a new token, whose id the scan has passed,', change: () => ({ id: '-' }) },
+  ]
+  for (const { name, change } of lateWrites)
+    for (const moment of ['scanTokens', 'commit'] as const)
+      test(`docs/keys.md: ${name} that was sealed with the key before and comes ${moment === 'commit' ? 'just before' : 'just after'} its turn is sealed again`, async () => {
+        const { open, tenant, tenantNumber, versions, writeLate } = await start(4)
+        const [row] = await vault().store.scanTokens(tenantNumber, undefined, 1)
+        assert.ok(row)
+        let isFirst = true
+        const once = async (): Promise<void> => {
+          if (!isFirst) return
+          isFirst = false
+          await writeLate(row, change(row))
+        }
+        const { commit, scanTokens } = open.store
+        const store = {
+          ...open.store,
+          commit: async (...args: Parameters<typeof commit>) => {
+            if (moment === 'commit') await once()
+            return commit(...args)
+          },
+          scanTokens: async (...args: Parameters<typeof scanTokens>) => {
+            const rows = await scanTokens(...args)
+            // The end of a pass.
+            if (moment === 'scanTokens' && rows.length === 0) await once()
+            return rows
+          },
+        }
+        const { left } = await resealTokens({ ...open, store }, tenant)
+        assert.deepEqual([left, new Set(await versions())], [0, new Set([2])])
+      })
+
+  test('docs/keys.md: tokens that are changed again and again under the key before are counted, and the run ends', async () => {
+    const { open, tenant, tenantNumber, versions } = await start(3)
+    const { commit } = open.store
+    const [row] = await vault().store.scanTokens(tenantNumber, undefined, 1)
+    const store = {
+      ...open.store,
+      commit: async (set: Parameters<typeof commit>[0]) => {
+        const [change] = set.guarded
+        const isTaken = change?.kind === 'updateToken' && change.row.id === row?.id
+        return isTaken ? { committed: false as const, conflict: 'tokenChanged' as const } : commit(set)
+      },
+    }
+    const { resealed, left } = await resealTokens({ ...open, store }, tenant)
+    assert.deepEqual([resealed, left, await versions()], [2, 1, [1, 2, 2]])
+  })
+
+  test('C31.8 a tenant that is deleted meanwhile ends the run', async () => {
+    const { open, tenant } = await start(3)
+    const store = {
+      ...open.store,
+      commit: async () => ({ committed: false as const, conflict: 'tenantGone' as const }),
+    }
+    await assert.rejects(resealTokens({ ...open, store }, tenant), /There is no such tenant any more/)
+  })
+
   test('C11 a key that is newer than those at hand is no damage, neither here nor to an audit', async () => {
     const { open, tenant, tenantNumber, key, versions } = await start(3)
     assert.equal(await newDataKey(open, tenant), true)
@@ -114,7 +198,12 @@ onEveryEngine('tokens under a new data key', vault => {
     assert.deepEqual(await versions(), [1, 1, 1, 3])
     const { unreadable } = await auditTenant(open, tenant)
     assert.ok(unreadable.isEmpty)
-    assert.deepEqual(await resealTokens(open, tenant), { resealed: 3, unreadable: 0, unreadableNames: [] })
+    assert.deepEqual(await resealTokens(open, tenant), {
+      resealed: 3,
+      left: 0,
+      unreadable: 0,
+      unreadableNames: [],
+    })
     assert.deepEqual(await versions(), [2, 2, 2, 3])
   })
 
@@ -124,8 +213,8 @@ onEveryEngine('tokens under a new data key', vault => {
       vault().folder.path,
       `UPDATE tokens SET version = version + 1 WHERE tenant = ${tenantNumber} AND token_id = '${ids[1]}'`,
     )
-    const { resealed, unreadable, unreadableNames } = await resealTokens(open, tenant)
-    assert.deepEqual([resealed, unreadable], [2, 1])
+    const { resealed, left, unreadable, unreadableNames } = await resealTokens(open, tenant)
+    assert.deepEqual([resealed, left, unreadable], [2, 0, 1])
     assert.match(unreadableNames.join(), new RegExp(`token ${ids[1]}`))
     assert.deepEqual(await versions(), [2, 1, 2])
   })

@@ -87,21 +87,25 @@ export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
     const newest = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.lookAgain)
     if (newest === undefined)
       throw new VaultError('notFound', { detail: 'There is no such tenant any more.' })
-    const { resealed, unreadable, unreadableNames } = await resealTokens(vault, {
+    const { resealed, left, unreadable, unreadableNames } = await resealTokens(vault, {
       tenantNumber,
       keys: newest,
     })
     const version = newest.currentDataVersion
     print(
       flags.json,
-      { data_key: version, resealed, unreadable, unreadable_rows: unreadableNames },
+      { data_key: version, resealed, left, unreadable, unreadable_rows: unreadableNames },
       `data key ${version} of tenant ${id}: ${counted(resealed, 'token')} sealed again`,
     )
-    if (unreadable === 0) return 0
-    process.stderr.write(
-      `strongroom tenant rekey: ${counted(unreadable, 'row does', 'rows do')} not open: strongroom doctor --deep names them\n`,
-    )
-    return 1
+    if (left > 0)
+      process.stderr.write(
+        `strongroom tenant rekey: ${counted(left, 'token was', 'tokens were')} changed by others each time: run it again with --resume\n`,
+      )
+    if (unreadable > 0)
+      process.stderr.write(
+        `strongroom tenant rekey: ${counted(unreadable, 'row does', 'rows do')} not open: strongroom doctor --deep names them\n`,
+      )
+    return left + unreadable > 0 ? 1 : 0
   })
 
 export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => {
@@ -111,7 +115,16 @@ export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => 
   return withVault(config, async vault => {
     await deleteTenant(vault, await operatorOf(vault, id))
     await purgeDeadTenants(vault)
+    // Without this, the files keep the wrapped keys as long as another program has them open and no server sweeps.
+    const isShredded = await vault.store.shred().then(
+      () => true,
+      () => false,
+    )
     printText(`tenant ${id} is deleted from ${storage}`)
+    if (!isShredded)
+      process.stderr.write(
+        'strongroom tenant delete: its keys are still in the files, because another program reads; the next sweep of a server removes them\n',
+      )
     return 0
   })
 }
