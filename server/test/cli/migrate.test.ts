@@ -183,7 +183,7 @@ describe('a vault on a database server', () => {
     )
   })
 
-  test('C29.4 C35 doctor names each trigger and rule on the tables of the vault, and none on others', async () => {
+  test('C29.4 C35 doctor names each trigger, rule and foreign key on the tables of the vault and where row-level security is on, and nothing on others', async () => {
     const env = { STRONGROOM_DATABASE_URL: empty.url }
     assert.equal((await site.run(['migrate', ...site.keys], env)).code, 0)
     const client = new pg.Client(empty.url)
@@ -192,15 +192,65 @@ describe('a vault on a database server', () => {
       CREATE TABLE another (id int);
       CREATE TRIGGER harmless BEFORE DELETE ON another FOR EACH ROW EXECUTE FUNCTION keep();
       CREATE TRIGGER keeps BEFORE DELETE ON api_keys FOR EACH ROW EXECUTE FUNCTION keep();
-      CREATE RULE stays AS ON DELETE TO transients DO INSTEAD NOTHING`)
+      CREATE RULE stays AS ON DELETE TO transients DO INSTEAD NOTHING;
+      CREATE TABLE notes (hash bytea CONSTRAINT holds REFERENCES api_keys, id int PRIMARY KEY, other int REFERENCES notes);
+      ALTER TABLE tokens ADD CONSTRAINT follows FOREIGN KEY (tenant) REFERENCES tenants ON DELETE CASCADE;
+      ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
+      ALTER TABLE api_keys ENABLE ROW LEVEL SECURITY;
+      CREATE POLICY seen ON api_keys FOR SELECT USING (true)`)
     await client.end()
     const { code, stdout } = await site.run(['doctor', '--json', ...site.keys], env)
     const [finding, ...others] = JSON.parse(stdout)
     assert.deepEqual([code, others], [1, []])
     assert.equal(
       finding.problem,
-      'the schema holds what no release made: rule stays on transients; trigger keeps on api_keys',
+      `the schema holds what no release made: ${[
+        'foreign key follows on tenants',
+        'foreign key follows on tokens',
+        'foreign key holds on api_keys',
+        'row-level security on api_keys',
+        'rule stays on transients',
+        'trigger keeps on api_keys',
+      ].join('; ')}`,
     )
+  })
+
+  test('docs/operating.md: to a role that may not make temporary tables, doctor says what it left out, and makes all other checks', async () => {
+    const role = `schema_owner_${crypto.randomUUID().slice(0, 8)}`
+    const admin = new pg.Client(empty.url)
+    await admin.connect()
+    try {
+      const url = new URL(empty.url)
+      const database = url.pathname.slice(1)
+      await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'x'; ALTER SCHEMA public OWNER TO ${role};
+        REVOKE TEMPORARY ON DATABASE ${database} FROM PUBLIC`)
+      url.username = role
+      url.password = 'x'
+      const env = { STRONGROOM_DATABASE_URL: url.href }
+      assert.equal((await site.run(['migrate', ...site.keys], env)).code, 0)
+      await admin.query('CREATE RULE stays AS ON DELETE TO transients DO INSTEAD NOTHING')
+      const findings = async () =>
+        JSON.parse((await site.run(['doctor', '--json', ...site.keys], env)).stdout)
+      const [unknown, foreign, ...others] = await findings()
+      assert.deepEqual(others, [])
+      assert.equal(
+        unknown.problem,
+        'this role may not make temporary tables, with which the schema is compared: nothing is known of what it lacks',
+      )
+      assert.equal(
+        unknown.byHand,
+        `as the owner of the database: GRANT TEMPORARY ON DATABASE ${database} TO ${role}`,
+      )
+      assert.match(foreign.problem, /: rule stays on transients$/)
+      await admin.query('DROP RULE stays ON transients')
+      assert.equal((await findings()).length, 1)
+      await admin.query(unknown.byHand.replace(/^.*?: /, ''))
+      assert.deepEqual(await findings(), [])
+    } finally {
+      await admin.query(`DROP OWNED BY ${role}`)
+      await admin.query(`DROP ROLE ${role}`)
+      await admin.end()
+    }
   })
 
   test('C35 doctor names any table that the database has lost, and says to restore a backup', async () => {

@@ -7,6 +7,7 @@ import { Connection } from '../../src/store/postgres/connection.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { standaloneWrites } from '../../src/store/postgres/standalone-writes.ts'
 import type { TestReply } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { postgres } from '../rig/engines.ts'
 import { startCluster } from '../rig/postgres-cluster.ts'
@@ -164,6 +165,50 @@ describe('a vault whose database fails (postgres)', () => {
     }
     await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)
     granted(await recovered(() => create('asked anew')))
+  })
+})
+
+describe('a vault whose role is not a superuser (postgres)', () => {
+  const role = `ordinary_${crypto.randomUUID().slice(0, 8)}`
+  let vault: TestVault
+  let admin: pg.Client
+  before(async () => {
+    vault = await TestVault.start({
+      engine: {
+        ...postgres,
+        open: async folder => {
+          const url = new URL(await databaseOf(folder))
+          admin = new pg.Client(url.href)
+          await admin.connect()
+          await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'x';
+            GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}; ALTER TABLE api_keys OWNER TO ${role}`)
+          url.username = role
+          url.password = 'x'
+          return openPostgres(settingsOf(url.href))
+        },
+      },
+    })
+  })
+  after(async () => {
+    await vault.stop()
+    await admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
+    await admin.end()
+  })
+
+  test('C29.4 C27.2 row-level security that hides a key from its deletion is an error, and not a revocation', async () => {
+    const { keys } = await vault.tenant(ownerAndManager)
+    const application = granted(await vault.get('/applications/key', keys.owner)).body.id
+    const path = `/applications/${application}/keys`
+    const [{ id }] = granted(await vault.get(path, keys.manager)).body
+    const revoke = () => vault.delete(`${path}/${id}`, keys.manager)
+    await admin.query(`ALTER TABLE api_keys ENABLE ROW LEVEL SECURITY;
+      ALTER TABLE api_keys FORCE ROW LEVEL SECURITY;
+      CREATE POLICY seen ON api_keys FOR SELECT USING (true);
+      CREATE POLICY made ON api_keys FOR INSERT WITH CHECK (true)`)
+    assertUnavailable(await revoke())
+    await admin.query('ALTER TABLE api_keys DISABLE ROW LEVEL SECURITY')
+    assert.equal((await recovered(revoke)).status, 204)
+    assert.equal((await vault.get('/tokens', keys.owner)).status, 401)
   })
 })
 

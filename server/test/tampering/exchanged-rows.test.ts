@@ -7,6 +7,7 @@ import { openVault } from '../../src/operations/open-vault.ts'
 import { noteKeyUse } from '../../src/operations/upkeep/note-key-use.ts'
 import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
 import type { Store } from '../../src/store/port.ts'
+import { backUpSqlite } from '../../src/store/sqlite/back-up.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { granted } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
@@ -391,6 +392,31 @@ onSqliteAlone(
         [],
       )
       assert.ok(vault().log.some(line => line.includes('the schema was changed by something else')))
+    })
+
+    test('C11.3 C27.2 a planted table whose foreign keys point at the vault keeps no key alive and no cvc', async () => {
+      const { keys } = await vault().tenant(ownerAndManager)
+      const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
+      const [kept, deleted] = [await vault().create(keys.owner, card), await vault().create(keys.owner, card)]
+      const { id } = granted(await vault().get('/applications/key', keys.owner))
+      const [{ id: keyId }] = granted(await vault().get(`/applications/${id}/keys`, keys.manager))
+      await reach(`CREATE TABLE notes (h BLOB REFERENCES api_keys (hash), a INTEGER, b TEXT, c TEXT,
+        FOREIGN KEY (a, b, c) REFERENCES transients (tenant, token_id, field))`)
+      await reach('INSERT INTO notes (h) SELECT hash FROM api_keys')
+      await reach('INSERT INTO notes (a, b, c) SELECT tenant, token_id, field FROM transients')
+      try {
+        const file = (name: string): string => join(vault().folder.path, name)
+        await backUpSqlite({ path: file('vault.db'), to: file('copy.db') })
+        assert.equal((await vault().delete(`/tokens/${deleted.id}`, keys.owner)).status, 204)
+        vault().now += 2 * 3_600_000
+        await vault().service.clockwork.runAll()
+        assert.deepEqual(await reach('SELECT 1 FROM transients'), [])
+        assert.equal((await vault().get(`/tokens/${kept.id}`, keys.owner)).status, 200)
+        assert.equal((await vault().delete(`/applications/${id}/keys/${keyId}`, keys.manager)).status, 204)
+        assert.equal((await vault().get('/tokens', keys.owner)).status, 401)
+      } finally {
+        await reach('DROP TABLE notes')
+      }
     })
 
     const planted: { name: string; table: string; plant: string[]; method: 'DELETE' | 'GET' }[] = [

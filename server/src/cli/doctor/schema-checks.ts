@@ -43,7 +43,7 @@ export const schema: Check = async ({ config }) => {
 /** Parts that an interrupted restore leaves out, and that nobody misses until there are two rows where one belongs. */
 export const schemaParts: Check = async ({ config }) => {
   const storage = configuredStorage(config)
-  const { missing, foreign } = await storage.compareSchema()
+  const { unknown, missing, foreign } = await storage.compareSchema()
   const finding = (problem: string, blocks: boolean): Finding => ({
     check: 'storage',
     problem,
@@ -51,6 +51,16 @@ export const schemaParts: Check = async ({ config }) => {
     blocks,
   })
   return [
+    ...(unknown === undefined
+      ? []
+      : [
+          {
+            check: 'storage',
+            problem: unknown.problem,
+            byHand: printable(unknown.byHand),
+            blocks: false,
+          } as const,
+        ]),
     ...(missing.length > 0
       ? [
           finding(

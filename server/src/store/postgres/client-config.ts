@@ -62,6 +62,8 @@ export const clientConfig = (
     ...plannerSettings,
     plan_cache_mode: plansPerValue ? 'auto' : 'force_generic_plan',
     default_transaction_isolation: 'read committed',
+    // Policies on a table would hide rows, such as a key from its revocation. With this, whatever they would hide is an error.
+    row_security: 'off',
     // The format that the type parser reads.
     bytea_output: 'hex',
   }

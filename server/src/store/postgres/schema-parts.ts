@@ -6,10 +6,18 @@ import { migrations } from './migrate.ts'
 const vaultNamespace = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('migrations'))"
 
 /** Of foreign parts only those that act on the vault's tables: what else is in a database is for its owner to know. */
-export const comparePostgresSchema = async (client: pg.Client): Promise<SchemaDifference> => ({
-  missing: await missingParts(client),
-  foreign: await foreignParts(client),
-})
+export const comparePostgresSchema = async (client: pg.Client): Promise<SchemaDifference> => {
+  const foreign = await foreignParts(client)
+  const { rows } = await client.query(
+    `SELECT has_database_privilege(current_database(), 'TEMPORARY') AS "mayCompare",
+       format('GRANT TEMPORARY ON DATABASE %I TO %I', current_database(), current_user) AS permit`,
+  )
+  const { mayCompare, permit } = rows[0] ?? {}
+  if (mayCompare === true) return { missing: await missingParts(client), foreign }
+  const problem =
+    'this role may not make temporary tables, with which the schema is compared: nothing is known of what it lacks'
+  return { unknown: { problem, byHand: `as the owner of the database: ${permit}` }, missing: [], foreign }
+}
 
 /**
  * Tables, columns, keys, constraints, indexes and functions that the migrations create and the database lacks. To learn
@@ -30,12 +38,17 @@ const missingParts = async (client: pg.Client): Promise<string[]> => {
   }
 }
 
-/** Triggers and rules on the vault's tables. The migrations make none, and each can undo what the vault writes. */
+/**
+ * Triggers, rules and foreign keys on the vault's tables, to or from another, and row-level security. The migrations make none,
+ * and each can undo or forbid what the vault writes.
+ */
 const foreignParts = async (client: pg.Client): Promise<string[]> => {
   const { rows } = await client.query(
-    `SELECT kind || ' ' || code.name || ' on ' || c.relname AS part
-     FROM (SELECT 'trigger' AS kind, tgname AS name, tgrelid AS owner FROM pg_trigger WHERE NOT tgisinternal
-           UNION ALL SELECT 'rule', rulename, ev_class FROM pg_rewrite WHERE rulename <> '_RETURN') code
+    `SELECT what || ' on ' || c.relname AS part
+     FROM (SELECT 'trigger ' || tgname AS what, tgrelid AS owner FROM pg_trigger WHERE NOT tgisinternal
+           UNION ALL SELECT 'rule ' || rulename, ev_class FROM pg_rewrite WHERE rulename <> '_RETURN'
+           UNION ALL SELECT 'foreign key ' || conname, unnest(ARRAY[conrelid, confrelid]) FROM pg_constraint WHERE contype = 'f'
+           UNION ALL SELECT 'row-level security', oid FROM pg_class WHERE relrowsecurity) code
      JOIN pg_class c ON c.oid = code.owner
      WHERE c.relnamespace = ${vaultNamespace} AND c.relname = ANY ($1) ORDER BY part`,
     [tables.map(({ name }) => name)],

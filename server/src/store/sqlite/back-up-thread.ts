@@ -1,8 +1,7 @@
-import { DatabaseSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
 import type { BackUp } from './back-up.ts'
 import { flush } from './flush.ts'
-import { openToRead, withoutForeignCode } from './open-database.ts'
+import { openFile, openToRead, withoutForeignCode } from './open-database.ts'
 import { requireOwnSchema } from './own-schema.ts'
 
 const copy = ({ path, to }: BackUp): void => {
@@ -19,7 +18,7 @@ const copy = ({ path, to }: BackUp): void => {
 
 /** C11: a cvc lives for an hour, a backup for years. Cards are complete without it, as they are after upkeep's sweep. */
 const forgetTransients = ({ path, to }: BackUp): void => {
-  const database = withoutForeignCode(new DatabaseSync(to))
+  const database = withoutForeignCode(openFile(to))
   try {
     requireOwnSchema(database, path)
     // A journal would hold the wiped bytes. It is not needed, because an unfinished copy is thrown away.

@@ -5,6 +5,15 @@ import { isBusy } from './failure-codes.ts'
 export const lockWaitDefaultMs = 5_000
 
 /**
+ * The vault's tables have no foreign keys. Node turns them on, and then a row of any other table could refer to one of the vault's
+ * and so forbid its deletion: an API key could not be revoked, nor a cvc forgotten.
+ */
+export const openFile = (
+  path: string,
+  options: { readonly timeout?: number; readonly readOnly?: boolean } = {},
+): DatabaseSync => new DatabaseSync(path, { ...options, enableForeignKeyConstraints: false })
+
+/**
  * A connection with every setting that the engine's promises rest on. The writing connection makes do with half the
  * cache: in a large vault the next page it needs is not cached anyway, and after each page split SQLite walks the whole
  * cache.
@@ -14,7 +23,7 @@ export const openDatabase = (
   lockWaitMs: number,
   { isWriter = false }: { isWriter?: boolean } = {},
 ): DatabaseSync => {
-  const database = new DatabaseSync(path, { timeout: lockWaitMs })
+  const database = openFile(path, { timeout: lockWaitMs })
   turnOnLog(database, lockWaitMs)
   const cacheKiB = isWriter ? 16_384 : 32_768
   // secure_delete overwrites deleted bytes (C11); temp_store keeps sorter spills off the disk. The log may grow to 32
@@ -49,7 +58,7 @@ export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
  * while folding the log in.
  */
 export const openToRead = (path: string): DatabaseSync =>
-  new DatabaseSync(path, { readOnly: true, timeout: lockWaitDefaultMs })
+  openFile(path, { readOnly: true, timeout: lockWaitDefaultMs })
 
 const retryMs = 10
 

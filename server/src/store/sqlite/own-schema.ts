@@ -5,7 +5,7 @@ import { migrateTo, newestSchema, schemaNumber } from './migrate.ts'
 /**
  * What a schema says is code, too: whoever writes to the file can plant a trigger that undoes a write or keeps a copy of it, or a
  * constraint (`ON CONFLICT IGNORE`) that turns it into nothing, without any error. So all that acts on the vault's tables must be
- * what the migrations make, to the letter. Other tables act on nothing.
+ * what the migrations make, to the letter. Other tables act on nothing: foreign keys are off (`openFile`).
  */
 export const foreignParts = (database: DatabaseSync): string[] => {
   const own = ownParts(schemaNumber(database))

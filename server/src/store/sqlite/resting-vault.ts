@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Value } from '../columns.ts'
 import { CopyRefusedError, type PlainRow, type RestingVault, rowName } from '../copying.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import type { ColumnKind, Table } from '../tables.ts'
 import { isBusy } from './failure-codes.ts'
-import { withoutForeignCode } from './open-database.ts'
+import { openFile, withoutForeignCode } from './open-database.ts'
 import { requireOwnSchema } from './own-schema.ts'
 import { prepareRead } from './statement-cache.ts'
 import { BatchWriter } from './writing/batch-writer.ts'
@@ -31,7 +31,7 @@ const rowsOf: Readonly<Record<string, string>> = {
  * comes later. The kernel releases the lock when a process dies, so none is ever left behind.
  */
 export const openRestingVault = (path: string): RestingVault => {
-  const database = withoutForeignCode(new DatabaseSync(path))
+  const database = withoutForeignCode(openFile(path))
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
     requireOwnSchema(database, path)
