@@ -88,6 +88,11 @@ export type Store = StandaloneWrites & {
    */
   grantsEpoch(): number
 
+  /**
+   * Whether the engine has lost track of entries that it keeps outside the index. Until `mendNumbers`, tokens lack those, and new
+   * tokens get all of theirs at once.
+   */
+  isAstray(): Promise<boolean>
   health(): Promise<void>
   /** The time by the clock of the storage server; undefined where that clock is this machine's. */
   time(): Promise<number | undefined>
@@ -113,6 +118,11 @@ export type StandaloneWrites = {
   ensureVaultKeys(keys: readonly KeyRow[]): Promise<KeyRow[]>
   /** Stores a key of the vault or of a tenant as it is wrapped now, and returns whether it was still stored as it was before. */
   replaceKey(owner: KeyOwner, before: KeyRow, wrapped: Uint8Array): Promise<boolean>
+  /**
+   * Nothing seals a tenant's revision, its counters and what the engine notes for itself. Numbers there that the vault never writes
+   * become ones that it can go on from: the revision starts anew, a counter becomes a wrong one, which an audit finds.
+   */
+  mendNumbers(tenant: number): Promise<void>
   /** Records when keys were last used; the later time wins. */
   noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): Promise<void>
 

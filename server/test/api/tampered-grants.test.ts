@@ -456,6 +456,19 @@ onEveryEngine('tampered grants', vault => {
     granted(await vault().send('PUT', '/tenants/self', { key: ours.keys.manager, body: { name: 'x' } }))
   })
 
+  for (const revision of ['9007199254740992', '9223372036854775807', '-1', '1.5', "'x'"])
+    test(`C27.2 C29.4 a key can be revoked, and its tenant changed, if the revision of the tenant is ${revision}`, async () => {
+      const { ours, token } = await start()
+      await tamper(vault(), `UPDATE tenants SET revision = ${revision} WHERE tenant = ${ours.tenant}`).catch(
+        error => assert.ok(isRefusedByType(error)),
+      )
+      const { application_id, key_id } = ours.apiKeys.owner
+      const path = `/applications/${application_id}/keys/${key_id}`
+      assert.equal((await vault().delete(path, ours.keys.manager)).status, 204)
+      assert.equal((await vault().get(`/tokens/${token}`, ours.keys.owner)).status, 401)
+      granted(await vault().send('PUT', '/tenants/self', { key: ours.keys.manager, body: { name: 'x' } }))
+    })
+
   test("C31.7 C31.9 the keys of a tenant do not open under another tenant's name", async () => {
     const { ours, theirs, token } = await start()
     const { column } = vault().engine.keyBytes

@@ -89,6 +89,8 @@ describe('doctor --deep', () => {
   const wrong = (count: number): string =>
     `counters: ${count === 1 ? '1 counter is' : `${count} counters are`} wrong`
 
+  const astray = 'index: storage no longer says which index entries of new tokens wait for their places'
+
   /** `leavesTrace`: a claim, a time or spent seals cannot be recovered; everything else is as it was. */
   const damages: { name: string; plant: () => void; says: string[]; leavesTrace?: true }[] = [
     {
@@ -172,6 +174,38 @@ describe('doctor --deep', () => {
       says: [wrong(1)],
       leavesTrace: true,
     },
+    ...['9223372036854775807', '4e18', '3.5', '9007199254740993', "'abc'"].map(value => ({
+      name: `a counter that holds ${value}`,
+      plant: () => change(`UPDATE counters SET value = ${value} WHERE name = 'type:token'`),
+      says: [wrong(1)],
+    })),
+    {
+      name: 'counters of seals and of monthly activity that hold no number',
+      plant: () =>
+        change(`UPDATE counters SET value = 'abc' WHERE name LIKE 'active:%' OR name LIKE 'seals:%'`),
+      says: [wrong(2)],
+      leavesTrace: true,
+    },
+    ...[
+      'UPDATE waiting_moved SET up_to = 9007199254740990',
+      'DELETE FROM waiting_moved',
+      "INSERT INTO waiting_terms VALUES (9223372036854775807, 1, x'00', 1, 'q', NULL, NULL, NULL)",
+    ].map(sql => ({
+      name: `entries that wait, lost by: ${sql}`,
+      plant: () => {
+        change(
+          `INSERT INTO waiting_terms
+           SELECT (SELECT max(up_to, coalesce((SELECT max(place) FROM waiting_terms), 0)) FROM waiting_moved)
+             + row_number() OVER (), terms.* FROM terms WHERE token_id = 'found-2' AND tag IS NULL`,
+        )
+        change(`DELETE FROM terms WHERE token_id = 'found-2' AND tag IS NULL`)
+        // A connection remembers the last row number, which this one's driver could not return.
+        const other = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
+        other.exec(sql)
+        other.close()
+      },
+      says: [astray, lacks('found-2')],
+    })),
     {
       name: 'several kinds of damage at once',
       plant: () => {

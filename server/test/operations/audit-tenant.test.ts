@@ -10,6 +10,7 @@ import { resealTokens } from '../../src/operations/reseal-tokens.ts'
 import { sealsCounter } from '../../src/operations/vault/counters.ts'
 import type { Store } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
+import { isRefusedByType } from '../rig/tamper.ts'
 import { owner } from '../rig/test-vault.ts'
 
 const reads = [
@@ -165,6 +166,33 @@ onEveryEngine('the audit of a tenant', vault => {
     await write(author)
     assert.deepEqual((await vault().get(`/tokens/${id}`, keys.owner)).body.data, data)
   })
+
+  for (const value of ['9223372036854775807', '9007199254740993', "'abc'", '-9223372036854775807 - 1'])
+    test(`C24 C32 a counter that holds ${value} fails no list, and is repaired`, async () => {
+      const { keys, whole, tenant } = await audited()
+      const { engine, folder } = vault()
+      const create = () => vault().create(keys.owner, { type: 'token', data: 'x' })
+      const listed = () => vault().get('/tokens', keys.owner)
+      await create()
+      // On PostgreSQL beside a row that holds a number: a counter is spread over several.
+      const plant = `UPDATE counters SET value = ${value} WHERE name = 'type:token' AND tenant = ?`
+      const spread = `INSERT INTO counters SELECT tenant, name, 99, 5, at FROM counters WHERE name = 'type:token' AND tenant = ?`
+      try {
+        await engine.reach(folder.path, plant, tenant.tenantNumber)
+      } catch (error) {
+        assert.ok(isRefusedByType(error))
+        return
+      }
+      if (engine.name !== 'sqlite') await engine.reach(folder.path, spread, tenant.tenantNumber)
+      assert.equal((await listed()).status, 200)
+      assert.equal((await auditTenant(whole, tenant)).wrongCounters, 1)
+      await whole.store.mendNumbers(tenant.tenantNumber)
+      await create()
+      const audit = await auditTenant(whole, tenant, found => repairTenant(whole, tenant, found))
+      assert.deepEqual(told(audit), { ...nothing, wrongCounters: 1 })
+      assert.deepEqual(told(await auditTenant(whole, tenant)), nothing)
+      assert.equal((await listed()).body.pagination.total_items, 2)
+    })
 
   test('C24 C26 a tenant that has lost its whole index gets it back page by page', async () => {
     const { keys, whole, tenant } = await audited()

@@ -408,6 +408,40 @@ describe('index entries that wait (sqlite)', () => {
     )
   })
 
+  for (const sql of [
+    'UPDATE waiting_moved SET up_to = 9007199254740990',
+    "UPDATE waiting_moved SET up_to = 'x'",
+    'UPDATE waiting_moved SET parts = -9223372036854775807 - 1',
+    'DELETE FROM waiting_moved',
+    "INSERT INTO waiting_terms VALUES (9223372036854775807, 1, x'00', 1, 'q', NULL, NULL, NULL)",
+    "INSERT INTO waiting_terms VALUES (-5, 1, x'00', 1, 'q', NULL, NULL, NULL)",
+    "INSERT INTO waiting_terms VALUES (100, 9223372036854775807, 'x', 'x', x'00', 'x', 'x', 'x')",
+  ])
+    test(`docs/decisions/0016: no token is kept from being stored and found by ${sql}`, async () => {
+      const other = open()
+      try {
+        await create('a', 'b')
+        assert.deepEqual(await found('b', other), ['b'])
+        await create('c')
+        reach(sql)
+        await create('d', 'e')
+        for (const id of ['d', 'e']) assert.deepEqual(await found(id), [id])
+        const wasAstray = await store.isAstray()
+        await other.mendNumbers(tenant)
+        await new Promise(resolve => setImmediate(resolve))
+        assert.deepEqual([await store.isAstray(), await other.isAstray()], [false, false])
+        if (wasAstray) assert.deepEqual(reach('SELECT * FROM waiting_terms'), [])
+        await create('f')
+        assert.ok(idsIn('waiting_terms').includes('f'))
+        for (const by of [other, store])
+          for (const id of ['a', 'b', 'd', 'e', 'f'].slice(wasAstray ? 1 : 0))
+            assert.deepEqual(await found(id, by), [id])
+        for (const id of await createMany('later')) assert.deepEqual(await found(id, other), [id])
+      } finally {
+        await other.close()
+      }
+    })
+
   test('C24.7 the writing thread moves what waits when it has nothing else to do', async () => {
     await store.close()
     store = openSqlite({ path, waitingMax })
@@ -426,6 +460,17 @@ describe('index entries that wait (sqlite)', () => {
       assert.equal(resting.count(tableNamed('terms')), 2)
     } finally {
       resting.close()
+      store = open()
+    }
+  })
+
+  test('docs/decisions/0016: no copy is made for another engine that would lack entries', async () => {
+    await create('a')
+    await store.close()
+    reach('DELETE FROM waiting_moved')
+    try {
+      assert.throws(() => openRestingVault(path).close(), /run strongroom doctor --deep --repair/)
+    } finally {
       store = open()
     }
   })

@@ -10,7 +10,7 @@ const idsShown = 20
 
 /** What is wrong, and what would put it right. */
 export const describeFindings = (config: Config, tenantId: string, audit: Audit): Finding[] => {
-  const repair = { command: `strongroom doctor --deep --repair ${vaultFlags(config)}` }
+  const repair = repairing(config)
   const found = (problems: Repair[], remedy: Remedy): Finding[] =>
     problems.map(problem => ({ ...problem, ...remedy, blocks: false }))
   return [
@@ -25,6 +25,18 @@ export const describeFindings = (config: Config, tenantId: string, audit: Audit)
     ...found(aboutCounters(tenantId, audit.wrongCounters), repair),
   ]
 }
+
+/** Of the vault as a whole: the audits of its tenants name the tokens that lack entries. */
+export const describeAstray = (config: Config): Finding => ({
+  check: 'index',
+  problem: 'storage no longer says which index entries of new tokens wait for their places',
+  ...repairing(config),
+  blocks: false,
+})
+
+const repairing = (config: Config): Remedy => ({
+  command: `strongroom doctor --deep --repair ${vaultFlags(config)}`,
+})
 
 /** What was wrong before, and is no longer. */
 export const describeRepairs = (tenantId: string, before: Audit, after: Audit): Repair[] => [

@@ -32,19 +32,22 @@ export const countNotRekeyed = (
   return older
 }
 
-/** Seal counters only grow, so each must be at least the number of rows that its key has sealed. */
+/**
+ * Seal counters only grow, so each must be at least the number of rows that its key has sealed. Monthly activity cannot be counted
+ * from the tokens: it starts again at zero if it is below, which is also how a counter is read that holds no number.
+ */
 export const wrongCounters = (
   { counted, seals }: Pick<TokenSums, 'counted' | 'seals'>,
   stored: Counters,
 ): WrongCounter[] => {
   const values = new Map(stored.map(({ name, value }) => [name, value]))
-  const names = [...new Set([...counted.keys(), ...stored.filter(movesWithWrites).map(({ name }) => name)])]
-  const exact = names
+  const judged = stored.filter(counter => movesWithWrites(counter) || counter.value < 0)
+  const exact = [...new Set([...counted.keys(), ...judged.map(({ name }) => name)])]
     .filter(name => !isSealsCounter(name))
     .map(name => ({ name, stored: values.get(name) ?? 0, counted: counted.get(name) ?? 0 }))
     .filter(counter => counter.stored !== counter.counted)
-  const atLeast = [...seals]
-    .map(([name, count]) => ({ name, stored: values.get(name) ?? 0, counted: count }))
+  const atLeast = [...new Set([...seals.keys(), ...judged.map(({ name }) => name).filter(isSealsCounter)])]
+    .map(name => ({ name, stored: values.get(name) ?? 0, counted: seals.get(name) ?? 0 }))
     .filter(counter => counter.stored < counter.counted)
   return [...exact, ...atLeast]
 }

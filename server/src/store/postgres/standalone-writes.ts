@@ -110,6 +110,21 @@ export const standaloneWrites = (
       return Number(rows[0]?.tenant)
     },
 
+    mendNumbers: async tenant => {
+      await run({
+        text: 'UPDATE tenants SET revision = 1 WHERE tenant = $1 AND revision NOT BETWEEN 1 AND $2',
+        values: [tenant, Number.MAX_SAFE_INTEGER],
+      })
+      // Each of the rows that a counter is spread over, for it is their sum that may be too large.
+      await run({
+        text: `
+          UPDATE counters SET value = -1 WHERE tenant = $1 AND name IN (
+            SELECT name FROM counters WHERE tenant = $1 GROUP BY name
+            HAVING sum(value) NOT BETWEEN -$2::bigint AND $2::bigint OR min(value) < -$2::bigint OR max(value) > $2::bigint)`,
+        values: [tenant, Number.MAX_SAFE_INTEGER],
+      })
+    },
+
     noteKeyUse: async uses => {
       await run({
         text: `

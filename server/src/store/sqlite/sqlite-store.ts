@@ -73,6 +73,7 @@ export const openSqlite = ({
       return shared.scanTerms(tenant, after, limit)
     },
     ...standaloneInTurn(writer, queue, snapshot),
+    isAstray: settled.isAstray,
     health: async () => {
       await shared.health()
       requireOwnStorage()
@@ -119,6 +120,7 @@ const standaloneInTurn = (
     ensureVaultKeys: keys => write('ensureVaultKeys', keys),
     replaceKey: (owner, before, wrapped) => write('replaceKey', owner, before, wrapped),
     noteKeyUse: uses => write('noteKeyUse', uses),
+    mendNumbers: tenant => write('mendNumbers', tenant),
     acquireLease: (lease, now) => write('acquireLease', lease, now),
     releaseLeases: (holder, names) => write('releaseLeases', holder, names),
   }

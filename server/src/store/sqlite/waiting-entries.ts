@@ -21,6 +21,32 @@ const width = 4
 const everything = -1
 
 /**
+ * The vault never gets as far as this. SQLite keeps larger numbers than 2^51 that come as doubles as doubles, and those are no
+ * row numbers.
+ */
+const placeMax = 2 ** 50
+
+/** A number that the driver can return, whatever is stored: it throws on integers too large for a double. */
+const readable = (value: string): string => `max(-1, min(${value}, ${2 * placeMax}))`
+
+const progress = `
+  SELECT ${readable('up_to')}, ${readable('parts')},
+    ${readable('(SELECT min(place) FROM waiting_terms)')}, ${readable('(SELECT max(place) FROM waiting_terms)')}
+  FROM waiting_moved WHERE id = 1`
+
+type Progress = readonly [upTo: number, movedParts: number, oldest: number | null, newest: number | null]
+
+/** Whether storage says what the vault may have written: the row can be gone, and numbers can be any. */
+const isSound = (row: unknown): row is Progress => {
+  if (row === undefined) return false
+  const [upTo, movedParts, , newest] = row as Progress
+  return isWithin(upTo, placeMax) && isWithin(movedParts, partCount) && isWithin(newest ?? 0, placeMax)
+}
+
+const isWithin = (value: number, max: number): boolean =>
+  Number.isInteger(value) && value >= 0 && value <= max
+
+/**
  * The index entries that wait in storage, as one connection remembers them.
  *
  * The place of a fingerprint in the index is random, so each new one would dirty a page of its own. Instead, new entries are
@@ -38,14 +64,13 @@ export class WaitingEntries {
   #oldest = Number.POSITIVE_INFINITY
   #upTo = 0
   #movedParts = partCount
+  #isAstray = false
 
   constructor(database: DatabaseSync) {
-    this.#readProgress = database.prepare(
-      `SELECT up_to, parts, (SELECT min(place) FROM waiting_terms), (SELECT max(place) FROM waiting_terms)
-       FROM waiting_moved WHERE id = 1`,
-    )
+    this.#readProgress = database.prepare(progress)
     this.#readNewer = database.prepare(
-      `SELECT place, tenant, hex(term), token_id FROM waiting_terms WHERE place > ? ORDER BY place ${limited}`,
+      `SELECT place, ${readable('tenant')}, hex(term), CAST(token_id AS TEXT) FROM waiting_terms
+       WHERE place > ? ORDER BY place ${limited}`,
     )
     for (const statement of [this.#readProgress, this.#readNewer]) statement.setReturnArrays(true)
   }
@@ -71,16 +96,32 @@ export class WaitingEntries {
   }
 
   /**
+   * Whether storage says what the vault never writes about what waits. Then nothing waits and nothing may be added, until
+   * `mendWaiting`: places that cannot be told would keep every token from being created.
+   */
+  get isAstray(): boolean {
+    return this.#isAstray
+  }
+
+  /**
    * Learns what has changed, and of up to this many new entries; returns whether that is all. Every transaction that relies on this
    * memory begins with learning all.
    */
   catchUp(entriesMax = everything): boolean {
-    const progress = this.#readProgress.get() as unknown as (number | null)[] | undefined
-    const [upTo, movedParts, oldest, newest] = progress ?? []
+    const row: unknown = this.#readProgress.get()
+    if (!isSound(row)) {
+      this.#isAstray = true
+      this.#forgetAll()
+      return true
+    }
+    this.#isAstray = false
+    const [upTo, movedParts, oldest, newest] = row
+    // Places only grow, unless storage was changed or mended.
+    if (Math.max(upTo, newest ?? 0) < this.#newest) this.#forgetAll()
     this.#oldest = oldest ?? Number.POSITIVE_INFINITY
     if (upTo !== this.#upTo) this.#forgetRemoved()
-    this.#upTo = upTo ?? 0
-    this.#movedParts = movedParts ?? partCount
+    this.#upTo = upTo
+    this.#movedParts = movedParts
     let learnt = 0
     if ((newest ?? 0) > this.#newest)
       for (const row of this.#readNewer.all(this.#newest, entriesMax)) {
@@ -96,7 +137,7 @@ export class WaitingEntries {
         learnt++
       }
     if (learnt === entriesMax) return false
-    this.#newest = Math.max(this.#newest, this.#upTo, newest ?? 0)
+    this.#newest = Math.max(this.#newest, upTo, newest ?? 0)
     return true
   }
 
@@ -156,6 +197,11 @@ export class WaitingEntries {
     return place > this.#upTo || part >= this.#movedParts
   }
 
+  #forgetAll(): void {
+    for (const part of this.#parts.keys()) this.#parts[part] = []
+    this.#newest = 0
+  }
+
   #forgetRemoved(): void {
     for (const part of this.#parts.keys()) this.#keep(part, place => place >= this.#oldest)
   }
@@ -173,6 +219,31 @@ export class WaitingEntries {
     for (let at = 0; at < list.length; at += width)
       visit(list[at] ?? 0, list[at + 1] ?? 0, list[at + 2] ?? 0, list[at + 3] ?? 0)
   }
+}
+
+/** Whether storage says what the vault never writes about what waits. */
+export const isAstray = (database: DatabaseSync): boolean => {
+  const readProgress = database.prepare(progress)
+  readProgress.setReturnArrays(true)
+  return !isSound(readProgress.get())
+}
+
+/** More places than any process can remember, so that it learns of the next one. */
+const leap = 2 ** 40
+
+/**
+ * If the vault cannot have written what storage says about what waits, nothing waits any more. Tokens then lack index entries,
+ * which an audit adds again. Runs in the transaction of its caller.
+ */
+export const mendWaiting = (database: DatabaseSync): void => {
+  if (!isAstray(database)) return
+  const places = database.prepare(`
+    SELECT max(place) AS newest FROM (
+      SELECT place FROM waiting_terms UNION ALL SELECT up_to FROM waiting_moved WHERE typeof(up_to) = 'integer'
+    ) WHERE place BETWEEN 0 AND ${placeMax}`)
+  const upTo = (Number(places.get()?.newest ?? 0) + leap) % placeMax
+  database.exec('DELETE FROM waiting_terms; DELETE FROM waiting_moved')
+  database.prepare('INSERT INTO waiting_moved (id, up_to, parts) VALUES (1, ?, ?)').run(upTo, partCount)
 }
 
 const startBytes = 6

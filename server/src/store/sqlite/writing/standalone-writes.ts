@@ -6,6 +6,7 @@ import type { KeyRow } from '../../rows.ts'
 import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
 import { prepareRead, statementCache } from '../statement-cache.ts'
+import { mendWaiting } from '../waiting-entries.ts'
 import { insertApiKey, insertApplication, insertTenantKey } from './grant-inserts.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { slotFiller } from './slots.ts'
@@ -21,6 +22,10 @@ export type SyncStandaloneWrites = {
 }
 
 const shredWaitMs = 100
+
+/** A column may hold a value of any type. */
+const isReadable = (column: string, min: number): string =>
+  `(typeof(${column}) = 'integer' AND ${column} BETWEEN ${min} AND ${Number.MAX_SAFE_INTEGER})`
 
 export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
   const prepared = statementCache(sql => prepareRead(database, sql))
@@ -91,6 +96,16 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
         for (const row of apiKeys)
           prepared(insertApiKey).run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
         return tenant
+      }),
+    mendNumbers: tenant =>
+      transaction(() => {
+        prepared(`UPDATE tenants SET revision = 1 WHERE tenant = ? AND NOT ${isReadable('revision', 1)}`).run(
+          tenant,
+        )
+        prepared(
+          `UPDATE counters SET value = -1 WHERE tenant = ? AND NOT ${isReadable('value', Number.MIN_SAFE_INTEGER)}`,
+        ).run(tenant)
+        mendWaiting(database)
       }),
     noteKeyUse: uses =>
       transaction(() => {

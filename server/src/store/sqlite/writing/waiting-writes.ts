@@ -68,6 +68,7 @@ export class WaitingWrites {
 
   /** Appends an entry of a new token; false if it should rather be added to the index at once. */
   add(tenant: number, of: IndexedToken, { term, tag }: IndexTerm): boolean {
+    if (this.#entries.isAstray) return false
     const part = term[0] ?? 0
     const added = this.#addedTo[part] ?? 0
     if (this.#entries.sizeOfPart(part) + added >= partMax || this.#isAsked(term)) return false
