@@ -447,6 +447,17 @@ for (const engine of engines)
         assert.deepEqual(steps.slice(2), Array(6).fill({ do: 'open', field: 'type', touched_rows: 1 }))
       })
 
+      test('C24.10 C26.8 alternatives of which a token meets one at most are counted by the index', async () => {
+        const few = ['/a/', '/b/', '/c/', '/d/'].map((at, n) => rule(n + 1, at, 'reveal', 'read', 'search'))
+        const { keys: own } = await vault.tenant({ ...devApplications, few: { rules: few } })
+        const countedBy = async (terms: string[]): Promise<string> =>
+          (await search(terms.join(' OR '), { explain: true }, own.few)).body.plan.counted_by
+        const values = Array.from({ length: 20 }, (_, at) => at)
+        assert.equal(await countedBy(values.map(value => `metadata.g:${value}`)), 'index')
+        assert.equal(await countedBy(values.map(key => `metadata.${key}:v`)), 'opening')
+        assert.equal(await countedBy(values.map(() => 'metadata.g:v')), 'opening')
+      })
+
       test('C26.2 C24.5 the plan tells a caller who may not see all tokens nothing about the others', async () => {
         const { plan } = (await search(heavy, { explain: true }, keys.onlyA)).body
         assert.equal(plan.counted_by, 'opening')
