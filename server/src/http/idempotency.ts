@@ -3,6 +3,7 @@ import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
 import type { Caller, IdempotentRequest, Vault } from '../operations/vault/vault.ts'
 import { findResult, requestHash } from '../operations/writing/kept-results.ts'
+import { StoreUnavailableError } from '../store/port.ts'
 import type { Answer } from './call.ts'
 
 /** §4.11, C33: one mechanism for every endpoint that changes something. */
@@ -23,6 +24,11 @@ export class Replayed {
   constructor(answer: Answer) {
     this.answer = answer
   }
+}
+
+/** A request that is refused anyway need not learn whether there is an answer. */
+const unlessUnavailable = (failure: unknown): undefined => {
+  if (!(failure instanceof StoreUnavailableError)) throw failure
 }
 
 /** The idempotency keys in flight on this machine, in any of its processes. */
@@ -63,7 +69,7 @@ export const idempotency = (
         // Between our look and our claim, the first request may have been carried out. Then the commit refuses this one, unless it
         // was refused before for what the first has done, such as that an id is taken.
         const mayBeSecond = error instanceof VaultError && error.code !== 'requestInFlight'
-        const answered = mayBeSecond ? await replay() : undefined
+        const answered = mayBeSecond ? await replay().catch(unlessUnavailable) : undefined
         if (answered === undefined) throw error
         return answered
       } finally {

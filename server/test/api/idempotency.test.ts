@@ -827,6 +827,22 @@ onEveryEngine('idempotent retries', vault => {
       await assert.rejects(run(caller), { code: 'validation' })
     })
 
+  test('C33.3 C2.18 a refused request stays refused, although storage cannot say by then whether another has its answer', async t => {
+    const { keys } = await vault().tenant(ownerAndManager)
+    const { vault: whole } = vault().service
+    const caller = (await authenticate(whole, keys.owner)) ?? assert.fail('nobody holds the key')
+    const asked = { method: 'POST', path: '/tokens', key: newKey(), body: undefined }
+    const refused = idempotency(whole, { headerPrefix: 'svc', strict: false }).once(
+      caller,
+      asked,
+      async () => {
+        t.mock.method(whole.store, 'getResult', () => Promise.reject(new StoreUnavailableError('gone')))
+        throw new VaultError('idTaken')
+      },
+    )
+    await assert.rejects(refused, { code: 'idTaken' })
+  })
+
   test('C33.3 a key is free before its request is answered, also where that takes a message to another process', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { vault: whole } = vault().service
