@@ -123,7 +123,7 @@ export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => 
     printText(`tenant ${id} is deleted from ${storage}`)
     if (!isShredded)
       process.stderr.write(
-        'strongroom tenant delete: its keys are still in the files, because another program reads; the next sweep of a server removes them\n',
+        'strongroom tenant delete: its keys could not be wiped from the files yet, for example because another program reads them; the next sweep of a server does so\n',
       )
     return 0
   })
