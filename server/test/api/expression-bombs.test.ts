@@ -13,6 +13,14 @@ const chain = (filter: string, times: number): string => `{{ data ${`| ${filter}
 /** Just under the budget of one rendering; judging a card's mask renders it some sixty times. */
 const heavy = "{{ data.expiration_year | pad_left: 9000 | split: '' | sort | uniq | size }}"
 const heavyCard = { type: 'card', data: { number, expiration_year: 2030 }, mask: heavy }
+/** Brackets, 25 deep, that fill a mask of the largest size. */
+const brackets = Array.from({ length: 312 }, () => {
+  let list: unknown[] = []
+  for (let level = 1; level < 25; level++) list = [list]
+  return list
+})
+/** Its mask renders each of the twelve digits nine more times when it is judged. */
+const shortCard = (mask: unknown): unknown => ({ type: 'card', data: { number: '500000000611' }, mask })
 const costly = '{{ data | pad_left: 10000 | upcase | downcase | upcase | size }}'
 
 /** Requests meant to make the vault work hard; `status` is given where only one is right. */
@@ -84,6 +92,11 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
   {
     name: 'a long list, sorted twice',
     body: { type: 'token', data: list, mask: '{{ data | sort | reverse | sort | size }}' },
+  },
+  {
+    name: 'a long list of tiny numbers, joined twice',
+    body: { type: 'token', data: Array(200_000).fill(1e-7), mask: "{{data|join:''|size}}".repeat(2) },
+    status: 400,
   },
   { name: 'a long list, made unique', body: { type: 'token', data: list, mask: '{{ data | uniq | size }}' } },
   {
@@ -190,6 +203,30 @@ const bombs: readonly { name: string; path?: string; body: unknown; status?: num
     name: 'a thousand cards with expensive masks',
     path: '/tokenize',
     body: Array(1_000).fill(heavyCard),
+    status: 400,
+  },
+  {
+    name: 'sixty cards with masks of brackets beside four digits',
+    path: '/tokenize',
+    body: Array(60).fill(shortCard(['{{ data.number | last4 }}', ...brackets])),
+    status: 400,
+  },
+  {
+    name: 'forty cards with masks of brackets alone',
+    path: '/tokenize',
+    body: Array(40).fill(shortCard(brackets)),
+    status: 200,
+  },
+  {
+    name: 'sixty cards with masks of four thousand empty texts',
+    path: '/tokenize',
+    body: Array(60).fill(shortCard(['{{ data.number | last4 }}', ...Array(4_000).fill('')])),
+    status: 400,
+  },
+  {
+    name: 'sixty cards with masks of eight hundred outputs without a filter',
+    path: '/tokenize',
+    body: Array(60).fill(shortCard(Array(800).fill('{{data.a}}'))),
     status: 400,
   },
   {
@@ -302,6 +339,13 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
       expires: '01/30',
     })
     assert.ok(seconds < 5, `${seconds} s`)
+  })
+
+  test('C20.7 a mask of brackets that is accepted is also rendered when it is read', async () => {
+    const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
+    const { id } = await vault().create(keys.owner, shortCard(['{{ data.number | last4 }}', ...brackets]))
+    const { body } = await vault().get(`/tokens/${id}`, keys.masked)
+    assert.deepEqual(body.data, ['0611', ...brackets])
   })
 
   test('C20.7 a bomb in an update is refused too, and the token is unchanged', async () => {

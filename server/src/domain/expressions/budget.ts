@@ -39,10 +39,14 @@ export class Budget {
     this.#steps += units
   }
 
-  /** Pays for characters that leave the expression. */
+  /**
+   * Pays for characters that leave the expression. Whoever produced them has paid for the work, so each text or element
+   * takes one step of the allowance; one for each character would keep two indexes from showing a megabyte.
+   */
   chargeOutput(characters: number): void {
     if (this.#output + characters > this.#outputAllowed) this.#extend()
     if (this.#output + characters > this.#outputAllowed) throw new ExpressionError(tooMuchWork)
+    this.#allowance?.take(1)
     this.#output += characters
   }
 

@@ -23,7 +23,14 @@ export const textOf = (value: Json, run: Run): string => {
   return typeof value === 'number' ? digitsOf(value, run) : stringify(value)
 }
 
+/** Doubles that JavaScript writes with an exponent, and exact numbers, take a microsecond to be written in digits. */
+const stepsPerSpelling = 32
+
+const isSpelled = (value: number | ExactNumber): boolean =>
+  isExactNumber(value) || Math.abs(value) >= 1e21 || (value !== 0 && Math.abs(value) < 1e-6)
+
 const digitsOf = (value: number | ExactNumber, run: Run): string => {
+  if (isSpelled(value)) run.budget.charge(stepsPerSpelling)
   const digits = plainDecimal(value)
   // Zeros that an exponent stood for.
   run.budget.charge(Math.max(0, digits.length - scalarSize(value)))

@@ -16,6 +16,7 @@ export const parseExactly = (text: string): Json => {
 const isWholeNumber = /^\d{1,10}$/
 
 const rememberIfMoved = (object: JsonObject, keys: readonly string[]): void => {
+  if (keys.length === 1) return
   const sent = [...new Set(keys)]
   if (Object.keys(object).some((key, at) => key !== sent[at])) rememberOrder(object, sent)
 }

@@ -1,6 +1,6 @@
 import type { Allowance } from '../expressions/budget.ts'
 import type { Json } from '../json/json.ts'
-import { renderMaskOrNothing } from './render-mask.ts'
+import { readsData, renderMaskOrNothing } from './render-mask.ts'
 import type { TokenType } from './types/token-type.ts'
 
 /** C13: what a mask may show of a card number: its first eight and last four digits, never nine in a row. */
@@ -25,6 +25,8 @@ export const disclosesCard = (
   if (number === undefined) return true
   const render = (other: Json): Json | undefined => renderMaskOrNothing(template, other, allowance)
   const rendered = render(data)
+  if (holdsRun(rendered, number)) return true
+  if (!readsData(template)) return false
   const text = JSON.stringify(rendered)
   /**
    * A digit is shown if changing it changes what is rendered. This finds what no look at the text of a mask could:
@@ -32,7 +34,7 @@ export const disclosesCard = (
    */
   const isShown = (at: number): boolean =>
     othersAt(number, at).some(other => JSON.stringify(render(card.replace(data, other))) !== text)
-  return holdsRun(rendered, number) || showsMiddle(number, isShown) || isShownWhole(number, isShown)
+  return showsMiddle(number, isShown) || isShownWhole(number, isShown)
 }
 
 /** The same question about a stand-in, so that the answer cannot depend on the token's own number. */

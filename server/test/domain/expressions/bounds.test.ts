@@ -11,6 +11,8 @@ import { Memo } from '../../../src/domain/memo.ts'
 
 const large = 'a'.repeat(1_000_000)
 const manyNumbers: Json = Array.from({ length: 250_000 }, (_, index) => index % 10)
+const tinyNumbers: Json = Array(200_000).fill(1e-7)
+const manyObjects: Json = Array.from({ length: 100_000 }, (_, index) => ({ a: index % 10 }))
 const repeat = (filter: string, times: number): string => `{{ data ${filter.repeat(times)} }}`
 
 /** Renders and returns the cost. No bound may be exceeded by a single step. */
@@ -47,6 +49,10 @@ const bombs: readonly (readonly [text: string, data: Json])[] = [
   ['{{ data }}'.repeat(40), large],
   ['{{data|size}}'.repeat(30), large],
   ['{{data|floor}}'.repeat(28), '1'.padStart(1_000_000, '0')],
+  ["{{data|join:''|size}}".repeat(2), tinyNumbers],
+  ["{{data|join:''|size}}".repeat(4), manyNumbers],
+  ["{{data|map:'a'|size}}".repeat(18), manyObjects],
+  ['{{data|sort|size}}'.repeat(3), manyNumbers],
   [repeat('|upcase', 50), large],
   [repeat('|escape', 50), '&'.repeat(100_000)],
   [repeat('|url_encode', 30), '%'.repeat(100_000)],
@@ -100,6 +106,11 @@ const affordable: readonly (readonly [text: string, data: Json])[] = [
   ["{{ data | split: '' | size }}", large],
   ['{{ data | reverse }}', manyNumbers],
   ['{{ data | sort }}', manyNumbers],
+  ["{{ data | join: '' | size }}", tinyNumbers],
+  ["{{ data | join: '' }}", manyNumbers],
+  ["{{ data | map: 'a' | sort | reverse | sort | join: '' }}", manyObjects],
+  ["{{ data | sort | reverse | sort | uniq | join: '' }}", Array.from({ length: 5_000 }, (_, at) => at % 10)],
+  ["{{ data | compact | sort | join: ', ' }}", Array.from({ length: 5_000 }, (_, at) => 1e-9 * (at % 9))],
   // Searched with `indexOf`, these would compare up to 8 × 10¹⁰ characters.
   ['{{ data.text | replace: data.pattern, "" | size }}', hostileSearch],
   ['{{ data.text | split: data.pattern | size }}', hostileSearch],
