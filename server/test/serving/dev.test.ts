@@ -262,7 +262,7 @@ describe('strongroom dev', () => {
        import { syncBuiltinESMExports } from 'node:module'
        const { renameSync, writeFileSync } = fs
        const tell = (moment, path) =>
-         path.includes('dev-keys') && writeSync(1, moment + ' ' + (statSync(path).mode & 0o777).toString(8) + '\\n')
+         String(path).includes('dev-keys') && writeSync(1, moment + ' ' + (statSync(path).mode & 0o777).toString(8) + '\\n')
        fs.writeFileSync = (path, ...more) => {
          writeFileSync(path, ...more)
          tell('written', path)
