@@ -293,7 +293,9 @@ describe('tenants, while no server is running', () => {
       assert.equal(left.length, isReading ? wrapped.length : 0)
       assert.match(
         stderr,
-        isReading ? /^strongroom tenant delete: its keys could not be wiped from the files yet, [^\n]+\n$/ : /^$/,
+        isReading
+          ? /^strongroom tenant delete: its keys could not be wiped from the files yet, [^\n]+\n$/
+          : /^$/,
       )
     }
   })

@@ -110,9 +110,7 @@ const uniq = (input: Json, run: Run): Json[] => {
   const chargeWritten = (units: number): void => run.budget.charge(units * stepsPerWrittenCharacter)
   return listOf(input, run).filter(element => {
     pay(element, typeof element === 'object' && element !== null ? chargeWritten : charge)
-    return typeof element === 'string'
-      ? addIfNew(texts, element)
-      : addIfNew(written, canonicalText(element))
+    return typeof element === 'string' ? addIfNew(texts, element) : addIfNew(written, canonicalText(element))
   })
 }
 
