@@ -13,8 +13,8 @@ const chain = (filter: string, times: number): string => `{{ data ${`| ${filter}
 /** Just under the budget of one rendering; judging a card's mask renders it some sixty times. */
 const heavy = "{{ data.expiration_year | pad_left: 9000 | split: '' | sort | uniq | size }}"
 const heavyCard = { type: 'card', data: { number, expiration_year: 2030 }, mask: heavy }
-/** Brackets, 25 deep, that fill a mask of the largest size. */
-const brackets = Array.from({ length: 312 }, () => {
+/** Brackets, 25 deep, as many as one rendering may pay for: they fill half a mask of the largest size. */
+const brackets = Array.from({ length: 160 }, () => {
   let list: unknown[] = []
   for (let level = 1; level < 25; level++) list = [list]
   return list

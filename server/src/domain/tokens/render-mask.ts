@@ -25,7 +25,7 @@ type CompiledMask = {
  * each list: uncharged, sixty masks of nothing but brackets took 17 s.
  */
 const stepsPerLeaf = 6
-const stepsPerListOrObject = 12
+const stepsPerListOrObject = 24
 
 /**
  * The masks of token types are the same object in every token of the type, so they are compiled once. Only whole masks
