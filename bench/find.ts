@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readCursorQuery } from '../server/src/contract/cursor-query.ts'
-import { readListQuery } from '../server/src/contract/list-query.ts'
+import { readCursorQuery } from '../server/src/contract/finding/cursor-query.ts'
+import { readListQuery } from '../server/src/contract/finding/list-query.ts'
 import { sealCursor } from '../server/src/crypto/cursor.ts'
 import { filterText } from '../server/src/domain/tokens/token-filter.ts'
-import { listTokens } from '../server/src/operations/list-tokens.ts'
-import { listTokensByCursor } from '../server/src/operations/list-tokens-by-cursor.ts'
-import { searchTokens } from '../server/src/operations/search-tokens.ts'
+import { listTokens } from '../server/src/operations/finding/list-tokens.ts'
+import { listTokensByCursor } from '../server/src/operations/finding/list-tokens-by-cursor.ts'
+import { searchTokens } from '../server/src/operations/finding/search-tokens.ts'
 import {
   createdAt,
   customers,

@@ -3,7 +3,7 @@ import { configKey, settings, variableName } from '../server/src/config/settings
 import { catalogue } from '../server/src/domain/errors.ts'
 import { ceilings, limits } from '../server/src/domain/limits.ts'
 import { tokenTypes } from '../server/src/domain/tokens/types/registry.ts'
-import { listPermissions } from '../server/src/operations/list-permissions.ts'
+import { listPermissions } from '../server/src/operations/applications/list-permissions.ts'
 
 type Row = readonly string[]
 

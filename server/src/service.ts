@@ -17,7 +17,7 @@ import { buildServer } from './http/server.ts'
 import { allOf, type Clockwork, clockwork, runJobs } from './jobs/clockwork.ts'
 import { leases } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
-import { openVault } from './operations/open-vault.ts'
+import { openVault } from './operations/vault/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
 import type { Store } from './store/port.ts'
 

@@ -1,6 +1,6 @@
 import { pace } from '../domain/pace.ts'
 import type { Instant } from '../domain/time/instant.ts'
-import type { TenantCount } from '../operations/count-created-after.ts'
+import type { TenantCount } from '../operations/maintenance/count-created-after.ts'
 import type { Vault } from '../operations/vault/vault.ts'
 import type { Store } from '../store/port.ts'
 import type { ProcessLog } from './log.ts'
@@ -32,7 +32,7 @@ export const futureTokens = async (vault: Vault, now: Instant): Promise<FutureTo
   const last = now + pace.clockSkewMs
   if (newest === undefined || newest <= last) return undefined
   // Loaded on demand: most commands need nothing of what the vault knows about tokens, which is half of its code.
-  const { countCreatedAfter } = await import('../operations/count-created-after.ts')
+  const { countCreatedAfter } = await import('../operations/maintenance/count-created-after.ts')
   // The newest token may be deleted by now, which counters do not show.
   const counts = await countCreatedAfter(vault, last, now)
   return counts.length === 0 ? undefined : { counts, until: newest - pace.clockSkewMs }

@@ -1,4 +1,4 @@
-import type { CopyProgress } from '../operations/copy-vault.ts'
+import type { CopyProgress } from '../operations/transfer/copy-vault.ts'
 
 export type ProgressDisplay = {
   readonly show: (progress: CopyProgress) => void

@@ -1,5 +1,5 @@
 import { permissionsByType } from '../domain/access/permissions.ts'
-import type { ApplicationWish } from '../operations/create-tenant.ts'
+import type { ApplicationWish } from '../operations/tenants/create-tenant.ts'
 
 export type KeyName = 'api_key' | 'private_api_key' | 'management_api_key'
 

@@ -9,13 +9,13 @@ import {
   Explanation,
   PermissionEntry,
   UpdateApplication,
-} from './application-schemas.ts'
+} from './applications/schemas.ts'
 import type { Endpoint } from './endpoint.ts'
+import { FoundTokens, SearchPlan, SearchTokens, SearchTokensByCursor } from './finding/search-schemas.ts'
 import type { Schema } from './openapi-document.ts'
 import { Pagination } from './paging.ts'
 import { Problem } from './problem-schema.ts'
 import { noExactNumberKeyword } from './schema.ts'
-import { FoundTokens, SearchPlan, SearchTokens, SearchTokensByCursor } from './search-schemas.ts'
 import {
   IndexReport,
   Tenant,
@@ -23,7 +23,7 @@ import {
   TypeMetrics,
   UpdateTenant,
   UsageReport,
-} from './tenant-schemas.ts'
+} from './tenants/schemas.ts'
 import {
   CreateToken,
   CursorPagination,
@@ -32,7 +32,7 @@ import {
   TokenCursorPage,
   TokenPage,
   UpdateToken,
-} from './token-schemas.ts'
+} from './tokens/schemas.ts'
 import { declaredSchema, type TSchema } from './type.ts'
 
 /** The schemas that have a name in the document, and therefore in the clients generated from it. */

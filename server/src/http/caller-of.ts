@@ -1,7 +1,7 @@
 import { ownHeaders } from '../contract/headers.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
-import { authenticate } from '../operations/authenticate.ts'
+import { authenticate } from '../operations/keys/authenticate.ts'
 import type { Caller, Vault } from '../operations/vault/vault.ts'
 import type { Exchange } from './exchange.ts'
 

@@ -120,7 +120,7 @@ export type StandaloneWrites = {
   replaceKey(owner: KeyOwner, before: KeyRow, wrapped: Uint8Array): Promise<boolean>
   /**
    * Nothing seals a tenant's revision, its counters and what the engine notes for itself. Numbers there that the vault never writes
-   * become ones that it can go on from: the revision starts anew, a counter becomes a wrong one, which an audit finds.
+   * become ones that it can go on from: the revision starts anew, a counter becomes a wrong one, which a verification finds.
    */
   mendNumbers(tenant: number): Promise<void>
   /** Records when keys were last used; the later time wins. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { auditTenant } from '../../src/operations/audit-tenant.ts'
+import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import { ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
@@ -557,7 +557,7 @@ onEveryEngine('deduplication of updates', vault => {
     const whole = vault().service.vault
     const tenantNumber = await vault().tenantNumber(tenantId)
     const tenant = { tenantNumber, keys: await whole.keyring.of(tenantNumber, tenantId) }
-    const stale = async () => (await auditTenant(whole, tenant)).matches.ids
+    const stale = async () => (await verifyTenant(whole, tenant)).matches.ids
     const body = { ...target, data: 'blinded', mask: '{{ data | last4 }}' }
     for (const repair of [
       { mask: '{{ data | reveal_last: 2 }}' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sweepExpired } from '../../src/operations/upkeep/sweep-expired.ts'
+import { sweepExpired } from '../../src/operations/maintenance/sweep-expired.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { granted } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'

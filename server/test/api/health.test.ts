@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { pace } from '../../src/domain/pace.ts'
-import { checkReady } from '../../src/operations/check-ready.ts'
+import { checkReady } from '../../src/operations/vault/check-ready.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 

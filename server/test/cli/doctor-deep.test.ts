@@ -3,20 +3,20 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { describeRepairs } from '../../src/cli/doctor/describe-audit.ts'
+import { describeRepairs } from '../../src/cli/doctor/describe-verification.ts'
 import { type DeepOptions, examineDeep } from '../../src/cli/doctor/examine-deep.ts'
 import type { Repair } from '../../src/cli/doctor/finding.ts'
 import { Report } from '../../src/cli/doctor/report.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import { Audit } from '../../src/operations/audit/audit.ts'
-import { authenticate } from '../../src/operations/authenticate.ts'
-import { createTenant } from '../../src/operations/create-tenant.ts'
-import { createToken } from '../../src/operations/create-token.ts'
-import { newDataKey } from '../../src/operations/new-data-key.ts'
-import { openVault } from '../../src/operations/open-vault.ts'
-import { operatorOf } from '../../src/operations/operator.ts'
+import { authenticate } from '../../src/operations/keys/authenticate.ts'
+import { newDataKey } from '../../src/operations/maintenance/new-data-key.ts'
+import { createTenant } from '../../src/operations/tenants/create-tenant.ts'
+import { createToken } from '../../src/operations/tokens/create-token.ts'
+import { openVault } from '../../src/operations/vault/open-vault.ts'
+import { operatorOf } from '../../src/operations/vault/operator.ts'
+import { Verification } from '../../src/operations/verify/verification.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { assertRefused, Site } from '../rig/program.ts'
 import { settleAll } from '../rig/settle-all.ts'
@@ -373,7 +373,7 @@ describe('doctor --deep', () => {
   })
 
   test('docs/operating.md: what is still wrong after a repair is not told as repaired', () => {
-    const [before, after] = [new Audit(), new Audit()]
+    const [before, after] = [new Verification(), new Verification()]
     const entry = (tokenId: string) => ({ tokenId, field: 'cvc', sealed: new Uint8Array() })
     before.note({ unreadable: ['lost'], deadFields: [entry('one'), entry('two')] })
     after.note({ unreadable: ['lost'], deadFields: [entry('two'), entry('new')] })

@@ -3,8 +3,8 @@ import { configuredKeyProvider } from '../../src/cli/key-providers/configured-ke
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { configuredStorage } from '../../src/cli/storage/configured-storage.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
-import { createTenant } from '../../src/operations/create-tenant.ts'
-import { openVault } from '../../src/operations/open-vault.ts'
+import { createTenant } from '../../src/operations/tenants/create-tenant.ts'
+import { openVault } from '../../src/operations/vault/open-vault.ts'
 import type { Site } from '../rig/program.ts'
 import type { Target } from './target.ts'
 

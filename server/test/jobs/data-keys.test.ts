@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
+import { rotateDataKeys } from '../../src/operations/maintenance/rotate-data-keys.ts'
 import { engines } from '../rig/engines.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
 

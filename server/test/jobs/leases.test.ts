@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { pace } from '../../src/domain/pace.ts'
-import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
+import { rotateDataKeys } from '../../src/operations/maintenance/rotate-data-keys.ts'
 import type { Service } from '../../src/service.ts'
 import { engines } from '../rig/engines.ts'
 import { secondNode } from '../rig/second-node.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noteKeyUse } from '../../src/operations/upkeep/note-key-use.ts'
+import { noteKeyUse } from '../../src/operations/maintenance/note-key-use.ts'
 import { callerCache } from '../../src/operations/vault/caller-cache.ts'
 import { keyUses } from '../../src/operations/vault/key-uses.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'

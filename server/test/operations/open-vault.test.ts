@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyProviderError } from '../../src/crypto/key-provider.ts'
-import { openVault } from '../../src/operations/open-vault.ts'
+import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sealedKeyVersion } from '../../src/crypto/aead.ts'
 import { openToken, sealToken } from '../../src/crypto/token-seal.ts'
-import { auditTenant } from '../../src/operations/audit-tenant.ts'
-import { newDataKey } from '../../src/operations/new-data-key.ts'
-import { resealTokens } from '../../src/operations/reseal-tokens.ts'
+import { newDataKey } from '../../src/operations/maintenance/new-data-key.ts'
+import { resealTokens } from '../../src/operations/maintenance/reseal-tokens.ts'
 import { sealsCounter } from '../../src/operations/vault/counters.ts'
+import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import type { TokenRow } from '../../src/store/rows.ts'
 import { granted } from '../rig/answers.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
@@ -190,13 +190,13 @@ onEveryEngine('tokens under a new data key', vault => {
     await assert.rejects(resealTokens({ ...open, store }, tenant), /There is no such tenant any more/)
   })
 
-  test('C11 a key that is newer than those at hand is no damage, neither here nor to an audit', async () => {
+  test('C11 a key that is newer than those at hand is no damage, neither here nor to a verification', async () => {
     const { open, tenant, tenantNumber, key, versions } = await start(3)
     assert.equal(await newDataKey(open, tenant), true)
     await open.keyring.lookAgain(tenantNumber, tenant.keys.tenantId)
     await vault().create(key, { type: 'token', data: 'sealed with the newest' })
     assert.deepEqual(await versions(), [1, 1, 1, 3])
-    const { unreadable } = await auditTenant(open, tenant)
+    const { unreadable } = await verifyTenant(open, tenant)
     assert.ok(unreadable.isEmpty)
     assert.deepEqual(await resealTokens(open, tenant), {
       resealed: 3,

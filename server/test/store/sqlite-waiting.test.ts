@@ -390,7 +390,7 @@ describe('index entries that wait (sqlite)', () => {
       assert.deepEqual(reach(`SELECT * FROM ${table} WHERE tenant = ${dead} OR token_id = 'a'`), [])
   })
 
-  test('C24.10 an audit finds entries that wait, and misses those that are gone', async () => {
+  test('C24.10 a verification finds entries that wait, and misses those that are gone', async () => {
     await create('a', 'b')
     const entries = ['a', 'b'].map(id => {
       const { of, terms: own } = adding(rowOf(id), [termOf(id)], 1)

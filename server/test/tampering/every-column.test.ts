@@ -6,12 +6,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import type { JsonObject } from '../../src/domain/json/json.ts'
 import { asVaultError } from '../../src/http/problem.ts'
-import { auditTenant } from '../../src/operations/audit-tenant.ts'
-import { authenticate } from '../../src/operations/authenticate.ts'
-import { getToken } from '../../src/operations/get-token.ts'
-import { listTokens } from '../../src/operations/list-tokens.ts'
-import { openVault } from '../../src/operations/open-vault.ts'
+import { listTokens } from '../../src/operations/finding/list-tokens.ts'
+import { authenticate } from '../../src/operations/keys/authenticate.ts'
+import { getToken } from '../../src/operations/tokens/get-token.ts'
+import { openVault } from '../../src/operations/vault/open-vault.ts'
 import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
+import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import { findResult, requestHash } from '../../src/operations/writing/kept-results.ts'
 import type { Store } from '../../src/store/port.ts'
 import { engines } from '../rig/engines.ts'
@@ -186,7 +186,7 @@ for (const engine of engines)
           assertNothingNew(await readEverything(store), `seed ${seed}, ${describePlace(place)}`),
         ))
 
-    test('C24 C26 C15 a deep audit finds a changed value in any column of an index entry, a claim or a counter', () =>
+    test('C24 C26 C15 a deep check finds a changed value in any column of an index entry, a claim or a counter', () =>
       everyValue(flipBit, 2, indexes, async (place, store) => {
         if (!saysNothing(place)) assert.ok(await isIndexWrong(store), describePlace(place))
       }))
@@ -195,7 +195,7 @@ for (const engine of engines)
       const vault = await opened(store)
       for (const { tenant, id } of await store.listTenants()) {
         const tenantKeys = await vault.keyring.of(tenant, id)
-        const found = await auditTenant(vault, { tenantNumber: tenant, keys: tenantKeys })
+        const found = await verifyTenant(vault, { tenantNumber: tenant, keys: tenantKeys })
         assert.deepEqual(found.unreadable.ids, [])
         if (found.wrongCounters > 0) return true
         if ([found.missing, found.extra, found.matches].some(tokens => !tokens.isEmpty)) return true

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { newTenantKeys } from '../../src/crypto/keys.ts'
-import { auditTenant } from '../../src/operations/audit-tenant.ts'
-import { openVault } from '../../src/operations/open-vault.ts'
-import { noteKeyUse } from '../../src/operations/upkeep/note-key-use.ts'
-import { rotateDataKeys } from '../../src/operations/upkeep/rotate-data-keys.ts'
+import { noteKeyUse } from '../../src/operations/maintenance/note-key-use.ts'
+import { rotateDataKeys } from '../../src/operations/maintenance/rotate-data-keys.ts'
+import { openVault } from '../../src/operations/vault/open-vault.ts'
+import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import type { Store } from '../../src/store/port.ts'
 import { backUpSqlite } from '../../src/store/sqlite/back-up.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
@@ -312,7 +312,7 @@ onSqliteAlone(
         }
       })
 
-    test('C24 a deep audit ends even if nothing can follow the ids and times it meets', async () => {
+    test('C24 a deep check ends even if nothing can follow the ids and times it meets', async () => {
       const { keys, tenantId } = await vault().tenant({ owner })
       await vault().create(keys.owner, { type: 'token', data: 'x' })
       const tenantNumber = await vault().tenantNumber(tenantId)
@@ -325,7 +325,7 @@ onSqliteAlone(
       await reach(`${upTo(600)} INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
       SELECT tenant, term, 1152921504606846976, 'id' || i, expires_at, tag, signature FROM terms, n
       WHERE tenant = ${tenantNumber}`)
-      const { unreadable } = await auditTenant(vault().service.vault, tenant)
+      const { unreadable } = await verifyTenant(vault().service.vault, tenant)
       assert.ok(!unreadable.isEmpty)
     })
 

@@ -5,7 +5,7 @@ import {
   retireMasterKeys,
 } from '../../crypto/master-key-file.ts'
 import { counted } from '../../domain/text/counted.ts'
-import { countOlderWraps, rewrapKeys } from '../../operations/rewrap-keys.ts'
+import { countOlderWraps, rewrapKeys } from '../../operations/maintenance/rewrap-keys.ts'
 import type { Run } from '../command.ts'
 import { keyProviderKind } from '../key-providers/configured-key-provider.ts'
 import { print, printText } from '../print.ts'

@@ -1,10 +1,10 @@
 import type { Config } from '../../config/config.ts'
 import { KeyProviderError } from '../../crypto/key-provider.ts'
-import { auditSample, auditTenant } from '../../operations/audit-tenant.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
-import { repairTenant } from '../../operations/repair-tenant.ts'
+import { repairTenant } from '../../operations/verify/repair-tenant.ts'
+import { verifySample, verifyTenant } from '../../operations/verify/verify-tenant.ts'
 import { withVault } from '../storage/with-vault.ts'
-import { describeAstray, describeFindings, describeRepairs } from './describe-audit.ts'
+import { describeAstray, describeFindings, describeRepairs } from './describe-verification.ts'
 import type { Report } from './report.ts'
 import { unfinishedRekey } from './unfinished-rekey.ts'
 
@@ -25,7 +25,7 @@ export const examineDeep = (
   withVault(config, async vault => {
     const tenants = await vault.store.listTenants()
     const wasAstray = await vault.store.isAstray()
-    // Before any audit: a counter can be moved by a difference only once it holds a number.
+    // Before any verification: a counter can be moved by a difference only once it holds a number.
     if (repair) for (const { tenant } of tenants) await vault.store.mendNumbers(tenant)
     const isAstray = await vault.store.isAstray()
     const astray = describeAstray(config)
@@ -40,12 +40,12 @@ export const examineDeep = (
         createdAt: openTenant(vault.vaultKeys, row).createdAt,
       }
       const before = repair
-        ? await auditTenant(vault, tenant, differences => repairTenant(vault, tenant, differences))
+        ? await verifyTenant(vault, tenant, differences => repairTenant(vault, tenant, differences))
         : undefined
       const found =
         sample === undefined
-          ? await auditTenant(vault, tenant)
-          : await auditSample(vault, tenant, sample, Math.random)
+          ? await verifyTenant(vault, tenant)
+          : await verifySample(vault, tenant, sample, Math.random)
       if (before !== undefined) repairs.push(...describeRepairs(row.id, before, found))
       findings.push(...describeFindings(config, row.id, found))
       const unfinished = unfinishedRekey(config, row.id)

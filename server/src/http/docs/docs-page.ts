@@ -1,6 +1,6 @@
 import { type ExampleRequest, exampleRequests } from '../../contract/example-requests.ts'
 import type { OpenApiDocument, Operation, Parameter, Schema } from '../../contract/openapi-document.ts'
-import { dataName } from '../../contract/token-schemas.ts'
+import { dataName } from '../../contract/tokens/schemas.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { tokenTypes } from '../../domain/tokens/types/registry.ts'
 import { Html, html, type Part } from './html.ts'

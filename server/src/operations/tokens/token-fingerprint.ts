@@ -2,8 +2,8 @@ import { fingerprintOf } from '../../crypto/fingerprint.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
 import { renderFingerprint } from '../../domain/tokens/fingerprint.ts'
 import type { Token } from '../../domain/tokens/token.ts'
-import { isDeduplicated } from '../deduplication/match.ts'
 import type { Caller } from '../vault/vault.ts'
+import { isDeduplicated } from './deduplication/match.ts'
 
 type Fingerprintable = Pick<
   Token,

@@ -233,7 +233,7 @@ const leap = 2 ** 40
 
 /**
  * If the vault cannot have written what storage says about what waits, nothing waits any more. Tokens then lack index entries,
- * which an audit adds again. Runs in the transaction of its caller.
+ * which a verification adds again. Runs in the transaction of its caller.
  */
 export const mendWaiting = (database: DatabaseSync): void => {
   if (!isAstray(database)) return

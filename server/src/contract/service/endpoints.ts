@@ -1,0 +1,49 @@
+import { declareEndpoints } from '../endpoint.ts'
+import { anyJson } from '../schema.ts'
+import { Type } from '../type.ts'
+
+export const serviceEndpoints = declareEndpoints({
+  health: {
+    summary: 'Is the process up?',
+    tag: 'Service',
+    method: 'GET',
+    path: '/health',
+    permission: 'open',
+    isProbe: true,
+    reply: Type.Object({ status: Type.Literal('up') }),
+    status: 200,
+  },
+
+  ready: {
+    summary: 'Do storage and the key service answer?',
+    tag: 'Service',
+    method: 'GET',
+    path: '/ready',
+    permission: 'open',
+    isProbe: true,
+    reply: Type.Object({ status: Type.Literal('ready') }),
+    status: 200,
+    problems: ['unavailable'],
+  },
+
+  openapi: {
+    summary: 'This interface as an OpenAPI document',
+    tag: 'Service',
+    method: 'GET',
+    path: '/openapi.json',
+    permission: 'open',
+    reply: anyJson(),
+    status: 200,
+  },
+
+  docs: {
+    summary: 'This interface as a page to read',
+    tag: 'Service',
+    method: 'GET',
+    path: '/docs',
+    permission: 'open',
+    reply: Type.String(),
+    replyType: 'text/html',
+    status: 200,
+  },
+})

@@ -1,0 +1,58 @@
+import { declareEndpoints } from '../endpoint.ts'
+import { IndexReport, Tenant, UpdateTenant, UsageReport } from './schemas.ts'
+
+export const tenantEndpoints = declareEndpoints({
+  getTenant: {
+    summary: "Read the key's tenant",
+    tag: 'Tenant',
+    method: 'GET',
+    path: '/tenants/self',
+    permission: 'tenant:read',
+    reply: Tenant,
+    status: 200,
+  },
+
+  updateTenant: {
+    summary: "Change the tenant's name and settings",
+    tag: 'Tenant',
+    method: 'PUT',
+    path: '/tenants/self',
+    permission: 'tenant:update',
+    changes: true,
+    body: UpdateTenant,
+    nullIsAbsentExcept: [],
+    examples: { settings: { name: 'Shop', settings: { deduplicate_tokens: 'true' } } },
+    reply: Tenant,
+    status: 200,
+  },
+
+  deleteTenant: {
+    summary: 'Delete the tenant with everything in it and destroy its keys',
+    tag: 'Tenant',
+    method: 'DELETE',
+    path: '/tenants/self',
+    permission: 'tenant:delete',
+    changes: true,
+    status: 204,
+  },
+
+  getUsage: {
+    summary: 'How many tokens there are and how many were active this month',
+    tag: 'Tenant',
+    method: 'GET',
+    path: '/tenants/self/reports/usage',
+    permission: 'report:read',
+    reply: UsageReport,
+    status: 200,
+  },
+
+  getIndexReport: {
+    summary: 'How much each search index and metadata key gives away',
+    tag: 'Tenant',
+    method: 'GET',
+    path: '/tenants/self/reports/indexes',
+    permission: 'report:read',
+    reply: IndexReport,
+    status: 200,
+  },
+})

@@ -1,0 +1,51 @@
+import type { CreateApplication } from '../../contract/applications/schemas.ts'
+import { newUuid } from '../../crypto/uuid.ts'
+import type { Application } from '../../domain/access/application.ts'
+import { readHeld } from '../../domain/access/application-definition.ts'
+import { viewApplication, withoutKey } from '../../domain/access/application-view.ts'
+import { type Issue, requireNone } from '../../domain/errors.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import type { Effect } from '../../store/write-set.ts'
+import { requireOwnPermissions } from '../grants/grant-checks.ts'
+import { sealApplication } from '../grants/grant-rows.ts'
+import { reviseTenant } from '../grants/revise-tenant.ts'
+import { newApiKey } from '../keys/new-api-key.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+
+/** C29: creates the application, with its first key if one is wanted. The key's text is in this answer and nowhere else. */
+export const createApplication = async (
+  vault: Vault,
+  caller: Caller,
+  body: CreateApplication,
+): Promise<JsonObject> => {
+  const issues: Issue[] = []
+  const granted = readHeld(body.type, body, issues)
+  requireNone(issues)
+  requireOwnPermissions(caller, { type: body.type, permissions: granted.permissions })
+  return reviseTenant(vault, caller, ({ tenant }) => {
+    const now = vault.clock()
+    const application: Application = {
+      id: newUuid(),
+      tenantId: tenant.id,
+      name: body.name,
+      type: body.type,
+      ...granted,
+      createdBy: caller.application.id,
+      createdAt: now,
+    }
+    const putApplication: Effect = {
+      kind: 'putApplication',
+      id: application.id,
+      sealed: sealApplication(vault.vaultKeys, application),
+    }
+    const view = viewApplication(application)
+    if (body.create_key === false) return { effects: [putApplication], answer: view }
+    const key = newApiKey(vault.vaultKeys, application, { createdBy: caller.application.id, createdAt: now })
+    const answer = { ...view, key: key.text }
+    return {
+      effects: [putApplication, { kind: 'putApiKey', row: key.row }],
+      answer,
+      kept: withoutKey(answer),
+    }
+  })
+}

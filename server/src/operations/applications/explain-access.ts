@@ -1,0 +1,40 @@
+import type { ExplainAccess } from '../../contract/applications/schemas.ts'
+import { explainAccess as explain } from '../../domain/access/explain-access.ts'
+import { type Issue, requireNone } from '../../domain/errors.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { parseContainers } from '../../domain/tokens/containers.ts'
+import { tokenType } from '../../domain/tokens/types/registry.ts'
+import { applicationOf, loadGrants } from '../grants/load-grants.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+
+/** Tells which rule decides for each container, and what the application would see. Reads only. */
+export const explainAccess = async (
+  vault: Vault,
+  caller: Caller,
+  applicationId: string,
+  body: ExplainAccess,
+): Promise<JsonObject> => {
+  const issues: Issue[] = []
+  const { permission } = body
+  const type = body.type === undefined ? undefined : tokenType(body.type)
+  if (body.containers === undefined && body.type === undefined)
+    issues.push({ path: 'containers', message: 'is required where no type is given' })
+  const containers =
+    body.containers === undefined
+      ? [type?.container ?? '/']
+      : parseContainers(body.containers, 'containers', issues)
+  requireNone(issues)
+
+  const { grants } = await loadGrants(vault, caller)
+  const explained = explain(applicationOf(grants, applicationId), permission, containers)
+  return {
+    application_id: applicationId,
+    permission,
+    outcome: explained.outcome,
+    reason: explained.reason,
+    containers: explained.containers.map(({ rule, ...rest }) => ({
+      ...rest,
+      ...(rule && { rule: { ...rule, permissions: [...rule.permissions] } }),
+    })),
+  }
+}

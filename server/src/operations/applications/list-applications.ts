@@ -1,0 +1,20 @@
+import type { ApplicationListQuery } from '../../contract/applications/query.ts'
+import { viewApplication } from '../../domain/access/application-view.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { numberedPage } from '../finding/numbered-page.ts'
+import { loadGrants } from '../grants/load-grants.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+
+/** C29: newest first. A tenant has few applications; all of them are read. */
+export const listApplications = async (
+  vault: Vault,
+  caller: Caller,
+  { page, size, ids, types }: ApplicationListQuery,
+): Promise<JsonObject> => {
+  const { grants } = await loadGrants(vault, caller)
+  const sorted = grants.applications
+    .filter(({ id, type }) => (ids?.includes(id) ?? true) && (types?.includes(type) ?? true))
+    .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
+  const shown = sorted.slice((page - 1) * size, page * size)
+  return numberedPage({ page, size, total: sorted.length }, shown.map(viewApplication))
+}

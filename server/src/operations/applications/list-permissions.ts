@@ -1,0 +1,33 @@
+import { type ApplicationType, type Permission, permissionsByType } from '../../domain/access/permissions.ts'
+import type { Json } from '../../domain/json/json.ts'
+
+const descriptions: Record<Permission, string> = {
+  'token:create': 'Tokenize and create tokens',
+  'token:read': 'Read and list tokens',
+  'token:update': 'Update tokens',
+  'token:delete': 'Delete tokens',
+  'token:search': 'Search tokens',
+  'tenant:read': 'Read the tenant',
+  'tenant:update': 'Update the tenant',
+  'tenant:delete': 'Delete the tenant',
+  'application:create': 'Create applications',
+  'application:read': 'Read applications, their keys and explanations',
+  'application:update': 'Update applications, create and revoke their keys',
+  'application:delete': 'Delete applications',
+  'report:read': 'Read reports',
+}
+
+/** C29: all permissions, or those that an application of type `holder` may hold. */
+export const listPermissions = (holder?: ApplicationType): Json =>
+  (Object.keys(descriptions) as Permission[])
+    .filter(permission => holder === undefined || mayHold(holder, permission))
+    .map(permission => ({
+      type: permission,
+      description: descriptions[permission],
+      application_types: (Object.keys(permissionsByType) as ApplicationType[]).filter(type =>
+        mayHold(type, permission),
+      ),
+    }))
+
+const mayHold = (type: ApplicationType, permission: Permission): boolean =>
+  (permissionsByType[type] as readonly Permission[]).includes(permission)

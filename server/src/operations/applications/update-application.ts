@@ -1,0 +1,45 @@
+import type { UpdateApplication } from '../../contract/applications/schemas.ts'
+import type { Application } from '../../domain/access/application.ts'
+import { readHeld } from '../../domain/access/application-definition.ts'
+import { viewApplication } from '../../domain/access/application-view.ts'
+import { modifiedNow } from '../../domain/authorship.ts'
+import { type Issue, requireNone } from '../../domain/errors.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { requireGrantingKey, requireOwnPermissions } from '../grants/grant-checks.ts'
+import { sealApplication } from '../grants/grant-rows.ts'
+import { applicationOf } from '../grants/load-grants.ts'
+import { reviseTenant } from '../grants/revise-tenant.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+
+/** C29: replaces the name. Permissions and rules are replaced if either is given, otherwise they stay. */
+export const updateApplication = (
+  vault: Vault,
+  caller: Caller,
+  id: string,
+  body: UpdateApplication,
+): Promise<JsonObject> =>
+  reviseTenant(vault, caller, grants => {
+    const application = applicationOf(grants, id)
+    const issues: Issue[] = []
+    if (body.type !== undefined && body.type !== application.type)
+      issues.push({ path: 'type', message: 'cannot be changed' })
+    const isGranting = body.permissions !== undefined || body.rules !== undefined
+    const granted = isGranting ? readHeld(application.type, body, issues) : application
+    requireNone(issues)
+    if (isGranting)
+      requireOwnPermissions(caller, { type: application.type, permissions: granted.permissions })
+    const updated: Application = {
+      ...application,
+      name: body.name,
+      permissions: granted.permissions,
+      rules: granted.rules,
+      modifiedBy: caller.application.id,
+      modifiedAt: modifiedNow(application, vault.clock()),
+    }
+    const applications = grants.applications.map(other => (other.id === id ? updated : other))
+    requireGrantingKey({ before: grants, after: { ...grants, applications } }, vault.clock())
+    return {
+      effects: [{ kind: 'putApplication', id, sealed: sealApplication(vault.vaultKeys, updated) }],
+      answer: viewApplication(updated),
+    }
+  })

@@ -1,8 +1,0 @@
-import { reviseTenant } from './grants/revise-tenant.ts'
-import type { Caller, Vault } from './vault/vault.ts'
-
-/** §4.9, C31: once this returns, the tenant's keys are destroyed and its API keys dead; its rows go in the background. */
-export const deleteTenant = async (vault: Vault, caller: Caller): Promise<void> => {
-  await reviseTenant(vault, caller, () => ({ effects: [{ kind: 'deleteTenant' }], answer: null }))
-  vault.keyring.forget(caller.tenantNumber)
-}

@@ -1,0 +1,27 @@
+import type { SearchTokens } from '../../contract/finding/search-schemas.ts'
+import { mayRedact } from '../../domain/access/access.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { limits } from '../../domain/limits.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+import { explainSearch } from './explain-search.ts'
+import { planQuery } from './plan-query.ts'
+import { tokenPage } from './token-page.ts'
+
+/**
+ * C26. What storage can tell exactly, it finds and counts by itself. It cannot tell which tokens hide their data or fingerprint
+ * from the caller. If the query asks for either, and the caller may see tokens under `redact`, every proposed token is opened:
+ * the count stays exact, at the cost of opening each one.
+ */
+export const searchTokens = async (
+  vault: Vault,
+  caller: Caller,
+  { query: text, page = 1, size = limits.pageSizeDefault, explain = false }: SearchTokens,
+): Promise<JsonObject> => {
+  const { application } = caller
+  const planned = await planQuery(vault, caller, text, { isExplained: explain })
+  const { answer, opened } = await tokenPage(vault, caller, planned, { page, size })
+  if (!explain) return answer
+  const seesAll = !mayRedact(application, 'token:read') && !mayRedact(application, 'token:search')
+  const explained = await explainSearch(vault, planned, { openedRows: opened, seesAll })
+  return { ...answer, plan: explained }
+}

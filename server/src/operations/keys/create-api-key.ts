@@ -1,0 +1,44 @@
+import type { CreateApiKey } from '../../contract/applications/schemas.ts'
+import { type ApiKeyGrant, isLive } from '../../domain/access/application.ts'
+import { viewApiKey, withoutKey } from '../../domain/access/application-view.ts'
+import { type Issue, invalid, requireNone } from '../../domain/errors.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { limits } from '../../domain/limits.ts'
+import { readExpiry } from '../../domain/tokens/expiry.ts'
+import { requireOwnPermissions } from '../grants/grant-checks.ts'
+import { applicationOf } from '../grants/load-grants.ts'
+import { reviseTenant } from '../grants/revise-tenant.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+import { newApiKey } from './new-api-key.ts'
+
+/** C29: adds a key beside the live ones, so that keys can be rotated without a gap. */
+export const createApiKey = async (
+  vault: Vault,
+  caller: Caller,
+  applicationId: string,
+  body: CreateApiKey,
+): Promise<JsonObject> => {
+  const now = vault.clock()
+  const issues: Issue[] = []
+  const expiry =
+    body.expires_at === undefined ? undefined : readExpiry(body.expires_at, 'expires_at', now, issues)
+  requireNone(issues)
+  return reviseTenant(vault, caller, grants => {
+    const application = applicationOf(grants, applicationId)
+    requireOwnPermissions(caller, application)
+    const living = grants.apiKeys.filter(({ row }) => row.applicationId === applicationId && isLive(row, now))
+    if (living.length >= limits.liveKeysPerApplication)
+      throw invalid({
+        path: '$',
+        message: `the application has ${limits.liveKeysPerApplication} live keys already; revoke one first`,
+      })
+    const grant: ApiKeyGrant = {
+      createdBy: caller.application.id,
+      createdAt: now,
+      ...(expiry && { expiry }),
+    }
+    const key = newApiKey(vault.vaultKeys, application, grant)
+    const answer = { ...viewApiKey(key.row.id, grant, null), key: key.text }
+    return { effects: [{ kind: 'putApiKey', row: key.row }], answer, kept: withoutKey(answer) }
+  })
+}

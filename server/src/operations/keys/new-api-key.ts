@@ -1,0 +1,28 @@
+import { hashApiKey, newApiKeyText } from '../../crypto/api-key.ts'
+import type { VaultKeys } from '../../crypto/keys.ts'
+import { newUuid } from '../../crypto/uuid.ts'
+import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
+import type { ApiKeyRow } from '../../store/rows.ts'
+import { sealApiKey } from '../grants/grant-rows.ts'
+
+export type NewApiKey = {
+  /** Shown once; storage gets its hash. */
+  readonly text: string
+  readonly row: Omit<ApiKeyRow, 'tenant'>
+}
+
+/** Makes a key for an application; it works once its row is stored. */
+export const newApiKey = (
+  vaultKeys: VaultKeys,
+  application: Pick<Application, 'id' | 'tenantId' | 'type'>,
+  grant: ApiKeyGrant,
+): NewApiKey => {
+  const text = newApiKeyText(application.type)
+  const identity = {
+    id: newUuid(),
+    applicationId: application.id,
+    hash: hashApiKey(vaultKeys, text),
+    expiresAt: grant.expiry?.at ?? null,
+  }
+  return { text, row: { ...identity, sealed: sealApiKey(vaultKeys, identity, application.tenantId, grant) } }
+}

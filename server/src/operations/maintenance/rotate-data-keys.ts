@@ -1,0 +1,23 @@
+import { pace } from '../../domain/pace.ts'
+import { sealsCounter } from '../vault/counters.ts'
+import type { Vault } from '../vault/vault.ts'
+import { eachLoadedTenant } from './each-loaded-tenant.ts'
+import { newDataKey } from './new-data-key.ts'
+
+/**
+ * Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs. Each node looks
+ * after the keys that it uses. The keys of tenants that are gone are dropped from memory here, too.
+ */
+export const rotateDataKeys = async (
+  vault: Vault,
+  sealsMax: number = pace.dataKeySealsMax,
+): Promise<number> => {
+  let rotated = 0
+  vault.callers.forgetIfChanged()
+  await eachLoadedTenant(vault, vault.keyring.loaded(), async tenant => {
+    const { tenantNumber, keys } = tenant
+    const [seals] = await vault.store.readCounters(tenantNumber, [sealsCounter(keys.currentDataVersion)])
+    if (seals !== undefined && seals.value >= sealsMax && (await newDataKey(vault, tenant))) rotated++
+  })
+  return rotated
+}

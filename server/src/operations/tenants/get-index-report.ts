@@ -1,0 +1,21 @@
+import type { JsonObject } from '../../domain/json/json.ts'
+import { formatInstant } from '../../domain/time/instant.ts'
+import { loadIndexReport } from '../maintenance/index-report-state.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+
+/** What each of the tenant's indexes gives away, as of the background job's last pass over all tokens. */
+export const getIndexReport = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
+  const { report } = await loadIndexReport(vault.store, caller.tenantNumber, caller.keys)
+  return {
+    ...(report && { computed_at: formatInstant(report.computedAt) }),
+    tokens: report?.tokens ?? 0,
+    complete: report?.isComplete ?? false,
+    indexes: (report?.indexes ?? []).map(({ kind, name, tokens, distinct, largestShare }) => ({
+      kind,
+      name,
+      tokens,
+      distinct_terms: distinct,
+      largest_share: Number(largestShare.toPrecision(4)),
+    })),
+  }
+}

@@ -1,0 +1,30 @@
+import type { UpdateTenant } from '../../contract/tenants/schemas.ts'
+import type { Tenant } from '../../domain/access/tenant.ts'
+import { viewTenant } from '../../domain/access/tenant-view.ts'
+import { modifiedNow } from '../../domain/authorship.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { sealTenant } from '../grants/grant-rows.ts'
+import { reviseTenant } from '../grants/revise-tenant.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+
+/** §4.8, C31: settings that are left out stay as they are. */
+export const updateTenant = (vault: Vault, caller: Caller, body: UpdateTenant): Promise<JsonObject> =>
+  reviseTenant(vault, caller, ({ tenant }) => {
+    const updated: Tenant = {
+      ...tenant,
+      name: body.name,
+      settings: {
+        fingerprintTokens: flag(body.settings?.fingerprint_tokens) ?? tenant.settings.fingerprintTokens,
+        deduplicateTokens: flag(body.settings?.deduplicate_tokens) ?? tenant.settings.deduplicateTokens,
+      },
+      modifiedBy: caller.application.id,
+      modifiedAt: modifiedNow(tenant, vault.clock()),
+    }
+    return {
+      effects: [{ kind: 'putTenant', sealed: sealTenant(vault.vaultKeys, updated) }],
+      answer: viewTenant(updated),
+    }
+  })
+
+const flag = (value: 'true' | 'false' | boolean | undefined): boolean | undefined =>
+  value === undefined ? undefined : value === true || value === 'true'

@@ -1,0 +1,21 @@
+import type { CreateToken } from '../../contract/tokens/schemas.ts'
+import { type Issue, invalid } from '../../domain/errors.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { readDefinition } from '../../domain/tokens/token-definition.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+import { createTokens } from './create-tokens.ts'
+import { viewCreated } from './view-write.ts'
+
+/** §4.2 */
+export const createToken = async (vault: Vault, caller: Caller, body: CreateToken): Promise<JsonObject> => {
+  const issues: Issue[] = []
+  const definition = readDefinition(body, '', vault.clock(), issues)
+  if (definition === undefined) throw invalid(...issues)
+  return await createTokens(vault, caller, [definition], {
+    show: created => viewCreated(vault, caller, created),
+    answer: ([token]) => {
+      if (token === undefined) throw new Error('a create made nothing')
+      return token
+    },
+  })
+}

@@ -1,0 +1,69 @@
+import { fingerprintExpressionInForce, isBlind, isExpired, type Token } from '../../../domain/tokens/token.ts'
+import type { Match } from '../../../store/write-set.ts'
+import type { Caller, Vault } from '../../vault/vault.ts'
+import { openTokens } from '../load-token.ts'
+
+/** What a write under deduplication (C15) must know. */
+export type FoundMatch = {
+  /**
+   * The oldest living token that stands for the same value. It may have the id of the token asked about: to a create that is a
+   * match like any other, but an update must ignore itself.
+   */
+  readonly found: Token | undefined
+  /** The token that holds the match, living or not: a new claim replaces this one. */
+  readonly holder: Holder | undefined
+}
+
+export type Holder = {
+  readonly id: string
+  /** What its row held before the search for a living token; null if it had none. */
+  readonly sealed: Uint8Array | null
+}
+
+/** Reads the holder first: a claim made later makes our commit fail, and one made earlier is found by the search. */
+export const findMatch = async (
+  vault: Vault,
+  caller: Caller,
+  match: Match,
+  token: Token,
+): Promise<FoundMatch> => {
+  const holder = await findHolder(vault, caller, match)
+  return { holder, found: await oldestSame(vault, caller, match, token) }
+}
+
+/** A holder is deleted together with its claim, so one that has no row at several looks has a claim that nobody will release. */
+const looksAtHolder = 3
+
+/** With its row: a holder that is gone during the search may be back, under the same id, at the commit. */
+const findHolder = async (
+  { store }: Vault,
+  { tenantNumber }: Caller,
+  match: Match,
+): Promise<Holder | undefined> => {
+  for (let looks = 1; ; looks++) {
+    const id = await store.findMatchHolder(tenantNumber, match)
+    if (id === undefined) return undefined
+    const row = await store.getToken(tenantNumber, id)
+    if (row !== undefined || looks === looksAtHolder) return { id, sealed: row?.sealed ?? null }
+  }
+}
+
+/** The index proposes, the opened row decides. */
+const oldestSame = async (
+  vault: Vault,
+  caller: Caller,
+  match: Match,
+  token: Token,
+): Promise<Token | undefined> => {
+  const row = await vault.store.findOldestMatch(caller.tenantNumber, match, vault.clock())
+  if (row === undefined) return undefined
+  const [found] = await openTokens(vault, caller, [row])
+  return found !== undefined && isSame(found, token) && !isExpired(found, vault.clock()) ? found : undefined
+}
+
+const isSame = (a: Token, b: Token): boolean =>
+  !isBlind(a) &&
+  a.fingerprint === b.fingerprint &&
+  fingerprintExpressionInForce(a) === fingerprintExpressionInForce(b) &&
+  a.containers.length === b.containers.length &&
+  a.containers.every(container => b.containers.includes(container))

@@ -1,0 +1,28 @@
+import { fingerprintHash } from '../../../crypto/index-hash.ts'
+import { matchTag } from '../../../domain/tokens/index-terms.ts'
+import type { Token } from '../../../domain/tokens/token.ts'
+import type { Match } from '../../../store/write-set.ts'
+import type { Caller, UnlockedTenant } from '../../vault/vault.ts'
+
+/** C15: for public applications, whose keys leave the server, only the tenant's setting counts. */
+export const isDeduplicated = ({ application, tenant }: Caller, flag: boolean | undefined): boolean =>
+  application.type === 'public'
+    ? tenant.settings.deduplicateTokens
+    : (flag ?? tenant.settings.deduplicateTokens)
+
+/** The match that equal tokens share (C15); undefined for a token that takes no part in deduplication. */
+export const matchOf = ({ keys }: UnlockedTenant, token: Token): Match | undefined => {
+  const tagText = matchTag(token)
+  if (token.fingerprint === undefined || tagText === undefined) return undefined
+  const { term, tag } = fingerprintHash(keys, token.fingerprint, tagText)
+  return tag === null ? undefined : { term, tag }
+}
+
+export const sameMatch = (a: Match | undefined, b: Match | undefined): boolean =>
+  a !== undefined &&
+  b !== undefined &&
+  Buffer.compare(a.term, b.term) === 0 &&
+  Buffer.compare(a.tag, b.tag) === 0
+
+/** The same for equal matches, and for no others. */
+export const matchName = ({ term, tag }: Match): string => Buffer.concat([term, tag]).toString('base64')

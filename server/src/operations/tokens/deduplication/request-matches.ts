@@ -1,0 +1,42 @@
+import type { Token } from '../../../domain/tokens/token.ts'
+import type { Match } from '../../../store/write-set.ts'
+import type { Caller, Vault } from '../../vault/vault.ts'
+import type { TokenWrites } from '../token-writes.ts'
+import { claimMatch } from './claim-match.ts'
+import { findMatch } from './find-match.ts'
+import { matchName } from './match.ts'
+
+/** Deduplication within one request (C15): the values of a payload may match stored tokens, and one another. */
+export class RequestMatches {
+  readonly #vault: Vault
+  readonly #caller: Caller
+  readonly #writes: TokenWrites
+  /** The first new token of the request for each match. */
+  readonly #new = new Map<string, Token>()
+  /** Which token stands for a match is decided once: a second look at storage might find another one (C15.10). */
+  readonly #decided = new Map<string, Token>()
+
+  constructor(vault: Vault, caller: Caller, writes: TokenWrites) {
+    this.#vault = vault
+    this.#caller = caller
+    this.#writes = writes
+  }
+
+  /** The token that stands for the same value already; undefined where the given one claims the match. */
+  async findOrClaim(match: Match, token: Token): Promise<Token | undefined> {
+    const name = matchName(match)
+    const decided = this.#decided.get(name)
+    if (decided !== undefined) return decided
+    const { holder, found = this.#new.get(name) } = await findMatch(this.#vault, this.#caller, match, token)
+    this.#decided.set(name, found ?? token)
+    if (found === undefined)
+      await claimMatch(this.#vault, this.#caller, this.#writes, { match, token, holder })
+    return found
+  }
+
+  /** A new token, whether or not it asked for deduplication: a later one of the request that asks for it may match this one. */
+  note(match: Match, token: Token): void {
+    const name = matchName(match)
+    if (!this.#new.has(name)) this.#new.set(name, token)
+  }
+}

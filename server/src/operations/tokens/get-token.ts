@@ -1,0 +1,16 @@
+import { readTransform } from '../../domain/access/transforms.ts'
+import { VaultError } from '../../domain/errors.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { viewToken } from '../../domain/tokens/token-view.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+import { loadToken } from './load-token.ts'
+
+/** §4.4 */
+export const getToken = async (vault: Vault, caller: Caller, id: string): Promise<JsonObject> => {
+  const token = await loadToken(vault, caller, id)
+  const transform = token && readTransform(caller.application, token.containers)
+  if (token === undefined || transform === undefined) throw new VaultError('notFound')
+  const now = vault.clock()
+  vault.activity.note(caller.tenantNumber, [token], now)
+  return viewToken(token, transform, now)
+}

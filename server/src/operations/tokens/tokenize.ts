@@ -1,0 +1,45 @@
+import { endpoints } from '../../contract/endpoints.ts'
+import { type Issue, requireNone } from '../../domain/errors.ts'
+import { Allowance } from '../../domain/expressions/budget.ts'
+import type { Json } from '../../domain/json/json.ts'
+import { limits } from '../../domain/limits.ts'
+import { readDefinition, type TokenDefinition } from '../../domain/tokens/token-definition.ts'
+import { type Tokenizable, walkPayload } from '../../domain/tokens/tokenize-walk.ts'
+import { Turns } from '../vault/turns.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+import { createTokens } from './create-tokens.ts'
+import { viewCreated } from './view-write.ts'
+
+/** §4.1, C23: all or nothing. */
+export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Promise<Json> => {
+  const { found, rebuild } = walkPayload(payload)
+  const now = vault.clock()
+  const issues: Issue[] = []
+  const definitions: TokenDefinition[] = []
+  const allowance = new Allowance()
+  const turns = new Turns()
+  for (const item of found) {
+    if (turns.isOver) await turns.next()
+    const definition = toDefinition(item, now, issues, allowance)
+    if (definition !== undefined) definitions.push(definition)
+    if (issues.length >= limits.errorsPerAnswer) break
+  }
+  requireNone(issues)
+  return createTokens(vault, caller, definitions, {
+    show: (created, index) =>
+      found[index]?.kind === 'definition' ? viewCreated(vault, caller, created) : created.token.id,
+    answer: rebuild,
+  })
+}
+
+const toDefinition = (
+  item: Tokenizable,
+  now: number,
+  issues: Issue[],
+  allowance: Allowance,
+): TokenDefinition | undefined => {
+  if (item.kind === 'value')
+    return readDefinition({ type: 'token', data: item.data }, item.place, now, issues, allowance)
+  const body = endpoints.createToken.checkBody(item.body, item.place, issues)
+  return body && readDefinition(body, item.place, now, issues, allowance)
+}

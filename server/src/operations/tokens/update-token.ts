@@ -1,0 +1,74 @@
+import { requireCovered } from '../../domain/access/access-checks.ts'
+import { modifiedNow } from '../../domain/authorship.ts'
+import { type Issue, requireNone, VaultError } from '../../domain/errors.ts'
+import type { JsonObject } from '../../domain/json/json.ts'
+import { judgePatch, requirePatchable } from '../../domain/patching/judge-patch.ts'
+import { readPatch, type TokenPatch } from '../../domain/patching/token-patch.ts'
+import type { Instant } from '../../domain/time/instant.ts'
+import type { Token } from '../../domain/tokens/token.ts'
+import { viewToken } from '../../domain/tokens/token-view.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+import { commit } from '../writing/commit.ts'
+import { retryOnConflict, tokenName } from '../writing/retry-on-conflict.ts'
+import { findMatchOrClaim } from './deduplication/match-of-patch.ts'
+import { loadToken } from './load-token.ts'
+import { fingerprintFor } from './token-fingerprint.ts'
+import { TokenWrites } from './token-writes.ts'
+import { viewMatch } from './view-write.ts'
+
+/** §4.5: reads, computes, and writes only if the token has not changed since, so that no patch loses another's fields (C18). */
+export const updateToken = async (
+  vault: Vault,
+  caller: Caller,
+  id: string,
+  patch: TokenPatch,
+): Promise<JsonObject> => {
+  const issues: Issue[] = []
+  const { destinations } = readPatch(patch, vault.clock(), issues)
+  requireNone(issues)
+  requirePatchable(caller.application, patch, destinations)
+
+  return retryOnConflict(vault, tokenName(caller, id), async () => {
+    const before = await loadToken(vault, caller, id)
+    if (before === undefined) throw new VaultError('notFound')
+    requireCovered(caller.application, 'token:update', before)
+    const now = vault.clock()
+    const judged = judgePatch(caller.application, before, patch, now)
+    const after = written(caller, before, judged.patched, patch, now)
+
+    const writes = new TokenWrites(caller)
+    const match = await findMatchOrClaim(vault, caller, { before, after, patch, ...judged }, writes)
+    if (match === undefined) writes.update(before, after)
+    const answer =
+      match === undefined
+        ? viewToken(after, judged.shown, now)
+        : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
+    return { outcome: await commit(vault, caller, writes.set, answer), answer }
+  })
+}
+
+/** The patched token as it is written: with its fingerprint, the next version and its author. */
+const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatch, now: Instant): Token => {
+  const { fingerprint: _before, ...rest } = patched
+  const fingerprint = fingerprintAfter(caller, before, rest, patch)
+  return {
+    ...rest,
+    ...(fingerprint !== undefined && { fingerprint }),
+    version: before.version + 1,
+    modifiedBy: caller.application.id,
+    modifiedAt: modifiedNow(before, now),
+  }
+}
+
+/** C14: a fingerprint that nothing asks for any more is kept while it still fits the data, unless the patch is about it. */
+const fingerprintAfter = (
+  caller: Caller,
+  { fingerprint }: Token,
+  merged: Omit<Token, 'fingerprint'>,
+  patch: TokenPatch,
+): string | undefined => {
+  const made = fingerprintFor(caller, merged)
+  if (made !== undefined || fingerprint === undefined) return made
+  if (patch.fingerprint_expression !== undefined || patch.deduplicate_token !== undefined) return undefined
+  return fingerprintFor(caller, { ...merged, fingerprint }) === fingerprint ? fingerprint : undefined
+}
