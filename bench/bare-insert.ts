@@ -7,13 +7,13 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { fileKeyProvider } from '../server/src/crypto/file-key-provider.ts'
 import { createMasterKeyFile } from '../server/src/crypto/master-key-file.ts'
-import { authenticate } from '../server/src/operations/keys/authenticate.ts'
 import { createTenant } from '../server/src/operations/tenants/create-tenant.ts'
 import { tokenize } from '../server/src/operations/tokens/tokenize.ts'
 import { openVault } from '../server/src/operations/vault/open-vault.ts'
 import { tokenValues } from '../server/src/store/columns.ts'
 import { openSqlite } from '../server/src/store/sqlite/sqlite-store.ts'
 import type { WriteSet } from '../server/src/store/write-set.ts'
+import { callerOf } from '../server/test/rig/caller-of.ts'
 import type { Round } from './statistics.ts'
 
 /**
@@ -58,8 +58,7 @@ const captureSets = async (folder: string, values: number): Promise<() => Promis
     name: 'Bench',
     applications: [{ ...application, permissions: ['token:create'] }],
   })
-  const caller = await authenticate(vault, keys.all)
-  if (caller === undefined) throw new Error('the key of the tenant is not known')
+  const caller = await callerOf(vault, keys.all)
   let serial = 0
   return async () => {
     const sets: WriteSet[] = []

@@ -5,12 +5,12 @@ import { fileKeyProvider } from '../server/src/crypto/file-key-provider.ts'
 import { createMasterKeyFile } from '../server/src/crypto/master-key-file.ts'
 import type { Issue } from '../server/src/domain/errors.ts'
 import { readDefinition, type TokenDefinition } from '../server/src/domain/tokens/token-definition.ts'
-import { authenticate } from '../server/src/operations/keys/authenticate.ts'
 import { createTenant } from '../server/src/operations/tenants/create-tenant.ts'
 import { createTokens } from '../server/src/operations/tokens/create-tokens.ts'
 import { openVault } from '../server/src/operations/vault/open-vault.ts'
 import type { Caller, Vault } from '../server/src/operations/vault/vault.ts'
 import { openSqlite } from '../server/src/store/sqlite/sqlite-store.ts'
+import { callerOf } from '../server/test/rig/caller-of.ts'
 import { card } from './cards.ts'
 
 export type FilledVault = {
@@ -77,8 +77,7 @@ export const fillVault = async (folder: string, tokens: number): Promise<FilledV
     clock: () => now,
   })
   const key = isFilled ? readFileSync(keyFile, 'utf8') : await newTenant(vault)
-  const caller = await authenticate(vault, key)
-  if (caller === undefined) throw new Error('the key of the tenant is not known')
+  const caller = await callerOf(vault, key)
   if (!isFilled) {
     await fill(vault, caller, tokens, serial => {
       now = createdAt(serial)

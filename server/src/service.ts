@@ -1,24 +1,22 @@
-import type { AddressInfo, Socket } from 'node:net'
-import { type TlsOptions, Server as TlsServer } from 'node:tls'
+import type { TlsOptions } from 'node:tls'
 import type { Config } from './config/config.ts'
 import type { KeyProvider } from './crypto/key-provider.ts'
 import { newUuid } from './crypto/uuid.ts'
+import { limits } from './domain/limits.ts'
 import type { Log } from './domain/log.ts'
 import { pace } from './domain/pace.ts'
 import { rateBuckets } from './domain/rate-buckets.ts'
 import type { Instant } from './domain/time/instant.ts'
 import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
-import { loadShedding, watchLoop } from './http/load-shedding.ts'
-import { loopTurns } from './http/loop-turns.ts'
-import { pageRoom } from './http/page-room.ts'
 import { rateLimit } from './http/rate-limit.ts'
-import { buildServer } from './http/server.ts'
+import { type Address, buildServer } from './http/server.ts'
 import { allOf, type Clockwork, clockwork, runJobs } from './jobs/clockwork.ts'
 import { leases } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import { openVault } from './operations/vault/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
+import { ByteBudget } from './scheduling/byte-budget.ts'
 import type { Store } from './store/port.ts'
 
 export type Service = {
@@ -34,8 +32,6 @@ export type Service = {
   /** Answers what is in flight, for at most the given time, then closes storage. */
   close(drainTimeoutMs: number): Promise<void>
 }
-
-export type Address = { readonly host: string; readonly port: number; readonly isShared?: boolean }
 
 /** How the service behaves, whatever storage and key provider it uses. */
 export type ServiceSettings = Pick<Config, 'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit'>
@@ -59,7 +55,6 @@ export const buildService = async (parts: {
 }): Promise<Service> => {
   const { log, clock, settings, shared } = parts
   const { headerPrefix } = settings
-  const shedding = loadShedding(log)
   const vault = await openVault(parts)
   const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
@@ -79,23 +74,9 @@ export const buildService = async (parts: {
     }),
     rateLimit: rateLimit(settings.rateLimit && (shared?.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
-    shedding,
-    loopTurns: loopTurns(),
-    pageRoom: pageRoom(),
+    scheduler: vault.scheduler,
+    memory: new ByteBudget(Math.max(pace.bytesOnTheirWay, 8 * limits.bodyBytes)),
     ...(parts.tls && { tls: parts.tls }),
-  })
-  const unwatchLoop = watchLoop(shedding)
-  // The server's own list leaves out connections that have not finished a TLS handshake.
-  const connections = new Set<Socket>()
-  let isTimeUp = false
-  app.server.on('connection', (socket: Socket) => {
-    // The server still accepts those that wait when it is told to stop, however little time it has.
-    if (isTimeUp) {
-      socket.destroy()
-      return
-    }
-    connections.add(socket)
-    socket.once('close', () => connections.delete(socket))
   })
   return {
     vault,
@@ -104,24 +85,11 @@ export const buildService = async (parts: {
       work.start()
       frequent.start()
     },
-    listen: async ({ host, port, isShared = false }) => {
-      const options = { host, port, reusePort: isShared, backlog: pace.connectionsWaiting }
-      await app.listen(options)
-      const address = app.server.address() as AddressInfo
-      return { host, port: address.port, isShared }
-    },
-    renewTls: tls => {
-      if (app.server instanceof TlsServer) app.server.setSecureContext(tls)
-    },
+    listen: app.listen,
+    renewTls: app.renewTls,
     close: async drainTimeoutMs => {
-      const cut = setTimeout(() => {
-        isTimeUp = true
-        for (const socket of connections) socket.destroy()
-      }, drainTimeoutMs)
       try {
-        await app.close()
-        unwatchLoop()
-        clearTimeout(cut)
+        await app.close(drainTimeoutMs)
         await Promise.all([work.stop(), frequent.stop()])
         // If storage does not answer, leases end by themselves.
         await ownLeases.releaseAll().catch(() => undefined)

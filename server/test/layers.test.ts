@@ -27,7 +27,7 @@ const sound = {
   'crypto/aead.ts': "import { createHmac } from 'node:crypto'",
   'operations/create.ts': "import {\n  type A,\n  b,\n} from '../store/port.ts'\nimport '../crypto/aead.ts'",
   'jobs/clockwork.ts': "import { create } from '../operations/create.ts'",
-  'http/server.ts': "import fastify from 'fastify'\nimport { c } from '../contract/endpoint.ts'",
+  'http/server.ts': "import { createServer } from 'node:http'\nimport { c } from '../contract/endpoint.ts'",
   'service.ts': "import { s } from './http/server.ts'\nimport { j } from './jobs/clockwork.ts'",
   'config/config.ts': 'export const port = 8080',
   'cli/main.ts':
@@ -110,12 +110,12 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
     complaints: [`${file} imports store/sql/statements.ts: only the edges know an engine and its SQL`],
   })),
   {
-    name: 'Fastify below http',
+    name: 'HTTP below http',
     file: 'operations/new.ts',
-    text: "import type { FastifyRequest } from 'fastify'\nimport cors from '@fastify/cors'",
+    text: "import type { IncomingMessage } from 'node:http'\nimport { request } from 'node:https'",
     complaints: [
-      'operations/new.ts imports package fastify: only http and the edges know Fastify',
-      'operations/new.ts imports package @fastify/cors: only http and the edges know Fastify',
+      'operations/new.ts imports package node:http: only http and the edges know HTTP',
+      'operations/new.ts imports package node:https: only http and the edges know HTTP',
     ],
   },
   ...[

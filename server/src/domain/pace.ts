@@ -42,8 +42,6 @@ export const pace = {
   idleGraceMs: 1_000,
   /** How much of a connection is read at a time where requests may follow one another without a pause. */
   pieceBytes: 1_024,
-  /** How long such a connection is read before others have their turn. */
-  readWorkMs: 1,
   /** As much as the head of a request may ever hold. */
   pathParameterCharactersMax: ceilings.headBytes,
   /** How long `GET /ready` waits for storage and the key service: the probe of a load balancer gives up soon. */
@@ -51,15 +49,10 @@ export const pace = {
   /** The Retry-After of refusals for which waiting a moment is enough. */
   retryAfterSeconds: 1,
 
-  /** Requests of one turn of the event loop that are worked on together: a millisecond's worth. */
-  requestsTogetherMax: 64,
-  /** A request with a longer body gets a turn of its own: others would have to wait for it. */
+  /** A longer body is not waited for behind its head by the reader of plain requests. */
   shortBodyBytesMax: 8_192,
-  /**
-   * Turns of the event loop between two long requests. The loop accepts one connection per turn, so with a long request
-   * in every turn new clients would wait for seconds.
-   */
-  loopTurnsBetweenLong: 16,
+  /** Bytes of bodies that arrive and of answers that nobody has read yet, in all of a process. */
+  bytesOnTheirWay: 96 << 20,
 
   /** How long a stopping server keeps a silent connection: a client that was just answered may be sending its next request. */
   lastRequestMs: 100,
@@ -71,26 +64,6 @@ export const pace = {
    * leave those beyond to try again after a second, and reset some.
    */
   connectionsWaiting: 4_096,
-  /** Requests that are worked on at once; further ones are turned away. */
-  requestsInFlight: 1_000,
-  /** While fewer are worked on, none is turned away for what is queued ahead of it (`longRequestsWaiting`, `changesWaiting`). */
-  requestsAlwaysTaken: 64,
-  /** Requests with a long body that may queue: some 15 ms each, half a second in all. */
-  longRequestsWaiting: 32,
-  /** Pages of tokens that are made at once. */
-  pagesAtOnce: 8,
-  /** Bytes of pages that may wait for clients to read them, and from how many bytes on a page counts as waiting. */
-  pageBytesUnreadMax: 1 << 28,
-  pageBytesNoted: 1 << 16,
-  /** Changes that may wait for storage: half a second's worth, or five tokenizes of a thousand tokens each. */
-  changesWaiting: 10_000,
-  /** A turn of the event loop that has worked this long admits no more requests, once it has admitted the minimum. */
-  loopTurnWorkMs: 1_000,
-  requestsPerLoopTurnMin: 4,
-  loopCheckIntervalMs: 50,
-  /** How often, at most, the log reports requests that were turned away. */
-  overloadReportIntervalMs: 10_000,
-
   /** C11, C17: what is due is purged within five minutes. A sweep every minute leaves room for a slow one. */
   sweepIntervalMs: 60_000,
   sweepDeadlineMs: 300_000,

@@ -47,11 +47,5 @@ export class ReadyText {
 
 export const jsonContentType = 'application/json; charset=utf-8'
 
-/** JSON as text, for several answers with the same content. */
-export const inText = (answer: Answer): Answer =>
-  answer === undefined || answer instanceof ReadyText
-    ? answer
-    : new ReadyText(jsonContentType, JSON.stringify(answer))
-
 /** Answers the calls of an endpoint. */
 export type Handle = (call: AnyCall) => Promise<Answer>

@@ -7,7 +7,7 @@ export type Cors = {
   /** Answers a preflight, which carries no key; false if the request is not one. */
   preflight(exchange: Exchange): boolean
   /** Headers that let the browser show the answer to the page. */
-  allow(exchange: Exchange, caller: Caller): Readonly<Record<string, string>> | undefined
+  allow(exchange: Exchange, caller: Pick<Caller, 'application'>): Readonly<Record<string, string>> | undefined
 }
 
 export const cors = (origins: readonly string[], headerPrefix: string): Cors => {

@@ -12,9 +12,10 @@ export const logAnswers = (log: Log, route: string | undefined, serve: Serve): S
     const { method, traceId } = exchange
     const send = exchange.send.bind(exchange)
     exchange.send = (status, ...rest) => {
-      send(status, ...rest)
+      const unread = send(status, ...rest)
       const ms = Math.round((performance.now() - begun) * 10) / 10
       log.debug({ trace_id: traceId, method, route, status, ms }, 'answered')
+      return unread
     }
     serve(exchange)
   }

@@ -1,16 +1,12 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { VaultError } from '../domain/errors.ts'
-
-const patterns = Object.values<Endpoint>(endpoints).map(({ method, path }) => ({
-  method,
-  matches: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`),
-}))
+import type { NoRoute } from './routes.ts'
 
 /** 404, or 405 if the path has other methods. */
-export const noSuchRoute = (path: string): VaultError => {
-  const methods = patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method)
-  return methods.length === 0 ? new VaultError('notFound') : allowing(methods)
+export const noSuchRoute = (found: NoRoute): VaultError => {
+  if ('refusal' in found) return found.refusal
+  return found.allowed.length === 0 ? new VaultError('notFound') : allowing(found.allowed)
 }
 
 const allowing = (methods: readonly string[]): VaultError => {
@@ -20,4 +16,5 @@ const allowing = (methods: readonly string[]): VaultError => {
 }
 
 /** CONNECT names a host to tunnel to, not a path of ours. */
-export const noTunnel = allowing(patterns.map(({ method }) => method))
+export const noTunnel = (): VaultError =>
+  allowing(Object.values<Endpoint>(endpoints).map(({ method }) => method))

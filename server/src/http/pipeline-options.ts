@@ -1,10 +1,9 @@
 import type { Log } from '../domain/log.ts'
 import type { Vault } from '../operations/vault/vault.ts'
+import type { ByteBudget } from '../scheduling/byte-budget.ts'
+import type { Scheduler } from '../scheduling/scheduler.ts'
 import type { Cors } from './cors.ts'
 import type { Idempotency } from './idempotency.ts'
-import type { LoadShedding } from './load-shedding.ts'
-import type { LoopTurns } from './loop-turns.ts'
-import type { PageRoom } from './page-room.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** What the steps of a request work with. */
@@ -12,10 +11,9 @@ export type PipelineOptions = {
   readonly vault: Vault
   readonly log: Log
   readonly headerPrefix: string
+  readonly scheduler: Scheduler
+  readonly memory: ByteBudget
   readonly idempotency: Idempotency
   readonly rateLimit: RateLimit
   readonly cors: Cors
-  readonly shedding: LoadShedding
-  readonly loopTurns: LoopTurns
-  readonly pageRoom: PageRoom
 }

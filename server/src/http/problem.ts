@@ -1,5 +1,5 @@
 import { KeyProviderError } from '../crypto/key-provider.ts'
-import { catalogue, type ErrorCode, type Issue, invalid, VaultError } from '../domain/errors.ts'
+import { catalogue, type ErrorCode, type Issue, VaultError } from '../domain/errors.ts'
 import { foreignCode } from '../domain/foreign-code.ts'
 import { limits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
@@ -43,20 +43,15 @@ const errorMap = (issues: readonly Issue[], whole: string): Record<string, strin
   return Object.fromEntries(messages)
 }
 
-/** What Node and Fastify refuse themselves, in our words. */
-const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
-  FST_ERR_MAX_PARAM_LENGTH: 'notFound',
+/** What Node's parser refuses, in our words. */
+const parserErrors: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
-  ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 }
 
 /** Maps anything thrown to an entry of the catalogue. What is not foreseen is our bug, and the answer says nothing but 500. */
-export const asVaultError = (error: unknown): VaultError => {
+export const asVaultError = (error: unknown, unforeseen: ErrorCode = 'internal'): VaultError => {
   if (error instanceof VaultError) return error
   if (error instanceof StoreUnavailableError || error instanceof KeyProviderError)
     return new VaultError('unavailable')
-  if (foreignCode(error) === 'FST_ERR_BAD_URL')
-    return invalid({ path: '$', message: 'the path is not valid percent-encoded UTF-8' })
-  const code = frameworkErrors[foreignCode(error)]
-  return new VaultError(code ?? 'internal')
+  return new VaultError(parserErrors[foreignCode(error)] ?? unforeseen)
 }

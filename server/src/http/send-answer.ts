@@ -1,13 +1,14 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { getOwn, isJsonObject } from '../domain/json/json.ts'
+import type { ByteAccount } from '../scheduling/byte-budget.ts'
 import { type Answer, jsonContentType, ReadyText } from './call.ts'
 import type { AnswerHeaders, Exchange } from './exchange.ts'
 import { Replayed } from './idempotency.ts'
 
-/** Sends what an operation answered. */
+/** Sends what an operation answered. What the client does not read at once is held against its key until it does. */
 export const answerSender = ({ status, location }: Endpoint, traceHeader: string) => {
   const folder = location?.replace(':id', '')
-  return (exchange: Exchange, answered: Answer | Replayed): void => {
+  return (exchange: Exchange, answered: Answer | Replayed, memory: ByteAccount): void => {
     const isReplayed = answered instanceof Replayed
     const answer = isReplayed ? answered.answer : answered
     const headers: AnswerHeaders = { 'cache-control': 'no-store' }
@@ -27,6 +28,8 @@ export const answerSender = ({ status, location }: Endpoint, traceHeader: string
     if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
     if (isReplayed) headers['idempotent-replayed'] = 'true'
     if (exchange.corsHeaders !== undefined) Object.assign(headers, exchange.corsHeaders)
-    exchange.send(status, headers, content)
+    const unread = exchange.send(status, headers, content)
+    memory.keep(unread)
+    if (unread > 0) exchange.onRead = () => memory.keep(0)
   }
 }

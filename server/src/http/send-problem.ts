@@ -40,7 +40,7 @@ export const problemSender = (
     } catch (failure) {
       // Nothing that can be said remains.
       report(failure)
-      exchange.socket.destroy()
+      exchange.abandon()
     }
   }
 }

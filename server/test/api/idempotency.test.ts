@@ -7,7 +7,6 @@ import type { JsonObject } from '../../src/domain/json/json.ts'
 import { limits } from '../../src/domain/limits.ts'
 import { pace } from '../../src/domain/pace.ts'
 import { idempotency, Replayed } from '../../src/http/idempotency.ts'
-import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { createApiKey } from '../../src/operations/keys/create-api-key.ts'
 import type { Caller } from '../../src/operations/vault/vault.ts'
 import { requestHash } from '../../src/operations/writing/kept-results.ts'
@@ -15,6 +14,7 @@ import { StoreUnavailableError } from '../../src/store/port.ts'
 import type { Outcome } from '../../src/store/write-set.ts'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
+import { callerOf } from '../rig/caller-of.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { secondNode } from '../rig/second-node.ts'
@@ -798,7 +798,7 @@ onEveryEngine('idempotent retries', vault => {
     test(`C33.3 §4.11.3 C33.7 a request whose key is taken and given back while it asks for it is ${strict ? 'compared with' : 'answered like'} the first`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { vault: whole } = vault().service
-      const caller = (await authenticate(whole, keys.manager)) ?? assert.fail('nobody holds the key')
+      const caller = await callerOf(whole, keys.manager)
       const run = (by: Caller) => createApiKey(whole, by, caller.application.id, {})
       // All but one: the application was born with a key.
       for (let made = 2; made < limits.liveKeysPerApplication; made++) await run(caller)
@@ -830,7 +830,7 @@ onEveryEngine('idempotent retries', vault => {
   test('C33.3 C2.18 a refused request stays refused, although storage cannot say by then whether another has its answer', async t => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { vault: whole } = vault().service
-    const caller = (await authenticate(whole, keys.owner)) ?? assert.fail('nobody holds the key')
+    const caller = await callerOf(whole, keys.owner)
     const asked = { method: 'POST', path: '/tokens', key: newKey(), body: undefined }
     const refused = idempotency(whole, { headerPrefix: 'svc', strict: false }).once(
       caller,
@@ -846,7 +846,7 @@ onEveryEngine('idempotent retries', vault => {
   test('C33.3 a key is free before its request is answered, also where that takes a message to another process', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { vault: whole } = vault().service
-    const caller = (await authenticate(whole, keys.owner)) ?? assert.fail('nobody holds the key')
+    const caller = await callerOf(whole, keys.owner)
     const events: string[] = []
     const { once } = idempotency(whole, {
       headerPrefix: 'svc',

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pace } from '../../src/domain/pace.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
@@ -179,30 +178,5 @@ onEveryEngine('grants that change while a body is arriving', vault => {
     assert.equal((await held.finish()).status, 403)
     const { permissions } = (await vault().get(`/applications/${target.id}`, keys.manager)).body
     assert.deepEqual(permissions, ['token:create'])
-  })
-
-  test('C27.2 C2.11 a key revoked while a page waits for its turn is shown nothing', async t => {
-    const { keys } = await vault().tenant(ownerAndManager)
-    const made = await newApplication(vault(), keys.manager, { permissions: ['token:read'] })
-    const { store } = vault()
-    const { listTokens } = store
-    const held: (() => void)[] = []
-    const holding = t.mock.method(store, 'listTokens', async (...asked: Parameters<typeof listTokens>) => {
-      await new Promise<void>(resolve => held.push(resolve))
-      return listTokens(...asked)
-    })
-    // Pages that differ: equal ones would be made once.
-    const others = Array.from({ length: pace.pagesAtOnce }, (_, n) =>
-      vault().get(`/tokens?size=${n + 1}`, keys.owner),
-    )
-    while (held.length < pace.pagesAtOnce) await new Promise(setImmediate)
-    const waiting = vault().get('/tokens', made.key)
-    // Answered after the page has been admitted, and while it waits.
-    assert.equal((await vault().get('/health', '')).status, 200)
-    assert.equal((await vault().delete(`/applications/${made.id}`, keys.manager)).status, 204)
-    holding.mock.restore()
-    for (const letGo of held) letGo()
-    assert.equal((await waiting).status, 401)
-    for (const other of others) assert.equal((await other).status, 200)
   })
 })

@@ -10,7 +10,6 @@ import { Report } from '../../src/cli/doctor/report.ts'
 import { starterApplications } from '../../src/cli/starter-applications.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { newDataKey } from '../../src/operations/maintenance/new-data-key.ts'
 import { createTenant } from '../../src/operations/tenants/create-tenant.ts'
 import { createToken } from '../../src/operations/tokens/create-token.ts'
@@ -18,6 +17,7 @@ import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { operatorOf } from '../../src/operations/vault/operator.ts'
 import { Verification } from '../../src/operations/verify/verification.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { callerOf } from '../rig/caller-of.ts'
 import { assertRefused, Site } from '../rig/program.ts'
 import { settleAll } from '../rig/settle-all.ts'
 
@@ -45,7 +45,7 @@ describe('doctor --deep', () => {
     await createTenant(vault, { name: 'T', applications: starterApplications }, made => {
       key = made.keys.api_key
     })
-    const caller = await authenticate(vault, key)
+    const caller = await callerOf(vault, key)
     assert.ok(caller)
     for (const token of tokens) await createToken(vault, caller, token)
     await store.close()

@@ -29,7 +29,6 @@ import { newMasterKeyText } from '../../src/crypto/master-key.ts'
 import { addMasterKey, createMasterKeyFile, retireMasterKeys } from '../../src/crypto/master-key-file.ts'
 import { shellWord } from '../../src/domain/text/shell-word.ts'
 import { loadGrants } from '../../src/operations/grants/load-grants.ts'
-import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { createApiKey } from '../../src/operations/keys/create-api-key.ts'
 import { deleteApiKey } from '../../src/operations/keys/delete-api-key.ts'
 import { newDataKey } from '../../src/operations/maintenance/new-data-key.ts'
@@ -42,6 +41,7 @@ import type { Vault } from '../../src/operations/vault/vault.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { migrateTo, newestSchema } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { callerOf } from '../rig/caller-of.ts'
 import { certificate } from '../rig/certificates.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { assertRefused, type Result, Site } from '../rig/program.ts'
@@ -404,7 +404,7 @@ describe('doctor', () => {
           await createTenant(vault, { name: 'T', applications: starterApplications }, made => {
             key = made.keys.api_key
           })
-          const caller = await authenticate(vault, key)
+          const caller = await callerOf(vault, key)
           assert.ok(caller)
           for (const data of ['a', 'b']) await createToken(vault, caller, { type: 'token', data })
           await newDataKey(vault, caller)

@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads'
-import { NodeExchange } from '../../src/http/node/exchange.ts'
-import { PlainExchange } from '../../src/http/plain/exchange.ts'
+import { NodeExchange } from '../../src/http/connections/node-exchange.ts'
+import { PlainExchange } from '../../src/http/connections/plain-exchange.ts'
 import { type KillOrder, orderVariable } from './kill-order.ts'
 
 /**
@@ -51,7 +51,7 @@ function watchAnswers(reached: () => void): void {
     const { send } = prototype
     prototype.send = function (status, ...rest) {
       if (this.method !== 'GET' && status < 300) reached()
-      send.call(this, status, ...rest)
+      return send.call(this, status, ...rest)
     }
   }
 }

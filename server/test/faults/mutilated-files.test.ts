@@ -7,12 +7,12 @@ import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { VaultError } from '../../src/domain/errors.ts'
 import type { JsonObject } from '../../src/domain/json/json.ts'
 import { TamperedError } from '../../src/domain/tampered-error.ts'
-import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { getToken } from '../../src/operations/tokens/get-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { ForeignSchemaError } from '../../src/store/sqlite/own-schema.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { callerOf } from '../rig/caller-of.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
@@ -114,7 +114,7 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
     let found = 0
     const keyProvider = fileKeyProvider(join(folder, 'master.key'))
     const opened = await named(() => openVault({ store, keyProvider, clock: () => vault.now }))
-    const caller = opened && (await named(() => authenticate(opened, key)))
+    const caller = opened && (await named(() => callerOf(opened, key)))
     if (opened !== undefined && caller !== undefined)
       for (const [id, data] of values) {
         const token = await named((): Promise<JsonObject> => getToken(opened, caller, id))

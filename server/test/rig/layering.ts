@@ -6,7 +6,7 @@ export type Sources = ReadonlyMap<string, string>
 /** From low to high. A file imports from its own folder and from lower lines, not from its neighbours on the same line. */
 const layers: readonly (readonly string[])[] = [
   ['domain'],
-  ['contract', 'store', 'crypto'],
+  ['contract', 'store', 'crypto', 'scheduling'],
   ['operations'],
   ['http', 'jobs'],
 ]
@@ -85,8 +85,8 @@ const engineComplaints = ({ file, target }: Import): string[] =>
     : []
 
 const packageComplaints = ({ file, target }: Import): string[] => {
-  if (/^package @?fastify\b/.test(target) && placeOf(file) !== 'http' && !isEdge(file))
-    return [`${file} imports ${target}: only http and the edges know Fastify`]
+  if (/^package node:https?$/.test(target) && placeOf(file) !== 'http' && !isEdge(file))
+    return [`${file} imports ${target}: only http and the edges know HTTP`]
   if (/^package (node:)?process$/.test(target) && placeOf(file) !== readerOfTheEnvironment)
     return [`${file} imports ${target}: only cli reads the environment`]
   return []

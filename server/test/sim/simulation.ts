@@ -25,6 +25,7 @@ import { openVault } from '../../src/operations/vault/open-vault.ts'
 import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { endlessTurn } from '../rig/caller-of.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { advance } from './advance.ts'
 import { checkStorage } from './check-storage.ts'
@@ -161,8 +162,9 @@ export class Simulation {
   /** Does what the pipeline does, without HTTP. */
   async #handle(op: Operation, wire: NonNullable<Operation['wire']>): Promise<unknown> {
     const declared: Endpoint = endpoints[wire.endpoint]
-    const caller = await authenticate(this.#vault, wire.keyText)
-    if (caller === undefined) throw new VaultError('unauthorized')
+    const known = await authenticate(this.#vault, wire.keyText)
+    if (known === undefined) throw new VaultError('unauthorized')
+    const caller: Caller = { ...known, work: endlessTurn }
     this.#pinCaller(op, caller)
     if (!holds(caller.application, declared.permission as never)) throw new VaultError('forbidden')
     const issues: Issue[] = []

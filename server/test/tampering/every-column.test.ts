@@ -7,6 +7,7 @@ import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
 import type { JsonObject } from '../../src/domain/json/json.ts'
 import { asVaultError } from '../../src/http/problem.ts'
 import { listTokens } from '../../src/operations/finding/list-tokens.ts'
+import { endlessTurn } from '../rig/caller-of.ts'
 import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { getToken } from '../../src/operations/tokens/get-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
@@ -115,7 +116,7 @@ for (const engine of engines)
           const look = async (what: string, work: (caller: Caller) => Promise<unknown>): Promise<void> => {
             try {
               const caller = await authenticate(vault, key)
-              seen.set(`${who} ${what}`, caller === undefined ? 'unauthorized' : await work(caller))
+              seen.set(`${who} ${what}`, caller === undefined ? 'unauthorized' : await work({ ...caller, work: endlessTurn }))
             } catch (error) {
               seen.set(`${who} ${what}`, asVaultError(error).code)
             }

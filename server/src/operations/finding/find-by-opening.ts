@@ -3,7 +3,6 @@ import { requireProgress } from '../../domain/tokens/list-position.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
-import { Turns } from '../vault/turns.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import type { Found } from './find-by-index.ts'
 import { type Matches, visibleTransform } from './show-tokens.ts'
@@ -24,11 +23,10 @@ export const findByOpening = async (
   let opened = 0
   let query = proposed
   let batchRows: number = pace.searchFirstRows
-  const turns = new Turns()
   while (true) {
     const batch = await vault.store.listTokens(query, { offset: 0, limit: batchRows })
     for (const row of batch) {
-      if (turns.isOver) await turns.next()
+      if (!caller.work.hasTurn) await caller.work.turn()
       opened++
       const token = openTokenRow(row, [], caller.keys)
       if (visibleTransform(caller, token, proposed.now, matches) === undefined) continue
@@ -42,7 +40,7 @@ export const findByOpening = async (
     requireProgress(query.after, after)
     query = { ...proposed, after }
     batchRows = rowsLike(batch)
-    await turns.next()
+    await caller.work.turn()
   }
 }
 

@@ -5,7 +5,6 @@ import { viewToken } from '../../domain/tokens/token-view.ts'
 import type { Transform } from '../../domain/tokens/transform.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokens } from '../tokens/load-token.ts'
-import { Turns } from '../vault/turns.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
 /** Whether a token belongs to the answer, for a caller who reads it under this transform. */
@@ -33,10 +32,8 @@ export const showTokens = async (
   const now = vault.clock()
   const data: Json[] = []
   const shown: Token[] = []
-  // Masks can be heavy to render.
-  const turns = new Turns()
   for (const token of await openTokens(vault, caller, rows)) {
-    if (turns.isOver) await turns.next()
+    if (!caller.work.hasTurn) await caller.work.turn()
     const transform = visibleTransform(caller, token, now, matches)
     if (transform === undefined) continue
     shown.push(token)

@@ -10,7 +10,6 @@ import type { TokenRow } from '../../store/rows.ts'
 import { hashGroup, hashTerm } from '../tokens/hash-terms.ts'
 import { openIfWhole } from '../tokens/token-rows.ts'
 import { sealsCounter } from '../vault/counters.ts'
-import { Turns } from '../vault/turns.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import { eachLoadedTenant, type LoadedTenant } from './each-loaded-tenant.ts'
 import {
@@ -78,12 +77,12 @@ const advance = async (
     groups: [hashGroup(tenant, everyType)],
     ...(pass?.after && { after: pass.after }),
   }
-  const turns = new Turns()
+  const work = vault.scheduler.background('index-reports')
   for (let examined = 0; ; ) {
     const limit = Math.min(pace.reportBatchRows, rowsMax - examined)
     const rows = await vault.store.listTokens(query, { offset: 0, limit })
     for (const row of rows) {
-      if (turns.isOver) await turns.next()
+      if (!work.hasTurn) await work.turn()
       if (stopping?.aborted) return 0
       addToken(survey, row, tenant.keys)
     }
@@ -100,7 +99,7 @@ const advance = async (
       return examined
     }
     query = { ...query, after }
-    await turns.next()
+    await work.turn()
   }
 }
 

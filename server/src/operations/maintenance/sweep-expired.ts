@@ -8,7 +8,6 @@ import { openTokenRow } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
 import { type Unreadable, UnreadableRows } from '../tokens/unreadable-rows.ts'
 import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
-import { Turns } from '../vault/turns.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export type SweepResult = Unreadable & {
@@ -59,11 +58,11 @@ const refusedAloneMax = 3
  * more, each row alone. What to remove is found out for one row after the other, because search indexes can be heavy to render.
  */
 const purgeAll = async (vault: Vault, rows: readonly TokenRow[]): Promise<Purged[]> => {
-  const turns = new Turns()
+  const work = vault.scheduler.background('sweep-expired')
   const tenants = new Map<number, Promise<UnlockedTenant | undefined>>()
   const removals: (WriteSet | NotPurged)[] = []
   for (const row of rows) {
-    if (turns.isOver) await turns.next()
+    if (!work.hasTurn) await work.turn()
     const tenant = tenants.get(row.tenant) ?? unlock(vault, row.tenant)
     tenants.set(row.tenant, tenant)
     removals.push(await removalOf(vault, row, tenant))

@@ -5,7 +5,6 @@ import type { Instant } from '../../domain/time/instant.ts'
 import { monthOf } from '../../domain/time/month.ts'
 import type { Token, Writable } from '../../domain/tokens/token.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
-import { Turns } from '../vault/turns.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { requireRoundsLeft } from '../writing/retry-on-conflict.ts'
@@ -35,10 +34,10 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   { show, answer: answerFor }: Answering<Shown, Answer>,
 ): Promise<Answer> => {
   const now = vault.clock()
-  const turns = new Turns()
+  const { work } = caller
   let identified: Identified[] = []
   for (const definition of definitions) {
-    if (turns.isOver) await turns.next()
+    if (!work.hasTurn) await work.turn()
     identified.push({ definition, id: chooseId(definition, now), attempts: 1, wasTaken: false })
   }
   for (const definition of definitions)
@@ -52,7 +51,7 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
     const inserted: Identified[] = []
     const shown: Shown[] = []
     for (const each of identified) {
-      if (turns.isOver) await turns.next()
+      if (!work.hasTurn) await work.turn()
       const token = newToken(caller, each, createdAt)
       const existing = matches && (await findOrNote(caller, matches, token))
       if (existing === undefined) {

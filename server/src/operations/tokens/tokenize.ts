@@ -5,7 +5,6 @@ import type { Json } from '../../domain/json/json.ts'
 import { limits } from '../../domain/limits.ts'
 import { readDefinition, type TokenDefinition } from '../../domain/tokens/token-definition.ts'
 import { type Tokenizable, walkPayload } from '../../domain/tokens/tokenize-walk.ts'
-import { Turns } from '../vault/turns.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { createTokens } from './create-tokens.ts'
 import { viewCreated } from './view-write.ts'
@@ -17,9 +16,8 @@ export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Pro
   const issues: Issue[] = []
   const definitions: TokenDefinition[] = []
   const allowance = new Allowance()
-  const turns = new Turns()
   for (const item of found) {
-    if (turns.isOver) await turns.next()
+    if (!caller.work.hasTurn) await caller.work.turn()
     const definition = toDefinition(item, now, issues, allowance)
     if (definition !== undefined) definitions.push(definition)
     if (issues.length >= limits.errorsPerAnswer) break

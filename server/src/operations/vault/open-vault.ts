@@ -1,6 +1,7 @@
 import { type KeyProvider, KeyProviderError } from '../../crypto/key-provider.ts'
 import { newVaultKeys, unwrapVaultKeys, type WrappedKey } from '../../crypto/keys.ts'
 import type { Instant } from '../../domain/time/instant.ts'
+import { Scheduler } from '../../scheduling/scheduler.ts'
 import type { Store } from '../../store/port.ts'
 import { activityQueue } from './activity-queue.ts'
 import { callerCache } from './caller-cache.ts'
@@ -29,7 +30,7 @@ export const openVault = async ({
     activity: activityQueue(store),
     keyUses: keyUses(),
     retryQueues: retryQueues(),
-    changesWaiting: { count: 0 },
+    scheduler: new Scheduler(),
   }
 }
 

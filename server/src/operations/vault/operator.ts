@@ -26,5 +26,6 @@ export const operatorOf = async (vault: Vault, tenantId: string): Promise<Caller
     },
     keys: await vault.keyring.of(row.tenant, row.id),
     apiKey: undefined,
+    work: vault.scheduler.background('operator'),
   }
 }

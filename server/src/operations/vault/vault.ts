@@ -3,6 +3,7 @@ import type { TenantKeys, VaultKeys } from '../../crypto/keys.ts'
 import type { Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
 import type { Instant } from '../../domain/time/instant.ts'
+import type { Scheduler, Turns } from '../../scheduling/scheduler.ts'
 import type { Store } from '../../store/port.ts'
 import type { ActivityQueue } from './activity-queue.ts'
 import type { CallerCache } from './caller-cache.ts'
@@ -16,13 +17,12 @@ export type Vault = {
   readonly keyProvider: KeyProvider
   readonly vaultKeys: VaultKeys
   readonly keyring: TenantKeyring
-  readonly callers: CallerCache<Caller>
+  readonly callers: CallerCache<KnownCaller>
   /** Reads that are still to be counted as monthly activity. */
   readonly activity: ActivityQueue
   readonly keyUses: KeyUses
   readonly retryQueues: RetryQueues
-  /** Changes that storage has not made durable yet. While too many wait, further requests are turned away. */
-  readonly changesWaiting: { count: number }
+  readonly scheduler: Scheduler
   readonly clock: () => Instant
 }
 
@@ -36,12 +36,18 @@ export type UnlockedTenant = {
 /** The API key that a call came with. */
 export type CallerKey = { readonly hash: Uint8Array; readonly expiresAt: Instant | null }
 
-/** Who calls, and what the call acts with. */
-export type Caller = UnlockedTenant & {
+/** Who calls, as remembered from one request to the next. */
+export type KnownCaller = UnlockedTenant & {
   readonly tenant: Tenant
   readonly application: Application
   /** Undefined for the operator at the command line, and for nobody else. */
   readonly apiKey: CallerKey | undefined
+}
+
+/** Who calls, and what the call acts with. */
+export type Caller = KnownCaller & {
+  /** What takes long asks it for turns, so that others are answered in between. */
+  readonly work: Turns
   /** For a request with an idempotency key: whatever it commits keeps its answer, too. */
   readonly idempotent?: Idempotent
 }

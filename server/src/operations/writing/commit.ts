@@ -22,18 +22,9 @@ const commitKept = async (vault: Vault, set: WriteSet): Promise<Outcome> => {
 }
 
 /** Commits the set, unless it is empty. C27: the API keys of a tenant that was deleted meanwhile are gone, hence 401. */
-export const commitSet = async (
-  { store, changesWaiting }: Pick<Vault, 'store' | 'changesWaiting'>,
-  set: WriteSet,
-): Promise<Outcome> => {
+export const commitSet = async ({ store }: Pick<Vault, 'store'>, set: WriteSet): Promise<Outcome> => {
   if (set.guarded.length + set.effects.length + set.counters.length === 0) return { committed: true }
-  const changes = set.guarded.length + set.effects.length
-  changesWaiting.count += changes
-  try {
-    const outcome = await store.commit(set)
-    if (!outcome.committed && outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
-    return outcome
-  } finally {
-    changesWaiting.count -= changes
-  }
+  const outcome = await store.commit(set)
+  if (!outcome.committed && outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
+  return outcome
 }

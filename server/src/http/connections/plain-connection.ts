@@ -1,35 +1,31 @@
 import type { Socket } from 'node:net'
 import { pace } from '../../domain/pace.ts'
-import type { Serve } from '../exchange.ts'
-import { type Answering, PlainExchange } from './exchange.ts'
-import { PlainRequestReader } from './read-request.ts'
-import type { Route } from './routes.ts'
-import { type EndSharing, shareReads } from './shared-reads.ts'
+import type { Exchange } from '../exchange.ts'
+import { PlainExchange } from './plain-exchange.ts'
+import { PlainRequestReader } from './plain-request.ts'
 
-/** Where a request leads; undefined if Fastify must find that out. */
-export type FindRoute = (method: string, url: string) => Route<Serve> | undefined
-
-type ConnectionOptions = {
-  readonly idleMs: number
+export type PlainConnectionOptions = {
   readonly traceHeader: string
-  readonly findRoute: FindRoute
-  readonly handOver: () => void
-  readonly left: () => void
+  readonly serve: (exchange: Exchange) => void
+  /** Gives the connection to Node's parser for good, with what was read of it. */
+  readonly handOver: (socket: Socket, bytes: Buffer, state: { hasEnded: boolean; isLast: boolean }) => void
+  readonly left: (connection: PlainConnection) => void
 }
 
 type Held = { readonly head: Buffer; readonly timer: NodeJS.Timeout }
 
 const noBytes = Buffer.alloc(0)
 
-/** Serves one request after the other, as long as they are plain. */
-export class PlainConnection implements Answering {
-  readonly socket: Socket
-  readonly #options: ConnectionOptions
+/** Serves one request after the other, as long as they are plain (`plain-request.ts`). */
+export class PlainConnection {
+  readonly remoteAddress: string
+  readonly #socket: Socket
+  readonly #options: PlainConnectionOptions
   readonly #reader = new PlainRequestReader()
-  readonly #endSharing: EndSharing
+  /** The request that is being answered. */
+  #current: PlainExchange | undefined
   /** From the request until the kernel has taken its answer. */
   #isBusy = false
-  #isAnswering = false
   /** The next answer is the last, as it says. */
   #isLast = false
   /** The last answer was given. */
@@ -40,11 +36,11 @@ export class PlainConnection implements Answering {
   /** A head whose body is still to come. */
   #held: Held | undefined
 
-  constructor(socket: Socket, options: ConnectionOptions) {
-    this.socket = socket
+  constructor(socket: Socket, options: PlainConnectionOptions) {
+    this.remoteAddress = socket.remoteAddress ?? ''
+    this.#socket = socket
     this.#options = options
     this.#allowIdling()
-    this.#endSharing = shareReads(socket, this.#onData)
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('drain', this.#onDrain)
@@ -54,7 +50,7 @@ export class PlainConnection implements Answering {
   }
 
   get keepAliveSeconds(): number {
-    return Math.floor(this.#options.idleMs / 1_000)
+    return pace.idleMs / 1_000
   }
 
   get isLast(): boolean {
@@ -64,55 +60,73 @@ export class PlainConnection implements Answering {
   /** Ends the connection after the next answer, or soon if there is nothing to answer. */
   close(): void {
     this.#isLast = true
-    if (!this.#isBusy) this.socket.setTimeout(pace.lastRequestMs)
+    if (!this.#isBusy) this.#socket.setTimeout(pace.lastRequestMs)
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  /** Part of an answer that is not complete yet. */
+  write(text: string): number {
+    return this.#socket.write(text) ? 0 : this.#socket.writableLength
+  }
+
+  /** The end of the answer. */
+  end(text: string): number {
+    const socket = this.#socket
+    if (this.isLast) {
+      this.#isOver = true
+      socket.end(text)
+      return socket.writableLength
+    }
+    this.#isBusy = !socket.write(text)
+    if (this.#isBusy) return socket.writableLength
+    this.#current = undefined
+    this.#goOn()
+    return 0
+  }
+
+  read(): Promise<void> {
+    return new Promise(resolve => {
+      if (this.#socket.destroyed) resolve()
+      this.#socket.once('drain', resolve).once('close', resolve)
+    })
   }
 
   #allowIdling(): void {
     // Longer than Keep-Alive announced, so that no client sends into a connection that is just closing.
-    this.socket.setTimeout(this.#options.idleMs + pace.idleGraceMs)
+    this.#socket.setTimeout(pace.idleMs + pace.idleGraceMs)
   }
 
-  /** Sends the answer to the request that is being worked on. */
-  answer(text: string): void {
-    this.#isAnswering = false
-    if (this.isLast) {
-      this.#isOver = true
-      this.socket.end(text)
-      return
-    }
-    this.#isBusy = !this.socket.write(text)
-    if (!this.#isBusy) this.#goOn()
-  }
-
-  /** Copies what it keeps of the bytes, which may be overwritten by the next read. */
   readonly #onData = (bytes: Buffer): void => {
     // A further request could no longer be answered.
     if (this.#isOver) return
     if (this.#isBusy) {
       this.#isPaused = true
-      this.socket.pause()
-      this.socket.unshift(Buffer.from(bytes))
+      this.#socket.pause()
+      this.#socket.unshift(bytes)
       return
     }
     const held = this.#takeHeld()
     const whole = held === undefined ? bytes : Buffer.concat([held, bytes])
     const request = this.#reader.read(whole)
     if (request === 'head') {
-      this.#hold(Buffer.from(whole))
+      this.#hold(whole)
       return
     }
-    const route = request && this.#options.findRoute(request.method, request.url)
-    if (request === undefined || route === undefined) {
+    if (request === undefined) {
       this.#handOver(whole)
       return
     }
     this.#isBusy = true
-    this.#isAnswering = true
     // Its client may take longer to read the answer.
     if (this.#isLast) this.#allowIdling()
     const { bodyStart } = request
+    // Copied: a small body would keep alive the 64 KiB that Node reads into.
     const body = bodyStart === whole.length ? noBytes : Buffer.from(whole.subarray(bodyStart))
-    route.to(new PlainExchange(this, request, route.params, body, this.#options.traceHeader))
+    this.#current = new PlainExchange(this, request, body, this.#options.traceHeader)
+    this.#options.serve(this.#current)
   }
 
   /** Many clients send head and body apart. If the body does not follow at once, Node can refuse the head before it comes. */
@@ -133,19 +147,24 @@ export class PlainConnection implements Answering {
   }
 
   readonly #onDrain = (): void => {
+    // Not while an answer is still being written.
+    if (!this.#isBusy || this.#current?.isStreaming === true) return
     this.#isBusy = false
+    const answered = this.#current
+    this.#current = undefined
+    answered?.onRead?.()
     this.#goOn()
   }
 
   #goOn(): void {
     if (this.#hasEnded) {
-      this.socket.end()
+      this.#socket.end()
       return
     }
     if (this.#isLast) this.close()
     if (this.#isPaused) {
       this.#isPaused = false
-      this.socket.resume()
+      this.#socket.resume()
     }
   }
 
@@ -153,19 +172,14 @@ export class PlainConnection implements Answering {
   readonly #onEnd = (): void => {
     this.#hasEnded = true
     const held = this.#takeHeld()
-    if (held !== undefined) {
-      this.#leave()
-      // What has ended takes nothing back, so Node is told of both: it says what a request without its body is answered.
-      this.socket.emit('data', held)
-      this.socket.emit('end')
-      return
-    }
+    // Node says what a request without its body is answered.
+    if (held !== undefined) this.#handOver(held)
     // Not `end`: a client that does not close its side would keep a stopping server from ending.
-    if (!this.#isBusy) this.socket.destroySoon()
+    else if (!this.#isBusy) this.#socket.destroySoon()
   }
 
   readonly #onTimeout = (): void => {
-    if (!this.#isAnswering) this.socket.destroy()
+    if (this.#current?.isWorkedOn !== true) this.#socket.destroy()
   }
 
   /** Nothing to do: the socket closes after an error. */
@@ -173,19 +187,16 @@ export class PlainConnection implements Answering {
 
   readonly #onClose = (): void => {
     this.#takeHeld()
-    this.#options.left()
-  }
-
-  #handOver(bytes: Buffer): void {
-    this.socket.pause()
-    this.#leave()
-    this.socket.unshift(Buffer.from(bytes))
-    this.socket.resume()
+    const current = this.#current
+    this.#current = undefined
+    current?.onGone?.()
+    current?.onRead?.()
+    this.#options.left(this)
   }
 
   /** From here on, the socket is Node's. */
-  #leave(): void {
-    const { socket } = this
+  #handOver(bytes: Buffer): void {
+    const socket = this.#socket
     socket.setTimeout(0)
     socket.off('data', this.#onData)
     socket.off('end', this.#onEnd)
@@ -193,8 +204,7 @@ export class PlainConnection implements Answering {
     socket.off('timeout', this.#onTimeout)
     socket.off('error', this.#onError)
     socket.off('close', this.#onClose)
-    this.#endSharing()
-    this.#options.left()
-    this.#options.handOver()
+    this.#options.left(this)
+    this.#options.handOver(socket, bytes, { hasEnded: this.#hasEnded, isLast: this.#isLast })
   }
 }

@@ -3,25 +3,35 @@ import { VaultError } from '../../domain/errors.ts'
 import { limits } from '../../domain/limits.ts'
 
 /** The bytes of a body of any type that arrives after its head. */
-export const bodyBytes = async (request: IncomingMessage, response: ServerResponse): Promise<Buffer> => {
-  if (Number(request.headers['content-length']) > limits.bodyBytes) throw tooLarge()
+export const bodyBytes = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  mayHold: (bytes: number) => boolean,
+): Promise<Buffer> => {
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > limits.bodyBytes) throw tooLarge()
+  if (!mayHold(announced)) throw new VaultError('overloaded')
   if (expectsToBeAsked(request)) response.writeContinue()
   return new Promise((resolve, reject) => {
     let kept = Buffer.alloc(0)
     let length = 0
-    const keep = (chunk: Buffer): void => {
-      const end = length + chunk.length
-      if (end <= limits.bodyBytes) {
-        // Copied, not listed: a body in chunks of a byte would take up two hundred times its length.
-        if (end > kept.length) kept = Buffer.concat([kept], Math.min(2 * end, limits.bodyBytes))
-        length += chunk.copy(kept, length)
-        return
-      }
-      // The rest is read all the same: if the connection ended now, most clients would still be sending and miss the answer.
+    /** The rest is read all the same: if the connection ended now, most clients would still be sending and miss the answer. */
+    const refuse = (reason: VaultError): void => {
       kept = Buffer.alloc(0)
       request.off('data', keep)
       request.resume()
-      reject(tooLarge())
+      reject(reason)
+    }
+    const keep = (chunk: Buffer): void => {
+      const end = length + chunk.length
+      if (end > limits.bodyBytes) return refuse(tooLarge())
+      // Copied, not listed: a body in chunks of a byte would take up two hundred times its length.
+      if (end > kept.length) {
+        const room = Math.min(Math.max(2 * end, announced), limits.bodyBytes)
+        if (!mayHold(room)) return refuse(new VaultError('overloaded'))
+        kept = Buffer.concat([kept], room)
+      }
+      length += chunk.copy(kept, length)
     }
     request.on('data', keep)
     request.on('end', () => resolve(kept.subarray(0, length)))

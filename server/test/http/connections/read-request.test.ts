@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { duplexPair } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import { PlainRequestReader } from '../../../src/http/plain/read-request.ts'
+import { PlainRequestReader } from '../../../src/http/connections/plain-request.ts'
 import { fc } from '../../rig/properties.ts'
 
 type Seen = {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { bodyBytes } from '../../../src/http/node/body-bytes.ts'
+import { bodyBytes } from '../../../src/http/connections/body-bytes.ts'
 import { heldBytes } from '../../rig/held-bytes.ts'
 
 describe('the bytes of a body that arrives after its head', () => {

@@ -1,70 +1,105 @@
-import type { Socket } from 'node:net'
-import type { Caller } from '../../operations/vault/vault.ts'
-import type { AnswerHeaders, Exchange } from '../exchange.ts'
+import type { AnswerHeaders, AnswerStream, Exchange } from '../exchange.ts'
 import { traceId } from '../trace-id.ts'
-import type { PlainRequest } from './read-request.ts'
+import type { PlainRequest } from './plain-request.ts'
 
 // Not an import, which would load everything the module offers, including a web client, and make a start 0.05 s slower.
 const reasons = process.getBuiltinModule('node:http').STATUS_CODES
 
 /** Where the answer to a request goes. */
-export type Answering = {
-  readonly socket: Socket
+type Connection = {
+  readonly remoteAddress: string
   readonly keepAliveSeconds: number
   /** Whether the connection ends with this answer. */
   readonly isLast: boolean
-  answer(text: string): void
+  /** These return how many bytes wait for the client. */
+  write(text: string): number
+  end(text: string): number
+  /** Resolves when the client has read what was written, or has left. */
+  read(): Promise<void>
+  destroy(): void
 }
 
-/** Its body has arrived, and its answer is a single write. */
+/** A request whose body has arrived. Its answer is a single write. */
 export class PlainExchange implements Exchange {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly bodyBytes: number
-  readonly params: Readonly<Record<string, string>>
   readonly traceId: string
-  caller: Caller | undefined = undefined
+  params: Readonly<Record<string, string>> = {}
   corsHeaders: Readonly<Record<string, string>> | undefined = undefined
+  onGone: (() => void) | undefined = undefined
+  onRead: (() => void) | undefined = undefined
   readonly #body: Buffer
-  readonly #connection: Answering
-  #isAnswered = false
+  readonly #connection: Connection
+  #state: 'worked on' | 'streaming' | 'answered' = 'worked on'
 
   constructor(
-    connection: Answering,
+    connection: Connection,
     { method, url, headers }: PlainRequest,
-    params: Readonly<Record<string, string>>,
     body: Buffer,
     traceHeader: string,
   ) {
     this.method = method
     this.url = url
     this.headers = headers
-    this.params = params
     this.traceId = traceId(headers[traceHeader])
     this.bodyBytes = body.length
     this.#body = body
     this.#connection = connection
   }
 
-  get socket(): Socket {
-    return this.#connection.socket
+  get isWorkedOn(): boolean {
+    return this.#state === 'worked on'
+  }
+
+  get isStreaming(): boolean {
+    return this.#state === 'streaming'
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.remoteAddress
   }
 
   body(): Buffer {
     return this.#body
   }
 
-  send(status: number, headers: AnswerHeaders, content = ''): void {
-    if (this.#isAnswered) throw new Error('a request is answered twice')
+  send(status: number, headers: AnswerHeaders, content = ''): number {
+    return this.#connection.end(this.#head(status, headers) + content)
+  }
+
+  stream(status: number, headers: AnswerHeaders): AnswerStream {
+    const connection = this.#connection
+    const head = this.#head(status, { ...headers, 'transfer-encoding': 'chunked' })
+    this.#state = 'streaming'
+    connection.write(head)
+    return {
+      write: async content => {
+        const bytes = Buffer.byteLength(content).toString(16)
+        if (connection.write(`${bytes}\r\n${content}\r\n`) > 0) await connection.read()
+      },
+      end: () => {
+        this.#state = 'answered'
+        connection.end('0\r\n\r\n')
+      },
+    }
+  }
+
+  abandon(): void {
+    this.#connection.destroy()
+  }
+
+  #head(status: number, headers: AnswerHeaders): string {
+    if (this.#state !== 'worked on') throw new Error('a request is answered twice')
     const { isLast, keepAliveSeconds } = this.#connection
     let head = `HTTP/1.1 ${status} ${reasons[status]}\r\n`
     for (const name in headers) head += `${name}: ${requirePrintable(headers[name])}\r\n`
     head += isLast
       ? `Date: ${date()}\r\nConnection: close\r\n\r\n`
       : `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}\r\n\r\n`
-    this.#isAnswered = true
-    this.#connection.answer(head + content)
+    this.#state = 'answered'
+    return head
   }
 }
 

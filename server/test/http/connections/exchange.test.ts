@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { describe, test } from 'node:test'
-import { PlainExchange } from '../../../src/http/plain/exchange.ts'
+import { PlainExchange } from '../../../src/http/connections/plain-exchange.ts'
 import { problemSender } from '../../../src/http/send-problem.ts'
 
 const silent = { isDebug: false, error: () => {}, info: () => {}, debug: () => {} }

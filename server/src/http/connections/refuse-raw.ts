@@ -1,13 +1,12 @@
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { ownHeaders } from '../../contract/headers.ts'
-import { VaultError } from '../../domain/errors.ts'
 import { asVaultError, problem, problemType } from '../problem.ts'
 import { traceId } from '../trace-id.ts'
 
 /** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */
 export const refuseRaw = (
   error: Error & { code?: string },
-  socket: Socket,
+  socket: Duplex,
   headerPrefix: string,
   sentTraceId?: string | string[],
 ): void => {
@@ -15,12 +14,9 @@ export const refuseRaw = (
     socket.destroy()
     return
   }
-  const known = asVaultError(error)
+  const known = asVaultError(error, 'badRequest')
   const trace = traceId(sentTraceId)
-  const { status, title, headers, body } = problem(
-    known.code === 'internal' ? new VaultError('badRequest') : known,
-    trace,
-  )
+  const { status, title, headers, body } = problem(known, trace)
   socket.end(
     [
       `HTTP/1.1 ${status} ${title}`,

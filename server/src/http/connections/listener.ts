@@ -1,0 +1,76 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TlsOptions, type Server as TlsServer } from 'node:tls'
+import type { VaultError } from '../../domain/errors.ts'
+import type { Exchange } from '../exchange.ts'
+import { NodeReader } from './node-connection.ts'
+import type { NodeExchange } from './node-exchange.ts'
+import { PlainConnection } from './plain-connection.ts'
+
+/**
+ * The door of this folder: turns connections into exchanges, by two readers. A connection begins with the strict one, which reads
+ * what nearly every client sends and nothing else (`plain-request.ts`), at half the cost. The first thing that is not plain gives
+ * the connection to Node's parser for good (`node-connection.ts`). On either, one request is worked on at a time.
+ */
+export class Listener {
+  readonly server: Server | TlsServer
+  readonly #reader: NodeReader
+  readonly #plain = new Set<PlainConnection>()
+  #isClosing = false
+
+  constructor(options: {
+    readonly tls?: TlsOptions
+    readonly headerPrefix: string
+    readonly traceHeader: string
+    readonly serve: (exchange: Exchange) => void
+    /** For a request that Node reads although it is not one of HTTP/1, or does not name one host. */
+    readonly refuse: (exchange: Exchange) => void
+    readonly refuseTunnel: () => VaultError
+    /** Milliseconds that only grow. */
+    readonly now?: () => number
+  }) {
+    const { tls, serve, refuse } = options
+    this.#reader = new NodeReader({
+      now: () => performance.now(),
+      ...options,
+      serve: (exchange: NodeExchange) => (exchange.isValidHttp1 ? serve : refuse)(exchange),
+    })
+    const take = (socket: Socket): void => this.#take(socket, options)
+    // A client may half-close after its request and still wait for the answer. Not set as an option of a TLS server, because a client
+    // that leaves during the handshake would then go unnoticed, and a stop would wait for it.
+    this.server =
+      tls === undefined
+        ? createServer({ allowHalfOpen: true, noDelay: true }, take)
+        : createTlsServer({ ALPNProtocols: ['http/1.1'], noDelay: true, ...tls } as TlsOptions, socket => {
+            socket.allowHalfOpen = true
+            take(socket)
+          })
+  }
+
+  #take(
+    socket: Socket,
+    { serve, traceHeader }: { serve: (exchange: Exchange) => void; traceHeader: string },
+  ): void {
+    const connection = new PlainConnection(socket, {
+      traceHeader,
+      serve,
+      handOver: (...connection) => this.#reader.take(...connection),
+      left: left => this.#plain.delete(left),
+    })
+    this.#plain.add(connection)
+    if (this.#isClosing) connection.close()
+  }
+
+  /** How many connections there are. */
+  get connections(): number {
+    return this.#plain.size + this.#reader.connections
+  }
+
+  /** Takes no more connections. Those that exist end after their next answer, or soon if nothing is asked. Resolves when all have. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    const closed = new Promise<void>(resolve => this.server.close(() => resolve()))
+    for (const connection of this.#plain) connection.close()
+    this.#reader.close()
+    await closed
+  }
+}

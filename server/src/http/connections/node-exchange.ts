@@ -1,0 +1,113 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { VaultError } from '../../domain/errors.ts'
+import type { AnswerHeaders, AnswerStream, Exchange } from '../exchange.ts'
+import { traceId } from '../trace-id.ts'
+import { bodyBytes } from './body-bytes.ts'
+
+/** What a request needs of its connection. */
+type Connection = {
+  readonly remoteAddress: string
+  /** The next answer is the last one. */
+  readonly isLast: boolean
+  /** Bytes that the kernel has not taken yet. */
+  readonly bytesUnread: number
+  onceRead(listener: () => void): void
+  destroy(): void
+}
+
+/** A request that Node's parser has read. */
+export class NodeExchange implements Exchange {
+  readonly traceId: string
+  params: Readonly<Record<string, string>> = {}
+  corsHeaders: Readonly<Record<string, string>> | undefined = undefined
+  onGone: (() => void) | undefined = undefined
+  onRead: (() => void) | undefined = undefined
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  readonly #connection: Connection
+  readonly #fault = Promise.withResolvers<never>()
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    connection: Connection,
+    traceHeader: string,
+  ) {
+    this.#request = request
+    this.#response = response
+    this.#connection = connection
+    this.traceId = traceId(request.headers[traceHeader])
+  }
+
+  get method(): string {
+    return this.#request.method ?? ''
+  }
+
+  get url(): string {
+    return this.#request.url ?? ''
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#request.headers
+  }
+
+  get bodyBytes(): number {
+    return Number(this.headers['content-length'] ?? 0)
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.remoteAddress
+  }
+
+  /** HTTP/1 with one Host, which 1.0 may omit (RFC 9112, 3.2). */
+  get isValidHttp1(): boolean {
+    const { headers, headersDistinct, httpVersion, httpVersionMajor } = this.#request
+    return (
+      httpVersionMajor === 1 &&
+      (headers.host !== undefined || httpVersion === '1.0') &&
+      (headersDistinct.host ?? []).length <= 1
+    )
+  }
+
+  body(mayHold: (bytes: number) => boolean): Promise<Buffer> {
+    return Promise.race([bodyBytes(this.#request, this.#response, mayHold), this.#fault.promise])
+  }
+
+  /** The rest of its body will not come. */
+  failBody(reason: VaultError): void {
+    // Where nobody asks for the body, it does not matter.
+    this.#fault.promise.catch(() => {})
+    this.#fault.reject(reason)
+  }
+
+  send(status: number, headers: AnswerHeaders, content?: string): number {
+    this.#begin(status, headers)
+    this.#response.end(content)
+    const { bytesUnread } = this.#connection
+    if (bytesUnread > 0) this.#connection.onceRead(() => this.onRead?.())
+    return bytesUnread
+  }
+
+  stream(status: number, headers: AnswerHeaders): AnswerStream {
+    this.#begin(status, headers)
+    const response = this.#response
+    return {
+      write: content =>
+        new Promise(resolve => {
+          if (response.write(content) || response.destroyed) resolve()
+          else this.#connection.onceRead(resolve)
+        }),
+      end: () => void response.end(),
+    }
+  }
+
+  abandon(): void {
+    this.#connection.destroy()
+  }
+
+  #begin(status: number, headers: AnswerHeaders): void {
+    // While the service stops, an answer must close its connection, which would otherwise be kept alive.
+    if (this.#connection.isLast) headers.connection = 'close'
+    this.#response.writeHead(status, headers)
+  }
+}

@@ -1,0 +1,101 @@
+import { invalid, type VaultError } from '../domain/errors.ts'
+
+/** A place that paths lead to, as endpoints declare it: `/tokens/:id`. */
+export type Declared<To> = { readonly method: string; readonly path: string; readonly to: To }
+
+export type Route<To> = { readonly to: To; readonly params: Readonly<Record<string, string>> }
+
+/** Why a path leads nowhere: nothing is there, or only other methods; or it cannot be read. */
+export type NoRoute = { readonly allowed: readonly string[] } | { readonly refusal: VaultError }
+
+type Place<To> = {
+  readonly named: Map<string, Place<To>>
+  /** For every other name: it is the value of this parameter. */
+  other?: { readonly param: string; readonly place: Place<To> }
+  readonly methods: Map<string, To>
+}
+
+/**
+ * The one table of routes. A name goes before a parameter, a slash at the end does not matter (client libraries join a base
+ * address and `/`), and each part of a path is decoded by itself, so that `%2F` is part of an id.
+ */
+export class RouteTable<To> {
+  readonly #root: Place<To> = newPlace()
+
+  constructor(declared: readonly Declared<To>[]) {
+    for (const { method, path, to } of declared) {
+      let place = this.#root
+      for (const name of partsOf(path))
+        place = name.startsWith(':') ? other(place, name.slice(1)) : named(place, name)
+      place.methods.set(method, to)
+    }
+  }
+
+  /** Where a request leads. HEAD is answered like GET, without the body. */
+  find(method: string, url: string): Route<To> | NoRoute {
+    const path = pathOf(url)
+    if (path === undefined) return { refusal: unreadablePath() }
+    const wanted = method === 'HEAD' ? 'GET' : method
+    const allowed = new Set<string>()
+    const values: [string, string][] = []
+    /** Depth first, names before parameters. */
+    const walk = (place: Place<To>, depth: number): To | undefined => {
+      const part = path[depth]
+      if (part === undefined) {
+        for (const each of place.methods.keys()) allowed.add(each)
+        return place.methods.get(wanted)
+      }
+      const next = place.named.get(part)
+      const found = next && walk(next, depth + 1)
+      if (found !== undefined || place.other === undefined || part === '') return found
+      values.push([place.other.param, part])
+      const reached = walk(place.other.place, depth + 1)
+      if (reached === undefined) values.pop()
+      return reached
+    }
+    const to = walk(this.#root, 0)
+    if (to === undefined) return { allowed: [...allowed] }
+    const params: Record<string, string> = {}
+    for (const [name, value] of values) params[name] = value
+    return { to, params }
+  }
+}
+
+const newPlace = <To>(): Place<To> => ({ named: new Map(), methods: new Map() })
+
+const named = <To>(place: Place<To>, name: string): Place<To> => {
+  const there = place.named.get(name) ?? newPlace<To>()
+  place.named.set(name, there)
+  return there
+}
+
+const other = <To>(place: Place<To>, param: string): Place<To> => {
+  place.other ??= { param, place: newPlace<To>() }
+  return place.other.place
+}
+
+/** The decoded parts of the path in a request's target, which may name a host; undefined if they cannot be decoded. */
+const pathOf = (url: string): string[] | undefined => {
+  const end = url.search(/[?#]/)
+  let path = end === -1 ? url : url.slice(0, end)
+  if (!path.startsWith('/')) path = path.replace(/^https?:\/\/[^/]*/i, '')
+  const parts = partsOf(path)
+  if (!path.includes('%')) return parts
+  try {
+    return parts.map(decodeURIComponent)
+  } catch {
+    return undefined
+  }
+}
+
+const partsOf = (path: string): string[] => {
+  const end = path.length > 1 && path.endsWith('/') ? -1 : undefined
+  return path.slice(1, end).split('/')
+}
+
+const unreadablePath = (): VaultError =>
+  invalid({ path: '$', message: 'the path is not valid percent-encoded UTF-8' })
+
+/** One spelling for all targets that lead to the same place: without host, query and trailing slash, and with plain letters. */
+export const plainPath = (url: string): string =>
+  `/${(pathOf(url) ?? []).map(part => part.replaceAll('/', '%2F')).join('/')}`

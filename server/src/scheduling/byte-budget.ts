@@ -1,0 +1,78 @@
+/**
+ * Memory for what is on its way, in bytes: bodies that arrive, answers that nobody has read yet (C37). A tenant gets at most as much
+ * as is left for all others, so that half of the budget is there for whoever comes next; within the tenant the same holds for a
+ * key. Whoever has taken his part is refused more, and nobody else.
+ */
+export class ByteBudget {
+  readonly #total: number
+  readonly #tenants = new Map<unknown, Holder>()
+  #held = 0
+
+  constructor(total: number) {
+    this.#total = total
+  }
+
+  get held(): number {
+    return this.#held
+  }
+
+  account(tenant: unknown, key: unknown): ByteAccount {
+    return new ByteAccount(this, tenant, key)
+  }
+
+  /** @internal */
+  mayTake(tenant: unknown, key: unknown, bytes: number): boolean {
+    const holder = this.#tenants.get(tenant)
+    const ofTenant = holder?.held ?? 0
+    const free = this.#total - this.#held
+    const freeForKeys = (free + ofTenant) / 2 - ofTenant
+    return ofTenant + bytes <= free && (holder?.keys.get(key) ?? 0) + bytes <= freeForKeys
+  }
+
+  /** @internal */
+  move(tenant: unknown, key: unknown, bytes: number): void {
+    const holder = this.#tenants.get(tenant) ?? { held: 0, keys: new Map<unknown, number>() }
+    this.#held += bytes
+    holder.held += bytes
+    const ofKey = (holder.keys.get(key) ?? 0) + bytes
+    if (ofKey > 0) holder.keys.set(key, ofKey)
+    else holder.keys.delete(key)
+    if (holder.keys.size > 0) this.#tenants.set(tenant, holder)
+    else this.#tenants.delete(tenant)
+  }
+}
+
+type Holder = { held: number; readonly keys: Map<unknown, number> }
+
+/** What one request holds of the budget. */
+export class ByteAccount {
+  readonly #budget: ByteBudget
+  readonly #tenant: unknown
+  readonly #key: unknown
+  #held = 0
+
+  constructor(budget: ByteBudget, tenant: unknown, key: unknown) {
+    this.#budget = budget
+    this.#tenant = tenant
+    this.#key = key
+  }
+
+  get held(): number {
+    return this.#held
+  }
+
+  /** Sets what is held; false, and nothing changes, if it is more than before and there is no room for it. */
+  hold(bytes: number): boolean {
+    const more = bytes - this.#held
+    if (more > 0 && !this.#budget.mayTake(this.#tenant, this.#key, more)) return false
+    this.keep(bytes)
+    return true
+  }
+
+  /** Sets what is held, with or without room: for what is in memory already. */
+  keep(bytes: number): void {
+    if (bytes === this.#held) return
+    this.#budget.move(this.#tenant, this.#key, bytes - this.#held)
+    this.#held = bytes
+  }
+}

@@ -1,0 +1,458 @@
+import { VaultError } from '../domain/errors.ts'
+
+/**
+ * One way to the processor (C37). Whatever needs it for an answer, and every background job, is a `Work` that asks for turns. The
+ * scheduler hands them out so that tenants share the processor's time equally, and within a tenant its keys:
+ *
+ *   arrival ─► Work.turn() ─► the queue of its key ─► a group of turns runs ─► measured, charged to its keys ─► …
+ *
+ * - **Fair.** Each tenant, and each key in it, has a virtual clock that its measured time moves forward. The next turn goes to the
+ *   tenant, and in it to the key, whose clock is furthest behind (start-time fair queueing). Whoever comes back from a rest starts
+ *   at the present, so nobody saves time up. Background work is charged twenty times over: it runs where nobody else wants to.
+ * - **In slices.** A work that has run for `sliceMs` gives way at its next `turn()`. Between two rounds the event loop reads
+ *   sockets, so that newcomers and probes get in.
+ * - **In groups.** Requests that run step by step with others cost a third less than one after the other, because each step finds
+ *   the processor's caches filled with its own code. Turns of keys whose turns have been cheap so far share a group of about
+ *   `groupMs`. A turn of any other key runs alone, so it is measured alone and keeps nobody but itself waiting.
+ * - **Bounded.** A work that has not begun after `waitMaxMs` is refused (503). Only whoever asks for more than his share waits
+ *   that long. The refusal comes late on purpose: one that came at once would be asked for again at once.
+ * - **Only while somebody waits.** A work that is cancelled gets no further turn.
+ *
+ * Processes share nothing: each is fair by itself. Figures: docs/decisions/0021-one-scheduler.md.
+ */
+export class Scheduler {
+  readonly #now: () => number
+  readonly #waitMaxMs: number
+  readonly #tenants = new Map<unknown, Share>()
+  /** Those of the tenants that have turns waiting. */
+  readonly #waiting: Share[] = []
+  #present = 0
+  #isRoundDue = false
+  #expiry: NodeJS.Timeout | undefined
+  #refused = 0
+  /** The slice that is running; works that hold a turn of it may go on. */
+  #slice = 0
+  #sliceBegan = 0
+  #lastSlice = 0
+
+  constructor({
+    now = () => performance.now(),
+    waitMaxMs = 1_000,
+  }: { now?: () => number; waitMaxMs?: number } = {}) {
+    this.#now = now
+    this.#waitMaxMs = waitMaxMs
+  }
+
+  /** Work for an answer: charged to the key of the tenant, or for strangers to where they call from. */
+  work(tenant: unknown, key: unknown): Work {
+    return new Work(this, this.#queueOf(tenant, key))
+  }
+
+  /** Work that nobody waits for. */
+  background(name: string): Work {
+    return new Work(this, this.#queueOf(backgroundTenant, name))
+  }
+
+  /** Turns that wait, and how many have been refused: for tests and metrics. */
+  get state(): { readonly waiting: number; readonly refused: number } {
+    let waiting = 0
+    for (const tenant of this.#waiting) for (const queue of tenant.waiting) waiting += queue.length
+    return { waiting, refused: this.#refused }
+  }
+
+  /** @internal Whether the work's turn is not over yet. */
+  holds(slice: number): boolean {
+    return slice !== 0 && slice === this.#slice && this.#now() - this.#sliceBegan < sliceMs
+  }
+
+  /** @internal */
+  ask(queue: Queue, turn: Turn): void {
+    turn.since = queue.tenant.isBackground ? Number.POSITIVE_INFINITY : this.#now()
+    const { tenant } = queue
+    if (queue.length === 0) {
+      if (tenant.waiting.length === 0) {
+        tenant.clock = Math.max(tenant.clock, this.#present)
+        this.#waiting.push(tenant)
+      }
+      queue.clock = Math.max(queue.clock, tenant.present)
+      tenant.waiting.push(queue)
+    }
+    queue.add(turn)
+    this.#plan()
+  }
+
+  /** @internal */
+  withdraw(queue: Queue, turn: Turn): void {
+    queue.remove(turn)
+    if (queue.length === 0) this.#rest(queue)
+  }
+
+  /** @internal */
+  queueOf(tenant: unknown, key: unknown): Queue {
+    return this.#queueOf(tenant, key)
+  }
+
+  /** @internal The last work of a key has ended. */
+  left(queue: Queue): void {
+    const { tenant } = queue
+    // A clock that is ahead is remembered until the present has caught up, or ending all works would wipe out what they took.
+    if (queue.works > 0 || queue.clock > tenant.present) return
+    tenant.queues.delete(queue.key)
+    if (tenant.queues.size === 0 && tenant.clock <= this.#present) this.#tenants.delete(tenant.id)
+  }
+
+  #queueOf(tenantId: unknown, key: unknown): Queue {
+    let tenant = this.#tenants.get(tenantId)
+    if (tenant === undefined) {
+      if (this.#tenants.size >= rememberedMax) this.#forgetResting()
+      tenant = new Share(tenantId, tenantId === backgroundTenant)
+      this.#tenants.set(tenantId, tenant)
+    }
+    let queue = tenant.queues.get(key)
+    if (queue === undefined) {
+      if (tenant.queues.size >= rememberedMax) tenant.forgetResting()
+      queue = new Queue(tenant, key)
+      tenant.queues.set(key, queue)
+    }
+    return queue
+  }
+
+  #forgetResting(): void {
+    for (const tenant of this.#tenants.values()) {
+      tenant.forgetResting()
+      if (tenant.queues.size === 0) this.#tenants.delete(tenant.id)
+    }
+  }
+
+  #rest(queue: Queue): void {
+    const { tenant } = queue
+    drop(tenant.waiting, queue)
+    if (tenant.waiting.length === 0) drop(this.#waiting, tenant)
+  }
+
+  #plan(): void {
+    if (this.#isRoundDue) return
+    this.#isRoundDue = true
+    setImmediate(() => this.#runGroup(this.#now()))
+    this.#expiry ??= setInterval(() => this.#refuseLate(), expiryIntervalMs).unref()
+  }
+
+  /** Groups follow one another until the round is over. */
+  #runGroup(roundBegan: number): void {
+    const group = this.#take()
+    this.#lastSlice++
+    this.#slice = this.#lastSlice
+    this.#sliceBegan = this.#now()
+    for (const turn of group) turn.start(this.#slice)
+    // Promises resolve in microtasks, and a tick that a microtask asks for runs once no microtask is left: when every work of the
+    // group has come to its end, or waits for something.
+    queueMicrotask(() =>
+      process.nextTick(() => {
+        const now = this.#now()
+        this.#slice = 0
+        charge(group, now - this.#sliceBegan)
+        if (this.#waiting.length === 0) this.#isRoundDue = false
+        else if (now - roundBegan < roundMs) this.#runGroup(roundBegan)
+        else setImmediate(() => this.#runGroup(this.#now()))
+      }),
+    )
+  }
+
+  #take(): Turn[] {
+    const group: Turn[] = []
+    let expectedMs = 0
+    while (group.length < groupTurnsMax) {
+      const tenant = furthestBehind(this.#waiting)
+      const queue = tenant && furthestBehind(tenant.waiting)
+      if (tenant === undefined || queue === undefined) break
+      const joins = queue.isLight && expectedMs + queue.expectedMs <= groupMs
+      if (group.length > 0 && !joins) break
+      this.#present = tenant.clock
+      tenant.present = queue.clock
+      group.push(queue.take())
+      if (queue.length === 0) this.#rest(queue)
+      queue.pass(queue.expectedMs)
+      expectedMs += queue.expectedMs
+      if (!queue.isLight) break
+    }
+    return group
+  }
+
+  #refuseLate(): void {
+    if (this.#waiting.length === 0) {
+      clearInterval(this.#expiry)
+      this.#expiry = undefined
+      return
+    }
+    const before = this.#now() - this.#waitMaxMs
+    for (const tenant of [...this.#waiting])
+      for (const queue of [...tenant.waiting]) {
+        for (let late = queue.takeLate(before); late !== undefined; late = queue.takeLate(before)) {
+          this.#refused++
+          late.refuse(new VaultError('overloaded'))
+        }
+        if (queue.length === 0) this.#rest(queue)
+      }
+  }
+}
+
+/** How long a work may run before it gives way, in a group with others or alone. */
+const sliceMs = 5
+/** What a group is expected to take, and how many turns it has at most. */
+const groupMs = 4
+const groupTurnsMax = 64
+/** How long groups follow one another before sockets are read again. */
+const roundMs = 4
+/** A turn that takes longer than this runs alone. */
+const lightMs = 0.25
+/** A group that takes this long, and this many times what was expected, has somebody in it who is not light. */
+const overrunMs = 3
+const overrunFactor = 4
+const expiryIntervalMs = 50
+/** What background work is charged for each millisecond. */
+const backgroundFactor = 20
+/** Queues that are remembered although nothing waits in them. */
+const rememberedMax = 10_000
+/** Works of one key that have begun and gave way. While there are more, those go on before others begin: each holds memory. */
+const begunMax = 8
+
+const backgroundTenant = Symbol('background')
+
+/** Nobody waits for the answer any more. */
+export class GoneError extends Error {
+  static {
+    GoneError.prototype.name = 'GoneError'
+  }
+}
+
+/** What one request, or one job, does. Its turns are charged to the key that it came with. */
+export class Work {
+  readonly #scheduler: Scheduler
+  #queue: Queue
+  #slice = 0
+  #hasBegun = false
+  #waiting: Turn | undefined
+  #isCancelled = false
+
+  constructor(scheduler: Scheduler, queue: Queue) {
+    this.#scheduler = scheduler
+    this.#queue = queue
+    queue.works++
+  }
+
+  /**
+   * To be asked before work begins, after every wait for something else, and between the pieces of what takes long. Undefined while
+   * the work may go on; otherwise a promise that resolves when it may. Throws, or rejects, if it may not: VaultError `overloaded`
+   * if it has waited too long to begin, GoneError if it was cancelled.
+   */
+  turn(): Promise<void> | undefined {
+    if (this.#isCancelled) throw new GoneError()
+    return this.hasTurn ? undefined : this.#next()
+  }
+
+  /** For loops on a hot path: `if (!work.hasTurn) await work.turn()`. */
+  get hasTurn(): boolean {
+    return !this.#isCancelled && this.#scheduler.holds(this.#slice)
+  }
+
+  #next(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = new Turn(this.#hasBegun, {
+        start: slice => {
+          this.#waiting = undefined
+          this.#hasBegun = true
+          this.#slice = slice
+          resolve()
+        },
+        refuse: reason => {
+          this.#waiting = undefined
+          reject(reason)
+        },
+      })
+      this.#scheduler.ask(this.#queue, this.#waiting)
+    })
+  }
+
+  /** From here on it is charged to this key: who calls was not known before. */
+  chargeTo(tenant: unknown, key: unknown): void {
+    const queue = this.#scheduler.queueOf(tenant, key)
+    if (queue === this.#queue) return
+    this.end()
+    this.#queue = queue
+    queue.works++
+    // What is left of its turn was given to somebody else's queue.
+    this.#slice = 0
+  }
+
+  cancel(): void {
+    this.#isCancelled = true
+    const turn = this.#waiting
+    if (turn === undefined) return
+    this.#scheduler.withdraw(this.#queue, turn)
+    turn.refuse(new GoneError())
+  }
+
+  /** To be called once, when nothing is left to do. */
+  end(): void {
+    this.#queue.works--
+    if (this.#queue.works === 0) this.#scheduler.left(this.#queue)
+  }
+}
+
+/** What an operation sees of the work that it does. */
+export type Turns = Pick<Work, 'turn' | 'hasTurn'>
+
+class Turn {
+  since = 0
+  queue: Queue | undefined
+  readonly hasBegun: boolean
+  readonly start: (slice: number) => void
+  readonly refuse: (reason: Error) => void
+
+  constructor(
+    hasBegun: boolean,
+    { start, refuse }: { start: (slice: number) => void; refuse: (reason: Error) => void },
+  ) {
+    this.hasBegun = hasBegun
+    this.start = start
+    this.refuse = refuse
+  }
+}
+
+/** What waits for one key, and what its turns have taken. */
+class Queue {
+  readonly tenant: Share
+  readonly key: unknown
+  clock = 0
+  /** Works that have not ended. */
+  works = 0
+  /** What a turn is expected to take. It follows quickly upwards and slowly downwards. */
+  expectedMs = 0.05
+  isLight = true
+  readonly #fresh = new Fifo<Turn>()
+  readonly #begun = new Fifo<Turn>()
+  #wasFresh = false
+
+  constructor(tenant: Share, key: unknown) {
+    this.tenant = tenant
+    this.key = key
+  }
+
+  get length(): number {
+    return this.#fresh.length + this.#begun.length
+  }
+
+  add(turn: Turn): void {
+    turn.queue = this
+    if (turn.hasBegun) this.#begun.push(turn)
+    else this.#fresh.push(turn)
+  }
+
+  /** What has begun and what is new go by turns, so that a long work of a key does not keep its short ones waiting. */
+  take(): Turn {
+    const isFresh =
+      this.#begun.length === 0 || (!this.#wasFresh && this.#fresh.length > 0 && this.#begun.length < begunMax)
+    this.#wasFresh = isFresh
+    const turn = isFresh ? this.#fresh.shift() : this.#begun.shift()
+    if (turn === undefined) throw new Error('an empty queue was asked for a turn')
+    return turn
+  }
+
+  takeLate(before: number): Turn | undefined {
+    return (this.#fresh.first?.since ?? Number.POSITIVE_INFINITY) < before ? this.#fresh.shift() : undefined
+  }
+
+  remove(turn: Turn): void {
+    this.#fresh.remove(turn)
+    this.#begun.remove(turn)
+  }
+
+  pass(ms: number): void {
+    this.clock += ms
+    this.tenant.clock += this.tenant.isBackground ? ms * backgroundFactor : ms
+  }
+
+  learn(ms: number): void {
+    this.expectedMs = Math.max(ms, 0.9 * this.expectedMs + 0.1 * ms)
+    this.isLight = this.expectedMs < lightMs
+  }
+}
+
+/** A tenant's part of the processor. */
+class Share {
+  readonly id: unknown
+  readonly isBackground: boolean
+  clock = 0
+  /** The clock of the key that had the last turn. */
+  present = 0
+  readonly queues = new Map<unknown, Queue>()
+  readonly waiting: Queue[] = []
+
+  constructor(id: unknown, isBackground: boolean) {
+    this.id = id
+    this.isBackground = isBackground
+  }
+
+  forgetResting(): void {
+    for (const queue of this.queues.values()) if (queue.works === 0) this.queues.delete(queue.key)
+  }
+}
+
+/** A queue whose first elements are dropped without moving the others each time. */
+class Fifo<Item> {
+  #items: (Item | undefined)[] = []
+  #start = 0
+
+  get length(): number {
+    return this.#items.length - this.#start
+  }
+
+  get first(): Item | undefined {
+    return this.#items[this.#start]
+  }
+
+  push(item: Item): void {
+    this.#items.push(item)
+  }
+
+  shift(): Item | undefined {
+    const item = this.#items[this.#start]
+    this.#items[this.#start] = undefined
+    this.#start++
+    if (this.#start > 64 && this.#start * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#start)
+      this.#start = 0
+    }
+    return item
+  }
+
+  remove(item: Item): void {
+    const at = this.#items.indexOf(item, this.#start)
+    if (at !== -1) this.#items.splice(at, 1)
+  }
+}
+
+/** Each has paid in advance what it was expected to take; now it pays, or gets back, the difference. */
+const charge = (group: readonly Turn[], ms: number): void => {
+  const queues = new Set(group.map(({ queue }) => queue).filter(queue => queue !== undefined))
+  const expectedMs = group.reduce((sum, { queue }) => sum + (queue?.expectedMs ?? 0), 0)
+  const isOverrun = ms > overrunMs && ms > overrunFactor * expectedMs
+  for (const { queue } of group) queue?.pass((queue.expectedMs * ms) / expectedMs - queue.expectedMs)
+  for (const queue of queues)
+    if (queues.size === 1) queue.learn(ms / group.length)
+    else if (isOverrun) queue.isLight = false
+}
+
+const furthestBehind = <Clocked extends { readonly clock: number }>(
+  waiting: readonly Clocked[],
+): Clocked | undefined => {
+  let least = waiting[0]
+  for (const each of waiting) if (least === undefined || each.clock < least.clock) least = each
+  return least
+}
+
+const drop = <Item>(items: Item[], item: Item): void => {
+  const at = items.indexOf(item)
+  const last = items.pop()
+  if (at !== -1 && last !== undefined && at < items.length) items[at] = last
+}
