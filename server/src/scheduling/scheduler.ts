@@ -200,11 +200,13 @@ export class Scheduler {
 const sliceMs = 5
 /** What a group is expected to take, and how many turns it has at most. */
 const groupMs = 4
-const groupTurnsMax = 64
+const groupTurnsMax = 32
 /** How long groups follow one another before sockets are read again. */
 const roundMs = 4
 /** A turn that takes longer than this runs alone. */
 const lightMs = 0.25
+/** What a turn of a key is expected to take of which nothing is known: it runs alone. */
+const unknownMs = 0.5
 /** A group that takes this long, and this many times what was expected, has somebody in it who is not light. */
 const overrunMs = 3
 const overrunFactor = 4
@@ -326,9 +328,9 @@ class Queue {
   clock = 0
   /** Works that have not ended. */
   works = 0
-  /** What a turn is expected to take. It follows quickly upwards and slowly downwards. */
-  expectedMs = 0.05
-  isLight = true
+  /** What a turn is expected to take. */
+  expectedMs = unknownMs
+  isLight = false
   readonly #fresh = new Fifo<Turn>()
   readonly #begun = new Fifo<Turn>()
   #wasFresh = false
@@ -372,8 +374,9 @@ class Queue {
     this.tenant.clock += this.tenant.isBackground ? ms * backgroundFactor : ms
   }
 
+  /** Upwards in two steps, because the machine may have been busy with something else; downwards soon. */
   learn(ms: number): void {
-    this.expectedMs = Math.max(ms, 0.9 * this.expectedMs + 0.1 * ms)
+    this.expectedMs = ms > this.expectedMs ? Math.min(ms, 4 * this.expectedMs) : 0.7 * this.expectedMs + 0.3 * ms
     this.isLight = this.expectedMs < lightMs
   }
 }
