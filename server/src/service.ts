@@ -16,6 +16,7 @@ import { leases } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import { openVault } from './operations/vault/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
+import { Scheduler } from './scheduling/scheduler.ts'
 import { ByteBudget } from './scheduling/byte-budget.ts'
 import type { Store } from './store/port.ts'
 
@@ -55,7 +56,8 @@ export const buildService = async (parts: {
 }): Promise<Service> => {
   const { log, clock, settings, shared } = parts
   const { headerPrefix } = settings
-  const vault = await openVault(parts)
+  const scheduler = new Scheduler({ report: refused => log.error({ refused }, 'overloaded') })
+  const vault = await openVault({ ...parts, scheduler })
   const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
     Object.entries(upkeep(vault, log, ownLeases.on)).map(([name, jobs]) =>
@@ -74,7 +76,7 @@ export const buildService = async (parts: {
     }),
     rateLimit: rateLimit(settings.rateLimit && (shared?.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
-    scheduler: vault.scheduler,
+    scheduler,
     memory: new ByteBudget(Math.max(pace.bytesOnTheirWay, 8 * limits.bodyBytes)),
     ...(parts.tls && { tls: parts.tls }),
   })

@@ -15,10 +15,12 @@ export const openVault = async ({
   store,
   keyProvider,
   clock,
+  scheduler = new Scheduler(),
 }: {
   store: Store
   keyProvider: KeyProvider
   clock: () => Instant
+  scheduler?: Scheduler
 }): Promise<Vault> => {
   return {
     store,
@@ -30,7 +32,7 @@ export const openVault = async ({
     activity: activityQueue(store),
     keyUses: keyUses(),
     retryQueues: retryQueues(),
-    scheduler: new Scheduler(),
+    scheduler,
   }
 }
 
