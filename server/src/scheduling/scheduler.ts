@@ -387,7 +387,8 @@ class Queue {
 
   /** Upwards in two steps, because the machine may have been busy with something else; downwards soon. */
   learn(ms: number): void {
-    this.expectedMs = ms > this.expectedMs ? Math.min(ms, 4 * this.expectedMs) : 0.7 * this.expectedMs + 0.3 * ms
+    this.expectedMs =
+      ms > this.expectedMs ? Math.min(ms, 4 * this.expectedMs) : 0.7 * this.expectedMs + 0.3 * ms
     this.isLight = this.expectedMs < lightMs
   }
 }

@@ -1,0 +1,84 @@
+import type { Endpoint } from '../contract/endpoint.ts'
+import { ownHeaders } from '../contract/headers.ts'
+import { holds } from '../domain/access/access.ts'
+import { VaultError } from '../domain/errors.ts'
+import { describeError } from '../domain/log.ts'
+import { TamperedError } from '../domain/tampered-error.ts'
+import { authenticate } from '../operations/keys/authenticate.ts'
+import type { Caller, KnownCaller } from '../operations/vault/vault.ts'
+import { requireBodyForm } from './body.ts'
+import type { Exchange } from './exchange.ts'
+import type { PipelineOptions } from './pipeline-options.ts'
+import type { Visit } from './visit.ts'
+
+/** Everything that can be decided before the body is read. */
+export type Admission = {
+  /** The caller, or undefined where none is needed; `answered` for a preflight. Throws the refusal. */
+  admit(exchange: Exchange, visit: Visit): Promise<Caller | undefined | 'answered'>
+  /** 401, 403: the caller as of now. */
+  identify(exchange: Exchange, visit: Visit): Promise<Caller>
+}
+
+/** In the order of C3. Without an endpoint, as far as the caller goes. */
+export const admission = (options: PipelineOptions, endpoint: Endpoint | undefined): Admission => {
+  const { vault, rateLimit, cors } = options
+  const find = callerFinder(options)
+
+  /** 401. A key that was not known when the request came is charged from now on. */
+  const requireCaller = async (exchange: Exchange, visit: Visit): Promise<Caller> => {
+    const found = find(exchange)
+    const known = found instanceof Promise ? await found : found
+    if (found instanceof Promise) await visit.chargeTo(known)
+    if (known === undefined) throw new VaultError('unauthorized')
+    return { ...known, work: visit.work }
+  }
+
+  const identify = async (exchange: Exchange, visit: Visit): Promise<Caller> => {
+    const caller = await requireCaller(exchange, visit)
+    if (endpoint !== undefined) requirePermission(caller, endpoint)
+    return caller
+  }
+
+  return {
+    identify,
+    admit: async (exchange, visit) => {
+      if (endpoint?.permission === 'open') return undefined
+      if (cors.preflight(exchange)) return 'answered'
+      const caller = await requireCaller(exchange, visit)
+      const { apiKey } = caller
+      if (apiKey === undefined) throw new VaultError('unauthorized')
+      vault.keyUses.note(apiKey.hash, vault.clock())
+      exchange.corsHeaders = cors.allow(exchange, caller)
+      await rateLimit(apiKey)
+      if (endpoint === undefined) return caller
+      requirePermission(caller, endpoint)
+      requireBodyForm(exchange, endpoint)
+      if (!visit.hasRoom) throw new VaultError('overloaded')
+      return caller
+    },
+  }
+}
+
+/** 403 to an application that holds the endpoint's permission nowhere (C3: "permission as such"). */
+const requirePermission = ({ application }: Caller, { permission }: Endpoint): void => {
+  const isPermitted = permission === 'open' || permission === 'any key' || holds(application, permission)
+  if (!isPermitted) throw new VaultError('forbidden', { detail: `This needs the permission ${permission}.` })
+}
+
+/** Who holds the key that a request carries, as of now; a promise only where storage must be asked. */
+const callerFinder = ({ vault, log, headerPrefix }: PipelineOptions) => {
+  const { apiKey } = ownHeaders(headerPrefix)
+
+  /** A key whose rows do not open grants nothing: it is treated as unknown, and the log names the row. */
+  const refuse = (error: unknown, { traceId }: Exchange): undefined => {
+    if (!(error instanceof TamperedError)) throw error
+    log.error({ trace_id: traceId, ...describeError(error) }, 'a key was refused')
+  }
+
+  return (exchange: Exchange): KnownCaller | undefined | Promise<KnownCaller | undefined> => {
+    const keyText = exchange.headers[apiKey]
+    if (typeof keyText !== 'string') return undefined
+    const found = authenticate(vault, keyText)
+    return found instanceof Promise ? found.catch(error => refuse(error, exchange)) : found
+  }
+}
