@@ -7,7 +7,7 @@ import { StoreUnavailableError } from '../store/port.ts'
 import { isDamage } from '../store/sqlite/failure-codes.ts'
 
 export const isWronglyCalled = (error: unknown): boolean =>
-  error instanceof ConfigError || (error instanceof VaultError && error.code === 'validation')
+  error instanceof ConfigError || (error instanceof VaultError && error.code === 'invalidRequest')
 
 /** One line that says what to do; the operator's own settings and paths may be named. */
 export const explain = (error: unknown): string =>

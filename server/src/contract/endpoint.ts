@@ -64,8 +64,9 @@ type Declaration = {
   readonly examples?: Readonly<Record<string, Json>>
   readonly reply?: TSchema
   /** `application/json` unless said otherwise. */
-  readonly replyType?: 'text/html'
-  readonly status: 200 | 201 | 204
+  readonly replyType?: 'text/html' | 'text/plain'
+  /** 303: the answer's Location leads to where it is. */
+  readonly status: 200 | 201 | 204 | 303
   /** C1: the Location of what was created, as a path with the `:id` of the answer. */
   readonly location?: string
   /** Problems of this endpoint that do not already follow from the fields above. */

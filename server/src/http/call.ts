@@ -51,7 +51,7 @@ export const jsonContentType = 'application/json; charset=utf-8'
 export const inText = (answer: Answer): Answer =>
   answer === undefined || answer instanceof ReadyText
     ? answer
-    : new ReadyText(jsonContentType, JSON.stringify(answer))
+    : new ReadyText(jsonContentType, `${JSON.stringify(answer)}\n`)
 
 /** Answers the calls of an endpoint. */
 export type Handle = (call: AnyCall) => Promise<Answer>

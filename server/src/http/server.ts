@@ -29,7 +29,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   const { traceId: traceHeader } = ownHeaders(headerPrefix)
   const sendProblem = problemSender(options)
   const refuseHost = logAnswers(options.log, undefined, exchange =>
-    sendProblem(exchange, new VaultError('badRequest')),
+    sendProblem(exchange, new VaultError('invalidHttp')),
   )
 
   const through =

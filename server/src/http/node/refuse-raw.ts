@@ -18,7 +18,7 @@ export const refuseRaw = (
   const known = asVaultError(error)
   const trace = traceId(sentTraceId)
   const { status, title, headers, body } = problem(
-    known.code === 'internal' ? new VaultError('badRequest') : known,
+    known.code === 'internal' ? new VaultError('invalidHttp') : known,
     trace,
   )
   socket.end(
