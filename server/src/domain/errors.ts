@@ -22,8 +22,12 @@ export const catalogue = {
   },
   invalidHttp: { status: 400, title: 'Bad Request', detail: 'The request is not valid HTTP.' },
   unauthorized: { status: 401, title: 'Unauthorized', detail: 'A valid API key is required.' },
-  forbidden: { status: 403, title: 'Forbidden', detail: 'The application may not do this.' },
-  notFound: { status: 404, title: 'Not Found', detail: 'There is no such thing, or this key may not see it.' },
+  forbidden: { status: 403, title: 'Forbidden', detail: 'The application of this key may not do this.' },
+  notFound: {
+    status: 404,
+    title: 'Not Found',
+    detail: 'There is no such thing, or this key may not see it.',
+  },
   noSuchRoute: { status: 404, title: 'Not Found', detail: 'There is no such path.' },
   methodNotAllowed: {
     status: 405,
@@ -56,7 +60,7 @@ export const catalogue = {
   rateLimited: {
     status: 429,
     title: 'Too Many Requests',
-    detail: 'The key is over its rate limit.',
+    detail: 'The API key is over its rate limit; try again after the seconds in Retry-After.',
     isTransient: true,
   },
   bodyTooLarge: {

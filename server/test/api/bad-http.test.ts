@@ -130,8 +130,8 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
       server.emit('clientError', error, served)
       const [reply] = await answered
       assert.deepEqual(
-        [reply?.status, reply?.body.detail, reply?.headers.get('connection')],
-        [408, 'The request did not arrive in time.', 'close'],
+        [reply?.status, reply?.body.code, reply?.headers.get('connection')],
+        [408, 'request_timeout', 'close'],
       )
       assert.equal(await countTokens(vault(), key), 1)
     })
