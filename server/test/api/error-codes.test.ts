@@ -180,13 +180,9 @@ describe('the catalogue of errors', () => {
       const met = key === 'rateLimited' ? limited : vault
       const { keys } = await met.tenant(ownerAndManager)
       const reply = await meet({ vault: met, ...keys })
-      const { status, title, isTransient = false }: CatalogueEntry = catalogue[key]
-      assert.deepEqual(
-        [reply?.status, reply?.body.code, reply?.body.title],
-        [status, code, title],
-        reply?.text,
-      )
-      assert.equal(reply?.headers.has('retry-after'), isTransient)
+      const { status, title, isTransient }: CatalogueEntry = catalogue[key]
+      assert.deepEqual([reply?.status, reply?.body.code, reply?.body.title], [status, code, title])
+      assert.equal(reply?.headers.has('retry-after'), isTransient === true)
     })
 
   test('C2.24 every code is the snake_case of its key in the catalogue', () => {
