@@ -4,7 +4,7 @@ import { setLimits } from '../domain/limits.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { type Command, invocation, usage } from './command.ts'
 import { commandOf, commands } from './commands/registry.ts'
-import { asCalled } from './pasteable.ts'
+import { asCalled, rememberCall } from './pasteable.ts'
 import { surviveClosedOutput } from './print.ts'
 import { reportFailure } from './report-failure.ts'
 
@@ -18,6 +18,7 @@ const overview = (listed: readonly Command[]): string => {
 
 /** Resolves with the exit code. */
 export const main = async (args: readonly string[]): Promise<number> => {
+  rememberCall({ commands, args, environment: process.env })
   const [first] = args
   if (first === '--version' || first === '-v') {
     process.stdout.write(`${about.version}\n`)

@@ -1,55 +1,64 @@
 import { parseArgs } from 'node:util'
 import { settings } from '../config/settings.ts'
 import { shellWord } from '../domain/text/shell-word.ts'
-import { commands } from './commands/registry.ts'
+import type { Command } from './command.ts'
 
 // Messages name commands as `strongroom migrate`, wherever they come from: only this edge knows how the program was called.
 
-const names = [...commands.map(({ name }) => name), 'help'].toSorted((a, b) => b.length - a.length)
-const mention = new RegExp(String.raw`(?<![\w./-])strongroom (${names.join('|')})(?![\w-])([^;\n]*)`, 'g')
+type Called = {
+  readonly commands: readonly Command[]
+  readonly args: readonly string[]
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Told, not imported: the commands import this. */
+let called: Called = { commands: [], args: [], environment: {} }
+
+/** To be told before anything is printed. */
+export const rememberCall = (call: Called): void => {
+  called = call
+}
 
 /** The text with commands that work when they are pasted into the shell in which this one was called. */
-export const asCalled = (text: string, environment = process.env): string =>
-  replaceMentions(text, environment, () => [])
+export const asCalled = (text: string): string => replaceMentions(text, () => [])
 
 /** The same with the settings that this command was given as flags: with other ones it would be about another vault. */
-export const pasteable = (
-  text: string,
-  args: readonly string[] = process.argv.slice(2),
-  environment = process.env,
-): string =>
-  replaceMentions(text, environment, (name, rest) =>
-    typedFlags(args)
+export const pasteable = (text: string): string =>
+  replaceMentions(text, (name, rest) =>
+    typedFlags()
       .filter(flag => isTakenBy(name, flag) && !rest.includes('--help') && !rest.includes(`--${flag.name} `))
       .map(flag => `--${flag.name} ${shellWord(flag.value)}`),
   )
 
-const replaceMentions = (
-  text: string,
-  environment: NodeJS.ProcessEnv,
-  flags: (name: string, rest: string) => readonly string[],
-): string =>
-  text.replace(mention, (_mention, name: string, rest: string) =>
-    [program(environment), name, ...flags(name, rest)]
-      .join(' ')
-      .concat(replaceMentions(rest, environment, flags)),
+const replaceMentions = (text: string, flags: (name: string, rest: string) => readonly string[]): string => {
+  const names = [...called.commands.map(({ name }) => name), 'help'].toSorted((a, b) => b.length - a.length)
+  const mention = new RegExp(
+    String.raw`(?<![\w./-])strongroom (${names.join('|')}|<command>)(?![\w-])([^;\n]*)`,
+    'g',
   )
+  return text.replace(mention, (_mention, name: string, rest: string) =>
+    [program(), name, ...flags(name, rest)].join(' ').concat(replaceMentions(rest, flags)),
+  )
+}
 
 /** As npx or as a script of npm, the program is in a folder of the project, which is not on the shell's PATH. */
-const program = ({ npm_lifecycle_script: script = '' }: NodeJS.ProcessEnv): string =>
-  /(?:^|[\s/'"])strongroom(?:\.js)?(?=['"\s]|$)/.test(script) ? 'npx --no -- strongroom' : 'strongroom'
+const program = (): string =>
+  /(?:^|[\s/'"])strongroom(?:\.js)?(?=['"\s]|$)/.test(called.environment.npm_lifecycle_script ?? '')
+    ? 'npx --no -- strongroom'
+    : 'strongroom'
 
 type Flag = { readonly name: string; readonly value: string }
 
 /** As in an address that was refused for it. */
 const holdsPassword = /:[^/@]*@/
 
-const aboutGrants = ['tenant', 'app']
+/** Options that say what a command is about, where it has them. */
+const about = ['tenant', 'app', 'from', 'to']
 
-const typedFlags = (args: readonly string[]): Flag[] => {
-  const options = [...settings.map(({ name }) => name), 'config', ...aboutGrants]
+const typedFlags = (): Flag[] => {
+  const options = [...settings.map(({ name }) => name), 'config', ...about]
   const { values } = parseArgs({
-    args: [...args],
+    args: [...called.args],
     strict: false,
     options: Object.fromEntries(options.map(name => [name, { type: 'string' as const }])),
   })
@@ -60,8 +69,10 @@ const typedFlags = (args: readonly string[]): Flag[] => {
 }
 
 const isTakenBy = (command: string, { name }: Flag): boolean => {
-  const { reads = [], options = {} } = commands.find(known => known.name === command) ?? {}
-  return aboutGrants.includes(name)
+  const { reads = [], options = {} } = called.commands.find(known => known.name === command) ?? {}
+  return about.includes(name)
     ? name in options
-    : command !== 'help' && (name === 'config' || reads.some(setting => setting === name))
+    : /^\w/.test(command) &&
+        command !== 'help' &&
+        (name === 'config' || reads.some(setting => setting === name))
 }
