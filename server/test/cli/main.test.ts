@@ -231,19 +231,16 @@ describe('the command line', () => {
   test('C35 a database that cannot be used is reported with what to correct', async t => {
     const database = await emptyDatabase()
     t.after(() => database.drop())
-    const changed = (change: (url: URL) => void): string => {
-      const url = new URL(database.url)
-      change(url)
-      return url.href
-    }
+    const changed = (part: Partial<Record<'pathname' | 'username' | 'port', string>>): string =>
+      Object.assign(new URL(database.url), part).href
     for (const [url, says] of [
       [
-        changed(url => void (url.pathname = '/no_such_database')),
+        changed({ pathname: '/no_such_database' }),
         /database "no_such_database" does not exist: make it with createdb, or correct the name/,
       ],
-      [changed(url => void (url.username = 'no_such_user')), /: correct the user in --database-url or/],
+      [changed({ username: 'no_such_user' }), /: correct the user in --database-url or/],
       [
-        changed(url => void (url.port = '1')),
+        changed({ port: '1' }),
         /ECONNREFUSED 127\.0\.0\.1:1: start the database server, or correct host and port/,
       ],
     ] as const)
