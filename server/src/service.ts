@@ -16,8 +16,8 @@ import { leases } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import { openVault } from './operations/vault/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
-import { Scheduler } from './scheduling/scheduler.ts'
 import { ByteBudget } from './scheduling/byte-budget.ts'
+import { Scheduler } from './scheduling/scheduler.ts'
 import type { Store } from './store/port.ts'
 
 export type Service = {

@@ -91,8 +91,14 @@ const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'con
 
 export const required = ({ options }: Invocation, name: string): string => {
   const value = options[name]
-  if (value === undefined || value === '') throw new ConfigError(`--${name} is missing`)
+  if (value === undefined || value === '') throw new ConfigError(`--${name} is missing${shownBy[name] ?? ''}`)
   return value
+}
+
+/** Where an id comes from. */
+const shownBy: Readonly<Record<string, string>> = {
+  tenant: ': strongroom tenant list shows the ids',
+  app: ': strongroom app list shows the ids',
 }
 
 export const usage = (command: Command): string => {

@@ -5,27 +5,32 @@ import { foreignCode } from '../domain/foreign-code.ts'
 import { printable } from '../domain/text/printable.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { isDamage } from '../store/sqlite/failure-codes.ts'
+import { pasteable } from './pasteable.ts'
 
 export const isWronglyCalled = (error: unknown): boolean =>
-  error instanceof ConfigError || (error instanceof VaultError && error.code === 'validation')
+  error instanceof ConfigError || (error instanceof VaultError && error.code === 'invalidRequest')
 
 /** One line that says what to do; the operator's own settings and paths may be named. */
 export const explain = (error: unknown): string =>
   oneLine(
-    isDamage(error)
-      ? `${reason(error)}; the file is damaged: strongroom doctor with the same settings says how to restore a backup`
-      : reason(error),
+    pasteable(
+      isDamage(error)
+        ? `${reason(error)}; the file is damaged: strongroom doctor says how to restore a backup`
+        : reason(error),
+    ),
   )
 
 const reason = (error: unknown): string => {
   if (error instanceof VaultError && error.issues.length > 0)
     return error.issues.map(({ path, message }) => `${flagOf(path)}${message}`).join('; ')
   if (error instanceof VaultError && error.code === 'notFound' && error.ownDetail === undefined)
-    return 'the tenant has no such application or key'
+    return 'the tenant has no such application or key: strongroom app list and strongroom key list show what it has'
+  if (error instanceof VaultError && error.code === 'notFound')
+    return `${asClause(error.message)}: strongroom tenant list shows those that there are`
   if (error instanceof VaultError) return asClause(error.message)
   if (error instanceof ConfigError || error instanceof KeyProviderError) return error.message
   if (error instanceof StoreUnavailableError && error.cause instanceof Error)
-    return `${error.message}: ${lacksPassword(error.cause) ? passwordAdvice : error.cause.message}`
+    return `${error.message}: ${lacksPassword(error.cause) ? passwordAdvice : withAdvice(error.cause)}`
   if (error instanceof StoreUnavailableError) return `${error.message}: ${error.outage}`
   const listenFault = whyNotListening(error)
   if (listenFault !== undefined) return listenFault
@@ -56,10 +61,10 @@ const whyNotListening = (error: unknown): string | undefined => {
 }
 
 /** To be pasted under `npm start`, where a flag needs `--` before it. */
-const anotherPort = (taken: number): string =>
-  process.env.npm_lifecycle_event === 'start'
-    ? `run npm start -- --port ${taken < 65_535 ? taken + 1 : taken - 1}`
-    : 'set --port'
+const anotherPort = (taken: number): string => {
+  const other = `--port ${taken < 65_535 ? taken + 1 : taken - 1}`
+  return process.env.npm_lifecycle_event === 'start' ? `run npm start -- ${other}` : `add ${other}`
+}
 
 const foreignSyscall = (error: unknown): string =>
   error instanceof Error && 'syscall' in error ? String(error.syscall) : ''
@@ -75,6 +80,30 @@ const asClause = (sentence: string): string =>
 /** The database client and servers that take plain passwords word a missing password differently. */
 const lacksPassword = ({ message }: Error): boolean =>
   /client password must be a|empty password returned/.test(message)
+
+/** In the words of the system or of the database server, with what to do about it. */
+const withAdvice = (cause: Error): string => {
+  const advice = databaseAdvice[foreignCode(cause)]
+  return advice === undefined ? cause.message : `${cause.message}: ${advice}`
+}
+
+const correctHost = 'correct the host in --database-url or STRONGROOM_DATABASE_URL'
+const correctUser =
+  'correct the user in --database-url or STRONGROOM_DATABASE_URL, or the password there or in STRONGROOM_DATABASE_PASSWORD_FILE'
+const databaseAdvice: Readonly<Record<string, string>> = {
+  ECONNREFUSED:
+    'start the database server, or correct host and port in --database-url or STRONGROOM_DATABASE_URL',
+  ETIMEDOUT: `start the database server, let this machine through to it, or ${correctHost}`,
+  EHOSTUNREACH: correctHost,
+  ENOTFOUND: correctHost,
+  EAI_AGAIN: correctHost,
+  // The socket of a server on this machine.
+  ENOENT: `start the database server, or ${correctHost}`,
+  // Of PostgreSQL: no such user or a wrong password, no access from here, no such database.
+  '28P01': correctUser,
+  '28000': `${correctUser}; pg_hba.conf of the server says who may come from where`,
+  '3D000': 'make it with createdb, or correct the name at the end of the database URL',
+}
 
 const passwordAdvice =
   'the database asks for a password: set STRONGROOM_DATABASE_PASSWORD_FILE, or STRONGROOM_DATABASE_URL with a password in it'

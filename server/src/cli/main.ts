@@ -4,17 +4,21 @@ import { setLimits } from '../domain/limits.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { type Command, invocation, usage } from './command.ts'
 import { commandOf, commands } from './commands/registry.ts'
+import { asCalled, rememberCall } from './pasteable.ts'
 import { surviveClosedOutput } from './print.ts'
 import { reportFailure } from './report-failure.ts'
 
 const overview = (listed: readonly Command[]): string => {
   const width = Math.max(...listed.map(({ name }) => name.length)) + 2
   const lines = listed.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}\n`)
-  return `Usage: strongroom <command>\n\n${lines.join('')}\nFor more: strongroom help <command>. Exit codes: 0 done, 1 failed, 2 wrong usage or settings.\n`
+  return asCalled(
+    `Usage: strongroom <command>\n\n${lines.join('')}\nFor more: strongroom help <command>. Exit codes: 0 done, 1 failed, 2 wrong usage or settings.\n`,
+  )
 }
 
 /** Resolves with the exit code. */
 export const main = async (args: readonly string[]): Promise<number> => {
+  rememberCall({ commands, args, environment: process.env })
   const [first] = args
   if (first === '--version' || first === '-v') {
     process.stdout.write(`${about.version}\n`)
@@ -28,7 +32,9 @@ export const main = async (args: readonly string[]): Promise<number> => {
   }
   const command = commandOf(words)
   if (command === undefined) {
-    process.stderr.write(first === undefined ? overview(commands) : `strongroom: ${unknown(words)}\n`)
+    process.stderr.write(
+      first === undefined ? overview(commands) : `strongroom: ${asCalled(unknown(words))}\n`,
+    )
     return 2
   }
   try {
@@ -63,6 +69,8 @@ const upTo = (words: readonly string[], isEnd: (word: string) => boolean): reado
 }
 
 const unknown = ([first = '', second = '']: readonly string[]): string => {
+  if (first.startsWith('-'))
+    return `the command is missing before ${first.split('=', 1)[0]}${didYouMean(first, ['--help', '--version'])}; see strongroom help`
   const names = commands.map(({ name }) => name)
   const group = names.filter(name => name.startsWith(`${first} `))
   const firstWords = [...new Set(names.map(name => name.split(' ')[0] ?? name))]

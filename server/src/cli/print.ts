@@ -1,4 +1,5 @@
 import { printable } from '../domain/text/printable.ts'
+import { pasteable } from './pasteable.ts'
 
 /** Prints JSON for a script, or text for a person. */
 export const print = (json: boolean | undefined, value: unknown, text: string): void => {
@@ -17,13 +18,18 @@ export const printKeys = (
 ): Promise<number> =>
   new Promise(resolve => {
     process.stdout.write(`${asked(json, value, text)}\n`, error => {
-      if (error instanceof Error) process.stderr.write(`strongroom: ${unshown}\n`)
+      if (error instanceof Error) process.stderr.write(`strongroom: ${pasteable(unshown)}\n`)
       resolve(error instanceof Error ? 1 : 0)
     })
   })
 
 const asked = (json: boolean | undefined, value: unknown, text: string): string =>
   json === true ? JSON.stringify(value, null, 2) : text
+
+/** Beside the result, on standard error: what remains to be done, with the command that does it. */
+export const printNote = (command: string, text: string): void => {
+  process.stderr.write(`strongroom ${command}: ${pasteable(text)}\n`)
+}
 
 export const printText = (text: string): void => {
   process.stdout.write(`${text}\n`)

@@ -1,5 +1,6 @@
 import { ceilings, contradiction, type SetLimits } from '../domain/limits.ts'
 import type { Rate } from '../domain/rate-buckets.ts'
+import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { ConfigError } from './config-error.ts'
 import { type Given, ifGiven } from './given.ts'
 
@@ -21,7 +22,7 @@ export const readChoice = <const V extends readonly string[]>(
   choices: V,
 ): V[number] => {
   if (choices.includes(text)) return text
-  throw new ConfigError(`${place} must be one of ${choices.join(', ')}`)
+  throw new ConfigError(`${place} must be one of ${choices.join(', ')}${didYouMean(text, choices)}`)
 }
 
 export const readHeaderPrefix = ({ text, place }: Given): string => {

@@ -1,6 +1,6 @@
 import type { Permission } from '../domain/access/permissions.ts'
-import type { ErrorCode } from '../domain/errors.ts'
-import type { Json } from '../domain/json/json.ts'
+import type { ErrorCode, Issue } from '../domain/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../domain/json/json.ts'
 import { type Check, compileCheck } from './check.ts'
 import { dropNulls, foreignDropper } from './dropped-fields.ts'
 import type { Static, TSchema } from './type.ts'
@@ -60,12 +60,15 @@ type Declaration = {
   readonly foreignFields?: readonly string[]
   /** Fields of what this body changes that stay as they are: naming one is refused. */
   readonly fixedFields?: readonly string[]
+  /** Finds faults beyond the shape, to be told together with those of the shape. The operation finds them by itself. */
+  readonly furtherFaults?: (body: JsonObject, issues: Issue[]) => void
   /** Working bodies by name; a test sends each of them. */
   readonly examples?: Readonly<Record<string, Json>>
   readonly reply?: TSchema
   /** `application/json` unless said otherwise. */
-  readonly replyType?: 'text/html'
-  readonly status: 200 | 201 | 204
+  readonly replyType?: 'text/html' | 'text/plain'
+  /** 303: the answer's Location leads to where it is. */
+  readonly status: 200 | 201 | 204 | 303
   /** C1: the Location of what was created, as a path with the `:id` of the answer. */
   readonly location?: string
   /** Problems of this endpoint that do not already follow from the fields above. */
@@ -100,15 +103,26 @@ const endpoint = <const D extends Declaration>(id: string, declaration: D): Decl
 
 const bodyCheck = (
   schema: TSchema,
-  { nullIsAbsentExcept, foreignFields = [], fixedFields }: Declaration,
+  { nullIsAbsentExcept, foreignFields = [], fixedFields, furtherFaults }: Declaration,
 ): Check<unknown> => {
   const check = compileCheck(schema, fixedFields)
   const dropForeign = foreignDropper(foreignFields)
   return (body, place, issues) => {
     const own = dropForeign(body)
-    return check(nullIsAbsentExcept ? dropNulls(own, schema, nullIsAbsentExcept) : own, place, issues)
+    const sent = nullIsAbsentExcept ? dropNulls(own, schema, nullIsAbsentExcept) : own
+    const checked = check(sent, place, issues)
+    if (checked === undefined && furtherFaults !== undefined && isJsonObject(sent)) {
+      const further: Issue[] = []
+      furtherFaults(sent, further)
+      issues.push(...further.filter(({ path }) => !issues.some(told => isWithin(told.path, path))))
+    }
+    return checked
   }
 }
+
+/** `[2].data` is within `[2]`. */
+const isWithin = (place: string, inner: string): boolean =>
+  inner.startsWith(place) && /^$|^[.[]/.test(inner.slice(place.length))
 
 /** An endpoint's id is the name it is declared under. */
 export const declareEndpoints = <const D extends Readonly<Record<string, Declaration>>>(

@@ -33,7 +33,11 @@ export const traceIdHeader = {
 
 /** What answers carry besides the trace id. */
 export const answerHeaders = {
-  Location: { required: true, description: 'The path of what was made.', schema: { type: 'string' } },
+  Location: {
+    required: true,
+    description: 'The path of what was made, or of what was asked for.',
+    schema: { type: 'string' },
+  },
   'Retry-After': {
     description: 'Seconds to wait before trying again.',
     schema: { type: 'integer', minimum: 1 },

@@ -59,6 +59,8 @@ export type Operation = {
       string,
       {
         readonly description: string
+        /** The codes of the problems with this status. */
+        readonly 'x-codes'?: readonly string[]
         readonly headers: Readonly<Record<string, Reference>>
         readonly content?: Content
       }

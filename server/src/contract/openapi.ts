@@ -87,7 +87,7 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
       }),
     responses: {
       [status]: {
-        description: status === 204 ? 'Done; the answer has no body.' : 'Done.',
+        description: doneTexts[status] ?? 'Done.',
         headers: headersOf(headerPrefix, [
           ...(declared.location === undefined ? [] : ['Location']),
           ...(declared.takesIdempotencyKey ? ['Idempotent-Replayed'] : []),
@@ -97,10 +97,11 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
         }),
       },
       ...Object.fromEntries(
-        problemsOf(declared).map(({ status, details, headers }) => [
+        problemsOf(declared).map(({ status, codes, details, headers }) => [
           status,
           {
-            description: details.join(' '),
+            description: details.map((detail, at) => `${codes[at]}: ${detail}`).join(' '),
+            'x-codes': codes,
             headers: headersOf(headerPrefix, headers),
             content: { 'application/problem+json': { schema: documented(Problem) } },
           },
@@ -108,6 +109,11 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
       ),
     },
   }
+}
+
+const doneTexts: Readonly<Record<number, string>> = {
+  204: 'Done; the answer has no body.',
+  303: 'Location leads to it.',
 }
 
 const headersOf = (headerPrefix: string, more: readonly string[]): Record<string, Reference> => ({

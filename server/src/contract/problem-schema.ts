@@ -1,13 +1,20 @@
+import { catalogue, type ErrorCode, wireCode } from '../domain/errors.ts'
+import { choice } from './schema.ts'
 import { Type } from './type.ts'
+
+const codes = (Object.keys(catalogue) as ErrorCode[]).map(wireCode)
 
 /** C2: the body of every refusal. */
 export const Problem = Type.Object({
   type: Type.String({ description: 'Always about:blank.' }),
   title: Type.String({ description: 'The kind of refusal.' }),
   status: Type.Integer({ description: 'The status of the answer.' }),
-  detail: Type.Optional(
-    Type.String({ description: 'What was refused and why; it repeats no value that was sent.' }),
-  ),
+  code: choice(codes, {
+    description: 'What was refused, for programs: it stays as it is when the texts change.',
+  }),
+  detail: Type.String({
+    description: 'What was refused and why, for people; it repeats no value that was sent.',
+  }),
   trace_id: Type.String({
     description: 'The trace id, as in the header: the operator finds the request by it.',
   }),

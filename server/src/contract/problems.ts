@@ -1,10 +1,11 @@
-import { type CatalogueEntry, catalogue, type ErrorCode } from '../domain/errors.ts'
+import { type CatalogueEntry, catalogue, type ErrorCode, wireCode } from '../domain/errors.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { answerHeaders } from './headers.ts'
 
 /** What a status means at one endpoint, and the headers that come with it. */
 export type DeclaredProblem = {
   readonly status: number
+  readonly codes: readonly string[]
   readonly details: readonly string[]
   readonly headers: readonly (keyof typeof answerHeaders)[]
 }
@@ -18,7 +19,8 @@ export const problemsOf = (declared: Endpoint): DeclaredProblem[] => {
       const entries = codes.map((code): CatalogueEntry => catalogue[code])
       return {
         status,
-        details: entries.map(({ title, detail = title }) => detail),
+        codes: codes.map(wireCode),
+        details: entries.map(({ detail }) => detail),
         headers: [
           ...(codes.includes('unauthorized') ? (['WWW-Authenticate'] as const) : []),
           ...(entries.some(({ isTransient }) => isTransient) ? (['Retry-After'] as const) : []),
@@ -31,7 +33,7 @@ const codesOf = (declared: Endpoint): ErrorCode[] => {
   const { permission, path, bodyType, isProbe, changes, takesIdempotencyKey, problems = [] } = declared
   const codes: ErrorCode[] = ['internal', ...problems]
   if (isProbe !== true) codes.push('overloaded')
-  if (permission !== 'open') codes.push('validation', 'unauthorized', 'tooManyRequests', 'unavailable')
+  if (permission !== 'open') codes.push('invalidRequest', 'unauthorized', 'rateLimited', 'unavailable')
   if (permission !== 'open' && permission !== 'any key') codes.push('forbidden')
   if (path.includes(':')) codes.push('notFound')
   if (bodyType !== undefined) codes.push('unsupportedMediaType', 'bodyTooLarge')

@@ -1,7 +1,7 @@
 import type { Issue } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import { chosenName } from '../domain/place.ts'
-import { didYouMean } from '../domain/text/did-you-mean.ts'
+import { didYouMean, nearestName, suggestion } from '../domain/text/did-you-mean.ts'
 import type { QueryParameter } from './endpoint.ts'
 
 /** One `name=value` of the query string, decoded. */
@@ -27,13 +27,20 @@ export const checkNames = (
   issues: Issue[],
 ): void => {
   const known = parameters.map(({ name }) => name)
+  const maps = parameters.filter(({ pattern }) => pattern).map(({ name }) => name)
   for (const [index, { name }] of pairs.entries()) {
     if (parameters.some(parameter => parameter.name === name || parameter.pattern?.test(name))) continue
     // The head of a request has room for thousands of unknown names.
     if (issues.length >= limits.errorsPerAnswer) return
     issues.push({
       path: chosenName(name, index + 1),
-      message: `is not a known query parameter${didYouMean(name, known)}`,
+      message: `is not a known query parameter${didYouMean(name, known) || memberMeant(name, maps)}`,
     })
   }
+}
+
+/** `metdata.color` and `metdata[color]` stand for a member of `metadata`. */
+const memberMeant = (name: string, maps: readonly string[]): string => {
+  const map = nearestName(name.split(/[.[]/, 1)[0] ?? '', maps)
+  return suggestion(map && `${map}.<key>`)
 }

@@ -1,22 +1,34 @@
+import { limits } from './limits.ts'
 import { pace } from './pace.ts'
 
 export type CatalogueEntry = {
   readonly status: number
   readonly title: string
-  readonly detail?: string
+  /** What it means and, where that is not plain, what to do. It says more than the title. */
+  readonly detail: string
   /** The same request may well succeed in a moment, so the answer says in Retry-After when to try again. */
   readonly isTransient?: true
 }
 
 /**
- * The catalogue of everything that can go wrong, as the caller sees it (C2). The texts are constant: no
- * submitted value can reach an answer or a log through them.
+ * The catalogue of everything that can go wrong, as the caller sees it (C2). The texts are constant: no submitted value can
+ * reach an answer or a log through them. `wireCode` makes the public code of a key, so a key is as stable as the interface.
  */
 export const catalogue = {
-  validation: { status: 400, title: 'One or more validation errors occurred.' },
+  invalidRequest: {
+    status: 400,
+    title: 'One or more validation errors occurred.',
+    detail: 'The member errors says what is wrong, place by place.',
+  },
+  invalidHttp: { status: 400, title: 'Bad Request', detail: 'The request is not valid HTTP.' },
   unauthorized: { status: 401, title: 'Unauthorized', detail: 'A valid API key is required.' },
-  forbidden: { status: 403, title: 'Forbidden', detail: 'The application may not do this.' },
-  notFound: { status: 404, title: 'Not Found', detail: 'Not found, or not visible to this key.' },
+  forbidden: { status: 403, title: 'Forbidden', detail: 'The application of this key may not do this.' },
+  notFound: {
+    status: 404,
+    title: 'Not Found',
+    detail: 'There is no such thing, or this key may not see it.',
+  },
+  noSuchRoute: { status: 404, title: 'Not Found', detail: 'There is no such path.' },
   methodNotAllowed: {
     status: 405,
     title: 'Method Not Allowed',
@@ -45,13 +57,17 @@ export const catalogue = {
     title: 'Unprocessable Content',
     detail: 'This idempotency key was used with another body.',
   },
-  tooManyRequests: {
+  rateLimited: {
     status: 429,
     title: 'Too Many Requests',
-    detail: 'The key is over its rate limit.',
+    detail: 'The API key is over its rate limit; try again after the seconds in Retry-After.',
     isTransient: true,
   },
-  bodyTooLarge: { status: 413, title: 'Content Too Large', detail: 'The body is over the limit.' },
+  bodyTooLarge: {
+    status: 413,
+    title: 'Content Too Large',
+    detail: `The body is over the limit of ${limits.bodyBytes} bytes.`,
+  },
   unsupportedMediaType: {
     status: 415,
     title: 'Unsupported Media Type',
@@ -60,9 +76,8 @@ export const catalogue = {
   headersTooLarge: {
     status: 431,
     title: 'Request Header Fields Too Large',
-    detail: 'The URL and headers are over the limit.',
+    detail: `The URL and headers together are over the limit of ${limits.headBytes} bytes.`,
   },
-  badRequest: { status: 400, title: 'Bad Request', detail: 'The request is not valid HTTP.' },
   requestTimeout: { status: 408, title: 'Request Timeout', detail: 'The request did not arrive in time.' },
   internal: {
     status: 500,
@@ -85,6 +100,10 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue
 
+/** What clients branch on (C2): `idTaken` is `id_taken` to them. */
+export const wireCode = (code: ErrorCode): string =>
+  code.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+
 /** One message at one place of the caller's body; the place is a dotted path such as `[2].data.number`. */
 export type Issue = { path: string; message: string }
 
@@ -105,7 +124,7 @@ export class VaultError extends Error {
     // This is an answer, not a bug. A stack would keep alive what its frames worked on, such as the parser of a query.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
-    super(more.detail ?? entry.detail ?? entry.title)
+    super(more.detail ?? entry.detail)
     Error.stackTraceLimit = stackTraceLimit
     this.name = 'VaultError'
     this.code = code
@@ -115,7 +134,7 @@ export class VaultError extends Error {
   }
 }
 
-export const invalid = (...issues: Issue[]): VaultError => new VaultError('validation', { issues })
+export const invalid = (...issues: Issue[]): VaultError => new VaultError('invalidRequest', { issues })
 
 /** Throws the issues that were collected, if there are any. */
 export const requireNone = (issues: readonly Issue[]): void => {

@@ -82,6 +82,7 @@ export const handlers: Handlers = {
     const { openApiText } = await documentation()
     return new ReadyText(jsonContentType, openApiText(headerPrefix))
   },
+  home: async () => new ReadyText('text/plain; charset=utf-8', 'See /docs.\n', { location: '/docs' }),
   docs: async ({ headerPrefix }) => {
     const { docsText } = await documentation()
     return new ReadyText('text/html; charset=utf-8', docsText(headerPrefix), {

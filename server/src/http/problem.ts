@@ -1,5 +1,5 @@
 import { KeyProviderError } from '../crypto/key-provider.ts'
-import { catalogue, type ErrorCode, type Issue, VaultError } from '../domain/errors.ts'
+import { catalogue, type ErrorCode, type Issue, VaultError, wireCode } from '../domain/errors.ts'
 import { foreignCode } from '../domain/foreign-code.ts'
 import { limits } from '../domain/limits.ts'
 import { StoreUnavailableError } from '../store/port.ts'
@@ -20,14 +20,15 @@ export const problem = (error: VaultError, trace: string): Problem => {
     status,
     title,
     headers: error.headers,
-    body: JSON.stringify({
+    body: `${JSON.stringify({
       type: 'about:blank',
       title,
       status,
+      code: wireCode(error.code),
       detail: error.message,
       trace_id: trace,
       ...(status === 400 && { errors: errorMap(error.issues, error.message) }),
-    }),
+    })}\n`,
   }
 }
 

@@ -18,5 +18,5 @@ export const rateLimit = (takeShare: ((name: string) => number | Promise<number>
 
 const refuseIf = (waitSeconds: number): undefined => {
   if (waitSeconds > 0)
-    throw new VaultError('tooManyRequests', { headers: { 'retry-after': String(waitSeconds) } })
+    throw new VaultError('rateLimited', { headers: { 'retry-after': String(waitSeconds) } })
 }

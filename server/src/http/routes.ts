@@ -6,7 +6,9 @@ export type Declared<To> = { readonly method: string; readonly path: string; rea
 export type Route<To> = { readonly to: To; readonly params: Readonly<Record<string, string>> }
 
 /** Why a path leads nowhere: nothing is there, or only other methods; or it cannot be read. */
-export type NoRoute = { readonly allowed: readonly string[] } | { readonly refusal: VaultError }
+export type NoRoute =
+  | { readonly allowed: readonly string[]; readonly path: readonly string[] }
+  | { readonly refusal: VaultError }
 
 type Place<To> = {
   readonly named: Map<string, Place<To>>
@@ -54,7 +56,7 @@ export class RouteTable<To> {
       return reached
     }
     const to = walk(this.#root, 0)
-    if (to === undefined) return { allowed: [...allowed] }
+    if (to === undefined) return { allowed: [...allowed], path }
     const params: Record<string, string> = {}
     for (const [name, value] of values) params[name] = value
     return { to, params }
@@ -88,7 +90,8 @@ const pathOf = (url: string): string[] | undefined => {
   }
 }
 
-const partsOf = (path: string): string[] => {
+/** The names between the slashes of a path. */
+export const partsOf = (path: string): string[] => {
   const end = path.length > 1 && path.endsWith('/') ? -1 : undefined
   return path.slice(1, end).split('/')
 }

@@ -23,7 +23,7 @@ export const answerSender = ({ status, location }: Endpoint, traceHeader: string
       if (folder !== undefined && isJsonObject(answer))
         headers.location = folder + encodeURIComponent(String(getOwn(answer, 'id')))
       headers['content-type'] = jsonContentType
-      content = JSON.stringify(answer)
+      content = `${JSON.stringify(answer)}\n`
     }
     if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
     if (isReplayed) headers['idempotent-replayed'] = 'true'

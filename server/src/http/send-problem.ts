@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import { ownHeaders } from '../contract/headers.ts'
+import { VaultError } from '../domain/errors.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import type { Exchange } from './exchange.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
@@ -15,10 +16,19 @@ export const problemSender = (
   route?: string,
 ): SendProblem => {
   const { apiKey, traceId } = ownHeaders(headerPrefix)
+  const keyHeader = apiKey.toUpperCase()
+  // A key can also become invalid while its request is under way, so every 401 passes here.
+  const unauthorized = new VaultError('unauthorized', {
+    detail: `Send a valid API key in the header ${keyHeader}.`,
+    headers: { 'www-authenticate': `ApiKey header="${keyHeader}"` },
+  })
   return (exchange, error) => {
     failures.publish({ error })
     const known = asVaultError(error)
-    const { status, headers, body } = problem(known, exchange.traceId)
+    const { status, headers, body } = problem(
+      known.code === 'unauthorized' ? unauthorized : known,
+      exchange.traceId,
+    )
     const report = (cause: unknown): void =>
       log.error({ trace_id: exchange.traceId, route, status, ...describeError(cause) }, 'request failed')
     if (status >= 500 && known.code !== 'overloaded') report(error)
@@ -30,8 +40,6 @@ export const problemSender = (
           [traceId]: exchange.traceId,
           ...headers,
           ...exchange.corsHeaders,
-          // A key can also become invalid while its request is under way, so every 401 passes here.
-          ...(status === 401 && { 'www-authenticate': `ApiKey header="${apiKey.toUpperCase()}"` }),
           'content-type': problemType,
           'content-length': Buffer.byteLength(body),
         },

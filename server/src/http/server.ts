@@ -36,7 +36,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     ...options,
     traceHeader: ownHeaders(headerPrefix).traceId,
     serve: route(options),
-    refuse: logAnswers(log, undefined, exchange => sendProblem(exchange, new VaultError('badRequest'))),
+    refuse: logAnswers(log, undefined, exchange => sendProblem(exchange, new VaultError('invalidHttp'))),
     refuseTunnel: noTunnel,
   })
   const { server } = listener

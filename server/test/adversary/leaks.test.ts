@@ -110,7 +110,14 @@ for (const [name, open] of Object.entries(ownStorages))
       const failures = traffic.sent.filter(({ reply }) => reply.status === 500)
       assert.ok(failures.length > 0)
       for (const { reply } of failures) {
-        assert.deepEqual(Object.keys(reply.body).sort(), ['detail', 'status', 'title', 'trace_id', 'type'])
+        assert.deepEqual(Object.keys(reply.body).sort(), [
+          'code',
+          'detail',
+          'status',
+          'title',
+          'trace_id',
+          'type',
+        ])
         assert.ok(log.some(line => line.includes(reply.body.trace_id) && line.includes('"level":"error"')))
       }
     })

@@ -219,7 +219,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
   }
 
   // Requests that carry no input.
-  for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await send('GET', path)
+  for (const path of ['/', '/health', '/ready', '/openapi.json', '/docs']) await send('GET', path)
   for (const path of [
     '/permissions',
     '/applications/key',

@@ -382,7 +382,7 @@ onEveryEngine('API keys', vault => {
       })
       assert.equal(reply.status, 401)
       assert.equal(reply.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
-      assert.equal(reply.body.detail, 'A valid API key is required.')
+      assert.equal(reply.body.detail, 'Send a valid API key in the header SVC-API-KEY.')
     }
   })
 

@@ -130,8 +130,8 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
       server.emit('clientError', error, served)
       const [reply] = await answered
       assert.deepEqual(
-        [reply?.status, reply?.body.detail, reply?.headers.get('connection')],
-        [408, 'The request did not arrive in time.', 'close'],
+        [reply?.status, reply?.body.code, reply?.headers.get('connection')],
+        [408, 'request_timeout', 'close'],
       )
       assert.equal(await countTokens(vault(), key), 1)
     })
@@ -153,7 +153,8 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
             type: 'about:blank',
             title,
             status: 400,
-            detail: title,
+            code: 'invalid_request',
+            detail: 'The member errors says what is wrong, place by place.',
             trace_id: '',
             errors: { $: [`the ${what} is not valid percent-encoded UTF-8`] },
           },

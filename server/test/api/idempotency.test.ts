@@ -824,7 +824,7 @@ onEveryEngine('idempotent retries', vault => {
         assert.ok(answered instanceof Replayed)
         assert.deepEqual((answered.answer as JsonObject).id, (first as JsonObject).id)
       }
-      await assert.rejects(run(caller), { code: 'validation' })
+      await assert.rejects(run(caller), { code: 'invalidRequest' })
     })
 
   test('C33.3 C2.18 a refused request stays refused, although storage cannot say by then whether another has its answer', async t => {

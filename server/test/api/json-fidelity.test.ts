@@ -105,7 +105,7 @@ onEveryEngine('names that JavaScript objects inherit', vault => {
         raw: json(name, json(name, '"x"')),
       })
       assert.equal(status, 200)
-      assert.match(text, new RegExp(`^\\{"${name}":\\{"${name}":"[0-9a-f-]{36}"\\}\\}$`))
+      assert.match(text, new RegExp(`^\\{"${name}":\\{"${name}":"[0-9a-f-]{36}"\\}\\}\\n$`))
     }
   })
 

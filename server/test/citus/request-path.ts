@@ -96,6 +96,7 @@ const requests: readonly Request[] = [
   { endpoint: 'ready' },
   { endpoint: 'openapi' },
   { endpoint: 'docs' },
+  { endpoint: 'home' },
   { endpoint: 'deleteTenant' },
 ]
 

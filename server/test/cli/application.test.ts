@@ -171,7 +171,7 @@ describe('applications, while a server is running', () => {
     assertRefused(
       await site.run(['app', 'list', '--tenant', 'x', ...site.vault]),
       1,
-      /app list: there is no such tenant$/m,
+      /app list: there is no such tenant: strongroom tenant list --data \S+ .*shows those that there are$/m,
     )
     assertRefused(await site.run(['app', 'list', ...site.vault]), 2, /--tenant is missing/)
   })

@@ -123,7 +123,7 @@ describe('backup', () => {
     assertRefused(
       await site.run(['backup', half, '--data', unmade]),
       2,
-      /unmade holds no vault: strongroom migrate makes one$/m,
+      /unmade holds no vault: strongroom migrate --data \S+ makes one$/m,
     )
     assertRefused(
       await site.run(['backup', half, '--database-url', 'postgres://u@h/d']),

@@ -170,7 +170,7 @@ describe('doctor', () => {
     assert.equal(code, 1)
     assert.equal(
       stdout,
-      `in ${data}:\nfile permissions: ${data} is open to others\n  chmod 700 ${shellWord(data)}\n`,
+      `in ${data}:\nfile permissions: ${data} is open to others (mkdir -m 700 makes a folder that is not)\n  chmod 700 ${shellWord(data)}\n`,
     )
   })
 
@@ -218,7 +218,7 @@ describe('doctor', () => {
         return undefined
       },
       check: 'file permissions',
-      says: /data \$HOME is open to others$/,
+      says: /data \$HOME is open to others \(mkdir -m 700 makes a folder that is not\)$/,
     },
     {
       name: 'a file with API keys that others may read',
@@ -723,7 +723,7 @@ describe('doctor', () => {
       assertRefused(
         await site.run([...command, ...flags]),
         1,
-        /vault\.db has a schema that no release made: strongroom doctor says what differs$/m,
+        /vault\.db has a schema that no release made: strongroom doctor --data \S+.* says what differs$/m,
       )
     const { code, stdout, stderr } = await site.run(['doctor', '--deep', ...flags])
     assert.equal(code, 1)
@@ -751,7 +751,7 @@ describe('doctor', () => {
       assertRefused(
         await site.run([...command, ...flags]),
         1,
-        /malformed.*; the file is damaged: strongroom doctor with the same settings says how to restore a backup$/m,
+        /malformed.*; the file is damaged: strongroom doctor --data \S+.* says how to restore a backup$/m,
       )
     await obey(finding, backup)
     assert.deepEqual(await ask(), [])

@@ -104,7 +104,11 @@ describe('keys, while a server is running', () => {
     const list = (...args: string[]) => site.run(['key', 'list', ...args, ...site.vault])
     assertRefused(await list(), 2, /--tenant is missing/)
     assertRefused(await list('--tenant', tenant), 2, /--app is missing/)
-    assertRefused(await list('--tenant', 'x', '--app', 'y'), 1, /key list: there is no such tenant$/m)
+    assertRefused(
+      await list('--tenant', 'x', '--app', 'y'),
+      1,
+      /key list: there is no such tenant: strongroom tenant list --data/m,
+    )
     assertRefused(await list('--tenant', tenant, '--app', 'y'), 1, /no such application or key/)
   })
 })

@@ -100,6 +100,11 @@ describe('the command line', () => {
       says: /which one: tenant create, tenant list, tenant update, tenant rekey, tenant delete\?/,
     },
     { args: ['key', 'nonsense'], says: /which one: key create, key list, key revoke\?/ },
+    {
+      args: ['--hlp'],
+      says: /the command is missing before --hlp \(did you mean --help\?\); see strongroom help$/m,
+    },
+    { args: ['--port', '1'], says: /the command is missing before --port; see strongroom help$/m },
     { args: ['nonsense'], says: /there is no such command; see strongroom help$/m },
     { args: ['help', 'nonsense'], says: /there is no such command; see strongroom help$/m },
     { args: ['help', 'sevre'], says: /did you mean serve\?/ },
@@ -221,6 +226,47 @@ describe('the command line', () => {
         1,
         /asks for a password: set STRONGROOM_DATABASE_PASSWORD_FILE, or STRONGROOM_DATABASE_URL with a password/,
       )
+  })
+
+  test('C35 a database that cannot be used is reported with what to correct', async t => {
+    const database = await emptyDatabase()
+    t.after(() => database.drop())
+    const changed = (part: Partial<Record<'pathname' | 'username' | 'port', string>>): string =>
+      Object.assign(new URL(database.url), part).href
+    for (const [url, says] of [
+      [
+        changed({ pathname: '/no_such_database' }),
+        /database "no_such_database" does not exist: make it with createdb, or correct the name/,
+      ],
+      [changed({ username: 'no_such_user' }), /: correct the user in --database-url or/],
+      [
+        changed({ port: '1' }),
+        /ECONNREFUSED 127\.0\.0\.1:1: start the database server, or correct host and port/,
+      ],
+    ] as const)
+      assertRefused(await site.run(['migrate'], { STRONGROOM_DATABASE_URL: url }), 1, says)
+  })
+
+  for (const [script, program] of [
+    ['strongroom "tenant" "list"', 'npx --no -- strongroom'],
+    ['node --max-semi-space-size=16 server/bin/strongroom.js dev', 'npx --no -- strongroom'],
+    ['node /home/me/strongroom/server/other.js', 'strongroom'],
+    [undefined, 'strongroom'],
+  ] as const)
+    test(`C35 called through ${script ?? 'the PATH'}, it names commands that can be pasted, with their settings`, async () => {
+      const folder = join(site.path, 'a folder')
+      const { stderr } = await site.run(['tenant', 'list', `--data=${folder}`, '--key-provider', 'env'], {
+        npm_lifecycle_script: script,
+      })
+      const command = `${program} migrate --data '${folder}' --key-provider env`
+      assert.equal(stderr, `strongroom tenant list: ${folder} holds no vault: ${command} makes one\n`)
+      const { stdout } = await site.run(['doctor', '--data', folder], { npm_lifecycle_script: script })
+      assert.equal(stdout.split('\n')[2], `  ${program} migrate --data '${folder}'`)
+    })
+
+  test('C35 no message repeats a password that was refused on the command line', async () => {
+    const { stderr } = await site.run(['tenant', 'list', '--database-url', 'postgres://u:secret@h/d'])
+    assert.doesNotMatch(stderr, /secret/)
   })
 
   test('C35 a reader that stops reading, a full disk and an empty environment do not crash it', async () => {

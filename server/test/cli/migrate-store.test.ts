@@ -147,7 +147,7 @@ describe('migrate-store', () => {
         const keyFile = ['--key-provider', 'file', '--master-key-file', join(vault.folder.path, 'master.key')]
         const env = { STRONGROOM_DATABASE_URL: database.url }
         const unfinished =
-          /a copy into this storage is not finished: run the same strongroom migrate-store again$/m
+          /a copy into this storage is not finished: run the same strongroom migrate-store --.* again$/m
         for (const command of [['migrate'], ['tenant', 'list'], ['serve', '--port', '0']])
           assertRefused(await site.run([...command, ...keyFile], env), 1, unfinished)
         await assert.rejects(openPostgres(settingsOf(database.url)), ({ cause }: Error) =>
@@ -236,7 +236,7 @@ describe('migrate-store', () => {
       assertRefused(
         await site.run(['serve', '--port', '0', ...keyFile], env),
         1,
-        /a copy into this storage is not finished: run the same strongroom migrate-store again/,
+        /a copy into this storage is not finished: run the same strongroom migrate-store --.* again/,
       )
 
       const { code, stdout } = await move(vault, '--json')
@@ -328,7 +328,7 @@ describe('migrate-store refuses, in a line that says what to do', () => {
         await (await openDatabase()).close()
         await inDatabase('DELETE FROM migrations WHERE number > 1')
       },
-      says: /has schema 1, this release needs \d+: run strongroom migrate, or give an empty database$/,
+      says: /has schema 1, this release needs \d+: run strongroom migrate --.*, or give an empty database$/,
     },
     {
       name: 'a database with the schema of a newer release',
@@ -375,7 +375,7 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     {
       name: 'a folder without a vault',
       args: () => ['--from', join(folder.path, 'none'), '--to', withoutPassword(database.url)],
-      says: /none holds no vault: strongroom migrate makes one$/,
+      says: /none holds no vault: strongroom migrate .*makes one$/,
       isWronglyCalled: true,
     },
     {

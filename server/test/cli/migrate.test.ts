@@ -43,7 +43,7 @@ describe('migrate', () => {
     const expected = { current: newest - 1, newest, pending: true }
     assert.deepEqual(await site.json('migrate', '--status'), expected)
     const { stdout } = await site.run(['migrate', '--status', '--data', site.data])
-    assert.equal(stdout, `schema ${newest - 1} of ${newest}; run strongroom migrate\n`)
+    assert.equal(stdout, `schema ${newest - 1} of ${newest}; run strongroom migrate --data ${site.data}\n`)
     assert.deepEqual(await site.json('migrate', '--status'), expected)
     assert.deepEqual(await site.json('migrate'), { current: newest, newest, pending: false })
     assert.deepEqual(await site.json('migrate', '--status'), { current: newest, newest, pending: false })
@@ -54,7 +54,7 @@ describe('migrate', () => {
     assertRefused(await status(), 2, /holds no vault/)
     assert.ok(!existsSync(site.data))
     plant(() => {})
-    assertRefused(await status(), 2, /holds no vault: strongroom migrate makes one/)
+    assertRefused(await status(), 2, /holds no vault: strongroom migrate --data \S+ makes one/)
     assertRefused(await site.run(['migrate']), 2, /storage is not configured/)
   })
 
@@ -118,7 +118,7 @@ describe('a vault on a database server', () => {
     assertRefused(
       await run('migrate', '--status'),
       2,
-      /postgres:\/\/\S+ holds no vault: strongroom migrate makes one/,
+      /postgres:\/\/\S+ holds no vault: strongroom migrate .*makes one/,
     )
     for (const args of [['migrate'], ['migrate', '--status']])
       assert.equal((await run(...args)).stdout, `schema ${newestHere} of ${newestHere}\n`)
@@ -297,7 +297,7 @@ describe('a vault on a database server', () => {
     const newestHere = postgresMigrations.at(-1)?.number ?? 0
     await client.query('DELETE FROM migrations WHERE number = $1', [newestHere])
     const wait = new RegExp(
-      `has schema ${newestHere - 1}, this release needs ${newestHere}: run strongroom migrate$`,
+      `has schema ${newestHere - 1}, this release needs ${newestHere}: run strongroom migrate( --\\S+ \\S+)+$`,
       'm',
     )
     assertRefused(await run('tenant', 'list'), 1, wait)

@@ -242,7 +242,10 @@ describe('a vault of an older release', () => {
       assertRefused(
         await site.run([...command.split(' '), ...site.vault]),
         1,
-        new RegExp(`has schema ${newest - 1}, this release needs ${newest}: run strongroom migrate$`, 'm'),
+        new RegExp(
+          `has schema ${newest - 1}, this release needs ${newest}: run strongroom migrate( --\\S+ \\S+)+$`,
+          'm',
+        ),
       )
     assert.equal((await site.run(['doctor', ...site.vault])).code, 1)
     assert.equal(await schema(), newest - 1)

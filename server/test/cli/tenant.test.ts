@@ -74,7 +74,7 @@ describe('tenants, while a server is running', () => {
     )
     assert.equal(
       failed.stderr,
-      'strongroom tenant rekey: 1 row does not open: strongroom doctor --deep names them\n',
+      `strongroom tenant rekey: 1 row does not open: strongroom doctor ${site.vault.join(' ')} --deep names them\n`,
     )
     const nobody = await site.run(['tenant', 'rekey', crypto.randomUUID(), ...site.vault])
     assertRefused(nobody, 1, /there is no such tenant/)
@@ -119,7 +119,7 @@ describe('tenants, while a server is running', () => {
     assertRefused(
       await site.run(['tenant', 'rekey', id, ...site.vault], { NODE_OPTIONS: `--import ${waiting}` }),
       1,
-      /^strongroom tenant rekey: there is no such tenant any more$/m,
+      /^strongroom tenant rekey: there is no such tenant any more: strongroom tenant list --data/m,
     )
   })
 
@@ -144,7 +144,11 @@ describe('tenants, while a server is running', () => {
         assertRefused(await refused, 2, /--included-active must be a whole number of at most 15 digits/)
     }
     assertRefused(await update(keys.tenant_id), 2, /--included-active is missing/)
-    assertRefused(await update('x', '--included-active', '1'), 1, /there is no such tenant$/m)
+    assertRefused(
+      await update('x', '--included-active', '1'),
+      1,
+      /there is no such tenant: strongroom tenant list --data/m,
+    )
     assert.equal(await included(), 500)
   })
 
@@ -316,7 +320,7 @@ describe('commands without a vault', () => {
       assertRefused(
         await site.run([...args, ...site.vault]),
         2,
-        /holds no vault: strongroom migrate makes one/,
+        /holds no vault: strongroom migrate --data \S+ .*makes one/,
       )
     assertRefused(await site.run(['tenant', 'list']), 2, /storage is not configured/)
     assert.equal((await site.run(['migrate', ...site.vault])).code, 0)

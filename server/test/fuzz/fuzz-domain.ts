@@ -34,7 +34,7 @@ const refuses = (work: () => unknown, isRefusal: (error: unknown) => boolean): v
   }
 }
 const isRefused = (error: unknown): boolean =>
-  error instanceof VaultError && error.code === 'validation' && error.issues.length > 0
+  error instanceof VaultError && error.code === 'invalidRequest' && error.issues.length > 0
 
 /** What each parser promises, whatever it is given. */
 const promises: Record<string, () => fc.IProperty<unknown[]>> = {

@@ -481,7 +481,7 @@ for (const engine of engines) {
           const reply = await vault.get(`/tokens/${id}`, key)
           assert.equal(reply.status, 401, reply.text)
           assert.equal(reply.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
-          assert.equal(reply.body.detail, 'A valid API key is required.')
+          assert.equal(reply.body.detail, 'Send a valid API key in the header SVC-API-KEY.')
           assertAbsent({ answer: reply.text }, ['guarded value', key])
         }
         const errors = vault.log.map(line => JSON.parse(line)).filter(({ level }) => level === 'error')

@@ -1,4 +1,9 @@
 import assert from 'node:assert/strict'
+import { catalogue, type ErrorCode, wireCode } from '../../src/domain/errors.ts'
+
+const codes = new Map(
+  Object.entries(catalogue).map(([key, { status }]) => [wireCode(key as ErrorCode), status]),
+)
 
 /** An answer as tests see it, however it was requested. */
 export type TestReply = {
@@ -43,16 +48,35 @@ export const assertAnswerRules = (reply: TestReply, method: string): void => {
     assert.equal(text, '')
     assert.equal(headers.get('content-type'), null)
   }
-  if (status < 300 || method === 'HEAD') return
+  if (method === 'HEAD') return
+  if (headers.get('content-type')?.includes('json'))
+    assert.ok(text.endsWith('\n'), 'JSON ends with a newline')
+  if (status < 400) return
   assert.match(headers.get('content-type') ?? '', /^application\/problem\+json(;|$)/)
   assert.equal(body.trace_id, trace)
   assert.equal(body.status, status)
   assert.equal(body.type, 'about:blank')
   assert.equal(typeof body.title, 'string')
-  assert.equal(typeof body.detail, 'string')
-  const members = ['type', 'title', 'status', 'detail', 'trace_id', ...(status === 400 ? ['errors'] : [])]
+  assert.ok(codes.get(body.code) === status, `${status} ${body.code} is not in the catalogue`)
+  assertDetail(body)
+  const members = [
+    'type',
+    'title',
+    'status',
+    'code',
+    'detail',
+    'trace_id',
+    ...(status === 400 ? ['errors'] : []),
+  ]
   assert.deepEqual(Object.keys(body).sort(), members.sort())
   if (status === 400) assertErrorMap(body.errors)
+}
+
+/** C2: the detail says something that the title does not. */
+export const assertDetail = ({ title, detail }: { title: string; detail: string }): void => {
+  const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '')
+  assert.notEqual(plain(detail), '')
+  assert.ok(!plain(detail).includes(plain(title)), `the detail repeats the title: ${detail}`)
 }
 
 const assertErrorMap = (errors: Record<string, string[]>): void => {

@@ -62,11 +62,16 @@ export const assertInterfaceRules = (
     assert.ok(metAnywhere.includes(status), `${method} answers ${status}, which the document does not tell`)
     return
   }
+  if (declared['x-codes'] !== undefined && body !== undefined)
+    assert.ok(
+      declared['x-codes'].includes(body.code),
+      `${method} answers ${status} ${body.code}, which the document does not tell`,
+    )
   assertHeaders(headers, declared.headers, `${method} ${status}`)
   const type = headers.get('content-type')?.split(';', 1)[0]
   assert.equal(type === undefined, declared.content === undefined, `${method} ${status} has a body or none`)
   const schema = type === undefined ? undefined : declared.content?.[type]?.schema
-  if (type === undefined || type === 'text/html') return
+  if (type === undefined || !type.includes('json')) return
   assert.ok(schema !== undefined, `${method} answers with ${type}, which the document does not tell`)
   const validate = validatorOf(schema)
   assert.ok(

@@ -240,7 +240,10 @@ describe('strongroom dev', () => {
     rmSync(files(home).keys)
     const third = await startAtHome()
     const { port } = new URL(third.stdout.match(/http:[^\s;]+/)?.[0] ?? '')
-    assert.match(third.stdout, /no longer in \S+dev-keys\.json: strongroom key create makes new ones\n$/)
+    assert.match(
+      third.stdout,
+      /no longer in \S+dev-keys\.json: strongroom key create --data \S+ --tenant \S+ --app <id> makes a new one for an application that strongroom app list --data \S+ --tenant \S+ shows\n$/,
+    )
     const again = await call(`http://127.0.0.1:${port}`, 'GET', `/tokens/${body.id}`, keys.private_api_key)
     assert.equal(again.status, 200, 'the keys work, also where their file was taken away')
     assert.ok(!existsSync(files(home).keys))
@@ -297,7 +300,7 @@ describe('strongroom dev', () => {
     const program = await start(site)
     assert.match(
       program.stdout,
-      /^Strongroom answers at \S+; the tenant of the keys in \S+dev-keys\.json is no longer there: strongroom tenant create makes a new one\n$/,
+      /^Strongroom answers at \S+; the tenant of the keys in \S+dev-keys\.json is no longer there: strongroom tenant create --data \S+ --name Development makes a new one\n$/,
     )
     assert.equal(readFileSync(files(site).keys, 'utf8'), before)
     await stop(program)
@@ -339,7 +342,7 @@ describe('strongroom dev', () => {
       npm_lifecycle_event: 'start',
     })
     other.close()
-    assertRefused(result, 1, /port \d+ of 127\.0\.0\.1 is taken: stop what uses it, or set --port$/m)
+    assertRefused(result, 1, /port \d+ of 127\.0\.0\.1 is taken: stop what uses it, or add --port \d+$/m)
     assertRefused(underNpm, 1, new RegExp(`is taken: .*, or run npm start -- --port ${port + 1}$`, 'm'))
     const program = await start(site)
     await program.line('stdout', text => text.trimStart().startsWith('curl '))

@@ -71,7 +71,7 @@ describe('serve with incomplete or wrong settings', () => {
       name: 'the provider file with a missing file',
       args: ['--data', data, '--key-provider', 'file', '--master-key-file', '/nowhere.key'],
       code: 1,
-      says: /the master key file \/nowhere\.key does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup$/m,
+      says: /the master key file \/nowhere\.key does not exist: strongroom master-key --master-key-file \/nowhere\.key makes one; for a vault that exists, restore it from your backup$/m,
     },
     {
       name: 'the provider file with a file that others can read',

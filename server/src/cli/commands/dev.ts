@@ -4,11 +4,13 @@ import { ConfigError } from '../../config/config-error.ts'
 import { apiKeyHeader, prefixed } from '../../contract/headers.ts'
 import { fileKeyProvider } from '../../crypto/file-key-provider.ts'
 import { createMasterKeyFile } from '../../crypto/master-key-file.ts'
+import { shellWord } from '../../domain/text/shell-word.ts'
 import { createTenant } from '../../operations/tenants/create-tenant.ts'
 import type { Run } from '../command.ts'
 import { makeDataFolder } from '../data-folder/make-data-folder.ts'
 import { databasePath, devKeysPath, masterKeyPath } from '../data-folder/paths.ts'
 import { makeLog } from '../log.ts'
+import { pasteable } from '../pasteable.ts'
 import { runService } from '../run-service.ts'
 import { type StarterKeys, starterApplications } from '../starter-applications.ts'
 import { stopSignal } from '../stop-signal.ts'
@@ -28,6 +30,7 @@ export const dev: Run = async ({ config, options }) => {
     process.stderr.write(
       `strongroom dev: the vault is in ${dataFolder}; the database of the settings is not used\n`,
     )
+  const folder = ` --data ${shellWord(dataFolder)}`
   const keyPath = masterKeyPath(dataFolder)
   const keysPath = devKeysPath(dataFolder)
   const tls = readTlsFiles(config)
@@ -60,13 +63,17 @@ export const dev: Run = async ({ config, options }) => {
         const stored = readKeys(keysPath)
         if (stored === undefined) {
           process.stdout.write(
-            `Strongroom answers at ${baseUrl}; its keys are no longer in ${keysPath}: strongroom key create makes new ones\n`,
+            pasteable(
+              `Strongroom answers at ${baseUrl}; its keys are no longer in ${keysPath}: strongroom key create${folder} --tenant ${tenants[0]} --app <id> makes a new one for an application that strongroom app list${folder} --tenant ${tenants[0]} shows\n`,
+            ),
           )
           return
         }
         if (tenants.length > 0 && !tenants.includes(stored.tenant_id)) {
           process.stdout.write(
-            `Strongroom answers at ${baseUrl}; the tenant of the keys in ${keysPath} is no longer there: strongroom tenant create makes a new one\n`,
+            pasteable(
+              `Strongroom answers at ${baseUrl}; the tenant of the keys in ${keysPath} is no longer there: strongroom tenant create${folder} --name Development makes a new one\n`,
+            ),
           )
           return
         }

@@ -7,7 +7,8 @@ import type { Finding } from '../doctor/finding.ts'
 import { thisMachine } from '../doctor/machine.ts'
 import { Report } from '../doctor/report.ts'
 import { tlsNotes } from '../doctor/tls-check.ts'
-import { print } from '../print.ts'
+import { asCalled } from '../pasteable.ts'
+import { print, printNote } from '../print.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 
 export const doctor: Run = async invocation => {
@@ -21,7 +22,9 @@ export const doctor: Run = async invocation => {
       flags.json,
       [
         ...repairs.map(told => ({ ...told, repaired: true })),
-        ...findings.map(({ blocks: _, ...told }) => told),
+        ...findings.map(({ blocks: _, ...told }) =>
+          'command' in told ? { ...told, command: asCalled(told.command) } : told,
+        ),
       ],
       [
         `in ${configuredStorage(config).name}:`,
@@ -40,7 +43,7 @@ export const doctor: Run = async invocation => {
   }
   notes.push(...tlsNotes(context))
   tell()
-  for (const note of notes) process.stderr.write(`strongroom doctor: ${note}\n`)
+  for (const note of notes) printNote('doctor', note)
   return findings.length === 0 ? 0 : 1
 }
 
@@ -58,7 +61,7 @@ const asText = (finding: Finding): string =>
   [
     `${finding.check}: ${finding.problem}`,
     ...(finding.first === undefined ? [] : [`first: ${finding.first}`]),
-    'command' in finding ? finding.command : `by hand: ${finding.byHand}`,
+    asCalled('command' in finding ? finding.command : `by hand: ${finding.byHand}`),
   ].join('\n  ')
 
 const deepOptions = ({ flags, options }: Invocation): DeepOptions | undefined => {

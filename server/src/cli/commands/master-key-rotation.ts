@@ -8,7 +8,8 @@ import { counted } from '../../domain/text/counted.ts'
 import { countOlderWraps, rewrapKeys } from '../../operations/maintenance/rewrap-keys.ts'
 import type { Run } from '../command.ts'
 import { keyProviderKind } from '../key-providers/configured-key-provider.ts'
-import { print, printText } from '../print.ts'
+import { pasteable } from '../pasteable.ts'
+import { print, printNote, printText } from '../print.ts'
 import { withVault } from '../storage/with-vault.ts'
 
 /**
@@ -19,7 +20,9 @@ export const masterKeyAdd: Run = async ({ config }) => {
   const path = keyProviderKind(config).requireMasterKeyFile(config)
   addMasterKey(path)
   printText(
-    `a new master key is in ${path}, above the old one; keep a copy apart from the data. Next: copy the file to every machine that has it, then run strongroom master-key rewrap`,
+    pasteable(
+      `a new master key is in ${path}, above the old one; keep a copy apart from the data. Next: copy the file to every machine that has it, then run strongroom master-key rewrap`,
+    ),
   )
   return 0
 }
@@ -30,8 +33,9 @@ export const masterKeyRewrap: Run = ({ config, flags }) =>
     const text = `${counted(done.rewrapped, 'key')} wrapped with the new master key, ${done.current} already`
     print(flags.json, done, text)
     if (!isShredded)
-      process.stderr.write(
-        'strongroom master-key rewrap: their old forms are still in the log, because another program reads; the next sweep of a server removes them\n',
+      printNote(
+        'master-key rewrap',
+        'their old forms are still in the log, because another program reads; the next sweep of a server removes them',
       )
     return 0
   })

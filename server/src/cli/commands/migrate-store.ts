@@ -10,6 +10,7 @@ import type { Run } from '../command.ts'
 import { markAsMoved } from '../data-folder/moved-folder.ts'
 import { databasePath } from '../data-folder/paths.ts'
 import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/configured-key-provider.ts'
+import { asCalled } from '../pasteable.ts'
 import { print } from '../print.ts'
 import { progressOn } from '../progress.ts'
 import { folderStorage } from '../storage/folder-storage.ts'
@@ -89,7 +90,9 @@ const describe = (config: Config, result: CopyResult, seconds: number): string =
     wasDone
       ? 'already done: an earlier run copied and verified this vault'
       : `done: ${counted(copied, 'row')} copied in ${seconds} s; the database holds all ${all}, ${counted(rows.tokens ?? 0, 'token')} among them, and every seal opens`,
-    `serve it with the same keys, instead of the folder, which from now on is only a backup: strongroom serve ${vaultFlags(withKeyFile(config))}`,
+    asCalled(
+      `serve it with the same keys, instead of the folder, which from now on is only a backup: strongroom serve ${vaultFlags(withKeyFile(config))}`,
+    ),
   ].join('\n')
 }
 

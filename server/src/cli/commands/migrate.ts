@@ -1,6 +1,7 @@
 import { ConfigError } from '../../config/config-error.ts'
 import type { Run } from '../command.ts'
 import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
+import { pasteable } from '../pasteable.ts'
 import { print } from '../print.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { openOrMake, requireMasterKeyBeforeMigration, requireVault } from '../storage/with-vault.ts'
@@ -20,7 +21,7 @@ export const migrate: Run = async ({ config, flags }) => {
   const advice = isNewer
     ? '; a newer release has migrated it: install that release'
     : state.pending
-      ? '; run strongroom migrate'
+      ? pasteable('; run strongroom migrate')
       : ''
   print(
     flags.json,

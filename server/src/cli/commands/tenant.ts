@@ -18,7 +18,7 @@ import { keysUnlessDeleted } from '../../operations/vault/keys-unless-deleted.ts
 import { operatorOf } from '../../operations/vault/operator.ts'
 import { baseUrl } from '../base-url.ts'
 import { type Run, required } from '../command.ts'
-import { print, printKeys, printText, table } from '../print.ts'
+import { print, printKeys, printNote, printText, table } from '../print.ts'
 import { type StarterKeys, starterApplications } from '../starter-applications.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
@@ -98,12 +98,14 @@ export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
       `data key ${version} of tenant ${id}: ${counted(resealed, 'token')} sealed again`,
     )
     if (left > 0)
-      process.stderr.write(
-        `strongroom tenant rekey: ${counted(left, 'token was', 'tokens were')} changed by others each time: run it again with --resume\n`,
+      printNote(
+        'tenant rekey',
+        `${counted(left, 'token was', 'tokens were')} changed by others each time: run it again with --resume`,
       )
     if (unreadable > 0)
-      process.stderr.write(
-        `strongroom tenant rekey: ${counted(unreadable, 'row does', 'rows do')} not open: strongroom doctor --deep names them\n`,
+      printNote(
+        'tenant rekey',
+        `${counted(unreadable, 'row does', 'rows do')} not open: strongroom doctor --deep names them`,
       )
     return left + unreadable > 0 ? 1 : 0
   })
@@ -122,8 +124,9 @@ export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => 
     )
     printText(`tenant ${id} is deleted from ${storage}`)
     if (!isShredded)
-      process.stderr.write(
-        'strongroom tenant delete: its keys could not be wiped from the files yet, for example because another program reads them; the next sweep of a server does so\n',
+      printNote(
+        'tenant delete',
+        'its keys could not be wiped from the files yet, for example because another program reads them; the next sweep of a server does so',
       )
     return 0
   })

@@ -74,7 +74,7 @@ export const fileModes =
   () => {
     const finding = (path: string, mode: string): Finding => ({
       check: 'file permissions',
-      problem: `${path} is open to others`,
+      problem: `${path} is open to others${mode === '700' ? ' (mkdir -m 700 makes a folder that is not)' : ''}`,
       command: `chmod ${mode} ${shellWord(path)}`,
       blocks: false,
     })

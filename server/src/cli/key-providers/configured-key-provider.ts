@@ -8,7 +8,9 @@ import { keyProviders } from './registry.ts'
 /** The provider that the settings name; in production nothing else will do. */
 export const configuredKeyProvider = (config: Config): KeyProvider => {
   if (config.keyProvider === undefined)
-    throw new ConfigError('no key provider is configured: set --key-provider or STRONGROOM_KEY_PROVIDER')
+    throw new ConfigError(
+      'no key provider is configured: set --key-provider file (STRONGROOM_KEY_PROVIDER) and --master-key-file, or the provider env and STRONGROOM_MASTER_KEY; strongroom master-key --master-key-file <new file> makes a key',
+    )
   return keyProviders[config.keyProvider].open(config)
 }
 

@@ -7,7 +7,10 @@ import { type KeyProviderKind, keyBackup } from './key-provider-kind.ts'
 /** The master key is among the settings. */
 export const env: KeyProviderKind = {
   open: ({ masterKey }) => {
-    if (masterKey === undefined) throw new ConfigError('the key provider env needs STRONGROOM_MASTER_KEY')
+    if (masterKey === undefined)
+      throw new ConfigError(
+        'the key provider env needs STRONGROOM_MASTER_KEY, a master key such as strongroom master-key prints',
+      )
     return envKeyProvider(masterKey.place, masterKey.text)
   },
   requireMasterKeyFile: () => {

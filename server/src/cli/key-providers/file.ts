@@ -18,7 +18,9 @@ export const file: KeyProviderKind = {
   open: config => {
     const path = masterKeyFile(config)
     if (path === undefined)
-      throw new ConfigError('the key provider file needs --master-key-file or STRONGROOM_MASTER_KEY_FILE')
+      throw new ConfigError(
+        'the key provider file needs --master-key-file or STRONGROOM_MASTER_KEY_FILE; strongroom master-key --master-key-file <new file> makes a key',
+      )
     return fileKeyProvider(path)
   },
   requireMasterKeyFile: config => requireMasterKeyFile(config),

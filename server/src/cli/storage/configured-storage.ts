@@ -9,6 +9,6 @@ export const configuredStorage = ({ database, dataFolder }: Config): Storage => 
   if (database !== undefined) return serverStorage(database)
   if (dataFolder !== undefined) return folderStorage(dataFolder)
   throw new ConfigError(
-    'storage is not configured: set --data or STRONGROOM_DATA to a folder, or STRONGROOM_DATABASE_URL',
+    `storage is not configured: set --data or STRONGROOM_DATA to a folder, or STRONGROOM_DATABASE_URL; strongroom dev keeps its vault in --data .strongroom`,
   )
 }

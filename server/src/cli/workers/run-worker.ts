@@ -1,4 +1,6 @@
 import { setLimits } from '../../domain/limits.ts'
+import { commands } from '../commands/registry.ts'
+import { rememberCall } from '../pasteable.ts'
 import { reportFailure } from '../report-failure.ts'
 import { asWorker } from './worker.ts'
 
@@ -7,6 +9,7 @@ import { asWorker } from './worker.ts'
  * after the primary, and the config file may say something else by then.
  */
 export const runWorker = async (): Promise<number> => {
+  rememberCall({ commands, args: process.argv.slice(2), environment: process.env })
   try {
     await asWorker(async (config, worker) => {
       setLimits(config.limits)

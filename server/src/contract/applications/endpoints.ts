@@ -1,3 +1,4 @@
+import { grantFaults } from '../../domain/access/application-definition.ts'
 import { declareEndpoints } from '../endpoint.ts'
 import { applicationId } from '../path-parameters.ts'
 import { Type } from '../type.ts'
@@ -47,6 +48,7 @@ export const applicationEndpoints = declareEndpoints({
     permission: 'application:create',
     changes: true,
     body: CreateApplication,
+    furtherFaults: grantFaults,
     foreignFields: ['expires_at', 'rules.conditions'],
     nullIsAbsentExcept: [],
     examples: {
@@ -88,6 +90,7 @@ export const applicationEndpoints = declareEndpoints({
     params: { id: applicationId },
     changes: true,
     body: UpdateApplication,
+    furtherFaults: grantFaults,
     foreignFields: ['expires_at', 'rules.conditions'],
     nullIsAbsentExcept: [],
     examples: { rules: { name: supportDesk.name, rules: supportDesk.rules } },

@@ -46,4 +46,16 @@ export const serviceEndpoints = declareEndpoints({
     replyType: 'text/html',
     status: 200,
   },
+
+  home: {
+    summary: 'Go to the page to read',
+    tag: 'Service',
+    method: 'GET',
+    path: '/',
+    permission: 'open',
+    reply: Type.String(),
+    replyType: 'text/plain',
+    status: 303,
+    location: '/docs',
+  },
 })

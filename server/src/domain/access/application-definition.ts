@@ -1,5 +1,8 @@
 import type { Issue } from '../errors.ts'
+import { getOwn, isJsonObject, type Json, type JsonObject } from '../json/json.ts'
+import { limits } from '../limits.ts'
 import { element, field } from '../place.ts'
+import { didYouMean } from '../text/did-you-mean.ts'
 import { parseContainerOrRoot } from '../tokens/containers.ts'
 import type { Transform } from '../tokens/transform.ts'
 import type { Application, Rule } from './application.ts'
@@ -21,8 +24,11 @@ type RuleFields = {
   readonly permissions: readonly string[]
 }
 
-/** C28: permissions that the type may hold, flat or in rules of unique priority; faults become issues at their place. */
-export const readHeld = (type: ApplicationType, fields: GrantFields, issues: Issue[]): Held => {
+/**
+ * C28: permissions that the type may hold, flat or in rules of unique priority; faults become issues at their place. Without a
+ * type they may be of any.
+ */
+export const readHeld = (type: ApplicationType | undefined, fields: GrantFields, issues: Issue[]): Held => {
   const flat = fields.permissions ?? []
   const rules = fields.rules ?? []
   if (flat.length > 0 && rules.length > 0)
@@ -35,7 +41,37 @@ export const readHeld = (type: ApplicationType, fields: GrantFields, issues: Iss
   }
 }
 
-const readRules = (type: ApplicationType, rules: readonly RuleFields[], issues: Issue[]): Rule[] => {
+/**
+ * What `readHeld` finds wrong in a body of the wrong shape, as far as that can be told, so that its sender reads of all faults at
+ * once. What is missing or not of its type is put in as something wrong, because the check of the shape has told of it.
+ */
+export const grantFaults = (body: JsonObject, issues: Issue[]): void => {
+  const type = applicationTypes.find(known => known === getOwn(body, 'type'))
+  const rules = listOf(getOwn(body, 'rules'), limits.rulesPerApplication).map((rule): RuleFields => {
+    const sent = isJsonObject(rule) ? rule : {}
+    const priority = getOwn(sent, 'priority')
+    return {
+      priority: typeof priority === 'number' ? priority : Number.NaN,
+      container: textOf(getOwn(sent, 'container')),
+      transform: 'redact',
+      permissions: permissionsOf(sent),
+    }
+  })
+  readHeld(type, { permissions: permissionsOf(body), rules }, issues)
+}
+
+const applicationTypes = Object.keys(permissionsByType) as ApplicationType[]
+const listOf = (value: Json | undefined, most: number): Json[] =>
+  Array.isArray(value) ? value.slice(0, most) : []
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
+const permissionsOf = (object: JsonObject): string[] =>
+  listOf(getOwn(object, 'permissions'), limits.permissionsMax).map(textOf)
+
+const readRules = (
+  type: ApplicationType | undefined,
+  rules: readonly RuleFields[],
+  issues: Issue[],
+): Rule[] => {
   const priorities = new Set<number>()
   const read = rules.map((rule, index): Rule => {
     const place = element('rules', index)
@@ -55,18 +91,20 @@ const readRules = (type: ApplicationType, rules: readonly RuleFields[], issues: 
 }
 
 const readPermissions = (
-  type: ApplicationType,
+  type: ApplicationType | undefined,
   permissions: readonly string[],
   place: string,
   issues: Issue[],
 ): Permission[] => {
-  const allowed: readonly Permission[] = permissionsByType[type]
+  const allowed: readonly Permission[] =
+    type === undefined ? Object.values(permissionsByType).flat() : permissionsByType[type]
+  const holder = type === undefined ? '' : ` that a ${type} application may hold`
   const read: Permission[] = []
   permissions.forEach((text, index) => {
     const permission = allowed.find(known => known === text)
     const path = element(place, index)
     if (permission === undefined)
-      issues.push({ path, message: `is not a permission that a ${type} application may hold` })
+      issues.push({ path, message: `is not a permission${holder}${didYouMean(text, allowed)}` })
     else if (read.includes(permission)) issues.push({ path, message: 'must not be repeated' })
     else read.push(permission)
   })

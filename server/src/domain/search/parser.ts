@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts'
-import { didYouMean } from '../text/did-you-mean.ts'
+import { nearestName, suggestion } from '../text/did-you-mean.ts'
 import { metadataField, searchFields } from './fields.ts'
 import { type Lexeme, readLexemes, type TermLexeme } from './lexer.ts'
 import type { Query } from './query.ts'
@@ -96,9 +96,11 @@ const readCondition = ({ field, key, value, position, valuePosition }: TermLexem
   return { ...condition, field: isMetadata ? `metadata.${key}` : field }
 }
 
+const metadataKey = 'metadata.<key>'
+
 /** Only names of the language come back, never what was sent. */
 const unknownField = (field: string, position: number) => {
-  const hint =
-    field === 'metadata' ? ' (did you mean metadata.<key>?)' : didYouMean(field, [...searchFields.keys()])
-  return queryFault(`not a searchable field${hint}`, position)
+  const known = [...searchFields.keys(), metadataKey]
+  const meant = field === 'metadata' ? metadataKey : nearestName(field, known)
+  return queryFault(`not one of the fields ${known.join(', ')}${suggestion(meant)}`, position)
 }

@@ -1,15 +1,16 @@
 /** A hint to put behind the complaint about an unknown name (C6), or nothing. Only known names come back, never what was sent. */
-export const didYouMean = (name: string, known: readonly string[], prefix = ''): string => {
-  const meant = probablyMeant(name, known)
-  return meant === undefined ? '' : ` (did you mean ${prefix}${meant}?)`
-}
+export const didYouMean = (name: string, known: readonly string[], prefix = ''): string =>
+  suggestion(nearestName(name, known), prefix)
+
+export const suggestion = (meant: string | undefined, prefix = ''): string =>
+  meant === undefined ? '' : ` (did you mean ${prefix}${meant}?)`
 
 /**
  * The known name that a misspelt one probably stands for. It is either the only known name that starts with what was sent
  * (`meta`), or the nearest one within two slips. Names of up to three letters are allowed only one: two would turn nearly
  * anything into `cvc`.
  */
-const probablyMeant = (name: string, known: readonly string[]): string | undefined => {
+export const nearestName = (name: string, known: readonly string[]): string | undefined => {
   const sent = name.toLowerCase()
   if (sent.length >= 3) {
     const [longer, other] = known.filter(candidate => candidate.toLowerCase().startsWith(sent))

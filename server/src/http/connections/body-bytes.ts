@@ -42,7 +42,7 @@ export const bodyBytes = async (
     request.on('data', keep)
     request.on('end', () => resolve(kept.subarray(0, length)))
     // The client broke off: nobody will read the answer.
-    request.on('error', () => reject(new VaultError('badRequest')))
+    request.on('error', () => reject(new VaultError('invalidHttp')))
   })
 }
 

@@ -277,7 +277,7 @@ class NodeConnection extends Duplex {
     else if (last.request.complete) afterAnswer(last, refuse)
     else {
       this.#isLast = true
-      last.exchange.failBody(asVaultError(error, 'badRequest'))
+      last.exchange.failBody(asVaultError(error, 'invalidHttp'))
       afterAnswer(last, () => this.destroySoon())
     }
   }

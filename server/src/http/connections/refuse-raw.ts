@@ -14,7 +14,7 @@ export const refuseRaw = (
     socket.destroy()
     return
   }
-  const known = asVaultError(error, 'badRequest')
+  const known = asVaultError(error, 'invalidHttp')
   const trace = traceId(sentTraceId)
   const { status, title, headers, body } = problem(known, trace)
   socket.end(

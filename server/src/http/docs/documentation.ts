@@ -11,6 +11,6 @@ const oncePerPrefix = (make: (headerPrefix: string) => string): ((headerPrefix: 
   }
 }
 
-export const openApiText = oncePerPrefix(headerPrefix => JSON.stringify(openApi(headerPrefix)))
+export const openApiText = oncePerPrefix(headerPrefix => `${JSON.stringify(openApi(headerPrefix))}\n`)
 
 export const docsText = oncePerPrefix(headerPrefix => docsPage(openApi(headerPrefix)))

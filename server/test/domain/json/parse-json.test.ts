@@ -14,7 +14,7 @@ const refusalOf = (body: Uint8Array): string => {
     parseJson(body)
   } catch (error) {
     assert.ok(error instanceof VaultError)
-    assert.equal(error.code, 'validation')
+    assert.equal(error.code, 'invalidRequest')
     assert.equal(error.issues.length, 1)
     assert.equal(error.issues[0]!.path, '$')
     assert.equal(error.cause, undefined, 'the message of V8 quotes the body')

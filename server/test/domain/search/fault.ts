@@ -7,7 +7,7 @@ export const faultOf = (run: () => unknown): string => {
     run()
   } catch (error) {
     assert.ok(error instanceof VaultError, 'a fault must be one of the catalogue')
-    assert.equal(error.code, 'validation')
+    assert.equal(error.code, 'invalidRequest')
     assert.deepEqual(
       error.issues.map(issue => issue.path),
       ['query'],

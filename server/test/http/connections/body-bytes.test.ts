@@ -57,6 +57,6 @@ describe('the bytes of a body that arrives after its head', () => {
     const { socket, exchange } = await send(`${head('Content-Length: 100')}some of it`)
     const never = bodyBytes(...exchange)
     socket.destroy()
-    await assert.rejects(async () => never, { code: 'badRequest' })
+    await assert.rejects(async () => never, { code: 'invalidHttp' })
   })
 })

@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util'
+import { settings } from '../config/settings.ts'
+import { shellWord } from '../domain/text/shell-word.ts'
+import type { Command } from './command.ts'
+
+// Messages name commands as `strongroom migrate`, wherever they come from: only this edge knows how the program was called.
+
+type Called = {
+  readonly commands: readonly Command[]
+  readonly args: readonly string[]
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Told, not imported: the commands import this. */
+let called: Called = { commands: [], args: [], environment: {} }
+
+/** To be told before anything is printed. */
+export const rememberCall = (call: Called): void => {
+  called = call
+}
+
+/** The text with commands that work when they are pasted into the shell in which this one was called. */
+export const asCalled = (text: string): string => replaceMentions(text, () => [])
+
+/** The same with the settings that this command was given as flags: with other ones it would be about another vault. */
+export const pasteable = (text: string): string =>
+  replaceMentions(text, (name, rest) =>
+    typedFlags()
+      .filter(flag => isTakenBy(name, flag) && !rest.includes('--help') && !rest.includes(`--${flag.name} `))
+      .map(flag => `--${flag.name} ${shellWord(flag.value)}`),
+  )
+
+const replaceMentions = (text: string, flags: (name: string, rest: string) => readonly string[]): string => {
+  const names = [...called.commands.map(({ name }) => name), 'help'].toSorted((a, b) => b.length - a.length)
+  const mention = new RegExp(
+    String.raw`(?<![\w./-])strongroom (${names.join('|')}|<command>)(?![\w-])([^;\n]*)`,
+    'g',
+  )
+  return text.replace(mention, (_mention, name: string, rest: string) =>
+    [program(), name, ...flags(name, rest)].join(' ').concat(replaceMentions(rest, flags)),
+  )
+}
+
+/** As npx or as a script of npm, the program is in a folder of the project, which is not on the shell's PATH. */
+const program = (): string =>
+  /(?:^|[\s/'"])strongroom(?:\.js)?(?=['"\s]|$)/.test(called.environment.npm_lifecycle_script ?? '')
+    ? 'npx --no -- strongroom'
+    : 'strongroom'
+
+type Flag = { readonly name: string; readonly value: string }
+
+/** As in an address that was refused for it. */
+const holdsPassword = /:[^/@]*@/
+
+/** Options that say what a command is about, where it has them. */
+const about = ['tenant', 'app', 'from', 'to']
+
+const typedFlags = (): Flag[] => {
+  const options = [...settings.map(({ name }) => name), 'config', ...about]
+  const { values } = parseArgs({
+    args: [...called.args],
+    strict: false,
+    options: Object.fromEntries(options.map(name => [name, { type: 'string' as const }])),
+  })
+  return options.flatMap(name => {
+    const { [name]: value } = values
+    return typeof value === 'string' && value !== '' && !holdsPassword.test(value) ? [{ name, value }] : []
+  })
+}
+
+const isTakenBy = (command: string, { name }: Flag): boolean => {
+  const { reads = [], options = {} } = called.commands.find(known => known.name === command) ?? {}
+  return about.includes(name)
+    ? name in options
+    : /^\w/.test(command) &&
+        command !== 'help' &&
+        (name === 'config' || reads.some(setting => setting === name))
+}
