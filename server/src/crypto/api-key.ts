@@ -1,9 +1,8 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { ApplicationType } from '../domain/access/permissions.ts'
 import { base58 } from './base58.ts'
 import type { VaultKeys } from './keys.ts'
-import { randomBytes } from './random.ts'
 
 /** C30: `key_<kind>_<random><checksum>`; 26 bytes are 208 bits, and base 58 needs at most 36 characters for them. */
 const randomLength = 36

@@ -16,7 +16,7 @@ describe('index hashes', () => {
     const { term, tag } = fingerprintHash(keys, 'fingerprint', 'tag')
     assert.deepEqual(
       [term.toString('hex'), tag?.toString('hex')],
-      ['875389ab78617b9dc3cf91cd', 'd34c0f2121ab8242'],
+      ['875389ab78617b9dc3cf91cd', '72cdf360f8108552'],
     )
     assert.deepEqual(term, indexHash(keys, 'fingerprint', 'fingerprint'))
     assert.deepEqual(fingerprintHash(keys, 'fingerprint', undefined), { term, tag: null })
