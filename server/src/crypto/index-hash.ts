@@ -9,18 +9,9 @@ const tagBytes = 8
 export const indexHash = (keys: TenantKeys, field: string, value: string): Buffer =>
   keyedHash(keys, [field, value], hashBytes)
 
-/** The term of a fingerprint, and the deduplication tag that tells tokens with equal fingerprints apart. */
-export const fingerprintHash = (
-  keys: TenantKeys,
-  fingerprint: string,
-  tag: string | undefined,
-): {
-  term: Buffer
-  tag: Buffer | null
-} => ({
-  term: indexHash(keys, 'fingerprint', fingerprint),
-  tag: tag === undefined ? null : keyedHash(keys, ['match', fingerprint, tag], tagBytes),
-})
+/** Tells tokens with equal fingerprints apart that are no match of each other (C15). `tag` says by what. */
+export const matchTagHash = (keys: TenantKeys, tag: string): Buffer =>
+  keyedHash(keys, ['match', 'tag', tag], tagBytes)
 
 /** JSON keeps the parts apart, and lone surrogates, too, which UTF-8 would fold into one replacement character. */
 const keyedHash = (keys: TenantKeys, parts: readonly string[], bytes: number): Buffer =>

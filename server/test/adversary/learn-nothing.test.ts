@@ -307,7 +307,7 @@ const strategies: Record<string, Strategy> = {
     }
   },
 
-  'C16.8 numbers guessed in metadata, alone and beside data': async (attack, ids) => {
+  'C16.10 numbers guessed in metadata, alone and beside data': async (attack, ids) => {
     const { card, cardNumber, account, ssn } = otherSecret
     const guesses = { card, cardNumber, account, ssn: ssn.replaceAll('-', ''), all: `${card} ${account}` }
     for (const id of ids) {

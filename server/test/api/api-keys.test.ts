@@ -57,7 +57,7 @@ onEveryEngine('API keys', vault => {
       assertAbsent({ [path]: (await vault().get(path, manager)).text, list: list.text }, [key, first])
   })
 
-  test('C30.1 a key names its kind and has at least 190 random bits and a checksum', async () => {
+  test('C30.1 C30.4 a key names its kind and has at least 190 random bits and a checksum', async () => {
     const { manager } = await start()
     const search = { priority: 1, container: '/a/', transform: 'redact', permissions: ['token:search'] }
     for (const { kind, ...application } of [

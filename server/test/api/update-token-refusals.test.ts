@@ -380,7 +380,7 @@ onEveryEngine('refused updates', vault => {
       )
     })
 
-  test('C13.1 C16.8 a caller who cannot read learns nothing by guessing the number in metadata', async () => {
+  test('C16.10 C13.1 a caller who cannot read learns nothing by guessing the number in metadata', async () => {
     const { keys } = await vault().tenant({ owner, blind })
     const { id } = await vault().create(keys.owner, card)
     for (const guess of [number, '5555555555554444']) {

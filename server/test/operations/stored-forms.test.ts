@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { KeyObject } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { open, type SealContext, seal } from '../../src/crypto/aead.ts'
-import { fingerprintHash, indexHash } from '../../src/crypto/index-hash.ts'
+import { indexHash } from '../../src/crypto/index-hash.ts'
 import type { ApiKeyGrant, Application } from '../../src/domain/access/application.ts'
 import type { Tenant } from '../../src/domain/access/tenant.ts'
 import { Secret } from '../../src/domain/secret.ts'
@@ -16,6 +16,7 @@ import {
   sealApplication,
   sealTenant,
 } from '../../src/operations/grants/grant-rows.ts'
+import { hashFingerprint } from '../../src/operations/tokens/hash-terms.ts'
 import { tokenTerms } from '../../src/operations/tokens/index-entries.ts'
 import { categoryOf } from '../../src/operations/tokens/token-category.ts'
 import { openTokenRow, sealTokenRow, sealTransientRow } from '../../src/operations/tokens/token-rows.ts'
@@ -214,7 +215,7 @@ describe('what every vault stores hashed', () => {
     test(`ARCHITECTURE.md data at rest: ${name} is found and counted by fixed names`, () => {
       assert.deepEqual(tokenTerms({ tenantNumber: 4, keys }, of), [
         ...terms.map(([field, value]) => ({ term: indexHash(keys, field, value), tag: null })),
-        fingerprintHash(keys, 'f', tag),
+        hashFingerprint({ keys }, 'f', tag),
       ])
       const { typeCounter, containerCounters } = categoryOf(keys, of)
       assert.deepEqual([typeCounter, ...containerCounters], counters)
