@@ -1,15 +1,14 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { ApplicationType } from '../domain/access/permissions.ts'
+import type { KeyKind } from '../domain/access/key-kind.ts'
 import { base58 } from './base58.ts'
 import type { VaultKeys } from './keys.ts'
-import { randomBytes } from './random.ts'
 
 /** C30: `key_<kind>_<random><checksum>`; 26 bytes are 208 bits, and base 58 needs at most 36 characters for them. */
 const randomLength = 36
 const checksumLength = 6
 const wellFormed = new RegExp(
-  `^key_(?:public|private|management)_[1-9A-HJ-NP-Za-km-z]{${randomLength + checksumLength}}$`,
+  `^key_(?:public|general|private|management)_[1-9A-HJ-NP-Za-km-z]{${randomLength + checksumLength}}$`,
 )
 
 const checksum = (text: string): string => {
@@ -18,8 +17,8 @@ const checksum = (text: string): string => {
   return base58(bytes).padStart(checksumLength, '1')
 }
 
-export const newApiKeyText = (type: ApplicationType): string => {
-  const body = `key_${type}_${base58(randomBytes(26)).padStart(randomLength, '1')}`
+export const newApiKeyText = (kind: KeyKind): string => {
+  const body = `key_${kind}_${base58(randomBytes(26)).padStart(randomLength, '1')}`
   return body + checksum(body)
 }
 

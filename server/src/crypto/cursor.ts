@@ -1,7 +1,7 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import type { Instant } from '../domain/time/instant.ts'
 import type { ListPosition } from '../domain/tokens/list-position.ts'
-import { open, seal } from './aead.ts'
+import { open, type SealContext, seal } from './aead.ts'
 import type { TenantKeys } from './keys.ts'
 
 const derived = new WeakMap<TenantKeys, KeyObject>()
@@ -31,5 +31,4 @@ export const openCursor = (keys: TenantKeys, text: string, boundTo: string): Lis
   return { createdAt, id }
 }
 
-const context = (keys: TenantKeys, boundTo: string): string =>
-  JSON.stringify(['cursor', keys.tenantId, boundTo])
+const context = (keys: TenantKeys, boundTo: string): SealContext => ['cursor', keys.tenantId, boundTo]

@@ -1,7 +1,7 @@
 import type { ApiKeyGrant, Application } from '../domain/access/application.ts'
 import type { Tenant } from '../domain/access/tenant.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
-import { open, seal } from './aead.ts'
+import { open, type SealContext, seal } from './aead.ts'
 import type { VaultKeys } from './keys.ts'
 
 /**
@@ -15,21 +15,22 @@ export type GrantOf = {
 }
 export type GrantKind = keyof GrantOf
 
-/** `identity` holds every plain column that the row is found or judged by. */
-const grantContext = (kind: GrantKind, identity: readonly (string | number | null)[]): string =>
-  JSON.stringify(['grant', kind, ...identity])
+/** Every plain column that the row is found or judged by. */
+type GrantIdentity = SealContext
+
+const grantContext = (kind: GrantKind, identity: GrantIdentity): SealContext => ['grant', kind, ...identity]
 
 export const sealGrant = <Kind extends GrantKind>(
   keys: VaultKeys,
   kind: Kind,
-  identity: readonly (string | number | null)[],
+  identity: GrantIdentity,
   grant: GrantOf[Kind],
 ): Buffer => seal(keys.grants, 1, JSON.stringify(grant), grantContext(kind, identity))
 
 export const openGrant = <Kind extends GrantKind>(
   keys: VaultKeys,
   kind: Kind,
-  identity: readonly (string | number | null)[],
+  identity: GrantIdentity,
   sealed: Uint8Array,
 ): GrantOf[Kind] => {
   const text = open(keys.grants, sealed, grantContext(kind, identity))

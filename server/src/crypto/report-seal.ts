@@ -1,7 +1,8 @@
+import type { SealContext } from './aead.ts'
 import { openData, sealData } from './data-seal.ts'
 import type { TenantKeys } from './keys.ts'
 
-const context = (tenantId: string, name: string): string => JSON.stringify(['report', tenantId, name])
+const context = (tenantId: string, name: string): SealContext => ['report', tenantId, name]
 
 /** A report names the terms that the tenant's tokens are found by, so it is sealed like them. */
 export const sealReport = (keys: TenantKeys, name: string, text: string): Buffer =>

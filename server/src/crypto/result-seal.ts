@@ -1,10 +1,15 @@
+import type { SealContext } from './aead.ts'
 import { openData, sealData } from './data-seal.ts'
 import type { TenantKeys } from './keys.ts'
 
 type ResultColumns = { readonly hash: Uint8Array; readonly expiresAt: number }
 
-const context = (tenantId: string, { hash, expiresAt }: ResultColumns): string =>
-  JSON.stringify(['result', tenantId, Buffer.from(hash).toString('hex'), expiresAt])
+const context = (tenantId: string, { hash, expiresAt }: ResultColumns): SealContext => [
+  'result',
+  tenantId,
+  Buffer.from(hash).toString('hex'),
+  expiresAt,
+]
 
 /** Kept answers to idempotent requests are sealed like the tokens that they show. */
 export const sealResult = (keys: TenantKeys, row: ResultColumns, text: string): Buffer =>

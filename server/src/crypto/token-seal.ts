@@ -1,4 +1,4 @@
-import { sealedKeyVersion } from './aead.ts'
+import { type SealContext, sealedKeyVersion } from './aead.ts'
 import { openData, sealData } from './data-seal.ts'
 import type { TenantKeys } from './keys.ts'
 
@@ -24,29 +24,29 @@ export type TokenColumns = {
 export type TransientColumns = { readonly field: string; readonly expiresAt: number }
 type TokenIdentity = Pick<TokenColumns, 'id' | 'type' | 'createdBy' | 'createdAt'>
 
-// Joined by NUL, which no id, type or number contains: a NUL smuggled into a row makes one field too many. A null
-// column is written as the word null, so a `modifiedBy` that holds this very word is written as empty.
-const tokenContext = (tenantId: string, row: TokenColumns): string =>
-  `token\0${tenantId}\0${row.id}\0record\0${row.type}\0${decimal(row.version)}\0${row.expiresAt}\0${row.createdBy}\0${decimal(row.createdAt)}\0${row.modifiedBy === 'null' ? '' : row.modifiedBy}\0${row.modifiedAt}`
+const tokenContext = (tenantId: string, row: TokenColumns): SealContext => [
+  'token',
+  tenantId,
+  row.id,
+  row.type,
+  row.version,
+  row.expiresAt,
+  row.createdBy,
+  row.createdAt,
+  row.modifiedBy,
+  row.modifiedAt,
+]
 
-/**
- * Not by `${number}`: V8 remembers the texts of numbers, in case one comes again, where only the slow collector looks. That was
- * half of what a create left there.
- */
-const decimal = (number: number): string => JSON.stringify(number)
-
-const transientContext = (tenantId: string, token: TokenIdentity, row: TransientColumns): string =>
-  JSON.stringify([
-    'token',
-    tenantId,
-    token.id,
-    'transient',
-    token.type,
-    token.createdBy,
-    token.createdAt,
-    row.field,
-    row.expiresAt,
-  ])
+const transientContext = (tenantId: string, token: TokenIdentity, row: TransientColumns): SealContext => [
+  'transient',
+  tenantId,
+  token.id,
+  token.type,
+  token.createdBy,
+  token.createdAt,
+  row.field,
+  row.expiresAt,
+]
 
 export const sealToken = (keys: TenantKeys, row: TokenColumns, record: string): Buffer =>
   sealData(keys, tokenContext(keys.tenantId, row), record)

@@ -11,9 +11,6 @@ export const hasOwnForm = (id: string): boolean => ownForm.test(id)
  */
 export const ownIdToleranceMs = 60_000
 
-/** When an id of this form was made. */
-export const timeOfOwnId = (id: string): Instant => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
-
 /** What ids of this form that were made at the moment begin with. */
 export const startOfOwnIds = (moment: Instant): string => {
   const digits = moment.toString(16).padStart(12, '0')

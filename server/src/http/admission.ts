@@ -26,7 +26,7 @@ export const admission = (options: PipelineOptions, endpoint: Endpoint | undefin
 
   /** 401. A key that was not known when the request came is charged from now on. */
   const requireCaller = async (exchange: Exchange, visit: Visit): Promise<Caller> => {
-    const found = find(exchange)
+    const found = visit.known ?? find(exchange)
     const known = found instanceof Promise ? await found : found
     if (found instanceof Promise) await visit.chargeTo(known)
     if (known === undefined) throw new VaultError('unauthorized')

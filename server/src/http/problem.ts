@@ -1,7 +1,7 @@
-import { KeyProviderError } from '../crypto/key-provider.ts'
 import { catalogue, type ErrorCode, type Issue, VaultError, wireCode } from '../domain/errors.ts'
 import { foreignCode } from '../domain/foreign-code.ts'
 import { limits } from '../domain/limits.ts'
+import { KeyProviderError } from '../keys/key-provider.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 
 /** An error as the wire shows it (C2): RFC 9457. */

@@ -1,5 +1,5 @@
 import { ownHeaders } from '../contract/headers.ts'
-import { knownCaller } from '../operations/keys/authenticate.ts'
+import { isCurrent, knownCaller } from '../operations/keys/authenticate.ts'
 import type { KnownCaller } from '../operations/vault/vault.ts'
 import type { ByteAccount } from '../scheduling/byte-budget.ts'
 import type { Work } from '../scheduling/scheduler.ts'
@@ -10,6 +10,8 @@ import type { PipelineOptions } from './pipeline-options.ts'
 export type Visit = {
   readonly work: Work
   readonly memory: ByteAccount
+  /** The holder of the key, if it was known when the request arrived and no grant has changed since (C27). */
+  readonly known: KnownCaller | undefined
   /** Whether there is room in memory for the body that it announces. */
   readonly hasRoom: boolean
   /** Charges the holder of a key that was looked up, and waits for a turn. */
@@ -26,12 +28,16 @@ export const beginVisit = (
 ): Visit => {
   const keyText = exchange.headers[ownHeaders(headerPrefix).apiKey]
   const known = typeof keyText === 'string' ? knownCaller(vault, keyText) : undefined
+  const asOf = vault.store.grantsEpoch()
   const work = scheduler.work(...chargedFor(known, exchange))
   exchange.onGone = () => work.cancel()
   let account = memory.account(...chargedFor(known, exchange))
   let hasRoom = account.hold(exchange.bodyBytes)
   return {
     work,
+    get known() {
+      return vault.store.grantsEpoch() === asOf && isCurrent(known, vault.clock()) ? known : undefined
+    },
     get memory() {
       return account
     },

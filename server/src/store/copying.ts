@@ -18,6 +18,8 @@ export type RestingVault = {
   pages(table: Table, skip: number, rowsPerPage: number): Iterable<PlainRow[]>
   /** The highest tenant number ever given out: none is reused. */
   lastTenant(): number
+  /** Deletes all transient fields, of which no byte is left in the vault's files (C11). Returns the identity from then on. */
+  forgetTransients(): string
   close(): void
 }
 

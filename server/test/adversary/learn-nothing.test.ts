@@ -307,6 +307,19 @@ const strategies: Record<string, Strategy> = {
     }
   },
 
+  'C16.10 numbers guessed in metadata, alone and beside data': async (attack, ids) => {
+    const { card, cardNumber, account, ssn } = otherSecret
+    const guesses = { card, cardNumber, account, ssn: ssn.replaceAll('-', ''), all: `${card} ${account}` }
+    for (const id of ids) {
+      await attack.patch('eve', token(id), { metadata: guesses })
+      await look(attack, id)
+      for (const number of [card, cardNumber, account, ssn])
+        for (const data of [number, { number }, { account_number: number }])
+          await attack.patch('eve', token(id), { metadata: { guess: number }, data })
+      await look(attack, id)
+    }
+  },
+
   'C17.3 C15.3 expiry of the victim, and what takes its place': async (attack, ids) => {
     for (const id of ids) {
       const { path, type, own } = places[id]

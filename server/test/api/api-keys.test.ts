@@ -57,12 +57,19 @@ onEveryEngine('API keys', vault => {
       assertAbsent({ [path]: (await vault().get(path, manager)).text, list: list.text }, [key, first])
   })
 
-  test('C30.1 a key names its type and has at least 190 random bits and a checksum', async () => {
+  test('C30.1 C30.4 a key names its kind and has at least 190 random bits and a checksum', async () => {
     const { manager } = await start()
-    for (const type of ['public', 'private', 'management']) {
-      const { id, key } = await newApplication(vault(), manager, { type })
+    const search = { priority: 1, container: '/a/', transform: 'redact', permissions: ['token:search'] }
+    for (const { kind, ...application } of [
+      { kind: 'public', type: 'public', permissions: ['token:create'] },
+      { kind: 'general', type: 'private', permissions: ['token:create', 'token:update', 'token:delete'] },
+      { kind: 'private', type: 'private', permissions: ['token:create', 'token:read'] },
+      { kind: 'private', type: 'private', rules: [search] },
+      { kind: 'management', type: 'management', permissions: ['tenant:read'] },
+    ]) {
+      const { id, key } = await newApplication(vault(), manager, application)
       const made = [key, granted(await makeKey(manager, id)).key]
-      for (const text of made) assert.match(text, new RegExp(`^key_${type}_${base58}{42}$`))
+      for (const text of made) assert.match(text, new RegExp(`^key_${kind}_${base58}{42}$`))
       // Six of the 42 characters are the checksum; 33 characters of base 58 already carry 193 bits.
       assert.ok(Math.log2(58) * 36 >= 190)
       assert.notEqual(made[0], made[1])

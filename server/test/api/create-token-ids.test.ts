@@ -123,7 +123,66 @@ const telling: readonly { type: string; data: unknown; ids: readonly string[] }[
   { type: 'employer_id_number', data: '12-3456789', ids: ['12-3456789', '123456789', '{{ data }}'] },
 ]
 
+const card = { type: 'card', data: { number } }
+const grouped = '4242 4242-4242.4242'
+
+/** C16.8: metadata that contains what the token is supposed to hide. */
+const tellingMetadata: readonly { name: string; send: object; error: string }[] = [
+  {
+    name: 'a card number',
+    send: { ...card, metadata: { of: 'x', n: `no. ${number}` } },
+    error: 'metadata.n',
+  },
+  { name: 'a card number in groups', send: { ...card, metadata: { n: grouped } }, error: 'metadata.n' },
+  {
+    name: 'a card number as a key',
+    send: { ...card, metadata: { [`n ${number}`]: 'x' } },
+    error: 'metadata[key 1]',
+  },
+  {
+    name: 'the number of a type without other data',
+    send: { type: 'card_number', data: number, metadata: { n: number } },
+    error: 'metadata.n',
+  },
+  {
+    name: 'an account number',
+    send: {
+      type: 'bank',
+      data: { routing_number: '021000021', account_number: '123456' },
+      metadata: { r: '021000021', n: '12-34.56' },
+    },
+    error: 'metadata.n',
+  },
+  {
+    name: 'a social security number without its dashes',
+    send: { type: 'social_security_number', data: '078-05-1120', metadata: { n: '078051120' } },
+    error: 'metadata.n',
+  },
+]
+
 onEveryEngine('token ids', vault => {
+  for (const { name, send, error } of tellingMetadata)
+    for (const [path, body, errors] of [
+      ['/tokens', send, [error]],
+      ['/tokenize', { deep: [send] }, [`deep[0].${error}`]],
+    ] as const)
+      test(`C16.8 ${name} in the metadata of its own token is refused by ${path}, and nothing is stored`, async () => {
+        const { keys } = await vault().tenant(devApplications)
+        const caller = { key: keys.general, counter: keys.private }
+        await sendAndExpect(
+          vault(),
+          caller,
+          { method: 'POST', path, body },
+          { status: 400, errors, stored: 0 },
+        )
+      })
+
+  test('C16.8 metadata may contain the data of a generic token, and another number', async () => {
+    const { keys } = await vault().tenant(devApplications)
+    await vault().create(keys.general, { type: 'token', data: number, metadata: { n: number } })
+    await vault().create(keys.general, { ...card, metadata: { n: '5555 5555 5555 4444' } })
+  })
+
   for (const { name, id, data = 'Sensitive Value', becomes } of good)
     test(`${name}: accepted as an id`, async () => {
       const { keys } = await vault().tenant(devApplications)

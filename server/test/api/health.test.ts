@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { pace } from '../../src/domain/pace.ts'
+import { KeyProviderError } from '../../src/keys/key-provider.ts'
 import { checkReady } from '../../src/operations/vault/check-ready.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'

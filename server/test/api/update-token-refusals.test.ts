@@ -196,6 +196,22 @@ const refusals: readonly {
   { name: 'C2.10 a body that is null', given: token('abc'), patch: null, errors: ['$'] },
 ]
 
+/** Refusals that depend on stored data, so only callers who can read the token get them (C13). */
+const toldToReaders: typeof refusals = [
+  ...[number, '4242 4242-4242.4242', `of ${number}.`].map(text => ({
+    name: `C16.8 C18.5 the card number in metadata, written ${text}`,
+    given: { ...card, metadata: { of: 'x' } },
+    patch: { metadata: { of: null, n: text } },
+    errors: ['metadata.n'],
+  })),
+  {
+    name: 'C16.8 C18.5 the social security number in metadata, with other data of the patch',
+    given: ssn,
+    patch: { expires_at: '2100-01-01', metadata: { n: '078051120' } },
+    errors: ['metadata.n'],
+  },
+]
+
 /** Refusals that do not depend on stored data, so callers who cannot read the token get them too (C13). */
 const toldToAll: typeof refusals = [
   {
@@ -215,6 +231,24 @@ const toldToAll: typeof refusals = [
     given: { ...ssn, id: 'of-219-09-9999' },
     patch: { data: '219-09-9999' },
     errors: ['data'],
+  },
+  {
+    name: 'C16.8 C18.5 a card number that the metadata contains',
+    given: { ...card, metadata: { n: '5555-5555-5555-4444' } },
+    patch: { data: { number: '5555555555554444' } },
+    errors: ['data'],
+  },
+  {
+    name: 'C16.8 C18.5 a card number and the metadata that contains it',
+    given: card,
+    patch: { data: { number: '5555555555554444' }, metadata: { n: '5555555555554444' } },
+    errors: ['metadata.n'],
+  },
+  {
+    name: 'C16.8 C18.5 a card number that the token has already, and metadata that contains it',
+    given: card,
+    patch: { data: { number }, metadata: { n: number } },
+    errors: ['metadata.n'],
   },
   {
     name: 'C16.6 C18.5 a card number contained in an id that looks generated',
@@ -299,7 +333,7 @@ const toldToAll: typeof refusals = [
 onEveryEngine('refused updates', vault => {
   const blind = devApplications.general
   const cases = [
-    ...refusals.map(refusal => ({ ...refusal, by: 'owner' as const })),
+    ...[...refusals, ...toldToReaders].map(refusal => ({ ...refusal, by: 'owner' as const })),
     ...toldToAll.flatMap(refusal => (['owner', 'blind'] as const).map(by => ({ ...refusal, by }))),
   ]
   for (const { name, given, patch, errors, absent = [], by } of cases)
@@ -330,6 +364,41 @@ onEveryEngine('refused updates', vault => {
     })
     const inside = { data: { id: 'x', type: 'y' }, metadata: { id: 'x', type: 'y' } }
     assert.equal((await vault().patch(`/tokens/${id}`, keys.owner, inside)).status, 200)
+  })
+
+  for (const by of ['owner', 'blind'] as const)
+    test(`C16.9 an id that looks like one the vault has just made, but was chosen, keeps the number out, for the ${by}`, async () => {
+      const { keys } = await vault().tenant({ owner, blind })
+      const time = vault().now.toString(16).padStart(12, '0')
+      const id = `${time.slice(0, 8)}-${time.slice(8)}-7abc-8def-400000000002`
+      await vault().create(keys.owner, { ...card, id })
+      await sendAndExpect(
+        vault(),
+        { key: keys[by], counter: keys.owner },
+        { method: 'PATCH', path: `/tokens/${id}`, body: { data: { number: '400000000002' } } },
+        { status: 400, errors: ['data'] },
+      )
+    })
+
+  test('C16.10 C13.1 a caller who cannot read learns nothing by guessing the number in metadata', async () => {
+    const { keys } = await vault().tenant({ owner, blind })
+    const { id } = await vault().create(keys.owner, card)
+    for (const guess of [number, '5555555555554444']) {
+      const reply = await vault().patch(`/tokens/${id}`, keys.blind, { metadata: { guess } })
+      assert.deepEqual([reply.status, reply.body.metadata], [200, { guess }])
+      // Nor from whether others can change the token from then on.
+      const month = { data: { expiration_month: 2 } }
+      assert.equal((await vault().patch(`/tokens/${id}`, keys.owner, month)).status, 200)
+    }
+  })
+
+  test('C16.8 metadata that contains the number can be removed, also together with what is refused otherwise', async () => {
+    const { keys } = await vault().tenant({ owner, blind })
+    const { id } = await vault().create(keys.owner, card)
+    await vault().patch(`/tokens/${id}`, keys.blind, { metadata: { [number]: number, n: number } })
+    const patch = { data: { number }, metadata: { [number]: null, n: 'x' } }
+    const reply = await vault().patch(`/tokens/${id}`, keys.owner, patch)
+    assert.deepEqual([reply.status, reply.body.metadata], [200, { n: 'x' }])
   })
 
   test('C16.1 C16.6 a number that a generated id contains by chance is accepted', async () => {

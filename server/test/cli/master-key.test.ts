@@ -11,8 +11,8 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
-import { newMasterKeyText } from '../../src/crypto/master-key.ts'
-import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
+import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
+import { newMasterKeyText } from '../../src/keys/master-key.ts'
 import { assertRefused, call, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
 

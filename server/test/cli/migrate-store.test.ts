@@ -5,13 +5,16 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
 import { invocation } from '../../src/cli/command.ts'
 import { commandOf } from '../../src/cli/commands/registry.ts'
+import { markAsMoved } from '../../src/cli/data-folder/moved-folder.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
-import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
+import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
+import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
+import { copyVault } from '../../src/operations/transfer/copy-vault.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
 import { schemaState } from '../../src/store/postgres/migrate.ts'
 import { openPostgres, withClient } from '../../src/store/postgres/postgres-store.ts'
+import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
 import { tables } from '../../src/store/tables.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { postgres, sqlite } from '../rig/engines.ts'
@@ -21,6 +24,7 @@ import { assertRefused, Site } from '../rig/program.ts'
 import { storedRows } from '../rig/stored-rows.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
+import { sealedBytes, survivors } from '../store/survivors.ts'
 
 type Database = Awaited<ReturnType<typeof emptyDatabase>>
 
@@ -52,6 +56,8 @@ describe('migrate-store', () => {
       const before = await lived.answers()
       const tenants = await vault.store.listTenants()
       await vault.close()
+      const [held] = await sqlite.reach(vault.folder.path, 'SELECT count(*) AS n FROM transients')
+      assert.ok(Number(held?.n) > 0)
 
       const { code, stdout, stderr } = await site.start(...moving(vault)).exited
       assert.equal(code, 0, stderr)
@@ -62,7 +68,10 @@ describe('migrate-store', () => {
       assert.match(stderr, /^copying: 100 %.*\n(.*\n)*verifying: 100 %/m)
       const again = JSON.parse((await move(vault, '--json')).stdout)
       assert.deepEqual([again.was_done, again.copied], [true, 0], 'a second time there is nothing to do')
-      for (const table of tables) assert.ok(again.rows[table.name] > 0, `${table.name} has nothing to copy`)
+      const { transients, ...rows } = again.rows
+      assert.equal(transients, 0, 'the source has forgotten them')
+      for (const { name } of tables)
+        if (name !== 'transients') assert.ok(rows[name] > 0, `${name} has nothing to copy`)
       const copiedKey = join(site.path, 'copied.key')
       copyFileSync(join(vault.folder.path, 'master.key'), copiedKey)
       const named = await move(vault, '--master-key-file', copiedKey)
@@ -123,6 +132,69 @@ describe('migrate-store', () => {
       vault.folder.remove()
     }
   })
+
+  /** What a run has done by the time it is killed, all of it after the database was finished. */
+  const killedAfter: Record<string, (folder: string, copied: string, to: string) => void> = {
+    'the copy': () => {},
+    'the copy was written down': (folder, copied, to) => markAsMoved(folder, { to, copied }),
+    'the source forgot': (folder, copied, to) => {
+      markAsMoved(folder, { to, copied })
+      const source = openRestingVault(join(folder, 'vault.db'))
+      source.forgetTransients()
+      source.close()
+    },
+    'all was done': (folder, copied, to) => {
+      const source = openRestingVault(join(folder, 'vault.db'))
+      markAsMoved(folder, { to, copied, left: source.forgetTransients() })
+      source.close()
+    },
+  }
+  for (const [moment, finish] of Object.entries(killedAfter))
+    test(`C11.3 C35 no byte of a cvc is left in the folder that a vault has left, also by a run that was killed after ${moment}`, async () => {
+      const vault = await TestVault.start({ engine: sqlite })
+      const folder = vault.folder.path
+      try {
+        const { keys } = await vault.tenant({ owner })
+        const data = { number: '4242424242424242', cvc: '123' }
+        const cards = Array.from({ length: 300 }, () => ({ type: 'card', data }))
+        await vault.post('/tokenize', keys.owner, cards)
+        await vault.create(keys.owner, { id: 'card', type: 'card', data })
+        await vault.close()
+        const sealed = sealedBytes(
+          folder,
+          'SELECT s.bytes FROM transients t JOIN slots s ON s.slot = t.slot ORDER BY t.slot',
+        )
+        assert.equal(survivors(folder, sealed).length, 301)
+
+        const source = openRestingVault(join(folder, 'vault.db'))
+        const destination = await openArrivingVault(settingsOf(database.url), source.identity)
+        const keyProvider = fileKeyProvider(join(folder, 'master.key'))
+        await copyVault({ source, destination, keyProvider, report: () => {} })
+        await destination.close()
+        source.close()
+        finish(folder, source.identity, 'postgres://somewhere')
+        if (moment !== 'the copy')
+          assertRefused(
+            await site.run(['dev', '--port', '0', '--data', folder]),
+            2,
+            moment === 'all was done'
+              ? /is only a backup/
+              : /card codes.*run the same strongroom migrate-store/,
+          )
+
+        const again = await move(vault, '--json')
+        assert.equal(JSON.parse(again.stdout).was_done, true, again.stderr)
+        assert.deepEqual(survivors(folder, sealed), [])
+        assertRefused(await site.run(['dev', '--port', '0', '--data', folder]), 2, /is only a backup/)
+        assert.equal(JSON.parse((await move(vault, '--json')).stdout).was_done, true)
+
+        writeFileSync(join(folder, 'database'), database.url)
+        await vault.openOn(postgres)
+        assert.equal((await vault.get('/tokens/card', keys.owner)).body.data.cvc, '123', 'the copy has them')
+      } finally {
+        await vault.stop().catch(() => {})
+      }
+    })
 
   for (const [what, statement, schema] of [
     ['before its first table', 'CREATE TABLE vault_keys', 0],

@@ -8,7 +8,7 @@ import { examine } from '../../src/cli/doctor/examine.ts'
 import { thisMachine } from '../../src/cli/doctor/machine.ts'
 import { Report } from '../../src/cli/doctor/report.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
+import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
 import { migrations as postgresMigrations } from '../../src/store/postgres/migrate.ts'
 import { migrateTo, newestSchema as newest } from '../../src/store/sqlite/migrate.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
@@ -214,6 +214,44 @@ describe('a vault on a database server', () => {
       ].join('; ')}`,
     )
   })
+
+  for (const [what, change, name] of [
+    [
+      'with a body that keeps a key alive',
+      "replace(pg_get_functiondef('apply_grants_2'::regproc), 'FROM api_keys WHERE', 'FROM api_keys WHERE false AND')",
+      'apply_grants_2',
+    ],
+    [
+      'with a comment more',
+      "replace(pg_get_functiondef('apply_changes_3'::regproc), 'BEGIN', 'BEGIN --')",
+      'apply_changes_3',
+    ],
+    ["with its owner's rights", "'ALTER FUNCTION apply_changes_3 SECURITY DEFINER'", 'apply_changes_3'],
+    [
+      'that finds tables elsewhere',
+      "'ALTER FUNCTION apply_changes_3 SET search_path = planted'",
+      'apply_changes_3',
+    ],
+    [
+      'that answers to other arguments as well',
+      "'CREATE FUNCTION move_counters_2(bigint, integer, json) RETURNS void LANGUAGE sql AS ''SELECT'''",
+      'move_counters_2',
+    ],
+  ] as const)
+    test(`C29.4 C35 doctor names a function of the vault ${what}`, async () => {
+      const env = { STRONGROOM_DATABASE_URL: empty.url }
+      assert.equal((await site.run(['migrate', ...site.keys], env)).code, 0)
+      const client = new pg.Client(empty.url)
+      await client.connect()
+      const { rows } = await client.query(`SELECT ${change} AS sql`)
+      await client.query(rows[0].sql)
+      await client.end()
+      const { code, stdout } = await site.run(['doctor', '--json', ...site.keys], env)
+      const [finding, ...others] = JSON.parse(stdout)
+      assert.deepEqual([code, others], [1, []])
+      assert.match(finding.problem, /^the schema holds what no release made: another function [^;]*$/)
+      assert.ok(finding.problem.includes(`function ${name}(`), finding.problem)
+    })
 
   test('docs/operating.md: to a role that may not make temporary tables, doctor says what it left out, and makes all other checks', async () => {
     const role = `schema_owner_${crypto.randomUUID().slice(0, 8)}`

@@ -6,7 +6,7 @@ import { decodeBase58 } from './decode-base58.ts'
 import { fixedKey, newVaultKeys } from './test-keys.ts'
 
 describe('API keys', () => {
-  const kinds = ['public', 'private', 'management'] as const
+  const kinds = ['public', 'general', 'private', 'management'] as const
 
   for (const kind of kinds)
     test(`C30.1 a ${kind} key states its kind, followed by 36 random characters and a checksum of 6`, () => {

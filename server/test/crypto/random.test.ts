@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { fillRandom, randomBelow, randomBytes } from '../../src/crypto/random.ts'
+import { fillRandom, randomBelow } from '../../src/crypto/random.ts'
 import { newUuid } from '../../src/crypto/uuid.ts'
+
+const draw = (length: number): Buffer => {
+  const bytes = Buffer.alloc(length)
+  fillRandom(bytes)
+  return bytes
+}
 
 describe('randomness', () => {
   test('SECURITY.md: the pool never hands out the same bytes twice, whatever is drawn from it', () => {
@@ -15,10 +21,10 @@ describe('randomness', () => {
     }
     for (const length of [8, 12, 16, 32, 4_088, 4_095, 4_096, 4_097, 8_192, 10_000])
       for (let i = 0; i < 50; i++) {
-        note(randomBytes(length))
-        note(randomBytes(8 + randomBelow(60)))
+        note(draw(length))
+        note(draw(8 + randomBelow(60)))
       }
-    for (let i = 0; i < 50_000; i++) note(randomBytes(12))
+    for (let i = 0; i < 50_000; i++) note(draw(12))
     assert.equal(seen.size, blocks)
   })
 
@@ -27,7 +33,6 @@ describe('randomness', () => {
       const around = new Uint8Array(length + 16)
       fillRandom(around.subarray(8, 8 + length))
       assert.deepEqual([...around.subarray(0, 8), ...around.subarray(8 + length)], new Array(16).fill(0))
-      assert.equal(randomBytes(length).length, length)
       if (length > 1_000) assert.ok(around.subarray(8, 8 + length).filter(byte => byte === 0).length < 60)
     }
   })

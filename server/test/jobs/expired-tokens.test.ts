@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { KeyProviderError } from '../../src/crypto/key-provider.ts'
 import { pace } from '../../src/domain/pace.ts'
+import { KeyProviderError } from '../../src/keys/key-provider.ts'
 import { sweepExpired } from '../../src/operations/maintenance/sweep-expired.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
-import { Site } from '../rig/program.ts'
+import { type Program, Site } from '../rig/program.ts'
 import { freshCall } from '../serving/fresh-call.ts'
+import { askBusyWorkerWithRevokedKey } from '../serving/worker-connections.ts'
 
 describe('two workers on one database (postgres: the primary tells workers of changed grants)', () => {
   const site = new Site()
   let database: Awaited<ReturnType<typeof emptyDatabase>>
   let url: string
+  let server: Program
   let keys: { management_api_key: string }
   // The system spreads connections over the workers: of twelve, both have some in all but one of two thousand runs.
   const connections = Array.from({ length: 12 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
@@ -17,7 +19,8 @@ describe('two workers on one database (postgres: the primary tells workers of ch
     database = await emptyDatabase()
     const env = { STRONGROOM_DATABASE_URL: database.url }
     const provider = ['--key-provider', 'file', '--master-key-file', site.masterKeyFile]
-    const server = site.start(['serve', ...provider, '--port', '0', '--workers', '2'], env)
+    const args = ['--port', '0', '--workers', '2', '--log-level', 'debug']
+    server = site.start(['serve', ...provider, ...args], env)
     url = JSON.parse(await server.logged('listening')).url
     const created = await site.run(['tenant', 'create', '--name', 'T', '--json', ...provider], env)
     keys = JSON.parse(created.stdout)
@@ -51,5 +54,10 @@ describe('two workers on one database (postgres: the primary tells workers of ch
         `after change ${round}`,
       )
     }
+  })
+
+  test('C27.2 C29.4 a worker that was busy while a key was revoked refuses it from then on', async () => {
+    const serving = Object.assign(server, { url })
+    assert.match(await askBusyWorkerWithRevokedKey(serving, keys.management_api_key), /^HTTP\/1.1 401 /)
   })
 })

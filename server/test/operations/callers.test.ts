@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { noteKeyUse } from '../../src/operations/maintenance/note-key-use.ts'
 import { callerCache } from '../../src/operations/vault/caller-cache.ts'
 import { keyUses } from '../../src/operations/vault/key-uses.ts'
@@ -14,6 +14,19 @@ test('C27.2 callers are remembered until a grant changes, and not across the cha
   assert.equal(callers.get('key'), undefined)
   callers.set('key', 'caller', epoch - 1)
   assert.equal(callers.get('key'), undefined)
+})
+
+test('C30.2 no caller is remembered under the text of a key', () => {
+  const callers = callerCache<string>(() => 1)
+  const { mock: taken } = mock.method(Map.prototype, 'set')
+  try {
+    callers.set('key_private_text', 'caller', 1)
+    assert.equal(callers.get('key_private_text'), 'caller')
+    assert.equal(taken.callCount(), 1)
+    for (const call of taken.calls) assert.doesNotMatch(String(call.arguments[0]), /key_private_text/)
+  } finally {
+    taken.restore()
+  }
 })
 
 test('C27.2 thousands of keys in use are remembered, and the newer ones if there are too many', () => {

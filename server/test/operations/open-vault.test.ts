@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeyProviderError } from '../../src/crypto/key-provider.ts'
+import { KeyProviderError } from '../../src/keys/key-provider.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { KeyObject } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { open, seal } from '../../src/crypto/aead.ts'
-import { fingerprintHash, indexHash } from '../../src/crypto/index-hash.ts'
+import { open, type SealContext, seal } from '../../src/crypto/aead.ts'
+import { indexHash } from '../../src/crypto/index-hash.ts'
 import type { ApiKeyGrant, Application } from '../../src/domain/access/application.ts'
 import type { Tenant } from '../../src/domain/access/tenant.ts'
 import { Secret } from '../../src/domain/secret.ts'
@@ -16,6 +16,7 @@ import {
   sealApplication,
   sealTenant,
 } from '../../src/operations/grants/grant-rows.ts'
+import { hashFingerprint } from '../../src/operations/tokens/hash-terms.ts'
 import { tokenTerms } from '../../src/operations/tokens/index-entries.ts'
 import { categoryOf } from '../../src/operations/tokens/token-category.ts'
 import { openTokenRow, sealTokenRow, sealTransientRow } from '../../src/operations/tokens/token-rows.ts'
@@ -103,7 +104,7 @@ const forms: Record<
   {
     key: KeyObject
     sealed: Uint8Array
-    context: string
+    context: SealContext
     text: string
     read: (sealed: Uint8Array) => unknown
     is: unknown
@@ -112,7 +113,7 @@ const forms: Record<
   'a tenant': {
     key: vaultKeys.grants,
     sealed: sealTenant(vaultKeys, tenant),
-    context: '["grant","tenant","tenant-1"]',
+    context: ['grant', 'tenant', 'tenant-1'],
     text: '{"id":"tenant-1","ownerId":"owner-1","name":"Acme","settings":{"fingerprintTokens":true,"deduplicateTokens":false},"includedMonthlyActiveTokens":7,"createdBy":"app-1","createdAt":1,"modifiedBy":"app-2","modifiedAt":2}',
     read: sealed => openTenant(vaultKeys, { tenant: 4, id: 'tenant-1', revision: 1, sealed }),
     is: tenant,
@@ -120,7 +121,7 @@ const forms: Record<
   'an application': {
     key: vaultKeys.grants,
     sealed: sealApplication(vaultKeys, application),
-    context: '["grant","application","app-1","tenant-1"]',
+    context: ['grant', 'application', 'app-1', 'tenant-1'],
     text: '{"id":"app-1","tenantId":"tenant-1","name":"Desk","type":"private","permissions":["token:read"],"rules":[{"description":"d","priority":1,"container":"/a/","transform":"mask","permissions":["token:search"]}],"createdBy":"app-0","createdAt":1}',
     read: sealed => openApplication(vaultKeys, { tenant: 4, id: 'app-1', sealed }, 'tenant-1'),
     is: application,
@@ -128,7 +129,7 @@ const forms: Record<
   'an API key': {
     key: vaultKeys.grants,
     sealed: sealApiKey(vaultKeys, apiKeyRow, 'tenant-1', apiKey),
-    context: '["grant","api-key","key-1","tenant-1","app-1","0102",9]',
+    context: ['grant', 'api-key', 'key-1', 'tenant-1', 'app-1', '0102', 9],
     text: '{"createdBy":"app-0","createdAt":1,"expiry":{"at":9,"offsetMinutes":120}}',
     read: sealed => openApiKey(vaultKeys, { ...apiKeyRow, sealed }, 'tenant-1'),
     is: apiKey,
@@ -136,7 +137,7 @@ const forms: Record<
   'a token': {
     key: dataKey,
     sealed: tokenRow.sealed,
-    context: 'token\0tenant-1\0token-1\0record\0card\x003\x009\0app-1\x001\0app-2\x002',
+    context: ['token', 'tenant-1', 'token-1', 'card', 3, 9, 'app-1', 1, 'app-2', 2],
     text: '{"d":{"number":"4242424242424242"},"m":"{{ data.number | last4 }}","c":["/a/"],"md":{"k":"v"},"si":["{{ data.number }}"],"fe":"{{ data.number }}","fp":"f","dd":true,"xo":120,"b":{"mask":true,"maskWithheld":true,"fingerprint":true}}',
     read: sealed => inTheClear(openTokenRow({ ...tokenRow, sealed }, transientRows, keys)),
     is: inTheClear(token),
@@ -144,7 +145,7 @@ const forms: Record<
   'a transient field': {
     key: dataKey,
     sealed: transientRow.sealed,
-    context: '["token","tenant-1","token-1","transient","card","app-1",1,"cvc",8]',
+    context: ['transient', 'tenant-1', 'token-1', 'card', 'app-1', 1, 'cvc', 8],
     text: '"123"',
     read: sealed => inTheClear(openTokenRow(tokenRow, [{ ...transientRow, sealed }], keys)),
     is: inTheClear(token),
@@ -214,7 +215,7 @@ describe('what every vault stores hashed', () => {
     test(`ARCHITECTURE.md data at rest: ${name} is found and counted by fixed names`, () => {
       assert.deepEqual(tokenTerms({ tenantNumber: 4, keys }, of), [
         ...terms.map(([field, value]) => ({ term: indexHash(keys, field, value), tag: null })),
-        fingerprintHash(keys, 'f', tag),
+        hashFingerprint({ keys }, 'f', tag),
       ])
       const { typeCounter, containerCounters } = categoryOf(keys, of)
       assert.deepEqual([typeCounter, ...containerCounters], counters)

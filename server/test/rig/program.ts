@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
+import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
 import { runResident, type User } from './run-resident.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 

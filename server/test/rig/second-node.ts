@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
+import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
 import { buildService } from '../../src/service.ts'
 import { defaultSettings, drainTimeoutMs, type TestVault } from './test-vault.ts'
 

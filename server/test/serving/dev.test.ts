@@ -78,6 +78,9 @@ describe('strongroom dev', () => {
       'private_api_key',
       'management_api_key',
     ])
+    assert.match(keys.api_key, /^key_general_/)
+    assert.match(keys.private_api_key, /^key_private_/)
+    assert.match(keys.management_api_key, /^key_management_/)
     assert.match(keys.base_url, /^http:\/\/127\.0\.0\.1:\d+$/)
     assert.ok(text.endsWith('}\n'))
     for (const path of [...Object.values(files(home)), join(home.data, 'vault.db')])

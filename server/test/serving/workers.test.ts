@@ -8,30 +8,23 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
 import { askEveryMs, startMaxMs } from '../../src/cli/workers/signs-of-life.ts'
 import { workerVariable } from '../../src/config/settings.ts'
-import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
+import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
 import { certificate } from '../rig/certificates.ts'
 import { assertRefused, type Program, Site } from '../rig/program.ts'
 import { Flight, outcome, refusesConnections } from './flight.ts'
 import { freshCall } from './fresh-call.ts'
+import {
+  askBusyWorkerWithRevokedKey,
+  type Contender,
+  connection,
+  connectionsToAll,
+  newest,
+  pidsOf,
+} from './worker-connections.ts'
 
 const body = JSON.stringify({ type: 'token', data: 'in flight' })
 const three = ['--workers', '3', '--log-level', 'debug']
 const two = ['--workers', '2', '--log-level', 'debug']
-
-/** The pids of the workers started under this number, newest last. */
-const pidsOf = (server: Program, number: number): number[] =>
-  server.stderr
-    .split('\n')
-    .filter(line => line.includes('"msg":"a worker starts"'))
-    .map(line => JSON.parse(line))
-    .filter(({ worker }) => worker === number)
-    .map(({ pid }) => pid)
-
-const newest = (server: Program, number: number): number => {
-  const pid = pidsOf(server, number).at(-1)
-  assert.ok(pid)
-  return pid
-}
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -39,31 +32,6 @@ const isAlive = (pid: number): boolean => {
   } catch {
     return false
   }
-}
-
-/** A connection to each worker. The system decides who gets one, so connections are made until each worker has its own. */
-const connectionsToAll = async (server: Program & { url: string }, numbers: readonly number[]) => {
-  const connections = new Map<number, Flight>()
-  while (numbers.some(number => !connections.has(number))) {
-    const { flight, worker } = await connection(server)
-    if (connections.has(worker)) flight.socket.destroy()
-    else connections.set(worker, flight)
-  }
-  return numbers.map(worker => ({ worker, flight: connections.get(worker) as Flight }))
-}
-
-type Contender = Awaited<ReturnType<typeof connectionsToAll>>[number]
-
-let connectionsMade = 0
-
-/** The log line of its first request tells which worker took the connection. */
-const connection = async (server: Program & { url: string }): Promise<Contender> => {
-  const flight = new Flight(server.url)
-  const traceId = `connection-${++connectionsMade}.`
-  flight.socket.write(`GET /health HTTP/1.1\r\nHost: vault\r\nSVC-TRACE-ID: ${traceId}\r\n\r\n`)
-  await flight.received('HTTP/1.1 200 OK')
-  const line = await server.line('stderr', text => text.includes(traceId))
-  return { flight, worker: JSON.parse(line).worker }
 }
 
 /** No other process can write until the returned function is called. */
@@ -109,6 +77,11 @@ describe('serve with workers', { timeout: 120_000 }, () => {
         1,
         /port \d+ of 127\.0\.0\.1 is taken/,
       )
+  })
+
+  test('C27.2 C29.4 a worker that was busy while a key was revoked refuses it from then on', async () => {
+    const { management_api_key } = await site.json('tenant', 'create', '--name', 'R')
+    assert.match(await askBusyWorkerWithRevokedKey(server, management_api_key), /^HTTP\/1.1 401 /)
   })
 
   test('C35.1 a killed worker loses only its own connections and is replaced', async () => {

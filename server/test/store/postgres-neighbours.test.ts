@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { Announcements } from '../../src/cli/workers/announcements.ts'
+import { Announcements, hearMaxMs } from '../../src/cli/workers/announcements.ts'
 import type { Store } from '../../src/store/port.ts'
+import { trustMs } from '../../src/store/postgres/grants-watch.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 
@@ -57,6 +58,16 @@ describe('processes of one machine that share a database (postgres)', () => {
     assert.equal(isAnswered, false)
     heard.resolve()
     assert.deepEqual(await change, { committed: true })
+  })
+
+  test('C27.2 a neighbour that was too busy to hear of a change relies on nothing once the change is answered', t => {
+    assert.ok(trustMs < hearMaxMs)
+    const before = store.grantsEpoch()
+    assert.equal(store.grantsEpoch(), before)
+    const now = performance.now()
+    t.mock.method(performance, 'now', () => now + hearMaxMs)
+    assert.notEqual(store.grantsEpoch(), before)
+    assert.notEqual(store.grantsEpoch(), store.grantsEpoch())
   })
 
   test('C27.2 a change announced by a neighbour invalidates what was remembered', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { newTenantKeys } from '../../src/crypto/keys.ts'
+import { newTenantKeys } from '../../src/keys/make-keys.ts'
 import { noteKeyUse } from '../../src/operations/maintenance/note-key-use.ts'
 import { rotateDataKeys } from '../../src/operations/maintenance/rotate-data-keys.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'

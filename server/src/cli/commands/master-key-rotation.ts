@@ -1,10 +1,7 @@
-import {
-  addMasterKey,
-  readMasterKeyFile,
-  retiredKeysPath,
-  retireMasterKeys,
-} from '../../crypto/master-key-file.ts'
 import { counted } from '../../domain/text/counted.ts'
+import { addMasterKey } from '../../keys/file/add-master-key.ts'
+import { readMasterKeyFile, retiredKeysPath } from '../../keys/file/read-master-key-file.ts'
+import { retireMasterKeys } from '../../keys/file/retire-master-keys.ts'
 import { countOlderWraps, rewrapKeys } from '../../operations/maintenance/rewrap-keys.ts'
 import type { Run } from '../command.ts'
 import { keyProviderKind } from '../key-providers/configured-key-provider.ts'

@@ -7,7 +7,7 @@ import { type ArrivingVault, CopyRefusedError } from '../../store/copying.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
 import { openRestingVault } from '../../store/sqlite/resting-vault.ts'
 import type { Run } from '../command.ts'
-import { markAsMoved } from '../data-folder/moved-folder.ts'
+import { identityAsCopied, markAsMoved } from '../data-folder/moved-folder.ts'
 import { databasePath } from '../data-folder/paths.ts'
 import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/configured-key-provider.ts'
 import { asCalled } from '../pasteable.ts'
@@ -43,10 +43,15 @@ const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
   let destination: ArrivingVault | undefined
   try {
     const { openArrivingVault } = await import('../../store/postgres/arriving-vault.ts')
-    destination = await openArrivingVault(postgresSettings(database), source.identity)
+    const copied = identityAsCopied(folder, source.identity)
+    destination = await openArrivingVault(postgresSettings(database), copied)
     const result = await copyVault({ source, destination, keyProvider, report: progress.show })
-    // While the source is still held, so that nobody serves it in between.
-    if (result.faults.length === 0) markAsMoved(folder, serverStorage(database).name)
+    if (result.faults.length > 0) return result
+    // While the source is still held, so that nobody serves it in between. Nothing sweeps a folder that nobody serves (C11). Forgetting
+    // changes the source, so what it was is written down first: a run that is killed meanwhile can be asked for again.
+    const to = serverStorage(database).name
+    markAsMoved(folder, { to, copied })
+    markAsMoved(folder, { to, copied, left: source.forgetTransients() })
     return result
   } finally {
     progress.end()

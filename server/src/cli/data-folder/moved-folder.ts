@@ -1,20 +1,33 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
 import { foreignCode } from '../../domain/foreign-code.ts'
 import { printable } from '../../domain/text/printable.ts'
 
 /**
- * Names the database that the vault of a folder was moved to. A file beside the vault, not a row in it: a copy that is asked for
- * again must find its source as it was.
+ * Names the database that the vault of a folder was moved to, and what the vault was when it was copied. A file beside the vault, not a
+ * row in it: a copy that is asked for again must find its source as it was.
  */
 const markOf = (dataFolder: string): string => join(dataFolder, 'moved-to')
 
+type Move = {
+  readonly to: string
+  /** The identity of the vault that was copied. */
+  readonly copied: string
+  /** Its identity since it has forgotten its transient fields; undefined until it has. */
+  readonly left?: string
+}
+
 /** From here on the folder is a backup: served again, as by a unit that nobody changed, it would drift apart from the database. */
-export const markAsMoved = (dataFolder: string, to: string): void => {
+export const markAsMoved = (dataFolder: string, move: Move): void => {
   const mark = markOf(dataFolder)
+  const draft = `${mark}.new`
   try {
-    writeFileSync(mark, `${to}\n`, { flush: true })
+    writeFileSync(draft, `${[move.to, move.copied, ...(move.left ? [move.left] : [])].join('\n')}\n`, {
+      flush: true,
+    })
+    renameSync(draft, mark)
+    syncFolder(dataFolder)
   } catch (error) {
     throw new Error(
       `the database can be served, but ${mark} cannot be written (${foreignCode(error)}): run the same command again, or make sure that nobody serves the folder`,
@@ -22,10 +35,31 @@ export const markAsMoved = (dataFolder: string, to: string): void => {
   }
 }
 
+const syncFolder = (path: string): void => {
+  const folder = openSync(path, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/** What the vault was when it was copied, if it is what that move has left of it; otherwise what it is now. */
+export const identityAsCopied = (dataFolder: string, identity: string): string => {
+  const move = readMark(dataFolder)
+  return move?.copied && (move.left === undefined || move.left === identity) ? move.copied : identity
+}
+
 /** Undefined if the vault has not been moved away. */
 export const describeMove = (dataFolder: string): { problem: string; advice: string } | undefined => {
-  const to = movedTo(dataFolder)
-  if (to === undefined) return undefined
+  const move = readMark(dataFolder)
+  if (move === undefined) return undefined
+  const { to, copied, left } = move
+  if (copied !== undefined && left === undefined)
+    return {
+      problem: `${dataFolder} still holds short-lived fields, such as card codes, though the vault was moved to ${to}`,
+      advice: 'run the same strongroom migrate-store again, which deletes them',
+    }
   return {
     problem: `${dataFolder} is only a backup, since the vault was moved to ${to}`,
     advice: `serve that database, with --database-url or STRONGROOM_DATABASE_URL instead of the folder (or, if you never will, delete ${markOf(dataFolder)} to serve the folder again)`,
@@ -37,11 +71,13 @@ export const requireUnmoved = (dataFolder: string): void => {
   if (move !== undefined) throw new ConfigError(`${move.problem}: ${move.advice}`)
 }
 
-const movedTo = (dataFolder: string): string | undefined => {
+const readMark = (dataFolder: string): (Pick<Move, 'to'> & Partial<Move>) | undefined => {
   try {
-    return printable(readFileSync(markOf(dataFolder), 'utf8').trim())
+    const lines = readFileSync(markOf(dataFolder), 'utf8').trim().split('\n')
+    const [to = '', copied, left] = lines.map(printable)
+    return { to, ...(copied && { copied }), ...(left && { left }) }
   } catch (error) {
     // Another user may have moved it, and closed the file to this one.
-    return foreignCode(error) === 'ENOENT' ? undefined : 'a database'
+    return foreignCode(error) === 'ENOENT' ? undefined : { to: 'a database' }
   }
 }

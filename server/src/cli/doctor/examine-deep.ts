@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { KeyProviderError } from '../../crypto/key-provider.ts'
+import { KeyProviderError } from '../../keys/key-provider.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
 import { repairTenant } from '../../operations/verify/repair-tenant.ts'
 import { verifySample, verifyTenant } from '../../operations/verify/verify-tenant.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
-import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { counted } from '../../domain/text/counted.ts'
 import { printable } from '../../domain/text/printable.ts'
+import { KeyProviderError } from '../../keys/key-provider.ts'
 import { isRekeyUnfinished } from '../../operations/maintenance/is-rekey-unfinished.ts'
 import { countOlderWraps } from '../../operations/maintenance/rewrap-keys.ts'
 import { keysUnlessDeleted } from '../../operations/vault/keys-unless-deleted.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/config-error.ts'
-import type { KeyProvider } from '../../crypto/key-provider.ts'
+import type { KeyProvider } from '../../keys/key-provider.ts'
 import { devKeyFile, file } from './file.ts'
 import type { KeyProviderKind } from './key-provider-kind.ts'
 import { keyProviders } from './registry.ts'

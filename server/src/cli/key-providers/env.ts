@@ -1,6 +1,6 @@
 import { ConfigError } from '../../config/config-error.ts'
-import { envKeyProvider } from '../../crypto/env-key-provider.ts'
-import { readMasterKeys } from '../../crypto/master-key.ts'
+import { envKeyProvider } from '../../keys/env/env-key-provider.ts'
+import { readMasterKeys } from '../../keys/master-key.ts'
 import { vaultFlags } from '../vault-flags.ts'
 import { type KeyProviderKind, keyBackup } from './key-provider-kind.ts'
 

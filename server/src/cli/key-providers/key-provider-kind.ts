@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import type { KeyProvider } from '../../crypto/key-provider.ts'
+import type { KeyProvider } from '../../keys/key-provider.ts'
 import type { Finding } from '../doctor/finding.ts'
 
 /** What differs between the places where a master key may be. */

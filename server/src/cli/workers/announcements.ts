@@ -2,8 +2,11 @@
 export type Listener = { send(message: Announcement): unknown }
 export type Announcement = { readonly announcement: number }
 
-/** A process that has not confirmed by then hangs. When it goes on, what it remembers is too old to be used. */
-const hearMaxMs = 1_000
+/**
+ * A process that has not confirmed by then is busy or hangs. When it goes on, what it remembers is older than it may rely on
+ * (`trustMs` in store/postgres/grants-watch.ts).
+ */
+export const hearMaxMs = 1_000
 
 /** Tells news to several processes and lets the sender know that all have heard it. */
 export class Announcements {

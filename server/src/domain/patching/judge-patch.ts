@@ -15,6 +15,7 @@ import { checkRenderings, type RenderedPart, tooMuchOfACard } from '../tokens/re
 import { searchIndexesInForce, type Token } from '../tokens/token.ts'
 import type { Transform } from '../tokens/transform.ts'
 import { blindnessAfter, changesFingerprint, changesMask } from './blindness.ts'
+import { checkOwnNumbers } from './own-numbers.ts'
 import { checkOwnRenderings } from './own-renderings.ts'
 import { steeredParts } from './steering.ts'
 import { patchToken, replacesData, type TokenPatch, touchedParts } from './token-patch.ts'
@@ -47,7 +48,10 @@ export const judgePatch = (
   if (read !== undefined && !knowsData) requireUnguarded(before, merged, patch, steered)
   // Once more: null names no container, but moves the token to that of its type.
   if (patch.containers !== undefined) requireDestinations(application, 'token:update', merged.containers)
-  if (issues.length === 0) tryRenderings(before, merged, patch, knowsData, issues)
+  if (issues.length === 0) {
+    checkOwnNumbers(merged, patch, knowsData, issues)
+    tryRenderings(before, merged, patch, knowsData, issues)
+  }
   requireNone(issues)
 
   const patched = { ...merged, blind: blindnessAfter(before, merged, patch, { knowsData, steered }) }

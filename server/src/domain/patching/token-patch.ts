@@ -10,7 +10,6 @@ import { checkMaskBytes } from '../tokens/mask.ts'
 import { checkMetadataSize } from '../tokens/metadata.ts'
 import type { RenderedPart } from '../tokens/renderings.ts'
 import { type Metadata, maskInForce, type Token, type Writable } from '../tokens/token.ts'
-import { givesAway } from '../tokens/token-id.ts'
 import { splitTransients, wholeData } from '../tokens/transients.ts'
 import { token as untyped } from '../tokens/types/token.ts'
 
@@ -154,11 +153,6 @@ const patchedData = (
   const merged = mergePatch(before, patch.data)
   const parsed = token.type.parse(merged, 'data', issues, patch.data)
   if (parsed === undefined) return token
-  // Only numbers that the patch brings are checked: a refusal about those tells its sender nothing new (C13).
-  const known = token.type.numbers(before)
-  const added = token.type.numbers(parsed).filter(number => !known.includes(number))
-  if (givesAway(token, added))
-    issues.push({ path: 'data', message: 'must not have a number that the id contains' })
   const isSent = (name: string): boolean => isJsonObject(patch.data) && Object.hasOwn(patch.data, name)
   const kept = token.transients.filter(transient => !isSent(transient.field))
   const { data, transients } = splitTransients(parsed, token.type, now, kept)

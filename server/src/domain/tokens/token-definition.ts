@@ -9,6 +9,7 @@ import { parseContainers } from './containers.ts'
 import { readExpiry } from './expiry.ts'
 import { readExpression } from './expression-check.ts'
 import { checkExpressionsAndMetadata } from './expressions-and-metadata.ts'
+import { checkMetadataNumbers } from './own-number.ts'
 import { checkRenderings, renderedParts } from './renderings.ts'
 import type { Token, Writable } from './token.ts'
 import { tokenIdFault } from './token-id.ts'
@@ -34,6 +35,7 @@ export type TokenFields = {
 export type TokenContent = Omit<
   Token,
   | 'id'
+  | 'hasChosenId'
   | 'tenantId'
   | 'version'
   | 'fingerprint'
@@ -71,6 +73,8 @@ export const readDefinition = (
   const parsed = type.parse(fields.data, field(place, 'data'), issues)
   const id = fields.id === undefined ? undefined : readId(fields.id, type, field(place, 'id'), issues)
   checkExpressionsAndMetadata(fields, type, place, issues)
+  if (parsed !== undefined && fields.metadata)
+    checkMetadataNumbers(fields.metadata, type.numbers(parsed), field(place, 'metadata'), issues)
   const containers =
     fields.containers === undefined
       ? [type.container]

@@ -22,6 +22,8 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 export type Token = {
   readonly id: string
   readonly tenantId: string
+  /** Not made by the vault, though it may look so (C16). */
+  readonly hasChosenId?: true
   readonly type: TokenType
   readonly version: number
   /** Without the transient fields. */

@@ -2,6 +2,7 @@ import { hashApiKey, newApiKeyText } from '../../crypto/api-key.ts'
 import type { VaultKeys } from '../../crypto/keys.ts'
 import { newUuid } from '../../crypto/uuid.ts'
 import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
+import { keyKindOf } from '../../domain/access/key-kind.ts'
 import type { ApiKeyRow } from '../../store/rows.ts'
 import { sealApiKey } from '../grants/grant-rows.ts'
 
@@ -14,10 +15,10 @@ export type NewApiKey = {
 /** Makes a key for an application; it works once its row is stored. */
 export const newApiKey = (
   vaultKeys: VaultKeys,
-  application: Pick<Application, 'id' | 'tenantId' | 'type'>,
+  application: Pick<Application, 'id' | 'tenantId' | 'type' | 'permissions' | 'rules'>,
   grant: ApiKeyGrant,
 ): NewApiKey => {
-  const text = newApiKeyText(application.type)
+  const text = newApiKeyText(keyKindOf(application))
   const identity = {
     id: newUuid(),
     applicationId: application.id,

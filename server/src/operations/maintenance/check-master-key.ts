@@ -1,4 +1,4 @@
-import { unwrapVaultKeys } from '../../crypto/keys.ts'
+import { unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import type { Vault } from '../vault/vault.ts'
 
 /** Learns of a rotation of the master key, and of a lost one before the restart that would need it. Throws if it is lost. */

@@ -1,5 +1,5 @@
-import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
+import { KeyProviderError } from '../../keys/key-provider.ts'
 import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 

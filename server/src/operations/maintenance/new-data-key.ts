@@ -1,4 +1,4 @@
-import { newWrappedKey } from '../../crypto/keys.ts'
+import { newWrappedKey } from '../../keys/make-keys.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 /**

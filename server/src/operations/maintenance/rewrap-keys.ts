@@ -1,5 +1,6 @@
-import { KeyProviderError } from '../../crypto/key-provider.ts'
-import { isWrappedAsNew, needsOlderMasterKey, rewrap, vaultOwner } from '../../crypto/keys.ts'
+import { KeyProviderError } from '../../keys/key-provider.ts'
+import { isWrappedAsNew, needsOlderMasterKey, rewrap } from '../../keys/rewrap-key.ts'
+import { vaultOwner } from '../../keys/wrapped-key.ts'
 import type { KeyOwner } from '../../store/port.ts'
 import type { KeyRow } from '../../store/rows.ts'
 import type { Vault } from '../vault/vault.ts'

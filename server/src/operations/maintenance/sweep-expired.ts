@@ -1,6 +1,6 @@
-import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { pace } from '../../domain/pace.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
+import { KeyProviderError } from '../../keys/key-provider.ts'
 import { StoreUnavailableError } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import type { WriteSet } from '../../store/write-set.ts'

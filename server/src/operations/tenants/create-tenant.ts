@@ -1,7 +1,7 @@
-import { newTenantKeys } from '../../crypto/keys.ts'
 import { newUuid } from '../../crypto/uuid.ts'
 import type { Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
+import { newTenantKeys } from '../../keys/make-keys.ts'
 import { sealApplication, sealTenant } from '../grants/grant-rows.ts'
 import { newApiKey } from '../keys/new-api-key.ts'
 import type { Vault } from '../vault/vault.ts'

@@ -11,13 +11,16 @@ import type { Json } from '../../domain/json/json.ts'
 import { limits } from '../../domain/limits.ts'
 import { field } from '../../domain/place.ts'
 import type { Instant } from '../../domain/time/instant.ts'
+import { containsNumber, longNumbers } from '../../domain/tokens/own-number.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
-import { containsNumber, longNumbers, tokenIdFault } from '../../domain/tokens/token-id.ts'
+import { tokenIdFault } from '../../domain/tokens/token-id.ts'
 
 /** A definition and the id that its token gets, unless it is taken. */
 export type Identified = {
   readonly definition: TokenDefinition
   readonly id: string
+  /** By the caller, if only by an expression, and not made by the vault. */
+  readonly isChosen: boolean
   /** How many ids were chosen for it, this one included. */
   readonly attempts: number
   /** It was seen to be taken before matches were last looked for, so its holder is no match (C15). */
@@ -25,20 +28,26 @@ export type Identified = {
 }
 
 /** C16: an id of the vault's own, a literal one, or what the expression renders. */
-export const chooseId = (definition: TokenDefinition, now: Instant): string => {
+export const chooseId = (definition: TokenDefinition, now: Instant): Pick<Identified, 'id' | 'isChosen'> => {
   const { id, place, allowance, content } = definition
-  if (id === undefined) return newTokenId(now)
+  if (id === undefined) return madeId(now)
   const { type, data } = content
   const path = field(place, 'id')
   const exposed = data.expose('rendering an id, and keeping the number out of it')
   const numbers = type.numbers(exposed)
   const chosen = drawId(id, exposed, numbers, path, allowance)
-  if (chosen === undefined) return newTokenId(now)
+  if (chosen === undefined) return madeId(now)
   const message = tokenIdFault(chosen)
   if (message !== undefined) throw invalid({ path, message })
   if (containsNumber(chosen, numbers)) throw invalid({ path, message: 'must not contain the number itself' })
-  return chosen
+  return { id: chosen, isChosen: true }
 }
+
+/** An id of the vault's own. */
+export const madeId = (now: Instant): Pick<Identified, 'id' | 'isChosen'> => ({
+  id: newTokenId(now),
+  isChosen: false,
+})
 
 /**
  * Undefined if no draw of an alias, with what the expression puts around it, is fit: it could be mistaken for a card number (C21), or

@@ -38,7 +38,7 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   let identified: Identified[] = []
   for (const definition of definitions) {
     if (!work.hasTurn) await work.turn()
-    identified.push({ definition, id: chooseId(definition, now), attempts: 1, wasTaken: false })
+    identified.push({ definition, ...chooseId(definition, now), attempts: 1, wasTaken: false })
   }
   for (const definition of definitions)
     requireDestinations(caller.application, 'token:create', definition.content.containers)
@@ -83,7 +83,11 @@ const findOrNote = async (
   return existing
 }
 
-const newToken = (caller: Caller, { definition: { content }, id }: Identified, now: Instant): Token => {
+const newToken = (
+  caller: Caller,
+  { definition: { content }, id, isChosen }: Identified,
+  now: Instant,
+): Token => {
   const token: Writable<Token> = {
     ...content,
     id,
@@ -93,6 +97,7 @@ const newToken = (caller: Caller, { definition: { content }, id }: Identified, n
     createdBy: caller.application.id,
     createdAt: now,
   }
+  if (isChosen) token.hasChosenId = true
   const fingerprint = fingerprintFor(caller, content)
   if (fingerprint !== undefined) token.fingerprint = fingerprint
   return token

@@ -1,10 +1,9 @@
-import { fingerprintHash } from '../../crypto/index-hash.ts'
 import { contentTerms, matchTag } from '../../domain/tokens/index-terms.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
 import { signatureOf } from '../../store/term-signature.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
-import { hashTerm } from './hash-terms.ts'
+import { hashFingerprint, hashTerm } from './hash-terms.ts'
 import { categoryOf } from './token-category.ts'
 
 /** Everything that the token is found by, without repetition. */
@@ -15,8 +14,7 @@ export const tokenTerms = (
 ): IndexTerm[] => {
   const terms = [...category.terms]
   for (const term of contentTerms(token)) terms.push({ term: hashTerm(tenant, term), tag: null })
-  if (token.fingerprint !== undefined)
-    terms.push(fingerprintHash(tenant.keys, token.fingerprint, matchTag(token)))
+  if (token.fingerprint !== undefined) terms.push(hashFingerprint(tenant, token.fingerprint, matchTag(token)))
   return terms
 }
 

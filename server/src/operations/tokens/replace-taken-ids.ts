@@ -1,10 +1,9 @@
-import { newTokenId } from '../../crypto/token-id.ts'
 import { VaultError } from '../../domain/errors.ts'
 import { limits } from '../../domain/limits.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commitSet } from '../writing/commit.ts'
-import { chooseId, type Identified } from './choose-id.ts'
+import { chooseId, type Identified, madeId } from './choose-id.ts'
 import { isDeduplicated } from './deduplication/match.ts'
 import { removeExpired } from './remove-expired.ts'
 import { TokenWrites } from './token-writes.ts'
@@ -38,8 +37,8 @@ export const replaceTakenIds = async (
 const replaceTaken = (caller: Caller, one: Identified, now: Instant): Identified => {
   const { definition, attempts, wasTaken } = one
   if (definition.id?.hasAlias) {
-    const id = attempts < limits.aliasAttempts ? chooseId(definition, now) : newTokenId(now)
-    return { definition, id, attempts: attempts + 1, wasTaken: false }
+    const next = attempts < limits.aliasAttempts ? chooseId(definition, now) : madeId(now)
+    return { definition, ...next, attempts: attempts + 1, wasTaken: false }
   }
   const mayBeMatch = !wasTaken && isDeduplicated(caller, definition.content.deduplicate)
   if (mayBeMatch) return { ...one, wasTaken: true }

@@ -21,6 +21,8 @@ import type { TokenRow, TransientRow, WithoutTenant } from '../../store/rows.ts'
  */
 type TokenRecord = {
   d: Json
+  /** The id was chosen, not made by the vault. */
+  ci?: true
   m?: Json
   c?: readonly string[]
   md?: Metadata
@@ -54,6 +56,7 @@ const latestDeadline = (transients: readonly Transient[]): number | null =>
 
 const toRecord = (token: Token): TokenRecord => {
   const record: TokenRecord = { d: token.data.expose('sealing') }
+  if (token.hasChosenId) record.ci = true
   if (token.mask.from === 'caller') record.m = token.mask.template
   if (token.mask.from === 'nobody') record.m = null
   if (!isAtHome(token)) record.c = token.containers
@@ -95,6 +98,7 @@ export const openTokenRow = (
     createdBy: row.createdBy,
     createdAt: row.createdAt,
   }
+  if (record.ci) token.hasChosenId = true
   if (record.md !== undefined) token.metadata = record.md
   if (record.si !== undefined) token.searchIndexes = record.si
   if (record.fe !== undefined) token.fingerprintExpression = record.fe

@@ -1,5 +1,6 @@
-import type { KeyProvider } from '../../crypto/key-provider.ts'
-import { type TenantKeys, unwrapTenantKeys, unwrapVaultKeys, type VaultKeys } from '../../crypto/keys.ts'
+import type { TenantKeys, VaultKeys } from '../../crypto/keys.ts'
+import type { KeyProvider } from '../../keys/key-provider.ts'
+import { unwrapTenantKeys, unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import { type Columns, keyRow, tenantRow } from '../../store/columns.ts'
 import { type ArrivingVault, namedColumns } from '../../store/copying.ts'
 import type { KeyRow } from '../../store/rows.ts'

@@ -1,5 +1,5 @@
-import type { KeyProvider } from '../../crypto/key-provider.ts'
-import { unwrapVaultKeys } from '../../crypto/keys.ts'
+import type { KeyProvider } from '../../keys/key-provider.ts'
+import { unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import { keyRow } from '../../store/columns.ts'
 import {
   type ArrivingVault,

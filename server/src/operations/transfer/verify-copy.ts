@@ -1,4 +1,4 @@
-import type { KeyProvider } from '../../crypto/key-provider.ts'
+import type { KeyProvider } from '../../keys/key-provider.ts'
 import type { Value } from '../../store/columns.ts'
 import {
   type ArrivingVault,

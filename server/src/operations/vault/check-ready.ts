@@ -1,5 +1,5 @@
-import { KeyProviderError } from '../../crypto/key-provider.ts'
 import { pace } from '../../domain/pace.ts'
+import { KeyProviderError } from '../../keys/key-provider.ts'
 import { StoreUnavailableError } from '../../store/port.ts'
 import type { Vault } from './vault.ts'
 

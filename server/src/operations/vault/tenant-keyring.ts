@@ -1,5 +1,6 @@
-import type { KeyProvider } from '../../crypto/key-provider.ts'
-import { type TenantKeys, unwrapTenantKeys } from '../../crypto/keys.ts'
+import type { TenantKeys } from '../../crypto/keys.ts'
+import type { KeyProvider } from '../../keys/key-provider.ts'
+import { unwrapTenantKeys } from '../../keys/unwrap-keys.ts'
 import type { Store } from '../../store/port.ts'
 
 export type TenantKeyring = {

@@ -1,9 +1,12 @@
 import type { ConnectionSettings } from './client-config.ts'
 import { Connection } from './connection.ts'
 
-/** How often the epoch is read, and how long a reading may be relied on, counted from when it was asked for. */
+/**
+ * How often the epoch is read, and how long a reading may be relied on, counted from when it was asked for: less than an answer to a
+ * change of grants waits for a neighbour that does not confirm (cli/workers/announcements.ts).
+ */
 const pollMs = 250
-const trustMs = 800
+export const trustMs = 800
 /** A server that takes this long over so little is considered gone. */
 const silenceMaxMs = 3_000
 

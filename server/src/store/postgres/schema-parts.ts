@@ -13,18 +13,24 @@ export const comparePostgresSchema = async (client: pg.Client): Promise<SchemaDi
        format('GRANT TEMPORARY ON DATABASE %I TO %I', current_database(), current_user) AS permit`,
   )
   const { mayCompare, permit } = rows[0] ?? {}
-  if (mayCompare === true) return { missing: await missingParts(client), foreign }
+  if (mayCompare === true) {
+    const { missing, changed } = await compareWithMigrations(client)
+    return { missing, foreign: [...foreign, ...changed] }
+  }
   const problem =
     'this role may not make temporary tables, with which the schema is compared: nothing is known of what it lacks'
   return { unknown: { problem, byHand: `as the owner of the database: ${permit}` }, missing: [], foreign }
 }
 
 /**
- * Tables, columns, keys, constraints, indexes and functions that the migrations create and the database lacks. To learn
- * what they create, runs them once more in the temporary schema and rolls back.
+ * Tables, columns, keys, constraints, indexes and functions that the migrations create and the database lacks, and functions of these
+ * names that do something else. To learn what the migrations create, runs them once more in the temporary schema and rolls back.
  */
-const missingParts = async (client: pg.Client): Promise<string[]> => {
+const compareWithMigrations = async (
+  client: pg.Client,
+): Promise<{ missing: string[]; changed: string[] }> => {
   const there = new Set(await partsOf(client, vaultNamespace))
+  const functionsThere = await functionsOf(client, vaultNamespace)
   await client.query('BEGIN')
   try {
     // None of this may reach the other nodes of a cluster.
@@ -32,7 +38,15 @@ const missingParts = async (client: pg.Client): Promise<string[]> => {
     await client.query('SET LOCAL search_path = pg_temp')
     for (const { sql } of migrations) await client.query(sql)
     const expected = await partsOf(client, 'pg_my_temp_schema()')
-    return expected.filter(part => !there.has(part))
+    const own = await functionsOf(client, 'pg_my_temp_schema()')
+    const isOwn = ({ name, definition }: StoredFunction): boolean =>
+      own.some(other => other.name === name && other.definition === definition)
+    return {
+      missing: expected.filter(part => !there.has(part)),
+      changed: functionsThere
+        .filter(each => own.some(({ name }) => name === each.name) && !isOwn(each))
+        .map(({ signature }) => `another function ${signature}`),
+    }
   } finally {
     await client.query('ROLLBACK')
   }
@@ -54,6 +68,24 @@ const foreignParts = async (client: pg.Client): Promise<string[]> => {
     [tables.map(({ name }) => name)],
   )
   return rows.map(({ part }) => String(part))
+}
+
+type StoredFunction = { readonly name: string; readonly signature: string; readonly definition: string }
+
+/** The definition is all that decides what a call does, and with whose rights. One of another signature may be called instead. */
+const functionsOf = async (client: pg.Client, namespace: string): Promise<StoredFunction[]> => {
+  const { rows } = await client.query(
+    `SELECT proname, s.signature, jsonb_build_array(s.signature, pg_get_function_result(p.oid), prokind, lanname, prosrc, probin,
+       prosecdef, proisstrict, proretset, provolatile, proconfig)::text AS definition
+     FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang,
+       LATERAL (SELECT proname || '(' || pg_get_function_arguments(p.oid) || ')' AS signature) s
+     WHERE pronamespace = ${namespace} ORDER BY s.signature`,
+  )
+  return rows.map(({ proname, signature, definition }) => ({
+    name: String(proname),
+    signature: String(signature),
+    definition: String(definition),
+  }))
 }
 
 const partsOf = async (client: pg.Client, namespace: string): Promise<string[]> => {

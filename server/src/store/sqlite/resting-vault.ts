@@ -34,7 +34,9 @@ const rowsOf: Readonly<Record<string, string>> = {
 export const openRestingVault = (path: string): RestingVault => {
   const database = withoutForeignCode(openFile(path))
   try {
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY')
+    database.exec(
+      'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON',
+    )
     requireOwnSchema(database, path)
     // A copy has every index entry in its place.
     const writer = new BatchWriter(database)
@@ -86,6 +88,11 @@ export const openRestingVault = (path: string): RestingVault => {
           )
           .get()?.n,
       ),
+    forgetTransients: () => {
+      // A trigger wipes their bytes in place (migrations/0001-vault.ts). The log has older images of the pages until it is truncated.
+      database.exec('DELETE FROM transients; PRAGMA wal_checkpoint(TRUNCATE)')
+      return identityOf(database, path)
+    },
     close: () => database.close(),
   }
 }

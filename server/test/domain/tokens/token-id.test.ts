@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { containsNumber, givesAway, tokenIdFault } from '../../../src/domain/tokens/token-id.ts'
+import { tokenIdFault } from '../../../src/domain/tokens/token-id.ts'
 import { anyCharacter } from '../../rig/any-character.ts'
 import { fc } from '../../rig/properties.ts'
 
@@ -70,31 +70,4 @@ test('C2 the message is fixed, and an accepted id survives a URL path', () => {
         )
     }),
   )
-})
-
-const inIds: readonly (readonly [id: string, number: string, isFound: boolean])[] = [
-  ['of-123', '123', true],
-  ['of-1-23', '123', false],
-  ['of-1234-567', '1234567', false],
-  ['of-1234-5678', '12345678', true],
-  ['1.2 3_4:5~6,7-8', '12345678', true],
-  ['1234a5678', '12345678', false],
-  ['12345679', '12345678', false],
-]
-for (const [id, number, isFound] of inIds)
-  test(`C16.6 ${id} ${isFound ? 'contains' : 'does not contain'} the number ${number}`, () =>
-    assert.equal(containsNumber(id, ['000', number]), isFound))
-
-test('C16.1 C16.6 an id may contain a number by chance only if it names the time at which it was made', () => {
-  const id = '019c0000-1234-7678-8abc-0123456789ab'
-  const madeAt = 0x019c00001234
-  for (const [apartMs, isRefused] of [
-    [0, false],
-    [60_000, false],
-    [-60_000, false],
-    [60_001, true],
-    [-60_001, true],
-  ] as const)
-    assert.equal(givesAway({ id, createdAt: madeAt + apartMs }, ['12347678']), isRefused, `${apartMs} ms`)
-  assert.equal(givesAway({ id: `${id}-x`, createdAt: madeAt }, ['12347678']), true)
 })

@@ -1,8 +1,8 @@
-import { fingerprintHash } from '../../../crypto/index-hash.ts'
 import { matchTag } from '../../../domain/tokens/index-terms.ts'
 import type { Token } from '../../../domain/tokens/token.ts'
 import type { Match } from '../../../store/write-set.ts'
 import type { Caller, UnlockedTenant } from '../../vault/vault.ts'
+import { hashFingerprint } from '../hash-terms.ts'
 
 /** C15: for public applications, whose keys leave the server, only the tenant's setting counts. */
 export const isDeduplicated = ({ application, tenant }: Caller, flag: boolean | undefined): boolean =>
@@ -11,10 +11,10 @@ export const isDeduplicated = ({ application, tenant }: Caller, flag: boolean | 
     : (flag ?? tenant.settings.deduplicateTokens)
 
 /** The match that equal tokens share (C15); undefined for a token that takes no part in deduplication. */
-export const matchOf = ({ keys }: UnlockedTenant, token: Token): Match | undefined => {
+export const matchOf = (tenant: UnlockedTenant, token: Token): Match | undefined => {
   const tagText = matchTag(token)
   if (token.fingerprint === undefined || tagText === undefined) return undefined
-  const { term, tag } = fingerprintHash(keys, token.fingerprint, tagText)
+  const { term, tag } = hashFingerprint(tenant, token.fingerprint, tagText)
   return tag === null ? undefined : { term, tag }
 }
 

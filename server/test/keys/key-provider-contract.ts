@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inspect } from 'node:util'
-import { type KeyProvider, KeyProviderError } from '../../src/crypto/key-provider.ts'
-import { damages } from './damages.ts'
+import { type KeyProvider, KeyProviderError } from '../../src/keys/key-provider.ts'
+import { damages } from '../crypto/damages.ts'
 
 export type KeyProviderRig = {
   readonly provider: KeyProvider

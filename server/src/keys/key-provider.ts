@@ -1,7 +1,7 @@
 /**
  * Wraps and unwraps the vault's keys under a master key that the vault itself never stores beside its data.
  * `context` says what the key is for; a wrapped key opens only under the context that it was wrapped for.
- * Every provider passes the same suite: test/crypto/key-provider-contract.ts.
+ * Every provider passes the same suite: test/keys/key-provider-contract.ts.
  */
 export type KeyProvider = {
   wrap(key: Uint8Array, context: string): Promise<Buffer>

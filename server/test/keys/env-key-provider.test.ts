@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { envKeyProvider } from '../../src/crypto/env-key-provider.ts'
-import { KeyProviderError } from '../../src/crypto/key-provider.ts'
-import { newMasterKeyText } from '../../src/crypto/master-key.ts'
+import { envKeyProvider } from '../../src/keys/env/env-key-provider.ts'
+import { KeyProviderError } from '../../src/keys/key-provider.ts'
+import { newMasterKeyText } from '../../src/keys/master-key.ts'
 import { keyProviderContract } from './key-provider-contract.ts'
 
 const provide = (...texts: string[]) => envKeyProvider('A_VARIABLE', texts.join(' '))

@@ -1,40 +1,10 @@
-import { createHash, createSecretKey, type KeyObject } from 'node:crypto'
-import { open, seal } from './aead.ts'
+import type { KeyObject } from 'node:crypto'
+import { open, seal } from '../crypto/aead.ts'
 import { type KeyProvider, KeyProviderError } from './key-provider.ts'
-import { randomBytes } from './random.ts'
+import { type MasterKeys, retiredMark } from './master-key.ts'
 
-const prefix = 'strongroom-master-key-1:'
-
-/** A master key as text, the way a file or an environment variable holds it. */
-export const newMasterKeyText = (): string => `${prefix}${randomBytes(32).toString('base64')}`
-
-export type MasterKeys = {
-  /** The first wraps. Those after it, older ones, open what has not been wrapped anew since the master key was rotated. */
-  readonly keys: readonly [KeyObject, ...KeyObject[]]
-  /** The marks of keys that were taken out. */
-  readonly retired: readonly string[]
-}
-
-/** The master keys in a text, and marks of retired ones, separated by white space; undefined if any of it is something else. */
-export const readMasterKeys = (text: string): MasterKeys | undefined => {
-  const words = text.trim().split(/\s+/)
-  const retired = words.filter(word => retiredForm.test(word))
-  const [first, ...older] = words.filter(word => !retiredForm.test(word)).map(readMasterKey)
-  if (first === undefined || !older.every(key => key !== undefined)) return undefined
-  return { keys: [first, ...older], retired }
-}
-
-const wellFormed = new RegExp(`^${prefix}[A-Za-z0-9+/]{43}=$`)
-
-const readMasterKey = (text: string): KeyObject | undefined =>
-  wellFormed.test(text) ? createSecretKey(text.slice(prefix.length), 'base64') : undefined
-
-const retiredPrefix = 'strongroom-retired-key-1:'
-const retiredForm = new RegExp(`^${retiredPrefix}[0-9a-f]{64}$`)
-
-/** Stays in the place of a key that was taken out, and tells a process that knows only that key that a rotation took place. */
-export const retiredMark = (key: KeyObject): string =>
-  retiredPrefix + createHash('sha256').update(retiredPrefix).update(key.export()).digest('hex')
+/** What a master key seals. */
+const wrappedKey = 'wrapped key'
 
 /**
  * Wraps under master keys that this process holds itself; `source` says where the operator put them. Where `read` can find
@@ -57,13 +27,13 @@ export const localKeyProvider = (source: string, read: () => MasterKeys): KeyPro
   }
   const openWith = ({ keys }: MasterKeys, wrapped: Uint8Array, context: string): Buffer | undefined => {
     for (const key of keys) {
-      const opened = open(key, wrapped, context)
+      const opened = open(key, wrapped, [wrappedKey, context])
       if (opened !== undefined) return opened
     }
     return undefined
   }
   return {
-    wrap: async (key, context) => seal(readAgain().keys[0], 1, key, context),
+    wrap: async (key, context) => seal(readAgain().keys[0], 1, key, [wrappedKey, context]),
     unwrap: async (wrapped, context) => {
       const key = openWith(known, wrapped, context) ?? openWith(readAgain(), wrapped, context)
       if (key === undefined)
@@ -74,7 +44,7 @@ export const localKeyProvider = (source: string, read: () => MasterKeys): KeyPro
       return key
     },
     isCurrent: async (wrapped, context) => {
-      const key = open(readAgain().keys[0], wrapped, context)
+      const key = open(readAgain().keys[0], wrapped, [wrappedKey, context])
       key?.fill(0)
       return key !== undefined
     },

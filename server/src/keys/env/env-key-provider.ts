@@ -1,5 +1,6 @@
-import { type KeyProvider, KeyProviderError } from './key-provider.ts'
-import { localKeyProvider, readMasterKeys } from './master-key.ts'
+import { type KeyProvider, KeyProviderError } from '../key-provider.ts'
+import { localKeyProvider } from '../local-key-provider.ts'
+import { readMasterKeys } from '../master-key.ts'
 
 /**
  * Takes the master key from the settings: as a rule from an environment variable, which is how orchestrators hand out secrets.

@@ -16,15 +16,13 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
-import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import { KeyProviderError } from '../../src/crypto/key-provider.ts'
-import { newMasterKeyText } from '../../src/crypto/master-key.ts'
-import {
-  addMasterKey,
-  createMasterKeyFile,
-  readMasterKeyFile,
-  retireMasterKeys,
-} from '../../src/crypto/master-key-file.ts'
+import { addMasterKey } from '../../src/keys/file/add-master-key.ts'
+import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
+import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
+import { readMasterKeyFile } from '../../src/keys/file/read-master-key-file.ts'
+import { retireMasterKeys } from '../../src/keys/file/retire-master-keys.ts'
+import { KeyProviderError } from '../../src/keys/key-provider.ts'
+import { newMasterKeyText } from '../../src/keys/master-key.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { keyProviderContract } from './key-provider-contract.ts'
 
@@ -319,8 +317,8 @@ describe('the master key file', () => {
     })
 
     /** Calls it where no file may become longer than one block, of 512 or 1,024 bytes: from there on a write writes less. */
-    const withoutRoom = (name: 'addMasterKey' | 'retireMasterKeys'): string => {
-      const module = new URL('../../src/crypto/master-key-file.ts', import.meta.url)
+    const withoutRoom = (file: string, name: string): string => {
+      const module = new URL(`../../src/keys/file/${file}`, import.meta.url)
       const code = `const { ${name} } = await import(${JSON.stringify(module)}); ${name}(${JSON.stringify(path)})`
       const limited = [
         '-c',
@@ -340,7 +338,10 @@ describe('the master key file', () => {
     test('C14.4 a disk that takes only a part of the new file leaves it as it was', () => {
       writeFileSync(path, twentyKeys())
       const before = readFileSync(path, 'utf8')
-      assert.match(withoutRoom('addMasterKey'), /cannot be replaced \(EFBIG\): do it by hand, put a new one/)
+      assert.match(
+        withoutRoom('add-master-key.ts', 'addMasterKey'),
+        /cannot be replaced \(EFBIG\): do it by hand, put a new one/,
+      )
       assert.equal(readFileSync(path, 'utf8'), before)
       assert.deepEqual(namesLike(path), [basename(path)])
     })
@@ -351,7 +352,7 @@ describe('the master key file', () => {
       writeFileSync(`${path}.retired`, kept, { mode: 0o600 })
       const before = readFileSync(path, 'utf8')
       assert.match(
-        withoutRoom('retireMasterKeys'),
+        withoutRoom('retire-master-keys.ts', 'retireMasterKeys'),
         /cannot be kept in \S+\.retired \(EFBIG\), so nothing was changed/,
       )
       assert.equal(readFileSync(path, 'utf8'), before)

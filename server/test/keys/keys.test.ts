@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { fileKeyProvider } from '../../src/crypto/file-key-provider.ts'
-import { type KeyProvider, KeyProviderError } from '../../src/crypto/key-provider.ts'
-import {
-  needsOlderMasterKey,
-  newTenantKeys,
-  newVaultKeys,
-  newWrappedKey,
-  rewrap,
-  unwrapTenantKeys,
-  unwrapVaultKeys,
-} from '../../src/crypto/keys.ts'
-import { createMasterKeyFile } from '../../src/crypto/master-key-file.ts'
+import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
+import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
+import { type KeyProvider, KeyProviderError } from '../../src/keys/key-provider.ts'
+import { newTenantKeys, newVaultKeys, newWrappedKey } from '../../src/keys/make-keys.ts'
+import { needsOlderMasterKey, rewrap } from '../../src/keys/rewrap-key.ts'
+import { unwrapTenantKeys, unwrapVaultKeys } from '../../src/keys/unwrap-keys.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
 describe('wrapped keys', () => {

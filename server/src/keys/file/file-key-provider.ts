@@ -1,6 +1,6 @@
-import type { KeyProvider } from './key-provider.ts'
-import { localKeyProvider } from './master-key.ts'
-import { readMasterKeyFile, readWithRetiredKeys } from './master-key-file.ts'
+import type { KeyProvider } from '../key-provider.ts'
+import { localKeyProvider } from '../local-key-provider.ts'
+import { readMasterKeyFile, readWithRetiredKeys } from './read-master-key-file.ts'
 
 /** The master key is a file that only its owner may read. */
 export const fileKeyProvider = (path: string): KeyProvider =>
