@@ -1,8 +1,8 @@
 import { readTransform } from '../domain/access/transforms.ts'
 import { VaultError } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
-import { viewToken } from '../domain/tokens/token-view.ts'
 import { loadToken } from './tokens/load-token.ts'
+import { showToken } from './tokens/show-token.ts'
 import type { Caller, Vault } from './vault/vault.ts'
 
 /** §4.4 */
@@ -12,5 +12,5 @@ export const getToken = async (vault: Vault, caller: Caller, id: string): Promis
   if (token === undefined || transform === undefined) throw new VaultError('notFound')
   const now = vault.clock()
   vault.activity.note(caller.tenantNumber, [token], now)
-  return viewToken(token, transform, now)
+  return showToken(vault, token, transform, now)
 }

@@ -14,15 +14,19 @@ export const openVault = async ({
   store,
   keyProvider,
   clock,
+  log = { info: () => {} },
 }: {
   store: Store
   keyProvider: KeyProvider
   clock: () => Instant
+  /** Commands have none. */
+  log?: Vault['log']
 }): Promise<Vault> => {
   return {
     store,
     keyProvider,
     clock,
+    log,
     vaultKeys: await unwrapVaultKeys(keyProvider, await wrappedVaultKeys(store, keyProvider)),
     keyring: tenantKeyring(store, keyProvider),
     callers: callerCache(() => store.grantsEpoch()),

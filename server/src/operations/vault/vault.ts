@@ -2,6 +2,7 @@ import type { KeyProvider } from '../../crypto/key-provider.ts'
 import type { TenantKeys, VaultKeys } from '../../crypto/keys.ts'
 import type { Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
+import type { Log } from '../../domain/log.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { Store } from '../../store/port.ts'
 import type { ActivityQueue } from './activity-queue.ts'
@@ -24,6 +25,7 @@ export type Vault = {
   /** Changes that storage has not made durable yet. While too many wait, further requests are turned away. */
   readonly changesWaiting: { count: number }
   readonly clock: () => Instant
+  readonly log: Pick<Log, 'info'>
 }
 
 /** A tenant with its keys unwrapped: all that it takes to read and write its rows. */
