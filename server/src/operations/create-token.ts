@@ -1,6 +1,7 @@
 import type { CreateToken } from '../contract/token-schemas.ts'
 import { type Issue, invalid } from '../domain/errors.ts'
 import type { JsonObject } from '../domain/json/json.ts'
+import { RequestCosts } from '../domain/tokens/request-costs.ts'
 import { readDefinition } from '../domain/tokens/token-definition.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { viewCreated } from './tokens/view-write.ts'
@@ -9,7 +10,7 @@ import type { Caller, Vault } from './vault/vault.ts'
 /** §4.2 */
 export const createToken = async (vault: Vault, caller: Caller, body: CreateToken): Promise<JsonObject> => {
   const issues: Issue[] = []
-  const definition = readDefinition(body, '', vault.clock(), issues)
+  const definition = readDefinition(body, '', vault.clock(), issues, new RequestCosts(body.data))
   if (definition === undefined) throw invalid(...issues)
   return await createTokens(vault, caller, [definition], {
     show: created => viewCreated(vault, caller, created),

@@ -6,9 +6,10 @@ import { judgePatch, requirePatchable } from '../domain/patching/judge-patch.ts'
 import { readPatch, type TokenPatch } from '../domain/patching/token-patch.ts'
 import type { Instant } from '../domain/time/instant.ts'
 import type { Token } from '../domain/tokens/token.ts'
-import { viewToken } from '../domain/tokens/token-view.ts'
 import { findMatchOrClaim } from './deduplication/match-of-patch.ts'
+import { indexTermsOf } from './tokens/index-entries.ts'
 import { loadToken } from './tokens/load-token.ts'
+import { showToken } from './tokens/show-token.ts'
 import { fingerprintFor } from './tokens/token-fingerprint.ts'
 import { TokenWrites } from './tokens/token-writes.ts'
 import { viewMatch } from './tokens/view-write.ts'
@@ -41,7 +42,7 @@ export const updateToken = async (
     if (match === undefined) writes.update(before, after)
     const answer =
       match === undefined
-        ? viewToken(after, judged.shown, now)
+        ? showToken(vault, after, judged.shown, now)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
     return { outcome: await commit(vault, caller, writes.set, answer), answer }
   })
@@ -51,9 +52,11 @@ export const updateToken = async (
 const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatch, now: Instant): Token => {
   const { fingerprint: _before, ...rest } = patched
   const fingerprint = fingerprintAfter(caller, before, rest, patch)
+  const isIndexMoved = patch.data !== undefined || patch.search_indexes !== undefined
   return {
     ...rest,
     ...(fingerprint !== undefined && { fingerprint }),
+    indexTerms: isIndexMoved ? indexTermsOf(caller, rest) : before.indexTerms,
     version: before.version + 1,
     modifiedBy: caller.application.id,
     modifiedAt: modifiedNow(before, now),

@@ -12,6 +12,7 @@ import type { Caller, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { requireRoundsLeft } from '../writing/retry-on-conflict.ts'
 import { chooseId, type Identified } from './choose-id.ts'
+import { indexTermsOf } from './index-entries.ts'
 import { replaceTakenIds } from './replace-taken-ids.ts'
 import { fingerprintFor } from './token-fingerprint.ts'
 import { TokenWrites } from './token-writes.ts'
@@ -89,6 +90,7 @@ const newToken = (caller: Caller, { definition: { content }, id }: Identified, n
     ...content,
     id,
     tenantId: caller.tenant.id,
+    indexTerms: indexTermsOf(caller, content),
     version: firstVersion(),
     activeMonth: monthOf(now),
     createdBy: caller.application.id,
