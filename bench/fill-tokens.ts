@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileKeyProvider } from '../server/src/crypto/file-key-provider.ts'
 import { createMasterKeyFile } from '../server/src/crypto/master-key-file.ts'
 import type { Issue } from '../server/src/domain/errors.ts'
+import { RequestCosts } from '../server/src/domain/tokens/request-costs.ts'
 import { readDefinition, type TokenDefinition } from '../server/src/domain/tokens/token-definition.ts'
 import { authenticate } from '../server/src/operations/authenticate.ts'
 import { createTenant } from '../server/src/operations/create-tenant.ts'
@@ -59,6 +60,7 @@ const definitionOf = (serial: number, tokens: number): TokenDefinition => {
     '',
     createdAt(serial),
     issues,
+    new RequestCosts(null),
   )
   if (definition === undefined) throw new Error(JSON.stringify(issues))
   return definition
