@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Issue } from '../server/src/domain/errors.ts'
+import { RequestCosts } from '../server/src/domain/tokens/request-costs.ts'
 import { readDefinition, type TokenDefinition } from '../server/src/domain/tokens/token-definition.ts'
 import { createMasterKeyFile } from '../server/src/keys/file/create-master-key-file.ts'
 import { fileKeyProvider } from '../server/src/keys/file/file-key-provider.ts'
@@ -59,6 +60,7 @@ const definitionOf = (serial: number, tokens: number): TokenDefinition => {
     '',
     createdAt(serial),
     issues,
+    new RequestCosts(null),
   )
   if (definition === undefined) throw new Error(JSON.stringify(issues))
   return definition

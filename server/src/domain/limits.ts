@@ -20,6 +20,8 @@ const inForce = {
   containersPerToken: 10,
   containerCharactersMax: 400,
   containerLevels: 16,
+  /** Index entries that a request makes. Without it, a thousand tokens in ten containers of 16 levels would be 160,000 rows. */
+  termsPerRequest: 20_000,
   nameCharactersMax: 200,
   permissionsMax: 50,
   rulesPerApplication: 50,
@@ -27,23 +29,24 @@ const inForce = {
   liveKeysPerApplication: 10,
 
   expressionCharactersMax: 400,
-  /** Work units (filter calls plus characters read or produced) that one rendering may spend: C20 "bounded in steps". */
-  expressionSteps: 100_000,
   /**
-   * The same for renderings that are hashed. Kept small, because a caller who may not read the data could time what its
-   * expressions do (C13).
+   * What a whole mask, the judging of a card's mask, or an id may cost, in steps of about a nanosecond: a few plain creates. A mask
+   * is rendered at every read under `mask`.
    */
-  hashedExpressionSteps: 2_000,
+  expressionSteps: 1_000_000,
   /**
-   * The total for all search indexes of a token, and the same for a fingerprint expression of its own: an eighth of a second of the
-   * slowest filters. They are rendered at every change of the token, indexes also when it goes.
+   * The same for all search indexes of a token, and for its fingerprint: less, because a caller who may not read the data could
+   * time what its expressions do (C13).
    */
-  hashedExpressionStepsPerToken: 4_000_000,
-  /** The total for judging a mask set by a caller who may not read the data, small for the same reason. */
-  blindMaskSteps: 50_000,
+  hashedExpressionSteps: 100_000,
+  /** The same for judging a mask set by a caller who may not read the data. A few leaves are tried on a hundred numbers. */
+  blindMaskSteps: 600_000,
+  /** On top, for each character of the data: reading it twice is affordable, sorting it is not. */
+  expressionStepsPerCharacter: 10,
+  /** A page shows a hundred of them. On top, as many as the data has. */
   expressionOutputCharacters: 65_536,
-  /** Work units for all expressions of one request together: about a second of the slowest filters. */
-  expressionStepsPerRequest: 32_000_000,
+  /** All expressions of a tokenize: a thousand tokens with masks, indexes and ids of their own fit, a thousand of the dearest do not. */
+  expressionStepsPerRequest: 300_000_000,
 
   pageSizeDefault: 20,
   pageSizeMax: 100,
@@ -93,6 +96,7 @@ export const ceilings = {
   containersPerToken: 50,
   containerCharactersMax: 1_000,
   containerLevels: 32,
+  termsPerRequest: 200_000,
   idempotencyKeyCharactersMax: 255,
   pageSizeDefault: 1_000,
   pageSizeMax: 1_000,

@@ -156,7 +156,7 @@ const laborious: readonly { name: string; definition: (_: unknown, at: number) =
     definition: (_, at) => ({
       type: 'token',
       data: 'x',
-      containers: Array.from({ length: 10 }, (_, branch) => `/${at}/${branch}${'/a'.repeat(14)}/`),
+      containers: Array.from({ length: 10 }, (_, branch) => `/${at}/${branch}${'/a'.repeat(8)}/`),
     }),
   },
   {
@@ -164,7 +164,7 @@ const laborious: readonly { name: string; definition: (_: unknown, at: number) =
     definition: () => ({
       type: 'token',
       data: 'x',
-      mask: "{{ data | pad_left: 9000 | split: '' | sort | size }}",
+      mask: "{{ data | pad_left: 15000 | split: '' | size }}",
     }),
   },
 ]

@@ -176,9 +176,12 @@ test('C37 turns of a key that takes long run alone; those of keys that do not sh
     work.end()
   }
   // They are known by what they have taken.
-  for (let n = 0; n < 10; n++) await Promise.all(['slow', 'quick', 'fast'].map(name => run(name, name === 'slow' ? 2 : 0.02)))
+  for (let n = 0; n < 10; n++)
+    await Promise.all(['slow', 'quick', 'fast'].map(name => run(name, name === 'slow' ? 2 : 0.02)))
   groups = []
-  await Promise.all(Array.from({ length: 10 }, () => [run('slow', 2), run('quick', 0.02), run('fast', 0.02)]).flat())
+  await Promise.all(
+    Array.from({ length: 10 }, () => [run('slow', 2), run('quick', 0.02), run('fast', 0.02)]).flat(),
+  )
   for (const each of groups) assert.ok(!each.includes('slow') || each.length === 1, each.join())
   assert.ok(groups.some(each => each.includes('quick') && each.includes('fast')))
 })

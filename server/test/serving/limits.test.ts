@@ -16,6 +16,8 @@ const post = (body: unknown, path = '/tokens'): Ask => ({ method: 'POST', path, 
 const create = (fields: Record<string, unknown>): Ask => post({ type: 'token', data: 'x', ...fields })
 const keysOf = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']))
+/** It has two index entries more, for its type and its fingerprint. */
+const definition = (keys: number) => ({ type: 'token', data: 'x', metadata: keysOf(keys) })
 const nested = (depth: number): unknown => (depth === 0 ? 'x' : [nested(depth - 1)])
 const application = (fields: Record<string, unknown>): Ask =>
   post({ name: 'a', type: 'private', ...fields }, '/applications')
@@ -105,6 +107,11 @@ const settings: {
     meets: create({ containers: ['/a/b/c/'] }),
     breaks: create({ containers: ['/a/b/c/d/'] }),
   },
+  termsPerRequest: {
+    value: 100,
+    meets: post([definition(48), definition(48)], '/tokenize'),
+    breaks: post([definition(48), definition(49)], '/tokenize'),
+  },
   idempotencyKeyCharactersMax: {
     value: 10,
     meets: { ...create({}), headers: { 'svc-idempotency-key': 'k'.repeat(10) } },
@@ -183,6 +190,20 @@ describe('limits that an operator sets', () => {
       assert.ok(met.status < 300, met.text)
       assert.equal((await ask(breaks)).status, status)
     })
+
+  test('C8.19 a token that would have more index entries than termsPerRequest is refused, by create and by patch', async () => {
+    const containers = Array.from({ length: 12 }, (_, at) => `/c${at}/b/c/`)
+    const many = { metadata: keysOf(60), search_indexes: Array(12).fill('{{ data }}') }
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    const { id } = JSON.parse((await ask(create(many))).text)
+    const move = (to: string[]) =>
+      ask({ method: 'PATCH', path: `/tokens/${id}`, headers, body: { containers: to } })
+    for (const { status, text } of [await ask(create({ ...many, containers })), await move(containers)]) {
+      assert.equal(status, 400)
+      assert.match(JSON.parse(text).errors.$[0], /^must make at most 100 index entries/)
+    }
+    assert.equal((await move(containers.slice(0, 8))).status, 200)
+  })
 
   test('C8.1 pageSizeDefault is what it was set to', async () => {
     const { text } = await ask({ method: 'GET', path: '/tokens' })

@@ -7,7 +7,6 @@ import type { JsonObject } from '../../src/domain/json/json.ts'
 import { asVaultError } from '../../src/http/problem.ts'
 import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
 import { listTokens } from '../../src/operations/finding/list-tokens.ts'
-import { endlessTurn } from '../rig/caller-of.ts'
 import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { getToken } from '../../src/operations/tokens/get-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
@@ -15,6 +14,7 @@ import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import { findResult, requestHash } from '../../src/operations/writing/kept-results.ts'
 import type { Store } from '../../src/store/port.ts'
+import { endlessTurn } from '../rig/caller-of.ts'
 import { engines } from '../rig/engines.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { owner, type TestApplication, TestVault } from '../rig/test-vault.ts'
@@ -116,7 +116,10 @@ for (const engine of engines)
           const look = async (what: string, work: (caller: Caller) => Promise<unknown>): Promise<void> => {
             try {
               const caller = await authenticate(vault, key)
-              seen.set(`${who} ${what}`, caller === undefined ? 'unauthorized' : await work({ ...caller, work: endlessTurn }))
+              seen.set(
+                `${who} ${what}`,
+                caller === undefined ? 'unauthorized' : await work({ ...caller, work: endlessTurn }),
+              )
             } catch (error) {
               seen.set(`${who} ${what}`, asVaultError(error).code)
             }

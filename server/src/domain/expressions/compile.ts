@@ -3,10 +3,11 @@ import { ExpressionError } from './expression-error.ts'
 import { type CompiledFilter, compileFilterCall } from './filter-call.ts'
 import { type CompiledOperand, compileOperand } from './operand.ts'
 import { parseTemplate } from './parser.ts'
+import { prices } from './prices.ts'
 import type { Run, Use } from './run.ts'
 import { staticPaths } from './static-paths.ts'
 import type { Output } from './syntax.ts'
-import { pay, textOf } from './values.ts'
+import { payForOutput, textOf } from './values.ts'
 
 export type Typed = { readonly value: Json; readonly type: JsonType }
 
@@ -47,7 +48,7 @@ const evaluatorOf = (parts: readonly (string | CompiledOutput)[]): Compiled['eva
   if (parts.length === 1 && only !== undefined && typeof only !== 'string')
     return run => {
       const typed = only.evaluate(run)
-      pay(typed.value, units => run.budget.chargeOutput(units))
+      payForOutput(typed.value, run.budget)
       return typed
     }
   return run => ({ value: joinParts(parts, run), type: 'string' })
@@ -57,6 +58,7 @@ const joinParts = (parts: readonly (string | CompiledOutput)[], run: Run): strin
   let text = ''
   for (const part of parts) {
     const more = typeof part === 'string' ? part : textOf(part.evaluate(run).value, run)
+    run.budget.charge(prices.output + more.length * prices.shownCharacter)
     run.budget.chargeOutput(more.length)
     text += more
   }
@@ -87,10 +89,11 @@ const requireTextAfterAlias = (output: Output, filters: readonly CompiledFilter[
 }
 
 const evaluateOutput = (source: CompiledOperand, filters: readonly CompiledFilter[], run: Run): Typed => {
+  run.budget.charge(prices.output)
   let value = source(run)
   let previous = value
   for (const { apply } of filters) {
-    run.budget.charge(1)
+    run.budget.charge(prices.filterCall)
     previous = value
     value = apply(value, run)
   }

@@ -2,8 +2,8 @@ import { numberFrom } from '../json/decimal-text.ts'
 import { type ExactNumber, isExactNumber, type Json } from '../json/json.ts'
 import { isDigit } from './character-classes.ts'
 import { ExpressionError } from './expression-error.ts'
+import { prices } from './prices.ts'
 import type { Run } from './run.ts'
-import { textOf } from './values.ts'
 
 /**
  * Reads a decimal number: optional sign, digits, optional fraction and exponent; leading zeros are fine, other
@@ -36,10 +36,16 @@ export const parseDecimal = (text: string): number | ExactNumber | undefined => 
 export const numberOf = (value: Json, run: Run): number => {
   if (typeof value === 'number') return value
   if (value === null) return 0
-  const parsed = typeof value === 'string' ? parseDecimal(textOf(value, run).trim()) : value
+  const parsed = typeof value === 'string' ? parseDecimal(digitText(value, run).trim()) : value
   if (isExactNumber(parsed)) throw new ExpressionError('the number has too many digits to calculate with')
   if (typeof parsed !== 'number') throw new ExpressionError('a number is needed')
   return parsed
+}
+
+/** Text that may hold a number, paid for. */
+export const digitText = (value: string, run: Run): string => {
+  run.budget.charge(value.length * prices.cutCharacter * 2)
+  return value
 }
 
 const endOfDigits = (text: string, start: number): number => {

@@ -1,12 +1,13 @@
 import type { Json } from '../json/json.ts'
 import { chosenName } from '../place.ts'
 import { didYouMean } from '../text/did-you-mean.ts'
+import { unlimited } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Filter, Parameter } from './filters/filter.ts'
 import { filters } from './filters/registry.ts'
 import { compileOperand } from './operand.ts'
 import type { Segment } from './path.ts'
-import { budgetFor, type Run, type Use } from './run.ts'
+import type { Run, Use } from './run.ts'
 import type { FilterCall, Operand } from './syntax.ts'
 
 export type CompiledFilter = {
@@ -88,10 +89,13 @@ const compileArgument = (
   return run => readValue(source(run), run)
 }
 
-const compileTimeRun = (use: Use): Run => {
-  const scope = { data: null }
-  return { scope, use, random: undefined, budget: budgetFor(use, scope) }
-}
+/** Literals are as short as the expression. */
+const compileTimeRun = (use: Use): Run => ({
+  scope: { data: null },
+  use,
+  random: undefined,
+  budget: unlimited,
+})
 
 /** Runs the work. Its errors say which filter failed and where it stands. */
 const located = <T>(name: string, position: number, work: () => T): T => {

@@ -1,6 +1,7 @@
 import type { Json } from '../json/json.ts'
 import { ExpressionError } from './expression-error.ts'
 import { readPath } from './path.ts'
+import { prices } from './prices.ts'
 import type { Run, Scope, Use } from './run.ts'
 import type { Operand } from './syntax.ts'
 
@@ -17,5 +18,9 @@ export const compileOperand = (operand: Operand, use: Use): CompiledOperand => {
   const variable = variables.get(root)
   // The message does not name it: a caller who forgot the quotes around a text has written a value here (C2).
   if (!variable?.isIn(use)) throw new ExpressionError('unknown variable', position)
-  return ({ scope }) => readPath(variable.read(scope), segments)
+  const steps = segments.length * prices.pathSegment
+  return ({ scope, budget }) => {
+    budget.charge(steps)
+    return readPath(variable.read(scope), segments)
+  }
 }

@@ -1,6 +1,7 @@
-import { type Json, stringify } from '../json/json.ts'
+import type { Json } from '../json/json.ts'
 import { limits } from '../limits.ts'
-import { type Allowance, Budget } from './budget.ts'
+import { Budget } from './budget.ts'
+import { sizeOf } from './size.ts'
 
 /** What an expression is for. Masks hide short values whole, fingerprints see metadata, ids may use aliases. */
 export type Use = 'mask' | 'fingerprint' | 'index' | 'id'
@@ -25,6 +26,6 @@ const baseSteps: Readonly<Record<Use, number>> = {
   fingerprint: limits.hashedExpressionSteps,
 }
 
-/** What one rendering may spend on this scope; several renderings may share it. */
-export const budgetFor = (use: Use, { data, metadata }: Scope, allowance?: Allowance): Budget =>
-  new Budget(baseSteps[use], () => stringify(data).length + stringify(metadata ?? null).length, allowance)
+/** What a whole mask, all indexes of a token, a fingerprint or an id may spend on this scope. */
+export const budgetFor = (use: Use, { data, metadata }: Scope, within?: Budget): Budget =>
+  new Budget(baseSteps[use], () => sizeOf(data) + sizeOf(metadata ?? null), within)

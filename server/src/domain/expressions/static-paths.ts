@@ -1,5 +1,5 @@
 import type { CompiledFilter } from './filter-call.ts'
-import type { Output } from './syntax.ts'
+import type { Operand, Output } from './syntax.ts'
 
 type Path = readonly string[]
 
@@ -9,16 +9,16 @@ type Path = readonly string[]
  * transient field (C11).
  */
 export const staticPaths = (output: Output, filters: readonly CompiledFilter[]): Path[] => {
-  const origins: Path[] = pathsOf([output.source])
+  const origins: Path[] = []
   const selected: Path[] = []
-  filters.forEach(({ names }, index) => {
-    origins.push(...pathsOf(output.filters[index]?.arguments ?? []))
-    if (names.length > 0) selected.push(...origins.map(origin => [...origin, ...names.map(String)]))
-  })
+  addPath(output.source, origins)
+  for (const [index, { names }] of filters.entries()) {
+    for (const argument of output.filters[index]?.arguments ?? []) addPath(argument, origins)
+    if (names.length > 0) for (const origin of origins) selected.push([...origin, ...names.map(String)])
+  }
   return [...origins, ...selected]
 }
 
-const pathsOf = (operands: Output['filters'][number]['arguments']): Path[] =>
-  operands
-    .filter(operand => operand.kind === 'path')
-    .map(({ root, segments }) => [root, ...segments.map(String)])
+const addPath = (operand: Operand, paths: Path[]): void => {
+  if (operand.kind === 'path') paths.push([operand.root, ...operand.segments.map(String)])
+}

@@ -1,12 +1,12 @@
 import { canonicalText } from '../json/canonical-json.ts'
 import { plainDecimal } from '../json/decimal-text.ts'
-import { type ExactNumber, getOwn, isExactNumber, isJsonObject, type Json, stringify } from '../json/json.ts'
-import { limits } from '../limits.ts'
+import { type ExactNumber, isExactNumber, type Json, stringify } from '../json/json.ts'
+import { hasSurrogates } from '../text/characters.ts'
+import type { Budget } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
+import { prices } from './prices.ts'
 import type { Run } from './run.ts'
-
-// Data is at most `jsonDepth` levels deep, and filters wrap a value in an array at most once.
-const depthMax = limits.jsonDepth + 2
+import { scalarSize, walk } from './size.ts'
 
 /**
  * A value as text, paid for. Objects and arrays are compact JSON: Liquid would run the elements of an array
@@ -15,26 +15,40 @@ const depthMax = limits.jsonDepth + 2
  * an exponent.
  */
 export const textOf = (value: Json, run: Run): string => {
-  pay(value, units => run.budget.charge(units))
+  if (typeof value === 'string') {
+    run.budget.charge(value.length * prices.copiedCharacter)
+    return value
+  }
   if (value === null) return ''
-  if (typeof value === 'string') return value
-  if (isExactNumber(value)) return digitsOf(value, run)
-  if (run.use === 'fingerprint') return canonicalText(value)
-  return typeof value === 'number' ? digitsOf(value, run) : stringify(value)
+  if (typeof value === 'number' || isExactNumber(value))
+    return run.use === 'fingerprint' && typeof value === 'number'
+      ? canonicalNumber(value, run)
+      : digitsOf(value, run)
+  const isCanonical = run.use === 'fingerprint'
+  payForWriting(value, isCanonical, run.budget)
+  return isCanonical ? canonicalText(value) : stringify(value)
 }
 
-/** Doubles that JavaScript writes with an exponent, and exact numbers, take a microsecond to be written in digits. */
-const stepsPerSpelling = 32
+const payForWriting = (value: Json, isCanonical: boolean, budget: Budget): void => {
+  const perValue = isCanonical ? prices.canonicalValue : prices.writtenValue
+  const perCharacter = isCanonical ? prices.canonicalCharacter : prices.writtenCharacter
+  budget.charge(prices.writing)
+  walk(value, (characters, values) => budget.charge(characters * perCharacter + values * perValue))
+}
+
+const canonicalNumber = (value: number, run: Run): string => {
+  run.budget.charge(prices.numberText)
+  return canonicalText(value)
+}
 
 const isSpelled = (value: number | ExactNumber): boolean =>
   isExactNumber(value) || Math.abs(value) >= 1e21 || (value !== 0 && Math.abs(value) < 1e-6)
 
 const digitsOf = (value: number | ExactNumber, run: Run): string => {
-  if (isSpelled(value)) run.budget.charge(stepsPerSpelling)
-  const digits = plainDecimal(value)
-  // Zeros that an exponent stood for.
-  run.budget.charge(Math.max(0, digits.length - scalarSize(value)))
-  return digits
+  run.budget.charge(
+    isSpelled(value) ? prices.numberInDigits + scalarSize(value) * prices.cutCharacter : prices.numberText,
+  )
+  return plainDecimal(value)
 }
 
 /** The text of a value that has characters a user would count: text or a number. */
@@ -44,33 +58,20 @@ export const scalarText = (value: Json, run: Run): string => {
   return textOf(value, run)
 }
 
+/** Pays for counting characters, which takes longer where some of them are two units. */
+export const payToCount = (text: string, { budget }: Run): void =>
+  budget.charge(text.length * (hasSurrogates(text) ? prices.walkedCharacter : 4 * prices.copiedCharacter))
+
 /** A list for the array filters, as Liquid makes one: null is empty, any other value is its only element. */
 export const listOf = (value: Json, run: Run): readonly Json[] => {
   const list = Array.isArray(value) ? value : value === null ? [] : [value]
-  run.budget.charge(list.length)
+  run.budget.charge(list.length * prices.element)
   return list
 }
 
-/**
- * Charges for the characters of the value's JSON (an escape counts as the one character it stands for). It charges
- * while it walks: an array may hold one large value many times, and the walk must end where the budget does.
- */
-export const pay = (value: Json, charge: (units: number) => void, depth = 0): void => {
-  if (depth > depthMax) throw new ExpressionError('the value is too deep')
-  if (Array.isArray(value)) {
-    charge(1 + Math.max(1, value.length))
-    for (const element of value) pay(element, charge, depth + 1)
-  } else if (isJsonObject(value)) {
-    const keys = Object.keys(value)
-    charge(1 + Math.max(1, keys.length))
-    for (const key of keys) {
-      charge(key.length + 3)
-      pay(getOwn(value, key) ?? null, charge, depth + 1)
-    }
-  } else charge(scalarSize(value))
-}
-
-const scalarSize = (value: string | number | boolean | null | ExactNumber): number => {
-  if (typeof value === 'string') return value.length + 2
-  return isExactNumber(value) ? value.rawJSON.length : String(value).length
-}
+/** Pays for a value that leaves the expression. */
+export const payForOutput = (value: Json, budget: Budget): void =>
+  walk(value, (characters, values) => {
+    budget.charge(characters * prices.shownCharacter + values * prices.shownValue)
+    budget.chargeOutput(characters)
+  })

@@ -1,8 +1,8 @@
 import { limits } from '../limits.ts'
 import type { Instant } from '../time/instant.ts'
-import { dataTerm, indexedValues, metadataTerm, type Term } from '../tokens/index-terms.ts'
+import { metadataTerm, type Term } from '../tokens/index-terms.ts'
 import type { ListPosition } from '../tokens/list-position.ts'
-import type { Token } from '../tokens/token.ts'
+import { searchIndexesInForce, type Token } from '../tokens/token.ts'
 import { type SketchState, TermSketch } from './term-sketch.ts'
 
 /** How much an index gives away: if terms are few, or one is common, counting entries is enough to guess values. */
@@ -34,14 +34,17 @@ export type ReportPass = {
   readonly isComplete: boolean
 }
 
-/** Gathers the figures of a pass. `hash` turns a term into a whole number of 48 bits. */
+/** A sketch takes whole numbers of 48 bits. */
+const sketchedBytes = 6
+
+/** Gathers the figures of a pass. `hash` turns a term into what the index knows it by. */
 export class IndexSurvey {
-  readonly #hash: (term: Term) => number
+  readonly #hash: (term: Term) => Buffer
   readonly #sketches = new Map<string, { kind: IndexKind; name: string; sketch: TermSketch }>()
   #tokens: number
   #isComplete: boolean
 
-  constructor(hash: (term: Term) => number, pass?: ReportPass) {
+  constructor(hash: (term: Term) => Buffer, pass?: ReportPass) {
     this.#hash = hash
     this.#tokens = pass?.tokens ?? 0
     this.#isComplete = pass?.isComplete ?? true
@@ -52,9 +55,11 @@ export class IndexSurvey {
   add(token: Token): void {
     this.#tokens++
     for (const [key, value] of Object.entries(token.metadata ?? {}))
-      this.#note('metadata', key, metadataTerm(key, value))
-    for (const { expression, value } of indexedValues(token))
-      this.#note('search_index', expression, dataTerm(value))
+      this.#note('metadata', key, this.#hash(metadataTerm(key, value)))
+    for (const [at, expression] of searchIndexesInForce(token).entries()) {
+      const term = token.indexTerms[at]
+      if (typeof term === 'string') this.#note('search_index', expression, Buffer.from(term, 'base64'))
+    }
   }
 
   passUpTo(after: NonNullable<ReportPass['after']>): ReportPass {
@@ -79,7 +84,7 @@ export class IndexSurvey {
     return { computedAt, tokens: this.#tokens, indexes, isComplete: this.#isComplete }
   }
 
-  #note(kind: IndexKind, name: string, term: Term): void {
+  #note(kind: IndexKind, name: string, hash: Buffer): void {
     const id = `${kind} ${name}`
     let known = this.#sketches.get(id)
     if (known === undefined) {
@@ -90,6 +95,6 @@ export class IndexSurvey {
       known = { kind, name, sketch: new TermSketch() }
       this.#sketches.set(id, known)
     }
-    known.sketch.add(this.#hash(term))
+    known.sketch.add(hash.readUIntBE(0, sketchedBytes))
   }
 }

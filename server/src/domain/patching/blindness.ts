@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Allowance } from '../expressions/budget.ts'
+import { Budget } from '../expressions/budget.ts'
 import { mergePatch } from '../json/merge-patch.ts'
 import { limits } from '../limits.ts'
 import { disclosesCard } from '../tokens/card-disclosure.ts'
@@ -41,8 +41,8 @@ export const blindnessAfter = (
 /** A mask whose judging takes too long counts as showing too much. */
 const disclosesTooMuch = ({ mask, type, data }: Token, knowsData: boolean): boolean => {
   if (mask.from !== 'caller') return false
-  const allowance = knowsData ? new Allowance() : new Allowance(limits.blindMaskSteps)
-  return disclosesCard(mask.template, type, data.expose('judging a mask'), allowance) || allowance.isSpent
+  const budget = new Budget(knowsData ? limits.expressionSteps : limits.blindMaskSteps)
+  return disclosesCard(mask.template, type, data.expose('judging a mask'), budget)
 }
 
 export const changesMask = (before: Token, merged: Token): boolean =>

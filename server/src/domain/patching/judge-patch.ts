@@ -9,9 +9,14 @@ import {
   writeTransformIn,
 } from '../access/transforms.ts'
 import { type Issue, requireNone, VaultError } from '../errors.ts'
+import { Budget, tooMuchWork } from '../expressions/budget.ts'
+import type { Json } from '../json/json.ts'
+import { limits } from '../limits.ts'
 import type { Instant } from '../time/instant.ts'
 import { disclosesProbe } from '../tokens/card-disclosure.ts'
+import { countTerms } from '../tokens/index-terms.ts'
 import { checkRenderings, type RenderedPart, tooMuchOfACard } from '../tokens/renderings.ts'
+import { requireFewTerms } from '../tokens/request-costs.ts'
 import { searchIndexesInForce, type Token } from '../tokens/token.ts'
 import type { Transform } from '../tokens/transform.ts'
 import { blindnessAfter, changesFingerprint, changesMask } from './blindness.ts'
@@ -48,6 +53,8 @@ export const judgePatch = (
   if (read !== undefined && !knowsData) requireUnguarded(before, merged, patch, steered)
   // Once more: null names no container, but moves the token to that of its type.
   if (patch.containers !== undefined) requireDestinations(application, 'token:update', merged.containers)
+  const terms = countTerms(merged)
+  if (terms > countTerms(before)) requireFewTerms(terms)
   if (issues.length === 0) {
     checkOwnNumbers(merged, patch, knowsData, issues)
     tryRenderings(before, merged, patch, knowsData, issues)
@@ -113,9 +120,15 @@ const tryRenderings = (
   issues: Issue[],
 ): void => {
   if (knowsData) checkRenderings(merged, '', issues, touchedParts(patch, before))
-  else if (patch.mask && merged.mask.from === 'caller' && disclosesProbe(merged.mask.template, before.type))
-    issues.push({ path: 'mask', message: tooMuchOfACard })
-  else checkOwnRenderings(before, merged, patch, issues)
+  else if (patch.mask && merged.mask.from === 'caller') tryOnProbe(merged.mask.template, before, issues)
+  if (!knowsData && issues.length === 0) checkOwnRenderings(before, merged, patch, issues)
+}
+
+/** What can be said of a mask without the token's own card number. */
+const tryOnProbe = (mask: Json, { type }: Token, issues: Issue[]): void => {
+  const budget = new Budget(limits.expressionSteps)
+  if (disclosesProbe(mask, type, budget))
+    issues.push({ path: 'mask', message: budget.isSpent ? tooMuchWork : tooMuchOfACard })
 }
 
 /** C13: a caller who moves a token sees no more of it afterwards than before, whether by reading it or in answers to writes. */

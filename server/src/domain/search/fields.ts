@@ -7,7 +7,6 @@ import {
   dataTerm,
   directContainerTerm,
   fingerprintTerm,
-  isIndexedUnder,
   metadataTerm,
   termsUnder,
   typeTerm,
@@ -94,7 +93,7 @@ export const searchFields: ReadonlyMap<string, ReadField> = new Map<string, Read
       return {
         lookup: { by: 'term', terms: [term] },
         hiddenUnderRedact: true,
-        matches: token => isIndexedUnder(token, term),
+        matches: (token, hashed) => token.indexTerms.includes(hashed(term)),
       }
     }),
   ],

@@ -1,19 +1,24 @@
 import type { Token } from '../tokens/token.ts'
 import type { Transform } from '../tokens/transform.ts'
-import type { Query } from './query.ts'
+import type { HashedTerm, Query } from './query.ts'
 
 /** Whether the opened token meets the query, for a caller who sees it under this transform. */
-export const matchesQuery = (query: Query, token: Token, transform: Transform): boolean => {
+export const matchesQuery = (
+  query: Query,
+  token: Token,
+  transform: Transform,
+  hashed: HashedTerm,
+): boolean => {
   switch (query.kind) {
     case 'and':
-      return query.parts.every(part => matchesQuery(part, token, transform))
+      return query.parts.every(part => matchesQuery(part, token, transform, hashed))
     case 'or':
-      return query.parts.some(part => matchesQuery(part, token, transform))
+      return query.parts.some(part => matchesQuery(part, token, transform, hashed))
     case 'not':
-      return !matchesQuery(query.part, token, transform)
+      return !matchesQuery(query.part, token, transform, hashed)
     case 'term': {
       const { hiddenUnderRedact, matches } = query.condition
-      return !(hiddenUnderRedact === true && transform === 'redact') && matches(token)
+      return !(hiddenUnderRedact === true && transform === 'redact') && matches(token, hashed)
     }
   }
 }

@@ -16,8 +16,11 @@ export type Condition = {
   readonly lookup: Lookup
   /** C26.7: no token meets it for a caller under `redact`. */
   readonly hiddenUnderRedact?: true
-  readonly matches: (token: Token) => boolean
+  readonly matches: (token: Token, hashed: HashedTerm) => boolean
 }
+
+/** A term as a token keeps it (`Token.indexTerms`). */
+export type HashedTerm = (term: Term) => string
 
 export type Lookup =
   | { readonly by: 'id'; readonly id: string }

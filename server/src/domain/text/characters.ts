@@ -1,5 +1,18 @@
 /** C8: characters are code points. A lone surrogate counts as one. */
-export const countCharacters = (text: string): number => {
+export const countCharacters = (text: string): number =>
+  hasSurrogates(text) ? countOneByOne(text) : text.length
+
+/** Where there is none, the engine tells at once: going through a text one by one takes ten times as long. */
+export const hasSurrogates = (text: string): boolean => surrogate.test(text)
+const surrogate = /[\ud800-\udfff]/
+
+export const isAscii = (text: string): boolean => !beyondAscii.test(text)
+const beyondAscii = /[^\0-\x7f]/
+
+/** So few are found sooner than a look at the whole text takes. */
+const fewCharacters = 32
+
+const countOneByOne = (text: string): number => {
   let count = 0
   for (const _character of text) count++
   return count
@@ -10,6 +23,8 @@ export const countCharacters = (text: string): number => {
  * offsets.
  */
 export const offsetAfterFirst = (text: string, count: number): number => {
+  if (count > text.length) return text.length
+  if (count > fewCharacters && !hasSurrogates(text)) return count
   let offset = 0
   for (let seen = 0; seen < count && offset < text.length; seen++) offset = nextOffset(text, offset)
   return offset
@@ -17,6 +32,8 @@ export const offsetAfterFirst = (text: string, count: number): number => {
 
 /** Where the last `count` characters of the text start. */
 export const offsetOfLast = (text: string, count: number): number => {
+  if (count > text.length) return 0
+  if (count > fewCharacters && !hasSurrogates(text)) return text.length - count
   let offset = text.length
   for (let seen = 0; seen < count && offset > 0; seen++)
     offset -= offset > 1 && isPairAt(text, offset - 2) ? 2 : 1

@@ -1,7 +1,11 @@
-import type { Allowance } from '../expressions/budget.ts'
+import type { Budget } from '../expressions/budget.ts'
+import { compileExpression, type Expression } from '../expressions/expression.ts'
+import { ExpressionError } from '../expressions/expression-error.ts'
+import { budgetFor } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
-import { readsData, renderMaskOrNothing } from './render-mask.ts'
-import type { TokenType } from './types/token-type.ts'
+import { maskLeaves } from './mask.ts'
+import { renderMaskOrNothing } from './render-mask.ts'
+import type { CardNumber, TokenType } from './types/token-type.ts'
 
 /** C13: what a mask may show of a card number: its first eight and last four digits, never nine in a row. */
 const firstDigits = 8
@@ -11,42 +15,89 @@ const consecutiveDigits = 8
 /** A card-like number that belongs to nobody, on which a mask can be judged without reading the data. */
 const probe = '4000001234567899'
 
-/** Whether the mask renders too much of the number that this token holds. Also true if no number is found in the data. */
+/**
+ * Whether the mask renders too much of the number that this token holds. Also true if no number is found in the data, and if judging
+ * it takes more than the budget has.
+ */
 export const disclosesCard = (
   template: Json,
   type: TokenType,
   data: Json,
-  allowance?: Allowance,
+  budget = budgetFor('mask', { data }),
 ): boolean => {
   const card = type.cardNumber
   if (card === undefined) return false
   const number = card.read(data)
   // A mask that cannot be judged counts as disclosing.
   if (number === undefined) return true
-  const render = (other: Json): Json | undefined => renderMaskOrNothing(template, other, allowance)
-  const rendered = render(data)
-  if (holdsRun(rendered, number)) return true
-  if (!readsData(template)) return false
-  const text = JSON.stringify(rendered)
-  /**
-   * A digit is shown if changing it changes what is rendered. This finds what no look at the text of a mask could:
-   * digits taken one by one, reordered, or computed with.
-   */
-  const isShown = (at: number): boolean =>
-    othersAt(number, at).some(other => JSON.stringify(render(card.replace(data, other))) !== text)
-  return showsMiddle(number, isShown) || isShownWhole(number, isShown)
+  try {
+    if (holdsRun(renderMaskOrNothing(template, data, budget), number, budget)) return true
+    const isShown = digitTrials(leavesThatRead(card, template), { card, number, data, budget })
+    return showsMiddle(number, isShown) || isShownWhole(number, isShown) || budget.isSpent
+  } catch (error) {
+    if (error instanceof ExpressionError) return true
+    throw error
+  }
+}
+
+/** The expressions of a mask that can render anything of the card number. All others show the same for any. */
+const leavesThatRead = (card: CardNumber, template: Json): Expression[] => {
+  const texts = new Set(maskLeaves(template, '').map(({ text }) => text))
+  return [...texts]
+    .map(text => compileExpression(text, 'mask'))
+    .filter(({ paths }) =>
+      paths.some(([, ...names]) =>
+        names.every((name, depth) => depth >= card.path.length || name === card.path[depth]),
+      ),
+    )
+}
+
+type Tried = {
+  readonly card: CardNumber
+  readonly number: string
+  readonly data: Json
+  readonly budget: Budget
+}
+
+/**
+ * A digit is shown if changing it changes what is rendered. This finds what no look at the text of a mask could:
+ * digits taken one by one, reordered, or computed with.
+ */
+const digitTrials = (leaves: readonly Expression[], { card, number, data, budget }: Tried) => {
+  const rendered = (leaf: Expression, other: Json): string | undefined => {
+    try {
+      // Its output is its own, its work is not.
+      return JSON.stringify(
+        leaf.render({ data: other }, undefined, budgetFor('mask', { data: other }, budget)),
+      )
+    } catch (error) {
+      if (error instanceof ExpressionError) return undefined
+      throw error
+    }
+  }
+  const texts = leaves.map(leaf => rendered(leaf, data))
+  return (at: number): boolean =>
+    leaves.length > 0 &&
+    othersAt(number, at).some(other => {
+      const changed = card.replace(data, other)
+      return leaves.some((leaf, index) => rendered(leaf, changed) !== texts[index])
+    })
 }
 
 /** The same question about a stand-in, so that the answer cannot depend on the token's own number. */
-export const disclosesProbe = (template: Json, type: TokenType): boolean =>
-  type.cardNumber !== undefined && disclosesCard(template, type, type.cardNumber.example(probe))
+export const disclosesProbe = (template: Json, type: TokenType, budget?: Budget): boolean =>
+  type.cardNumber !== undefined && disclosesCard(template, type, type.cardNumber.example(probe), budget)
+
+/** Taking a text apart into groups of digits, and looking for each window of the number in them. */
+const stepsPerCharacter = 150
 
 /** More than eight consecutive digits of the number in one leaf or key, grouped or not. */
-const holdsRun = (rendered: Json | undefined, number: string): boolean => {
+const holdsRun = (rendered: Json | undefined, number: string, budget: Budget): boolean => {
   const windows = new Set<string>()
   for (let at = 0; at + consecutiveDigits < number.length; at++)
     windows.add(number.slice(at, at + consecutiveDigits + 1))
   return leafTexts(rendered).some(text => {
+    budget.charge(text.length * stepsPerCharacter)
     for (const run of runsOf(text)) {
       if (isBothEnds(run, number)) continue
       const digits = run.join('')

@@ -8,15 +8,15 @@ export const parseContainers = (value: readonly string[], place: string, issues:
     issues.push({ path: place, message: `must hold 1 to ${limits.containersPerToken} containers` })
     return []
   }
-  const containers: string[] = []
+  const containers = new Set<string>()
   for (const [index, text] of value.entries()) {
     const container = parseContainer(text, element(place, index), issues)
     if (container === undefined) continue
-    if (containers.includes(container))
+    if (containers.has(container))
       issues.push({ path: element(place, index), message: 'must not be repeated' })
-    else containers.push(container)
+    else containers.add(container)
   }
-  return containers
+  return [...containers]
 }
 
 /** The container of an access rule, a filter or a search, which covers everything below it: `/` alone covers all. */

@@ -1,9 +1,8 @@
-import { Allowance } from '../expressions/budget.ts'
+import { type Budget, unlimited } from '../expressions/budget.ts'
 import { compileExpression } from '../expressions/expression.ts'
 import { budgetFor } from '../expressions/run.ts'
 import { canonicalText } from '../json/canonical-json.ts'
 import { isJsonObject, type Json, type JsonType } from '../json/json.ts'
-import { limits } from '../limits.ts'
 import { fingerprintExpressionInForce, type Token } from './token.ts'
 
 /** What the keyed hash of C14 is made of. */
@@ -17,15 +16,19 @@ type Fingerprintable = Pick<Token, 'data' | 'metadata' | 'type' | 'fingerprintEx
  */
 export const renderFingerprint = (
   token: Fingerprintable,
-  allowance?: Allowance,
+  within?: Budget,
 ): RenderedFingerprint | undefined => {
   const expression = compileExpression(fingerprintExpressionInForce(token), 'fingerprint')
   const data = token.data.expose('rendering what is fingerprinted, which leaves as a keyed hash')
   const scope = { data, metadata: token.metadata ?? {} }
   const isOwn = token.fingerprintExpression !== undefined
-  // That of the type is as long as the data, however long an operator lets that be.
-  const bounded = isOwn ? new Allowance(limits.hashedExpressionStepsPerToken, allowance) : allowance
-  const { value, type } = expression.renderTyped(scope, budgetFor('fingerprint', scope, bounded))
+  // That of the type reads the data once, however long an operator lets that be, and whatever it consists of.
+  const { value, type } = expression.renderTyped(
+    scope,
+    fingerprintExpressionInForce(token) === token.type.fingerprint
+      ? unlimited
+      : budgetFor('fingerprint', scope, within),
+  )
   if (value === null || (isOwn && isEmpty(value))) return undefined
   return { type, canonical: canonicalText(value) }
 }

@@ -64,11 +64,12 @@ const belowTerm = (container: string): Term => ({ field: 'below', value: contain
 /** What the index has of a token's type and containers: a single term for most tokens, which are at home. */
 export const categoryTerms = (token: Pick<Token, 'type' | 'containers'>): Term[] => {
   const { type, containers } = token
+  const own = new Set(containers)
   return isAtHome(token)
     ? [homeTerm(type.name)]
     : [
         ...coveringContainers(containers).map(container =>
-          containers.includes(container) ? directContainerTerm(container) : belowTerm(container),
+          own.has(container) ? directContainerTerm(container) : belowTerm(container),
         ),
         typeTerm(type.name),
       ]
@@ -90,35 +91,30 @@ export const indexedAs = (term: Term): Term[] => {
   return [term]
 }
 
-/** The terms of the token's metadata and search indexes, each once. */
-export const contentTerms = (token: Token): Term[] => {
-  const terms: Term[] = []
-  if (token.metadata !== undefined)
-    for (const [key, value] of Object.entries(token.metadata)) terms.push(metadataTerm(key, value))
-  const data = indexedValues(token).map(({ value }) => dataTerm(value))
-  // Two search indexes may render the same value.
-  terms.push(...data.filter(({ value }, index) => data.findIndex(other => other.value === value) === index))
-  return terms
-}
+/** A token's metadata, each a term of its own. */
+export const metadataTerms = ({ metadata = {} }: Pick<Token, 'metadata'>): Term[] =>
+  Object.entries(metadata).map(([key, value]) => metadataTerm(key, value))
 
-const searchValues = new WeakMap<Token, ReadonlySet<string>>()
-
-/** Whether an index of the token holds the value. They are rendered once, which may be heavy, however often a query asks. */
-export const isIndexedUnder = (token: Token, { value }: Term): boolean => {
-  const known = searchValues.get(token)
-  const values = known ?? new Set(indexedValues(token).map(indexed => dataTerm(indexed.value).value))
-  if (known === undefined) searchValues.set(token, values)
-  return values.has(value)
-}
-
-/** What the search indexes render; one that renders nothing, or cannot be rendered, is left out. */
-export const indexedValues = (token: Token): { expression: string; value: string }[] => {
+/** What each search index in force finds the token by; null where it renders nothing, or cannot be rendered. */
+export const searchIndexTerms = (token: Pick<Token, 'data' | 'searchIndexes' | 'type'>): (Term | null)[] => {
   const expressions = searchIndexesInForce(token)
   if (expressions.length === 0) return []
   const data = token.data.expose('rendering search indexes, which leave as keyed hashes')
-  return renderIndexes(expressions, data).flatMap((rendered, index) => {
-    const expression = expressions[index]
-    if (expression === undefined || 'fault' in rendered || rendered.value === '') return []
-    return [{ expression, value: rendered.value }]
-  })
+  return renderIndexes(expressions, data).map(rendered =>
+    'fault' in rendered || rendered.value === '' ? null : dataTerm(rendered.value),
+  )
+}
+
+/** The most index entries that a token may have, told without rendering anything. */
+export const countTerms = (
+  token: Pick<Token, 'type' | 'containers' | 'metadata' | 'searchIndexes'>,
+): number => {
+  const ofContainers = isAtHome(token) ? 0 : coveringContainers(token.containers).length
+  const fingerprintAndType = 2
+  return (
+    ofContainers +
+    Object.keys(token.metadata ?? {}).length +
+    searchIndexesInForce(token).length +
+    fingerprintAndType
+  )
 }

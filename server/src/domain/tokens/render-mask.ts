@@ -1,6 +1,7 @@
-import type { Allowance, Budget } from '../expressions/budget.ts'
+import type { Budget } from '../expressions/budget.ts'
 import { compileExpression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
+import { prices } from '../expressions/prices.ts'
 import { budgetFor, type Scope } from '../expressions/run.ts'
 import { isJsonObject, type Json, type JsonObject, setOwn } from '../json/json.ts'
 
@@ -9,23 +10,13 @@ import { isJsonObject, type Json, type JsonObject, setOwn } from '../json/json.t
  * if a leaf cannot be rendered for this data. All leaves share one budget: a mask of a thousand leaves may not do a
  * thousand times the work of one.
  */
-export const renderMask = (template: Json, data: Json, allowance?: Allowance): Json | undefined =>
-  compiledMask(template).render({ data }, budgetFor('mask', { data }, allowance))
+export const renderMask = (
+  template: Json,
+  data: Json,
+  budget = budgetFor('mask', { data }),
+): Json | undefined => compiledMask(template).render({ data }, budget)
 
-/** False if the mask renders the same on any data: none of its expressions names a path into it. */
-export const readsData = (template: Json): boolean => compiledMask(template).readsData
-
-type CompiledMask = {
-  readonly render: (scope: Scope, budget: Budget) => Json | undefined
-  readonly readsData: boolean
-}
-
-/**
- * What a mask costs beside its expressions. Judging a card's mask renders it up to 110 times (C13), at 60 to 450 ns for
- * each list: uncharged, sixty masks of nothing but brackets took 17 s.
- */
-const stepsPerLeaf = 6
-const stepsPerListOrObject = 24
+type CompiledMask = { readonly render: (scope: Scope, budget: Budget) => Json | undefined }
 
 /**
  * The masks of token types are the same object in every token of the type, so they are compiled once. Only whole masks
@@ -52,26 +43,24 @@ const compileText = (template: string): CompiledMask => {
   const expression = compileExpression(template, 'mask')
   return {
     render: (scope, budget) => {
-      budget.charge(stepsPerLeaf)
+      budget.charge(prices.maskLeaf)
       return expression.render(scope, undefined, budget) ?? undefined
     },
-    readsData: expression.paths.length > 0,
   }
 }
 
 const compileLiteral = (template: Json): CompiledMask => ({
   render: (_, budget) => {
-    budget.charge(stepsPerLeaf)
+    budget.charge(prices.maskLeaf)
     return template ?? undefined
   },
-  readsData: false,
 })
 
 const compileList = (template: readonly Json[]): CompiledMask => {
   const items = template.map(compileMask)
   return {
     render: (scope, budget) => {
-      budget.charge(stepsPerListOrObject)
+      budget.charge(prices.maskListOrObject)
       const masked: Json[] = []
       for (const item of items) {
         const value = item.render(scope, budget)
@@ -79,7 +68,6 @@ const compileList = (template: readonly Json[]): CompiledMask => {
       }
       return masked
     },
-    readsData: items.some(item => item.readsData),
   }
 }
 
@@ -87,7 +75,7 @@ const compileObject = (template: JsonObject): CompiledMask => {
   const entries = Object.entries(template).map(([key, item]) => ({ key, item: compileMask(item) }))
   return {
     render: (scope, budget) => {
-      budget.charge(stepsPerListOrObject)
+      budget.charge(prices.maskListOrObject)
       const masked: JsonObject = {}
       for (const { key, item } of entries) {
         const value = item.render(scope, budget)
@@ -95,14 +83,13 @@ const compileObject = (template: JsonObject): CompiledMask => {
       }
       return masked
     },
-    readsData: entries.some(({ item }) => item.readsData),
   }
 }
 
 /** For data that the mask was not checked against: what cannot be rendered is not shown. */
-export const renderMaskOrNothing = (template: Json, data: Json, allowance?: Allowance): Json | undefined => {
+export const renderMaskOrNothing = (template: Json, data: Json, budget?: Budget): Json | undefined => {
   try {
-    return renderMask(template, data, allowance)
+    return renderMask(template, data, budget)
   } catch (error) {
     if (error instanceof ExpressionError) return undefined
     throw error

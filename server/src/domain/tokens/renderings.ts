@@ -1,6 +1,7 @@
 import type { Issue } from '../errors.ts'
-import { Allowance, tooMuchWork } from '../expressions/budget.ts'
+import { type Budget, tooMuchWork } from '../expressions/budget.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
+import { budgetFor } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
 import { element, field } from '../place.ts'
 import { disclosesCard } from './card-disclosure.ts'
@@ -23,7 +24,7 @@ type Trial = {
   readonly data: Json
   readonly path: string
   readonly issues: Issue[]
-  readonly allowance: Allowance
+  readonly within: Budget | undefined
 }
 
 /**
@@ -36,44 +37,51 @@ export const checkRenderings = (
   place: string,
   issues: Issue[],
   parts: readonly RenderedPart[],
-  allowance = new Allowance(),
+  within?: Budget,
 ): void => {
   const data = token.data.expose('trying the expressions of a caller who knows the data')
   for (const part of renderedParts)
-    if (parts.includes(part)) checks[part]({ token, data, path: field(place, part), issues, allowance })
+    if (parts.includes(part)) checks[part]({ token, data, path: field(place, part), issues, within })
 }
 
-const tryMask = ({ token: { type, mask }, data, path, issues, allowance }: Trial): void => {
+const tryMask = ({ token: { type, mask }, data, path, issues, within }: Trial): void => {
   if (mask.from !== 'caller') return
   const { template } = mask
-  const fault = faultOf(() => renderMask(template, data, allowance))
-  if (fault !== undefined)
-    issues.push(faultyLeaf(template, data, path, allowance) ?? { path, message: fault })
-  const discloses = disclosesCard(template, type, data, allowance)
-  // A mask that renders differently because its allowance ran out looks like one that shows the digit that was changed.
-  if (allowance.isSpent) {
-    if (fault === undefined) issues.push({ path, message: tooMuchWork })
-  } else if (discloses) issues.push({ path, message: tooMuchOfACard })
+  const whole = budgetFor('mask', { data }, within)
+  const fault = faultOf(() => renderMask(template, data, whole))
+  if (fault !== undefined) issues.push(faultyLeaf(template, data, path, within) ?? { path, message: fault })
+  if (whole.isSpent) return
+  const budget = budgetFor('mask', { data }, within)
+  const discloses = disclosesCard(template, type, data, budget)
+  // A mask that renders differently because its budget ran out looks like one that shows the digit that was changed.
+  if (budget.isSpent) issues.push({ path, message: tooMuchWork })
+  else if (discloses) issues.push({ path, message: tooMuchOfACard })
 }
 
-/** The first leaf that does not render; undefined if each renders alone, but not all of them on one budget. */
-const faultyLeaf = (template: Json, data: Json, path: string, allowance: Allowance): Issue | undefined => {
+/** The first leaf that does not render, or with which the work becomes too much. */
+const faultyLeaf = (
+  template: Json,
+  data: Json,
+  path: string,
+  within: Budget | undefined,
+): Issue | undefined => {
+  const budget = budgetFor('mask', { data }, within)
   for (const leaf of maskLeaves(template, path)) {
-    const fault = faultOf(() => renderMask(leaf.text, data, allowance))
+    const fault = faultOf(() => renderMask(leaf.text, data, budget))
     if (fault !== undefined) return { path: leaf.path, message: fault }
   }
   return undefined
 }
 
-const tryIndexes = ({ token, data, path, issues, allowance }: Trial): void => {
-  for (const [index, rendered] of renderIndexes(searchIndexesInForce(token), data, allowance).entries())
+const tryIndexes = ({ token, data, path, issues, within }: Trial): void => {
+  for (const [index, rendered] of renderIndexes(searchIndexesInForce(token), data, within).entries())
     if ('fault' in rendered) issues.push({ path: element(path, index), message: rendered.fault })
 }
 
-const tryFingerprint = ({ token, path, issues, allowance }: Trial): void => {
+const tryFingerprint = ({ token, path, issues, within }: Trial): void => {
   if (token.fingerprintExpression === undefined) return
   const fault = faultOf(() => {
-    if (renderFingerprint(token, allowance) === undefined)
+    if (renderFingerprint(token, within) === undefined)
       throw new ExpressionError('must not render null or something empty')
   })
   if (fault !== undefined) issues.push({ path, message: fault })

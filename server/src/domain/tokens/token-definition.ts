@@ -1,5 +1,4 @@
 import type { Issue } from '../errors.ts'
-import { Allowance } from '../expressions/budget.ts'
 import type { Expression } from '../expressions/expression.ts'
 import type { Json } from '../json/json.ts'
 import { field } from '../place.ts'
@@ -9,8 +8,10 @@ import { parseContainers } from './containers.ts'
 import { readExpiry } from './expiry.ts'
 import { readExpression } from './expression-check.ts'
 import { checkExpressionsAndMetadata } from './expressions-and-metadata.ts'
+import { countTerms } from './index-terms.ts'
 import { checkMetadataNumbers } from './own-number.ts'
 import { checkRenderings, renderedParts } from './renderings.ts'
+import type { RequestCosts } from './request-costs.ts'
 import type { Token, Writable } from './token.ts'
 import { tokenIdFault } from './token-id.ts'
 import { splitTransients } from './transients.ts'
@@ -39,6 +40,7 @@ export type TokenContent = Omit<
   | 'tenantId'
   | 'version'
   | 'fingerprint'
+  | 'indexTerms'
   | 'activeMonth'
   | 'createdBy'
   | 'createdAt'
@@ -52,8 +54,8 @@ export type TokenDefinition = {
   readonly id: Expression | undefined
   /** Where the definition stands in the caller's body. */
   readonly place: string
-  /** What all definitions of the request together may still spend on renderings. */
-  readonly allowance: Allowance
+  /** What the request may still cost. */
+  readonly costs: RequestCosts
 }
 
 /** Reads one definition. Every fault becomes an issue at its place, and then the result is undefined. */
@@ -62,7 +64,7 @@ export const readDefinition = (
   place: string,
   now: Instant,
   issues: Issue[],
-  allowance = new Allowance(),
+  costs: RequestCosts,
 ): TokenDefinition | undefined => {
   const before = issues.length
   const type = tokenType(fields.type)
@@ -100,8 +102,9 @@ export const readDefinition = (
     content.fingerprintExpression = fields.fingerprint_expression
   if (fields.deduplicate_token !== undefined) content.deduplicate = fields.deduplicate_token
   if (expiry) content.expiry = expiry
-  checkRenderings(content, place, issues, renderedParts, allowance)
-  return issues.length > before ? undefined : { content, id, place, allowance }
+  costs.addTerms(countTerms(content))
+  checkRenderings(content, place, issues, renderedParts, costs.budget)
+  return issues.length > before ? undefined : { content, id, place, costs }
 }
 
 /** A literal id or an expression for one (C16). */

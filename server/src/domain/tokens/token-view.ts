@@ -1,3 +1,4 @@
+import { budgetFor } from '../expressions/run.ts'
 import type { Json, JsonObject } from '../json/json.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
 import { formatExpiry } from './expiry.ts'
@@ -12,9 +13,17 @@ import {
 import type { Transform } from './transform.ts'
 import { wholeData } from './transients.ts'
 
-/** A token as an answer shows it (C12). */
-export const viewToken = (token: Token, transform: Transform, now: Instant): JsonObject => {
-  const masked = transform === 'redact' ? undefined : maskedData(token)
+/**
+ * A token as an answer shows it (C12). A mask shows nothing, and is noted, if it takes too much work: it was written when more was
+ * allowed, or the data has grown since under a writer who does not see it.
+ */
+export const viewToken = (
+  token: Token,
+  transform: Transform,
+  now: Instant,
+  noteUnrendered: () => void = () => {},
+): JsonObject => {
+  const masked = transform === 'redact' ? undefined : maskedData(token, noteUnrendered)
   return asJson({
     id: token.id,
     type: token.type.name,
@@ -47,10 +56,14 @@ export const viewUnreadable = (token: Token, transform: Transform): JsonObject =
     created_at: formatInstant(token.createdAt),
   })
 
-const maskedData = (token: Token): Json | undefined => {
+const maskedData = (token: Token, noteUnrendered: () => void): Json | undefined => {
   const template = maskInForce(token)
   if (template === undefined || token.blind.maskWithheld === true) return undefined
-  return renderMaskOrNothing(template, token.data.expose('masking'))
+  const data = token.data.expose('masking')
+  const budget = budgetFor('mask', { data })
+  const masked = renderMaskOrNothing(template, data, budget)
+  if (budget.isSpent) noteUnrendered()
+  return masked
 }
 
 const presentList = (list: readonly string[]): readonly string[] | undefined =>

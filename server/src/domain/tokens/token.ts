@@ -34,6 +34,11 @@ export type Token = {
   readonly metadata?: Metadata
   /** Undefined if the type's own indexes are in force. */
   readonly searchIndexes?: readonly string[]
+  /**
+   * What each search index in force rendered when data or indexes were last written, as the keyed hash by which the index knows it,
+   * in base64; null where it rendered nothing. Whoever searches, updates or deletes a token renders no index again.
+   */
+  readonly indexTerms: readonly (string | null)[]
   /** Undefined if the type's own expression is in force. */
   readonly fingerprintExpression?: string
   readonly fingerprint?: string

@@ -4,8 +4,10 @@ import { transformFor } from '../../domain/access/transforms.ts'
 import { matchesQuery } from '../../domain/search/match.ts'
 import { parseQuery } from '../../domain/search/parser.ts'
 import { type PlannedBranch, planSearch } from '../../domain/search/plan.ts'
+import type { HashedTerm } from '../../domain/search/query.ts'
 import { containerTerm, type Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenBranch } from '../../store/port.ts'
+import { keptHash } from '../tokens/hash-terms.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { mergeSteps, rarestFirst, type Step, stepsOf, termGroups } from './branch-steps.ts'
 import { estimateTerms } from './estimate-terms.ts'
@@ -46,6 +48,7 @@ export const planQuery = async (
   const isOpened = isOpeningCheaper(steps)
   const carriedOut: PlannedQuery['carriedOut'] = isOpened ? openingInstead : order => order
   const branches = steps.map(branch => mergeSteps(carriedOut(rarestFirst(branch))))
+  const hashed = keptHashes(caller)
   const only = access.length === 0 ? onlyTerms(plan.branches) : undefined
   return {
     steps,
@@ -57,9 +60,19 @@ export const planQuery = async (
     },
     matches: (token, transform) =>
       transformFor(application, 'token:search', token.containers) !== undefined &&
-      matchesQuery(asked, token, transform),
+      matchesQuery(asked, token, transform, hashed),
     isExact: plan.isExact && !isOpened,
     ...(only && { onlyTerms: only }),
+  }
+}
+
+/** Each term is hashed once, however many tokens are opened. */
+const keptHashes = (caller: Caller): HashedTerm => {
+  const known = new Map<Term, string>()
+  return term => {
+    const hash = known.get(term) ?? keptHash(caller, term)
+    known.set(term, hash)
+    return hash
   }
 }
 

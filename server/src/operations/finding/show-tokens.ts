@@ -1,10 +1,10 @@
 import { readTransform } from '../../domain/access/transforms.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { isExpired, type Token } from '../../domain/tokens/token.ts'
-import { viewToken } from '../../domain/tokens/token-view.ts'
 import type { Transform } from '../../domain/tokens/transform.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokens } from '../tokens/load-token.ts'
+import { showToken } from '../tokens/show-token.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
 /** Whether a token belongs to the answer, for a caller who reads it under this transform. */
@@ -37,7 +37,7 @@ export const showTokens = async (
     const transform = visibleTransform(caller, token, now, matches)
     if (transform === undefined) continue
     shown.push(token)
-    data.push(viewToken(token, transform, now))
+    data.push(showToken(vault, token, transform, now))
   }
   vault.activity.note(caller.tenantNumber, shown, now)
   return data

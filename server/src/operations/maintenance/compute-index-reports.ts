@@ -4,7 +4,7 @@ import { pace } from '../../domain/pace.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
 import { isPending, pendingDeadlines } from '../../domain/time/deadlines.ts'
 import type { Instant } from '../../domain/time/instant.ts'
-import { everyType, type Term } from '../../domain/tokens/index-terms.ts'
+import { everyType } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { hashGroup, hashTerm } from '../tokens/hash-terms.ts'
@@ -70,7 +70,7 @@ const advance = async (
   if (pass === undefined && report !== undefined && isFresh(report, now)) return 0
   if (!(await claims.take(tenant.tenantNumber))) return 0
 
-  const survey = new IndexSurvey(term => shortHash(tenant, term), pass)
+  const survey = new IndexSurvey(term => hashTerm(tenant, term), pass)
   let query: TokenQuery = {
     tenant: tenant.tenantNumber,
     now,
@@ -135,5 +135,3 @@ const addToken = (survey: IndexSurvey, row: TokenRow, keys: TenantKeys): void =>
   const token = openIfWhole(row, keys)
   if (token !== undefined) survey.add(token)
 }
-
-const shortHash = (tenant: UnlockedTenant, term: Term): number => hashTerm(tenant, term).readUIntBE(0, 6)

@@ -55,7 +55,7 @@ const refusedAloneMax = 3
 
 /**
  * Together they share commits, and a row that somebody holds fails those that share its commit. So what was refused is tried once
- * more, each row alone. What to remove is found out for one row after the other, because search indexes can be heavy to render.
+ * more, each row alone. What to remove is found out for one row after the other, because a row may be large.
  */
 const purgeAll = async (vault: Vault, rows: readonly TokenRow[]): Promise<Purged[]> => {
   const work = vault.scheduler.background('sweep-expired')

@@ -1,7 +1,7 @@
 import { randomBelow } from '../../crypto/random.ts'
 import { newTokenId } from '../../crypto/token-id.ts'
 import { invalid } from '../../domain/errors.ts'
-import type { Allowance } from '../../domain/expressions/budget.ts'
+import type { Budget } from '../../domain/expressions/budget.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
 import { holdsLookAlike, lookAlikeSteps } from '../../domain/expressions/filters/card-look-alike.ts'
@@ -29,13 +29,13 @@ export type Identified = {
 
 /** C16: an id of the vault's own, a literal one, or what the expression renders. */
 export const chooseId = (definition: TokenDefinition, now: Instant): Pick<Identified, 'id' | 'isChosen'> => {
-  const { id, place, allowance, content } = definition
+  const { id, place, costs, content } = definition
   if (id === undefined) return madeId(now)
   const { type, data } = content
   const path = field(place, 'id')
   const exposed = data.expose('rendering an id, and keeping the number out of it')
   const numbers = type.numbers(exposed)
-  const chosen = drawId(id, exposed, numbers, path, allowance)
+  const chosen = drawId(id, exposed, numbers, path, costs.budget)
   if (chosen === undefined) return madeId(now)
   const message = tokenIdFault(chosen)
   if (message !== undefined) throw invalid({ path, message })
@@ -59,11 +59,12 @@ const drawId = (
   data: Json,
   numbers: readonly string[],
   path: string,
-  allowance: Allowance,
+  within: Budget,
 ): string | undefined => {
+  const budget = budgetFor('id', { data }, within)
+  let draws = 0
   try {
-    for (let draws = 0; draws < limits.aliasAttempts; draws++) {
-      const budget = budgetFor('id', { data }, allowance)
+    for (; draws < limits.aliasAttempts; draws++) {
       const drawn = renderedText(id.render({ data }, randomBelow, budget))
       if (!id.hasAlias || tokenIdFault(drawn) !== undefined) return drawn
       if (containsNumber(drawn, longNumbers(numbers))) return drawn
@@ -72,6 +73,8 @@ const drawId = (
     }
     return undefined
   } catch (error) {
+    // The draws share a budget. One that found no fit alias with it has tried often enough.
+    if (draws > 0 && budget.isSpent) return undefined
     if (error instanceof ExpressionError) throw invalid({ path, message: error.message })
     throw error
   }

@@ -1,6 +1,7 @@
 import type { CreateToken } from '../../contract/tokens/schemas.ts'
 import { type Issue, invalid } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
+import { RequestCosts } from '../../domain/tokens/request-costs.ts'
 import { readDefinition } from '../../domain/tokens/token-definition.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { createTokens } from './create-tokens.ts'
@@ -9,7 +10,7 @@ import { viewCreated } from './view-write.ts'
 /** §4.2 */
 export const createToken = async (vault: Vault, caller: Caller, body: CreateToken): Promise<JsonObject> => {
   const issues: Issue[] = []
-  const definition = readDefinition(body, '', vault.clock(), issues)
+  const definition = readDefinition(body, '', vault.clock(), issues, new RequestCosts(body.data))
   if (definition === undefined) throw invalid(...issues)
   return await createTokens(vault, caller, [definition], {
     show: created => viewCreated(vault, caller, created),

@@ -11,6 +11,7 @@ import { requireRoundsLeft } from '../writing/retry-on-conflict.ts'
 import { chooseId, type Identified } from './choose-id.ts'
 import { isDeduplicated, matchOf } from './deduplication/match.ts'
 import { RequestMatches } from './deduplication/request-matches.ts'
+import { indexTermsOf } from './index-entries.ts'
 import { replaceTakenIds } from './replace-taken-ids.ts'
 import { fingerprintFor } from './token-fingerprint.ts'
 import { TokenWrites } from './token-writes.ts'
@@ -92,6 +93,7 @@ const newToken = (
     ...content,
     id,
     tenantId: caller.tenant.id,
+    indexTerms: indexTermsOf(caller, content),
     version: firstVersion(),
     activeMonth: monthOf(now),
     createdBy: caller.application.id,

@@ -1,9 +1,9 @@
 import { readTransform } from '../../domain/access/transforms.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
-import { viewToken } from '../../domain/tokens/token-view.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { loadToken } from './load-token.ts'
+import { showToken } from './show-token.ts'
 
 /** §4.4 */
 export const getToken = async (vault: Vault, caller: Caller, id: string): Promise<JsonObject> => {
@@ -12,5 +12,5 @@ export const getToken = async (vault: Vault, caller: Caller, id: string): Promis
   if (token === undefined || transform === undefined) throw new VaultError('notFound')
   const now = vault.clock()
   vault.activity.note(caller.tenantNumber, [token], now)
-  return viewToken(token, transform, now)
+  return showToken(vault, token, transform, now)
 }

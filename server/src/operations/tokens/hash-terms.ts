@@ -30,6 +30,9 @@ export const hashFingerprint = (
   tag: tag === undefined ? null : tagHashes(keys).getOrMake(tag, () => matchTagHash(keys, tag)),
 })
 
+/** The same as a token keeps it. */
+export const keptHash = (tenant: WithKeys, term: Term): string => hashTerm(tenant, term).toString('base64')
+
 /** Every list without a filter asks for it. To hash and name all types again would take 3 % of one. */
 const everyTypeHashed = new WeakMap<TenantKeys, readonly Buffer[]>()
 

@@ -1,9 +1,9 @@
-import { contentTerms, matchTag } from '../../domain/tokens/index-terms.ts'
+import { matchTag, metadataTerms, searchIndexTerms } from '../../domain/tokens/index-terms.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
 import { signatureOf } from '../../store/term-signature.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
-import { hashFingerprint, hashTerm } from './hash-terms.ts'
+import { hashFingerprint, hashTerm, keptHash } from './hash-terms.ts'
 import { categoryOf } from './token-category.ts'
 
 /** Everything that the token is found by, without repetition. */
@@ -13,10 +13,19 @@ export const tokenTerms = (
   category = categoryOf(tenant.keys, token),
 ): IndexTerm[] => {
   const terms = [...category.terms]
-  for (const term of contentTerms(token)) terms.push({ term: hashTerm(tenant, term), tag: null })
+  for (const term of metadataTerms(token)) terms.push({ term: hashTerm(tenant, term), tag: null })
+  // Two search indexes may render the same value.
+  for (const term of new Set(token.indexTerms))
+    if (term !== null) terms.push({ term: Buffer.from(term, 'base64'), tag: null })
   if (token.fingerprint !== undefined) terms.push(hashFingerprint(tenant, token.fingerprint, matchTag(token)))
   return terms
 }
+
+/** What the token keeps of its search indexes; to be made anew when data or indexes change. */
+export const indexTermsOf = (
+  tenant: UnlockedTenant,
+  token: Pick<Token, 'data' | 'searchIndexes' | 'type'>,
+): Token['indexTerms'] => searchIndexTerms(token).map(term => term && keptHash(tenant, term))
 
 /** What each index entry of a token carries, given all of its terms. */
 export const indexedToken = (

@@ -27,6 +27,8 @@ type TokenRecord = {
   c?: readonly string[]
   md?: Metadata
   si?: readonly string[]
+  /** Keyed hashes of what the search indexes rendered, in base64. */
+  it?: readonly (string | null)[]
   fe?: string
   fp?: string
   dd?: boolean
@@ -62,6 +64,7 @@ const toRecord = (token: Token): TokenRecord => {
   if (!isAtHome(token)) record.c = token.containers
   if (token.metadata !== undefined) record.md = token.metadata
   if (token.searchIndexes !== undefined) record.si = token.searchIndexes
+  if (token.indexTerms.length > 0) record.it = token.indexTerms
   if (token.fingerprintExpression !== undefined) record.fe = token.fingerprintExpression
   if (token.fingerprint !== undefined) record.fp = token.fingerprint
   if (token.deduplicate !== undefined) record.dd = token.deduplicate
@@ -93,6 +96,7 @@ export const openTokenRow = (
           ? { from: 'nobody' }
           : { from: 'caller', template: record.m },
     containers: record.c ?? [type.container],
+    indexTerms: record.it ?? [],
     blind: record.b ?? {},
     activeMonth: row.activeMonth,
     createdBy: row.createdBy,

@@ -4,7 +4,7 @@ import type { IndexTerm } from '../../store/rows.ts'
 import type { Effect, GuardedChange, Match, WriteSet } from '../../store/write-set.ts'
 import { activeCounter, sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
-import { matchOf, sameMatch } from './deduplication/match.ts'
+import { matchName, matchOf, sameMatch } from './deduplication/match.ts'
 import { indexedToken, tokenTerms } from './index-entries.ts'
 import { type Category, categoryOf } from './token-category.ts'
 import { sealTokenRow, sealTransientRow } from './token-rows.ts'
@@ -26,13 +26,18 @@ export class TokenWrites {
    * after the one added before it, and pages fill up. In the other order, pages would be split in half.
    */
   get set(): WriteSet {
+    const claimed = new Set(
+      this.#guarded.flatMap(change =>
+        change.kind === 'claimMatch' ? [claimName(change.match, change.tokenId)] : [],
+      ),
+    )
+    // A new token may have the id of the expired one whose match it claims: its claim must not go with that of the other.
+    const isClaimedAgain = (effect: Effect): boolean =>
+      effect.kind === 'releaseMatch' && claimed.has(claimName(effect.match, effect.tokenId))
     return {
       tenant: this.#tenant.tenantNumber,
       guarded: this.#guarded,
-      effects: [
-        ...this.#entries.toReversed(),
-        ...this.#effects.filter(effect => !this.#isClaimedAgain(effect)),
-      ],
+      effects: [...this.#entries.toReversed(), ...this.#effects.filter(effect => !isClaimedAgain(effect))],
       counters: this.#counters.moves,
     }
   }
@@ -109,19 +114,6 @@ export class TokenWrites {
     if (match !== undefined) this.#effects.push({ kind: 'releaseMatch', match, tokenId: token.id })
   }
 
-  /** A new token may have the id of the expired one whose match it claims: its claim must not go with that of the other. */
-  #isClaimedAgain(effect: Effect): boolean {
-    return (
-      effect.kind === 'releaseMatch' &&
-      this.#guarded.some(
-        change =>
-          change.kind === 'claimMatch' &&
-          change.tokenId === effect.tokenId &&
-          sameMatch(change.match, effect.match),
-      )
-    )
-  }
-
   #putTransients(token: Token, before: Token['transients']): void {
     const { keys } = this.#tenant
     for (const transient of token.transients) {
@@ -157,6 +149,8 @@ const without = (
   const known = new Set(others.map(nameOf))
   return terms.filter(term => !known.has(nameOf(term)))
 }
+
+const claimName = (match: Match, tokenId: string): string => `${matchName(match)} ${tokenId}`
 
 const termName = ({ term }: IndexTerm): string => Buffer.from(term).toString('base64')
 const taggedName = (entry: IndexTerm): string =>

@@ -1,8 +1,8 @@
 import { endpoints } from '../../contract/endpoints.ts'
 import { type Issue, requireNone } from '../../domain/errors.ts'
-import { Allowance } from '../../domain/expressions/budget.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { limits } from '../../domain/limits.ts'
+import { RequestCosts } from '../../domain/tokens/request-costs.ts'
 import { readDefinition, type TokenDefinition } from '../../domain/tokens/token-definition.ts'
 import { type Tokenizable, walkPayload } from '../../domain/tokens/tokenize-walk.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
@@ -15,10 +15,10 @@ export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Pro
   const now = vault.clock()
   const issues: Issue[] = []
   const definitions: TokenDefinition[] = []
-  const allowance = new Allowance()
+  const costs = new RequestCosts(payload)
   for (const item of found) {
     if (!caller.work.hasTurn) await caller.work.turn()
-    const definition = toDefinition(item, now, issues, allowance)
+    const definition = toDefinition(item, now, issues, costs)
     if (definition !== undefined) definitions.push(definition)
     if (issues.length >= limits.errorsPerAnswer) break
   }
@@ -34,10 +34,10 @@ const toDefinition = (
   item: Tokenizable,
   now: number,
   issues: Issue[],
-  allowance: Allowance,
+  costs: RequestCosts,
 ): TokenDefinition | undefined => {
   if (item.kind === 'value')
-    return readDefinition({ type: 'token', data: item.data }, item.place, now, issues, allowance)
+    return readDefinition({ type: 'token', data: item.data }, item.place, now, issues, costs)
   const body = endpoints.createToken.checkBody(item.body, item.place, issues)
-  return body && readDefinition(body, item.place, now, issues, allowance)
+  return body && readDefinition(body, item.place, now, issues, costs)
 }

@@ -6,12 +6,13 @@ import { judgePatch, requirePatchable } from '../../domain/patching/judge-patch.
 import { readPatch, type TokenPatch } from '../../domain/patching/token-patch.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { Token } from '../../domain/tokens/token.ts'
-import { viewToken } from '../../domain/tokens/token-view.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { retryOnConflict, tokenName } from '../writing/retry-on-conflict.ts'
 import { findMatchOrClaim } from './deduplication/match-of-patch.ts'
+import { indexTermsOf } from './index-entries.ts'
 import { loadToken } from './load-token.ts'
+import { showToken } from './show-token.ts'
 import { fingerprintFor } from './token-fingerprint.ts'
 import { TokenWrites } from './token-writes.ts'
 import { viewMatch } from './view-write.ts'
@@ -41,7 +42,7 @@ export const updateToken = async (
     if (match === undefined) writes.update(before, after)
     const answer =
       match === undefined
-        ? viewToken(after, judged.shown, now)
+        ? showToken(vault, after, judged.shown, now)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
     return { outcome: await commit(vault, caller, writes.set, answer), answer }
   })
@@ -51,9 +52,11 @@ export const updateToken = async (
 const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatch, now: Instant): Token => {
   const { fingerprint: _before, ...rest } = patched
   const fingerprint = fingerprintAfter(caller, before, rest, patch)
+  const isIndexMoved = patch.data !== undefined || patch.search_indexes !== undefined
   return {
     ...rest,
     ...(fingerprint !== undefined && { fingerprint }),
+    indexTerms: isIndexMoved ? indexTermsOf(caller, rest) : before.indexTerms,
     version: before.version + 1,
     modifiedBy: caller.application.id,
     modifiedAt: modifiedNow(before, now),

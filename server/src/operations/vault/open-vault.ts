@@ -18,16 +18,20 @@ export const openVault = async ({
   keyProvider,
   clock,
   scheduler = new Scheduler(),
+  log = { info: () => {} },
 }: {
   store: Store
   keyProvider: KeyProvider
   clock: () => Instant
   scheduler?: Scheduler
+  /** Commands have none. */
+  log?: Vault['log']
 }): Promise<Vault> => {
   return {
     store,
     keyProvider,
     clock,
+    log,
     vaultKeys: await unwrapVaultKeys(keyProvider, await wrappedVaultKeys(store, keyProvider)),
     keyring: tenantKeyring(store, keyProvider),
     callers: callerCache(() => store.grantsEpoch()),

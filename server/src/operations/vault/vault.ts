@@ -1,6 +1,7 @@
 import type { TenantKeys, VaultKeys } from '../../crypto/keys.ts'
 import type { Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
+import type { Log } from '../../domain/log.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { KeyProvider } from '../../keys/key-provider.ts'
 import type { Scheduler, Turns } from '../../scheduling/scheduler.ts'
@@ -24,6 +25,7 @@ export type Vault = {
   readonly retryQueues: RetryQueues
   readonly scheduler: Scheduler
   readonly clock: () => Instant
+  readonly log: Pick<Log, 'info'>
 }
 
 /** A tenant with its keys unwrapped: all that it takes to read and write its rows. */

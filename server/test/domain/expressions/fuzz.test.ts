@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { stepsPerInputCharacter } from '../../../src/domain/expressions/budget.ts'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import { filters } from '../../../src/domain/expressions/filters/registry.ts'
 import { budgetFor, type Use } from '../../../src/domain/expressions/run.ts'
+import { sizeOf } from '../../../src/domain/expressions/size.ts'
 import { exactNumber, type Json, stringify } from '../../../src/domain/json/json.ts'
 import { limits } from '../../../src/domain/limits.ts'
 import { anyCharacter } from '../../rig/any-character.ts'
@@ -106,7 +106,8 @@ const nothingButExpressionErrors = (text: string, use: Use, data: Json): void =>
     if (!(error instanceof ExpressionError)) throw error
     assert(error.message.length < 200)
   }
-  assert(budget.stepsSpent <= limits.expressionSteps + (stringify(data).length + 4) * stepsPerInputCharacter)
+  const most = limits.expressionSteps + (sizeOf(data) + sizeOf(null)) * limits.expressionStepsPerCharacter
+  assert(budget.spent <= most)
 }
 
 test('C20 whatever the text, only ExpressionError is thrown', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Issue } from '../../../src/domain/errors.ts'
-import { Allowance, tooMuchWork } from '../../../src/domain/expressions/budget.ts'
+import { Budget, tooMuchWork } from '../../../src/domain/expressions/budget.ts'
 import type { Json } from '../../../src/domain/json/json.ts'
 import { Secret } from '../../../src/domain/secret.ts'
 import { disclosesCard } from '../../../src/domain/tokens/card-disclosure.ts'
@@ -80,9 +80,9 @@ test('C13.6 C20.7 a harmless mask for which no work is left is refused for the w
       data: new Secret({ number }),
       mask: { from: 'caller', template: '{{ data.number | last4 }}' } as const,
     }
-    checkRenderings(content, '', issues, ['mask'], new Allowance(steps))
+    checkRenderings(content, '', issues, ['mask'], new Budget(steps))
     return issues.map(({ message }) => message)
   }
   assert.deepEqual(told(100_000), [])
-  assert.deepEqual(told(150), [tooMuchWork])
+  assert.deepEqual(told(3_000), [tooMuchWork])
 })

@@ -2,6 +2,7 @@ import type { Json } from '../../json/json.ts'
 import { limits } from '../../limits.ts'
 import { isDigit, isLower, isUpper } from '../character-classes.ts'
 import { ExpressionError } from '../expression-error.ts'
+import { prices } from '../prices.ts'
 import type { RandomBelow, Run } from '../run.ts'
 import { scalarText } from '../values.ts'
 import { binLength } from './card.ts'
@@ -12,6 +13,9 @@ import { count, flag, optional } from './parameters.ts'
 const lower = 'abcdefghijklmnopqrstuvwxyz'
 const upper = lower.toUpperCase()
 const alphanumerics = digits + lower + upper
+
+/** A character drawn at random, and tried against those around it. */
+const stepsPerDraw = 900
 
 /** The alphabet that a character is redrawn from; undefined keeps the character. */
 type Alphabet = (character: string) => string | undefined
@@ -32,10 +36,11 @@ type Kept = { first: number; last: number; alphabet: Alphabet }
 const redraw = (text: string, { first, last, alphabet }: Kept, run: Run): string => {
   const { random } = run
   if (random === undefined) throw new ExpressionError('a source of randomness is needed')
+  run.budget.charge(text.length * prices.cutCharacter)
   const before = [...text]
   // Filters after an alias keep all of it, so a longer one could never become an id.
   if (before.length > limits.idCharactersMax) throw new ExpressionError('too long for an id')
-  run.budget.charge(before.length * (2 + lookAlikeSteps))
+  run.budget.charge(before.length * (stepsPerDraw + lookAlikeSteps))
   const after = before.map((character, index): AliasCharacter => {
     const isKept = index < first || index >= before.length - last
     const letters = isKept ? undefined : alphabet(character)

@@ -3,8 +3,10 @@ import { isExactNumber, type Json } from '../../json/json.ts'
 import { countCharacters, offsetAfterFirst, offsetOfLast } from '../../text/characters.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { readPath, type Segment } from '../path.ts'
+import { prices } from '../prices.ts'
 import type { Run } from '../run.ts'
-import { listOf, pay, textOf } from '../values.ts'
+import { walk } from '../size.ts'
+import { listOf, payToCount, textOf } from '../values.ts'
 import { filter, type Parameter } from './filter.ts'
 import { anything, integer, optional, text } from './parameters.ts'
 
@@ -17,16 +19,13 @@ const property: Parameter<readonly Segment[]> = {
   },
 }
 
-/** What an element costs beside its text: half a million joined digits take 0.2 s. */
-const stepsPerPiece = 6
-
 const join = (input: Json, separator: string, run: Run): string => {
   const list = listOf(input, run)
-  run.budget.charge(list.length * stepsPerPiece)
+  run.budget.charge(list.length * prices.piece)
   const pieces = list.map(element => textOf(element, run))
   let length = Math.max(0, pieces.length - 1) * separator.length
   for (const piece of pieces) length += piece.length
-  run.budget.charge(length)
+  run.budget.charge(length * prices.copiedCharacter)
   return pieces.join(separator)
 }
 
@@ -42,6 +41,7 @@ const end = (index: 0 | -1, cutText: (input: string) => string) =>
 const slice = (input: Json, start: number, length: number, run: Run): Json => {
   if (input === null) return []
   const whole = Array.isArray(input) ? listOf(input, run) : textOf(input, run)
+  if (typeof whole === 'string') payToCount(whole, run)
   const size = typeof whole === 'string' ? countCharacters(whole) : whole.length
   const first = start < 0 ? size + start : start
   const isNowhere = first < 0 || length < 0
@@ -57,10 +57,10 @@ const slice = (input: Json, start: number, length: number, run: Run): Json => {
  */
 const compare = (left: Json, right: Json, run: Run): number => {
   if (typeof left === 'string' && typeof right === 'string') {
-    run.budget.charge(1 + Math.min(left.length, right.length))
+    run.budget.charge(stepsPerComparison + Math.min(left.length, right.length) * 2 * prices.copiedCharacter)
     return left < right ? -1 : Number(left > right)
   }
-  run.budget.charge(1)
+  run.budget.charge(stepsPerComparison)
   if (left === null || right === null) return Number(left === null) - Number(right === null)
   if (typeof left === 'number' && typeof right === 'number') return left - right
   if (isExactNumber(left) || isExactNumber(right))
@@ -70,13 +70,16 @@ const compare = (left: Json, right: Json, run: Run): number => {
 
 type Keyed<K extends Json = Json> = { element: Json; key: K }
 
-/** Stepping into an object takes some 200 ns. */
-const stepsPerSegment = 6
+const stepsPerComparison = 100
+const stepsPerNumberComparison = 60
+
+/** Stepping into an object. */
+const stepsPerSegment = 250
 
 /** The elements, each with its value at the path. */
 const keyed = (input: Json, path: readonly Segment[], run: Run): Keyed[] => {
   const list = listOf(input, run)
-  run.budget.charge(list.length * (1 + path.length * stepsPerSegment))
+  run.budget.charge(list.length * (prices.element + path.length * stepsPerSegment))
   return list.map(element => ({ element, key: readPath(element, path) }))
 }
 
@@ -88,15 +91,15 @@ const sort = (input: Json, path: readonly Segment[], run: Run): Json[] => {
 /** Numbers are paid for together, at most what they can take: charging for each comparison took three times the sorting. */
 const sortPairs = (pairs: Keyed[], run: Run): readonly Keyed[] => {
   if (!areNumbers(pairs)) return pairs.sort((left, right) => compare(left.key, right.key, run))
-  run.budget.charge(pairs.length * Math.ceil(Math.log2(pairs.length + 1)))
+  run.budget.charge(pairs.length * Math.ceil(Math.log2(pairs.length + 1)) * stepsPerNumberComparison)
   return pairs.sort((left, right) => left.key - right.key)
 }
 
 const areNumbers = (pairs: Keyed[]): pairs is Keyed<number>[] =>
   pairs.every(({ key }) => typeof key === 'number')
 
-/** Writing out a small object takes that much longer per character than anything else that filters do. */
-const stepsPerWrittenCharacter = 8
+/** Looking a text up in a set, and adding it. */
+const stepsPerEntry = 900
 
 /**
  * By value: two equal objects are one. Numbers are told apart by how they are written, too: V8 hashes texts with a secret, but numbers
@@ -106,11 +109,16 @@ const uniq = (input: Json, run: Run): Json[] => {
   // Apart from each other, as a text may look like an object.
   const texts = new Set<string>()
   const written = new Set<string>()
-  const charge = (units: number): void => run.budget.charge(units)
-  const chargeWritten = (units: number): void => run.budget.charge(units * stepsPerWrittenCharacter)
+  const payForWriting = (characters: number, values: number): void =>
+    run.budget.charge(characters * prices.canonicalCharacter + values * prices.canonicalValue)
   return listOf(input, run).filter(element => {
-    pay(element, typeof element === 'object' && element !== null ? chargeWritten : charge)
-    return typeof element === 'string' ? addIfNew(texts, element) : addIfNew(written, canonicalText(element))
+    run.budget.charge(stepsPerEntry)
+    if (typeof element === 'string') {
+      run.budget.charge(element.length * 2 * prices.copiedCharacter)
+      return addIfNew(texts, element)
+    }
+    walk(element, payForWriting)
+    return addIfNew(written, canonicalText(element))
   })
 }
 
@@ -128,7 +136,9 @@ export const arrayFilters = {
   size: filter([], {
     apply: (input, run) => {
       if (Array.isArray(input)) return input.length
-      return typeof input === 'string' ? countCharacters(textOf(input, run)) : 0
+      if (typeof input !== 'string') return 0
+      payToCount(input, run)
+      return countCharacters(input)
     },
   }),
   slice: filter([integer, optional(integer, 1)], {
@@ -145,15 +155,20 @@ export const arrayFilters = {
   uniq: filter([], { apply: (input, run) => uniq(input, run) }),
   /** An array, or the characters of a text, in reverse order. */
   reverse: filter([], {
-    apply: (input, run) =>
-      typeof input === 'string'
-        ? [...textOf(input, run)].reverse().join('')
-        : listOf(input, run).toReversed(),
+    apply: (input, run) => {
+      if (typeof input !== 'string') return listOf(input, run).toReversed()
+      run.budget.charge(input.length * prices.cutCharacter * 2)
+      return [...input].reverse().join('')
+    },
   }),
   concat: filter([anything], {
     apply: (input, run, more) => [...listOf(input, run), ...listOf(more, run)],
   }),
   compact: filter([], {
-    apply: (input, run) => listOf(input, run).filter(element => element !== null),
+    apply: (input, run) => {
+      const list = listOf(input, run)
+      run.budget.charge(list.length * prices.element)
+      return list.filter(element => element !== null)
+    },
   }),
 }

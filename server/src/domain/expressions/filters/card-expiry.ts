@@ -1,9 +1,8 @@
 import { getOwn, isJsonObject, type Json, type JsonObject } from '../../json/json.ts'
 import { isLower, isUpper } from '../character-classes.ts'
-import { parseDecimal } from '../decimal.ts'
+import { digitText, parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import type { Run } from '../run.ts'
-import { textOf } from '../values.ts'
 import type { Parameter } from './filter.ts'
 import { formatText } from './parameters.ts'
 
@@ -20,9 +19,16 @@ const fields = new Map<string, Piece>([
   ['YYYY', ({ year }) => String(year).padStart(4, '0')],
 ])
 
+/** A piece of a format may be a single character. */
+const stepsPerCharacter = 300
+
 /** M, MM, YY and YYYY are replaced, other letters are refused, and everything else is copied. */
 export const expiryFormat: Parameter<readonly Piece[]> = {
-  read: (value, run) => runsOf(formatText.read(value, run)).map(pieceOf),
+  read: (value, run) => {
+    const text = formatText.read(value, run)
+    run.budget.charge(text.length * stepsPerCharacter)
+    return runsOf(text).map(pieceOf)
+  },
 }
 
 const pieceOf = (run: string): Piece => {
@@ -50,7 +56,7 @@ export const formatCardExpiry = (card: Json, format: readonly Piece[], run: Run)
   const month = partOf(card, 'expiration_month', { least: 1, most: 12 }, run)
   const year = partOf(card, 'expiration_year', { least: 0, most: 9999 }, run)
   if (month === undefined || year === undefined) return null
-  run.budget.charge(format.length)
+  run.budget.charge(format.length * stepsPerCharacter)
   return format.map(piece => piece({ month, year })).join('')
 }
 
@@ -59,7 +65,7 @@ type Range = { least: number; most: number }
 const partOf = (card: JsonObject, name: string, { least, most }: Range, run: Run): number | undefined => {
   const value = getOwn(card, name) ?? null
   if (value === null) return undefined
-  const part = typeof value === 'string' ? parseDecimal(textOf(value, run)) : value
+  const part = typeof value === 'string' ? parseDecimal(digitText(value, run)) : value
   if (typeof part !== 'number' || !Number.isInteger(part) || part < least || part > most)
     throw new ExpressionError('a month and a year in digits are needed')
   return part

@@ -13,10 +13,10 @@ const cardDigitsMin = 12
 const cardDigitsMax = 19
 
 /**
- * What a search for look-alikes costs, in work units for each character. The worst text is one of single digits with blanks between
+ * What a search for look-alikes costs, in steps for each character. The worst text is one of single digits with blanks between
  * them, each of which belongs to 124 runs: 400 characters of it take a third of a millisecond.
  */
-export const lookAlikeSteps = 32
+export const lookAlikeSteps = 500
 
 /**
  * Makes sure that nothing in an alias can be taken for a real card number: every candidate fails Luhn (C21). From left to right, each

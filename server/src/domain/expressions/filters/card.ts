@@ -1,5 +1,6 @@
 import type { Json } from '../../json/json.ts'
 import { isDigit } from '../character-classes.ts'
+import { prices } from '../prices.ts'
 import type { Run } from '../run.ts'
 import { scalarText } from '../values.ts'
 import { expiryFormat, formatCardExpiry } from './card-expiry.ts'
@@ -20,6 +21,7 @@ type Shown = { bin: boolean; last4: boolean; fill: string; preserve: string }
  * whose digits would all show is hidden whole.
  */
 const maskCard = (number: string, { bin, last4, fill, preserve }: Shown, run: Run): string => {
+  run.budget.charge(number.length * prices.cutCharacter * 2)
   const digitIndexes: number[] = []
   let size = 0
   for (const current of number) {
@@ -37,10 +39,12 @@ const maskCard = (number: string, { bin, last4, fill, preserve }: Shown, run: Ru
 
 /** The BIN without separators. In a mask, a number that is nothing but its BIN is hidden. */
 const binOf = (number: string, run: Run): string => {
-  const digits = [...number].filter(isDigit)
+  run.budget.charge(number.length * prices.cutCharacter * 2)
+  let digits = ''
+  for (const character of number) if (isDigit(character)) digits += character
   const length = binLength(digits.length)
   if (run.use === 'mask' && digits.length <= length) return defaultFill.repeat(digits.length)
-  return digits.slice(0, length).join('')
+  return digits.slice(0, length)
 }
 
 export const cardFilters = {

@@ -1,5 +1,5 @@
 import { isExactNumber, type Json } from '../../json/json.ts'
-import { parseDecimal } from '../decimal.ts'
+import { digitText, parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { readPath } from '../path.ts'
 import type { Run } from '../run.ts'
@@ -14,13 +14,13 @@ const toText = (input: Json, run: Run): Json => (input === null ? null : textOf(
 const toNumber = (value: Json, run: Run): Json => {
   if (value === null || typeof value === 'number' || isExactNumber(value)) return value
   if (typeof value === 'boolean') return Number(value)
-  const parsed = typeof value === 'string' ? parseDecimal(textOf(value, run).trim()) : undefined
+  const parsed = typeof value === 'string' ? parseDecimal(digitText(value, run).trim()) : undefined
   if (parsed === undefined) throw new ExpressionError('text that holds a number is needed')
   return parsed
 }
 
 const toBoolean = (value: Json, run: Run): boolean => {
-  const word = typeof value === 'string' ? textOf(value, run).trim().toLowerCase() : value
+  const word = typeof value === 'string' ? digitText(value, run).trim().toLowerCase() : value
   if (word === true || word === 'true' || word === 1) return true
   if (word === false || word === 'false' || word === 0) return false
   throw new ExpressionError('true or false is needed')

@@ -1,14 +1,22 @@
 import type { Json } from '../../json/json.ts'
-import { parseDecimal } from '../decimal.ts'
+import { digitText, parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { parseIsoDate } from '../iso-date.ts'
 import type { Run } from '../run.ts'
 import { type Format, parseFormat } from '../strftime.ts'
-import { textOf } from '../values.ts'
 import { filter, type Parameter } from './filter.ts'
 import { formatText } from './parameters.ts'
 
-const format: Parameter<Format> = { read: (value, run) => parseFormat(formatText.read(value, run)) }
+/** Reading a field of a date and padding it; as much again for reading the letter in a format that comes from the data. */
+const stepsPerPiece = 800
+
+const format: Parameter<Format> = {
+  read: (value, run) => {
+    const text = formatText.read(value, run)
+    run.budget.charge(text.length * stepsPerPiece)
+    return parseFormat(text)
+  },
+}
 
 // The last instant that a Date can hold; beyond it every field is NaN.
 const instantMax = 8_640_000_000_000_000
@@ -18,7 +26,7 @@ const instantMax = 8_640_000_000_000_000
  * an error, because a mask that meant to show a year would show the whole value.
  */
 const instantOf = (input: Json, run: Run): number => {
-  const seconds = typeof input === 'string' ? parseDecimal(textOf(input, run)) : input
+  const seconds = typeof input === 'string' ? parseDecimal(digitText(input, run)) : input
   const instant = typeof seconds === 'number' ? seconds * 1_000 : undefined
   const found = instant ?? (typeof input === 'string' ? parseIsoDate(input) : undefined)
   if (found === undefined || !(Math.abs(found) <= instantMax))
@@ -33,9 +41,8 @@ export const dateFilters = {
       const instant = new Date(instantOf(input, run))
       let text = ''
       for (const piece of pieces) {
-        const more = piece(instant)
-        run.budget.charge(more.length)
-        text += more
+        run.budget.charge(stepsPerPiece)
+        text += piece(instant)
       }
       return text
     },

@@ -1,5 +1,7 @@
 import { countCharacters, offsetAfterFirst, offsetOfLast } from '../../text/characters.ts'
+import { prices } from '../prices.ts'
 import type { Run } from '../run.ts'
+import { payToCount } from '../values.ts'
 
 export type Hiding = {
   /** How many characters stay visible at the start and at the end; separators count. */
@@ -20,10 +22,12 @@ export type Hiding = {
  */
 export const hide = (text: string, hiding: Hiding, run: Run): string => {
   const { first, last, fill, preserve, hidesShortValues } = hiding
+  payToCount(text, run)
+  const perCharacter = preserve === '' ? prices.copiedCharacter : prices.cutCharacter * 4
+  run.budget.charge(text.length * fill.length * perCharacter + preserve.length * prices.cutCharacter)
   const start = offsetAfterFirst(text, first)
   const end = Math.max(start, offsetOfLast(text, last))
   const middle = text.slice(start, end)
-  run.budget.charge(text.length * (1 + fill.length))
 
   const cover = (part: string): string =>
     preserve === '' ? fill.repeat(countCharacters(part)) : coverBut(part, fill, new Set(preserve))

@@ -1,5 +1,6 @@
 import { numberOf } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
+import { prices } from '../prices.ts'
 import { filter } from './filter.ts'
 import { flag, integer, number, optional } from './parameters.ts'
 
@@ -49,7 +50,10 @@ export const numberFilters = {
   /** Has the sign of the divisor; rounds as the common implementations of Liquid do. */
   modulo: binary((value, divisor) => ((value % nonZero(divisor)) + divisor) % divisor),
   round: filter([optional(integer, 0)], {
-    apply: (input, run, places) => finite(round(numberOf(input, run), places)),
+    apply: (input, run, places) => {
+      run.budget.charge(4 * prices.numberText)
+      return finite(round(numberOf(input, run), places))
+    },
   }),
   ceil: unary(Math.ceil),
   floor: unary(Math.floor),

@@ -1,24 +1,39 @@
 import type { Json } from '../../json/json.ts'
-import { countCharacters, offsetAfterFirst } from '../../text/characters.ts'
+import { countCharacters, isAscii, offsetAfterFirst } from '../../text/characters.ts'
 import { findAll, piecesBetween } from '../find-text.ts'
+import { prices } from '../prices.ts'
 import type { Run } from '../run.ts'
-import { scalarText, textOf } from '../values.ts'
-import { type Filter, filter } from './filter.ts'
+import { payToCount, scalarText, textOf } from '../values.ts'
+import { filter } from './filter.ts'
 import { character, count, optional, text } from './parameters.ts'
 
-/** Text in, text of about the same length out; null is '' as in Liquid. */
-const rewrite = (change: (input: string) => string, facts: Pick<Filter, 'keepsCharacters'> = {}) =>
+/** Without the blanks at an end; null is '' as in Liquid. */
+const trimmed = (change: (input: string) => string) =>
   filter([], {
-    ...facts,
     apply: (input, run) => {
       const before = textOf(input, run)
-      run.budget.charge(before.length)
+      run.budget.charge(before.length * prices.copiedCharacter)
       return change(before)
     },
   })
 
+/** Letter case changes with a copy. In ASCII that takes a nanosecond for each character, in Greek sixty. */
+const recase = (change: (input: string) => string) =>
+  filter([], {
+    keepsCharacters: true,
+    apply: (input, run) => {
+      const before = textOf(input, run)
+      run.budget.charge(
+        before.length * (isAscii(before) ? 2 * prices.copiedCharacter : stepsPerFoldedCharacter),
+      )
+      return change(before)
+    },
+  })
+
+const stepsPerFoldedCharacter = 60
+
 const concatenate = (left: string, right: string, run: Run): string => {
-  run.budget.charge(left.length + right.length)
+  run.budget.charge((left.length + right.length) * prices.copiedCharacter)
   return left + right
 }
 
@@ -31,14 +46,17 @@ const capitalize = (input: string): string => {
 /** Pieces of the text; an empty separator cuts between all characters. */
 const cut = (input: string, separator: string, run: Run): string[] => {
   if (separator !== '') return piecesBetween(input, findAll(input, separator, run), separator.length)
-  run.budget.charge(input.length)
+  run.budget.charge(input.length * prices.cutCharacter)
   return [...input]
 }
 
 const replaceAll = (input: Json, pattern: string, replacement: string, run: Run): string => {
   const before = textOf(input, run)
   const pieces = cut(before, pattern, run)
-  run.budget.charge(before.length + (pieces.length - 1) * replacement.length)
+  run.budget.charge(
+    pieces.length * prices.piece +
+      (before.length + (pieces.length - 1) * replacement.length) * prices.copiedCharacter,
+  )
   return pieces.join(replacement)
 }
 
@@ -46,7 +64,7 @@ const replaceFirst = (input: Json, pattern: string, replacement: string, run: Ru
   const before = textOf(input, run)
   const [offset] = pattern === '' ? [0] : findAll(before, pattern, run, 1)
   if (offset === undefined) return before
-  run.budget.charge(before.length + replacement.length)
+  run.budget.charge((before.length + replacement.length) * prices.copiedCharacter)
   return before.slice(0, offset) + replacement + before.slice(offset + pattern.length)
 }
 
@@ -56,8 +74,9 @@ const pad = (add: (input: string, padding: string) => string) =>
     apply: (input, run, width, fill) => {
       if (input === null) return null
       const before = scalarText(input, run)
+      payToCount(before, run)
       const missing = Math.max(0, width - countCharacters(before))
-      run.budget.charge(before.length + missing * fill.length)
+      run.budget.charge(missing * fill.length * prices.copiedCharacter)
       return add(before, fill.repeat(missing))
     },
   })
@@ -71,12 +90,12 @@ export const textFilters = {
     keepsCharacters: true,
     apply: (input, run, start) => concatenate(start, textOf(input, run), run),
   }),
-  capitalize: rewrite(capitalize, { keepsCharacters: true }),
-  upcase: rewrite(input => input.toUpperCase(), { keepsCharacters: true }),
-  downcase: rewrite(input => input.toLowerCase(), { keepsCharacters: true }),
-  strip: rewrite(input => input.trim()),
-  lstrip: rewrite(input => input.trimStart()),
-  rstrip: rewrite(input => input.trimEnd()),
+  capitalize: recase(capitalize),
+  upcase: recase(input => input.toUpperCase()),
+  downcase: recase(input => input.toLowerCase()),
+  strip: trimmed(input => input.trim()),
+  lstrip: trimmed(input => input.trimStart()),
+  rstrip: trimmed(input => input.trimEnd()),
   pad_left: pad((input, padding) => padding + input),
   pad_right: pad((input, padding) => input + padding),
 
@@ -101,6 +120,8 @@ export const textFilters = {
   truncate: filter([optional(count, 50), optional(text, '...')], {
     apply: (input, run, length, ellipsis) => {
       const before = textOf(input, run)
+      payToCount(before, run)
+      payToCount(ellipsis, run)
       if (countCharacters(before) <= length) return input
       const kept = offsetAfterFirst(before, Math.max(0, length - countCharacters(ellipsis)))
       return concatenate(before.slice(0, kept), ellipsis, run)

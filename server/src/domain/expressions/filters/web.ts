@@ -1,36 +1,28 @@
 import { ExpressionError } from '../expression-error.ts'
+import { prices } from '../prices.ts'
 import type { Run } from '../run.ts'
 import { textOf } from '../values.ts'
 import { filter } from './filter.ts'
 
 const htmlEntities = new Map([
-  ['&', '&amp;'],
-  ['<', '&lt;'],
-  ['>', '&gt;'],
-  ['"', '&#34;'],
-  ["'", '&#39;'],
+  [0x26, '&amp;'],
+  [0x3c, '&lt;'],
+  [0x3e, '&gt;'],
+  [0x22, '&#34;'],
+  [0x27, '&#39;'],
 ])
 
-const unreserved = new Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!~*'()")
-
-/** The length of one UTF-16 unit after percent-encoding: three characters for each UTF-8 byte. */
-const encodedLength = (unit: number): number => {
-  if (unit < 0x80) return unreserved.has(String.fromCharCode(unit)) ? 1 : 3
-  if (unit < 0x800) return 6
-  // Half of a surrogate pair's four bytes, or a whole character of three.
-  return unit >= 0xd800 && unit < 0xe000 ? 6 : 9
-}
+/** Percent-encoding one UTF-16 unit, which is up to nine characters then. */
+const stepsPerEncodedUnit = 90
 
 const urlEncode = (input: string, run: Run): string => {
   if (!input.isWellFormed()) throw new ExpressionError('well-formed text is needed')
-  let length = 0
-  for (let offset = 0; offset < input.length; offset++) length += encodedLength(input.charCodeAt(offset))
-  run.budget.charge(length)
+  run.budget.charge(input.length * stepsPerEncodedUnit)
   return encodeURIComponent(input).replaceAll('%20', '+')
 }
 
 const urlDecode = (input: string, run: Run): string => {
-  run.budget.charge(input.length)
+  run.budget.charge(input.length * 8 * prices.copiedCharacter)
   try {
     return decodeURIComponent(input.replaceAll('+', ' '))
   } catch {
@@ -39,12 +31,17 @@ const urlDecode = (input: string, run: Run): string => {
 }
 
 const escapeHtml = (input: string, run: Run): string => {
-  let length = 0
-  for (const character of input) length += htmlEntities.get(character)?.length ?? character.length
-  run.budget.charge(length)
+  run.budget.charge(input.length * prices.walkedCharacter)
   let escaped = ''
-  for (const character of input) escaped += htmlEntities.get(character) ?? character
-  return escaped
+  let start = 0
+  for (let offset = 0; offset < input.length; offset++) {
+    const entity = htmlEntities.get(input.charCodeAt(offset))
+    if (entity === undefined) continue
+    run.budget.charge(prices.piece)
+    escaped += input.slice(start, offset) + entity
+    start = offset + 1
+  }
+  return escaped + input.slice(start)
 }
 
 export const webFilters = {

@@ -11,6 +11,7 @@ export const cardNumber: TokenType = {
   transient: {},
   numbers: data => (typeof data === 'string' ? [data] : []),
   cardNumber: {
+    path: [],
     read: data => (typeof data === 'string' ? data : undefined),
     replace: (_data, number) => number,
     example: number => number,

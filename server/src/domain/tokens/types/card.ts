@@ -52,6 +52,7 @@ export const card: TokenType = {
     return number === undefined ? [] : [number]
   },
   cardNumber: {
+    path: ['number'],
     read: data => textField(data, 'number'),
     replace: (data, number) => (isJsonObject(data) ? { ...data, number } : { number }),
     example: number => ({ number, expiration_month: 12, expiration_year: 2030 }),

@@ -23,6 +23,8 @@ export type TokenType = Form & {
 
 /** Where data holds a card number, so that a mask can be tried on other numbers. */
 export type CardNumber = {
+  /** Where it is in the data. */
+  readonly path: readonly string[]
   /** Undefined if the data holds none. */
   readonly read: (data: Json) => string | undefined
   /** The same data around another number. */
