@@ -67,7 +67,10 @@ export const startCluster = async (
   const port = options.port ?? (await freePort())
   const bin = binaries()
   const user = serverUser()
-  if (user !== undefined) chownSync(folder, user.uid, user.gid)
+  const giveToServer = (path: string): void => {
+    if (user !== undefined) chownSync(path, user.uid, user.gid)
+  }
+  giveToServer(folder)
   chmodSync(folder, 0o711)
   const log = new EventEmitter()
   log.setMaxListeners(0)
@@ -77,7 +80,11 @@ export const startCluster = async (
     return server
   }
   const run = (program: string, flags: readonly string[]): ChildProcess => {
-    const child = spawn(join(bin, program), flags, { ...user, stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(join(bin, program), flags, {
+      ...user,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     if (child.stderr !== null) createInterface(child.stderr).on('line', line => log.emit('line', line))
     return child
   }
@@ -94,6 +101,7 @@ export const startCluster = async (
   const initialise = async (): Promise<void> => {
     const passwordFile = join(folder, 'password')
     writeFileSync(passwordFile, password)
+    giveToServer(passwordFile)
     let said = ''
     log.on('line', line => {
       said += `${line}\n`
