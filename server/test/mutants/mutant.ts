@@ -18,6 +18,7 @@ export type Edit = { readonly find: string; readonly replace: string }
 
 /** In the order of docs/testing.md. */
 export const kinds: readonly string[] = [
+  'interface',
   'crash',
   'faults',
   'tampering',
