@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sqlite } from '../rig/engines.ts'
+import { tries } from '../rig/long-run.ts'
 import { fc } from '../rig/properties.ts'
 import type { TestApplication } from '../rig/test-vault.ts'
 import { arbitraryRequest } from './arbitrary-request.ts'
@@ -497,7 +498,7 @@ describe('attackers learn nothing (sqlite alone: what an answer tells is decided
               requests += attack.sent
             },
           ),
-          { numRuns: 20 },
+          { numRuns: tries(5) },
         )
       })
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
+import { tries } from '../rig/long-run.ts'
 import { fc } from '../rig/properties.ts'
 import { storedRowsOf } from '../rig/stored-rows.ts'
 
@@ -326,7 +327,7 @@ onEveryEngine('explain access', vault => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: tries(15) },
     )
   })
 })

@@ -163,8 +163,13 @@ export const startCluster = async (
   process.once('exit', endNow)
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(1))
-  await (options.fill?.(data) ?? initialise())
-  await start()
+  try {
+    await (options.fill?.(data) ?? initialise())
+    await start()
+  } catch (error) {
+    endNow()
+    throw error
+  }
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
   return {
     url,
