@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -52,7 +61,7 @@ describe('npm ci', () => {
     const clone = join(folder.path, name)
     mkdirSync(join(clone, 'scripts'), { recursive: true })
     copyFileSync(join(root, '.npmrc'), join(clone, '.npmrc'))
-    copyFileSync(join(root, 'scripts/check-install.js'), join(clone, 'scripts/check-install.js'))
+    copyFileSync(join(root, 'scripts/after-install.js'), join(clone, 'scripts/after-install.js'))
     const { type, scripts } = manifest
     const entries = Object.keys(runtimes).map(runtime => {
       const locked = lockfile.packages[`node_modules/${runtime}`]
@@ -91,5 +100,14 @@ describe('npm ci', () => {
     const { code, said, isInstalled } = await install('fooled', integrity)
     assert.equal(code, 0, said)
     assert.equal(isInstalled, true)
+  })
+
+  test('docs/dependencies.md: a release of npm that does not link the runtime leaves that to us', async () => {
+    const cwd = join(folder.path, 'fooled')
+    const link = join(cwd, 'node_modules/.bin/node')
+    rmSync(link)
+    const { status } = spawnSync(process.execPath, ['scripts/after-install.js'], { cwd })
+    assert.equal(status, 0)
+    assert.equal(realpathSync(link), realpathSync(join(cwd, 'node_modules', ours, 'bin/node')))
   })
 })
