@@ -65,6 +65,7 @@ export const startCluster = async (
   const folder = mkdtempSync(join(place(), 'strongroom-postgres-'))
   const data = join(folder, 'data')
   const port = options.port ?? (await freePort())
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
   const bin = binaries()
   const user = serverUser()
   const giveToServer = (path: string): void => {
@@ -88,10 +89,10 @@ export const startCluster = async (
     if (child.stderr !== null) createInterface(child.stderr).on('line', line => log.emit('line', line))
     return child
   }
-  const logged = (text: string | RegExp): Promise<void> =>
+  const logged = (text: string): Promise<void> =>
     new Promise(resolve => {
       const look = (line: string): void => {
-        if (line.search(text) === -1) return
+        if (!line.includes(text)) return
         log.off('line', look)
         resolve()
       }
@@ -131,11 +132,9 @@ export const startCluster = async (
     ])
     const child = run('postgres', ['-D', data, '-p', String(port), ...flags])
     server = child
-    const isEnded = await Promise.race([
-      logged(/ready to accept (read-only )?connections/).then(() => false),
-      once(child, 'exit').then(() => true),
-    ])
-    if (isEnded) throw new Error('the server does not start')
+    const ended = new AbortController()
+    child.once('exit', () => ended.abort())
+    if (!(await answers(url, ended.signal))) throw new Error('the server does not start')
     // A server that is still up must not keep our process from ending.
     child.unref()
     ;(child.stderr as Socket | null)?.unref()
@@ -170,7 +169,6 @@ export const startCluster = async (
     endNow()
     throw error
   }
-  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
   return {
     url,
     port,
@@ -210,6 +208,22 @@ export const startCluster = async (
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Whether the server answers before it ends. Its log does not tell: it may be a file. */
+const answers = async (url: string, ended: AbortSignal): Promise<boolean> => {
+  while (!ended.aborted) {
+    const client = new pg.Client(url)
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.end()
+      return true
+    } catch {
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+  return false
 }
 
 /** Every process of the server except the one that started them all. */
