@@ -10,6 +10,18 @@ type Manifest = Partial<
   >
 > & { workspaces?: string[] }
 
+type Locked = {
+  readonly version: string
+  readonly integrity?: string
+  readonly resolved?: string
+  readonly link?: boolean
+  readonly dev?: boolean
+  readonly inBundle?: boolean
+  readonly hasInstallScript?: boolean
+  readonly os?: string
+  readonly cpu?: string
+}
+
 const root = join(import.meta.dirname, '../..')
 const manifest = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
@@ -33,11 +45,41 @@ test('docs/dependencies.md: each dependency has one line that says what it is fo
   assert.deepEqual(rows('For development'), named('devDependencies'))
 })
 
-test('docs/dependencies.md: what npm ci --omit=dev installs includes the Node that the service runs on, as in the lockfile', () => {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  const installed = Object.keys(packages).filter(path => !packages[path].dev)
-  for (const name of named('dependencies')) assert.ok(installed.includes(`node_modules/${name}`), name)
-  assert.ok(named('dependencies').includes('node'))
+const { packages }: { packages: Record<string, Locked> } = JSON.parse(
+  readFileSync(join(root, 'package-lock.json'), 'utf8'),
+)
+const fetched = Object.entries(packages).filter(([path]) => /(^|\/)node_modules\//.test(path))
+
+test('docs/dependencies.md: npm ci --omit=dev installs what runs in production, and one version of Node for all platforms', () => {
+  const runtime = named('dependencies', 'optionalDependencies')
+  for (const name of runtime) assert.ok(packages[`node_modules/${name}`]?.dev === undefined, name)
+  const nodes = fetched.filter(([path]) => /^node_modules\/node-(bin-)?(linux|darwin)-/.test(path))
+  assert.deepEqual(nodes.map(([, { os, cpu }]) => `${os} ${cpu}`).sort(), [
+    'darwin arm64',
+    'darwin x64',
+    'linux arm64',
+    'linux x64',
+  ])
+  assert.equal(new Set(nodes.map(([, { version }]) => version)).size, 1)
+  assert.equal(`v${nodes[0]?.[1].version}`, process.version)
+})
+
+test('docs/dependencies.md: the lockfile holds a hash of each package and no registry', () => {
+  for (const [path, { link, integrity, resolved, inBundle }] of fetched) {
+    if (link) continue
+    assert.match(integrity ?? '', /^sha512-/, path)
+    assert.equal(resolved, undefined, path)
+    assert.equal(inBundle, undefined, path)
+  }
+})
+
+test('docs/dependencies.md: no installation script of a package may run', () => {
+  const { allowScripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const withScripts = fetched.filter(([, { hasInstallScript }]) => hasInstallScript)
+  assert.deepEqual(
+    allowScripts,
+    Object.fromEntries(withScripts.map(([path]) => [path.replace('node_modules/', ''), false])),
+  )
 })
 
 test('docs/dependencies.md: code written by hand is where the page says', () => {

@@ -12,6 +12,7 @@ import {
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
+import { tries } from '../rig/long-run.ts'
 import { fc } from '../rig/properties.ts'
 import type { TestVault } from '../rig/test-vault.ts'
 
@@ -269,7 +270,7 @@ onEveryEngine('the access matrix', vault => {
         if (holds('token:search')) await assertSearch(key, { rules }, tokens, message)
         else assert.equal((await vault().post('/tokens/search', key, searchForAll)).status, 403, message)
       }),
-      { numRuns: 60 },
+      { numRuns: tries(15) },
     )
   })
 
@@ -340,7 +341,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
           )
         },
       ),
-      { numRuns: 60 },
+      { numRuns: tries(15) },
     )
   })
 

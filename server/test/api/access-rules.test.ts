@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Rule } from '../../src/domain/access/application.ts'
 import type { Permission } from '../../src/domain/access/permissions.ts'
 import type { Transform } from '../../src/domain/tokens/transform.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { countTokens } from '../rig/scenario.ts'
 import { owner } from '../rig/test-vault.ts'
 
@@ -267,7 +267,7 @@ const moves: readonly {
   },
 ]
 
-onEveryEngine('access rules', vault => {
+onOneEngine('access rules', 'rules are applied above storage', vault => {
   for (const { name, containers, rules, sees } of reads)
     test(`${name}: ${JSON.stringify(rules)} on ${containers} shows ${sees}`, async () => {
       const { keys } = await vault().tenant({ owner, limited: rulesFor(['token:read'], rules) })

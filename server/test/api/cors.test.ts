@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 
 const shop = 'https://shop.example'
 const app = 'http://localhost:3000'
@@ -20,7 +20,7 @@ const preflight = (origin: string, more: Record<string, string> = {}) => ({
   headers: { origin, 'access-control-request-method': 'POST', ...more },
 })
 
-onEveryEngine('CORS when off', vault => {
+onOneEngine('CORS when off', 'storage knows nothing of browsers', vault => {
   test('C4.6 with no origins set, no answer has a CORS header and a preflight needs a key like any request', async () => {
     const { keys } = await vault().tenant(players)
     const asked = await vault().send('OPTIONS', '/tokens', preflight(shop))
@@ -36,8 +36,9 @@ onEveryEngine('CORS when off', vault => {
   })
 })
 
-onEveryEngine(
+onOneEngine(
   'CORS',
+  'storage knows nothing of browsers',
   vault => {
     test('C4.6 a preflight from an allowed origin needs no key', async () => {
       for (const origin of [shop, app])
@@ -174,8 +175,9 @@ onEveryEngine(
   { corsOrigins: [shop, app] },
 )
 
-onEveryEngine(
+onOneEngine(
   'CORS and the rate limit',
+  'storage knows nothing of browsers',
   vault => {
     test('C4.6 C2.22 the page can read a 429, and preflights are not limited', async () => {
       const { keys } = await vault().tenant(players)
@@ -192,8 +194,9 @@ onEveryEngine(
   { corsOrigins: [shop], rateLimit: { perSecond: 1, burst: 1 } },
 )
 
-onEveryEngine(
+onOneEngine(
   'CORS with another header prefix',
+  'storage knows nothing of browsers',
   vault => {
     test('C4.5 C4.6 the preflight and the answers use the configured header prefix', async () => {
       const { keys } = await vault().tenant(players)

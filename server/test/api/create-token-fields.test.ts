@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { type Scenario, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
@@ -187,7 +187,7 @@ const refused: readonly Scenario[] = [
   },
 ]
 
-onEveryEngine('the fields of a create', vault => {
+onOneEngine('the fields of a create', 'fields are checked above storage', vault => {
   for (const { name, send, body = send } of kept)
     test(`${name}: kept`, async () => {
       const { keys } = await vault().tenant(devApplications)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
@@ -282,7 +282,7 @@ function maskOfBytes(bytes: number): string[] {
   return [...lines, 'x'.repeat(rest)]
 }
 
-onEveryEngine('masks', vault => {
+onOneEngine('masks', 'expressions are rendered above storage', vault => {
   for (const { name, type = 'token', data, mask, shown } of masks)
     test(`${name}: ${JSON.stringify(mask).slice(0, 60)}`, async () => {
       const { keys } = await vault().tenant({

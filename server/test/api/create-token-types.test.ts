@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'
 
@@ -271,7 +271,7 @@ const refused: readonly { name: string; type: string; place: string; values: rea
   },
 ]
 
-onEveryEngine('token types', vault => {
+onOneEngine('token types', 'types are checked above storage', vault => {
   for (const { name, type, data, read = data, masked } of accepted)
     test(`C9.8 ${name}: stored as ${type}, with the mask and container of its type`, async () => {
       const { keys } = await vault().tenant(devApplications)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onEveryEngine, onOneEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { owner } from '../rig/test-vault.ts'
 
-onEveryEngine('names that JavaScript objects inherit', vault => {
+onOneEngine('names that JavaScript objects inherit', 'storage holds it sealed', vault => {
   const strange = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf']
   const json = (name: string, value: string): string => `{${JSON.stringify(name)}:${value}}`
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { granted } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 
 /** C28: which types of application may hold each permission. */
 const holders: Readonly<Record<string, readonly string[]>> = {
@@ -21,7 +21,7 @@ const holders: Readonly<Record<string, readonly string[]>> = {
   'report:read': ['management'],
 }
 
-onEveryEngine('permissions', vault => {
+onOneEngine('permissions', 'refused before storage is asked', vault => {
   test('C29.5 any key can list every permission with the application types that may hold it', async () => {
     const { keys } = await vault().tenant({ ...ownerAndManager, nothing: {}, public: { type: 'public' } })
     for (const key of Object.values(keys)) {

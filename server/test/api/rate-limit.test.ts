@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 
-onEveryEngine(
+onOneEngine(
   'the rate limit',
+  'counted in memory',
   vault => {
     const ask = (key: string): Promise<TestReply> => vault().get('/permissions', key)
     const statuses = async (key: string, times: number): Promise<number[]> => {
@@ -119,7 +120,7 @@ onEveryEngine(
   { rateLimit: { perSecond: 0.5, burst: 3 } },
 )
 
-onEveryEngine('without a rate limit', vault => {
+onOneEngine('without a rate limit', 'counted in memory', vault => {
   test('C2.22 there is no limit unless one is set', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const replies = await Promise.all(

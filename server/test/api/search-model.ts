@@ -1,6 +1,8 @@
+import { type OracleApplication, readShows, type Shown } from '../rig/access-oracle.ts'
+
 /**
- * A naive model of search, written from C26 and C28 alone: tokens in a list, queries as trees, access by walking the
- * rules. It shares nothing with the vault.
+ * A naive model of search, written from C26 alone: tokens in a list, queries as trees. What a caller may see the oracle
+ * says. Neither shares anything with the vault.
  */
 export type ModelToken = {
   readonly id: string
@@ -16,13 +18,6 @@ export type ModelToken = {
   readonly expiresAt?: number
 }
 
-export type ModelRule = {
-  readonly priority: number
-  readonly container: string
-  readonly transform: 'reveal' | 'mask' | 'redact'
-  readonly permissions: readonly ('token:read' | 'token:search')[]
-}
-
 export type ModelQuery =
   | { readonly op: 'and' | 'or'; readonly left: ModelQuery; readonly right: ModelQuery }
   | { readonly op: 'not'; readonly of: ModelQuery }
@@ -36,17 +31,6 @@ export type ModelTerm = { readonly op: 'term'; readonly field: string } & (
 const dayMs = 86_400_000
 const fold = (text: string): string => text.normalize('NFC').toLowerCase()
 
-const sees = (rules: readonly ModelRule[], permission: 'token:read' | 'token:search', token: ModelToken) => {
-  const order = ['redact', 'mask', 'reveal']
-  const deciding = token.containers.map(container =>
-    [...rules]
-      .sort((a, b) => a.priority - b.priority)
-      .find(rule => rule.permissions.includes(permission) && container.startsWith(rule.container)),
-  )
-  if (deciding.every(rule => rule === undefined)) return undefined
-  return order[Math.min(...deciding.map(rule => order.indexOf(rule?.transform ?? 'redact')))]
-}
-
 const inRange = (instant: number | undefined, term: ModelTerm): boolean => {
   if (instant === undefined) return false
   if ('value' in term) return instant >= Date.parse(term.value) && instant < Date.parse(term.value) + dayMs
@@ -56,7 +40,7 @@ const inRange = (instant: number | undefined, term: ModelTerm): boolean => {
   return isLateEnough && isEarlyEnough
 }
 
-const meets = (token: ModelToken, query: ModelQuery, transform: string): boolean => {
+const meets = (token: ModelToken, query: ModelQuery, transform: Shown): boolean => {
   if (query.op === 'not') return !meets(token, query.of, transform)
   if (query.op !== 'term') {
     const [left, right] = [query.left, query.right].map(part => meets(token, part, transform))
@@ -87,17 +71,17 @@ const meets = (token: ModelToken, query: ModelQuery, transform: string): boolean
 /** Ids of everything the caller finds, newest first, ties by id; a list needs only token:read. */
 export const modelSearch = (
   tokens: readonly ModelToken[],
-  rules: readonly ModelRule[],
+  application: OracleApplication,
   query: ModelQuery,
   now: number,
   permissions: readonly ('token:read' | 'token:search')[] = ['token:read', 'token:search'],
 ): string[] =>
   tokens
     .filter(token => {
-      const transform = sees(rules, 'token:read', token)
+      const transform = readShows(application, token.containers)
       return (
         transform !== undefined &&
-        permissions.every(permission => sees(rules, permission, token) !== undefined) &&
+        permissions.every(permission => readShows(application, token.containers, permission) !== undefined) &&
         (token.expiresAt === undefined || token.expiresAt > now) &&
         meets(token, query, transform)
       )

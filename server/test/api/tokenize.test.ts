@@ -322,7 +322,7 @@ onEveryEngine('tokenize', vault => {
         const { status, text } = await vault().post(
           '/tokenize',
           keys.owner,
-          Array.from({ length: 200 }, definition),
+          Array.from({ length: 100 }, definition),
         )
         assert.equal(status, 200, text.slice(0, 300))
       })

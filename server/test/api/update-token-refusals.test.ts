@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner } from '../rig/test-vault.ts'
 
@@ -330,7 +330,7 @@ const toldToAll: typeof refusals = [
   },
 ]
 
-onEveryEngine('refused updates', vault => {
+onOneEngine('refused updates', 'patches are judged above storage', vault => {
   const blind = devApplications.general
   const cases = [
     ...[...refusals, ...toldToReaders].map(refusal => ({ ...refusal, by: 'owner' as const })),

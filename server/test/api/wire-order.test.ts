@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { newApiKeyText } from '../../src/crypto/api-key.ts'
 import { limits } from '../../src/domain/limits.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { owner } from '../rig/test-vault.ts'
@@ -10,7 +10,7 @@ import { assertAbsent } from '../rig/traces.ts'
 
 const token = { type: 'token', data: 'Sensitive Value' }
 
-onEveryEngine('keys', vault => {
+onOneEngine('keys', 'refused before storage is asked', vault => {
   /** Storage is asked for a key only if its form and its checksum are right. */
   const wrongKeys: readonly { name: string; headers: Record<string, string>; isLookedUp?: true }[] = [
     { name: 'no key', headers: {} },
@@ -83,7 +83,7 @@ onEveryEngine('keys', vault => {
   })
 })
 
-onEveryEngine('the order of refusals', vault => {
+onOneEngine('the order of refusals', 'each refusal is the same on any storage', vault => {
   const card = { type: 'card', data: { number: '4242424242424242' }, id: 'a-card', containers: ['/a/'] }
   let keys: Record<'owner' | 'reader' | 'limited', string>
   before(async () => {

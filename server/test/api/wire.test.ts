@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/domain/limits.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { countTokens, sendAndExpect } from '../rig/scenario.ts'
 import { owner, type TestVault } from '../rig/test-vault.ts'
@@ -10,7 +10,7 @@ import { assertAbsent } from '../rig/traces.ts'
 
 const token = { type: 'token', data: 'Sensitive Value' }
 
-onEveryEngine('the wire', vault => {
+onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
   test('C2.13 an unknown route is 404, and says so', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const path of ['/nowhere', '/token', '/tokens/a/b', '/v3/tokens', '/tokenize/x', '/index.html']) {
@@ -445,4 +445,6 @@ const prefixed = (vault: () => TestVault): void => {
     }
   })
 }
-onEveryEngine('headers with another prefix', prefixed, { headerPrefix: 'acme' })
+onOneEngine('headers with another prefix', 'storage knows nothing of HTTP', prefixed, {
+  headerPrefix: 'acme',
+})

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { kinds, type Mutant, readMutants } from './mutant.ts'
-import { plant, runTests, withCopy } from './workshop.ts'
+import { plant, readSources, repository, runTests, type Source, withCopy } from './workshop.ts'
 
 /**
  * `npm run test:mutants [-- --only text] [--list]`: plants each bug in a copy of the sources and runs the test that
- * must notice it. Exits with 1 if a bug survives, if a patch no longer applies, or if a test fails without it. With
+ * must notice it. Exits with 1 if a bug survives, if one no longer fits the code, or if a test fails without it. With
  * `--list`, lists the bugs by the part of the rig for which they are planted.
  */
 const { values } = parseArgs({
@@ -32,28 +32,31 @@ if (values.list) {
   process.exit(isWell ? 0 : 1)
 }
 
+const sources = readSources(repository)
+
 /** Without the bug the same tests must pass, or their failure would prove nothing. */
 const commandOf = ({ run, pattern }: Mutant): string => JSON.stringify([run, pattern])
 const controls = new Map(mutants.map(mutant => [commandOf(mutant), mutant]))
 const sound = new Set<string>()
 for (const [command, mutant] of controls) {
-  const { passed, failures } = await withCopy(folder => runTests(folder, mutant))
+  const { passed, failures } = await withCopy(sources, folder => runTests(folder, mutant))
   if (passed) sound.add(command)
   else complain(`${mutant.run.join(' ')} fails without any mutant: ${failures[0] ?? 'no test ran'}`)
 }
 
 for (const mutant of mutants) {
   if (!sound.has(commandOf(mutant))) continue
-  await withCopy(async folder => {
-    if (!plant(folder, mutant)) {
-      complain(`${nameOf(mutant)} no longer applies`)
-      return
-    }
-    const { passed, failures } = await runTests(folder, mutant)
-    const [first] = failures
-    if (passed) complain(`${nameOf(mutant)} survives (${mutant.bug})`)
-    else if (first === undefined) complain(`${nameOf(mutant)} breaks ${mutant.run[0]} itself`)
-    else say(`✔ ${nameOf(mutant)} → ${first}`)
-  })
+  let spoilt: readonly Source[]
+  try {
+    spoilt = plant(sources, mutant)
+  } catch (error) {
+    complain(String(error))
+    continue
+  }
+  const { passed, failures } = await withCopy(spoilt, folder => runTests(folder, mutant))
+  const [first] = failures
+  if (passed) complain(`${nameOf(mutant)} survives (${mutant.bug})`)
+  else if (first === undefined) complain(`${nameOf(mutant)} breaks ${mutant.run[0]} itself`)
+  else say(`✔ ${nameOf(mutant)} → ${first}`)
 }
 process.exitCode = isWell ? 0 : 1

@@ -1,10 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** A planted bug: a patch, preceded by a few lines that say what it breaks and what must notice. */
+/** A planted bug: a few lines that say what it breaks and what must notice, then the texts to replace in server/src. */
 export type Mutant = {
   readonly name: string
-  readonly file: string
   /** The part of the rig for which it is planted. */
   readonly kind: string
   readonly bug: string
@@ -12,10 +11,14 @@ export type Mutant = {
   readonly run: readonly string[]
   /** Only tests with matching names. */
   readonly pattern: string | undefined
+  readonly edits: readonly Edit[]
 }
+
+export type Edit = { readonly find: string; readonly replace: string }
 
 /** In the order of docs/testing.md. */
 export const kinds: readonly string[] = [
+  'interface',
   'crash',
   'faults',
   'tampering',
@@ -27,10 +30,9 @@ export const kinds: readonly string[] = [
 ]
 
 export const readMutants = (folder: string): Mutant[] =>
-  globSync('*.patch', { cwd: folder })
+  globSync('*.mutant', { cwd: folder })
     .map(name => {
-      const file = join(folder, name)
-      const [head = ''] = readFileSync(file, 'utf8').split(/^diff --git/m)
+      const [head = '', ...edits] = readFileSync(join(folder, name), 'utf8').split(/^== find\n/m)
       const field = (title: string): string | undefined =>
         head.match(new RegExp(`^${title}: (.+)$`, 'm'))?.[1]
       const required = (title: string): string => {
@@ -41,12 +43,16 @@ export const readMutants = (folder: string): Mutant[] =>
       const kind = required('Kind')
       if (!kinds.includes(kind)) throw new Error(`${name} is of no kind that there is: ${kind}`)
       return {
-        name: basename(name, '.patch'),
-        file,
+        name: basename(name, '.mutant'),
         kind,
         bug: required('Bug'),
         run: required('Run').split(' '),
         pattern: field('Test'),
+        edits: edits.map(edit => {
+          const [find = '', replace] = edit.split(/^== replace\n/m)
+          if (find.trim() === '' || replace === undefined) throw new Error(`${name} lacks a text`)
+          return { find, replace: replace.trimEnd() }
+        }),
       }
     })
     .sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || a.name.localeCompare(b.name))

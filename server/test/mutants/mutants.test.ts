@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
+import { globSync } from 'node:fs'
 import { test } from 'node:test'
 import { readMutants } from './mutant.ts'
-import { fits } from './workshop.ts'
+import { plant, readSources, repository } from './workshop.ts'
 
-test('docs/testing.md: every planted bug still fits the code', () => {
+test('docs/testing.md: each planted bug still fits the code, and names one test file or program', () => {
+  const sources = readSources(repository)
   const mutants = readMutants(import.meta.dirname)
   assert.ok(mutants.length > 0)
-  assert.deepEqual(
-    mutants.filter(mutant => !fits(mutant)).map(({ name }) => name),
-    [],
-  )
+  for (const mutant of mutants) {
+    plant(sources, mutant)
+    const { name, run } = mutant
+    assert.equal(
+      globSync(`server/test/**/${run[0]}`, { cwd: repository }).length,
+      1,
+      `${name} runs ${run[0]}`,
+    )
+  }
 })

